@@ -1,0 +1,1 @@
+"""The MCP door: one server, several dialects. A dialect is schemas, one service call each, and wording; no logic."""

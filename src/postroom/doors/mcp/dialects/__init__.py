@@ -1,0 +1,1 @@
+"""One module per dialect: a way of naming the tools over the same service."""

@@ -1,0 +1,25 @@
+"""What one connected account can really do, detected once after login."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """A false claim here is answered by Unsupported everywhere, and the contract suite checks that it is."""
+
+    provider: str
+    can_draft: bool = False
+    can_send: bool = False
+    can_label: bool = False
+    can_create_folder: bool = False
+    can_create_alias: bool = False
+    has_threading: bool = False
+    has_server_side_rules: bool = False
+    has_push: bool = False
+    has_delta: bool = False
+    max_attachment_size_mb: int | None = None
+    requests_per_second: float | None = None
+    burst: int | None = None
+    search_not_applied: tuple[str, ...] = ()  # query fields this provider cannot apply even locally

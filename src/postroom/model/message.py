@@ -1,0 +1,83 @@
+"""What a mailbox holds: envelopes (a line in a list), messages (opened), attachments (listed, fetched singly)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from postroom.model.address import Address
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Everything a list shows. `ref` and `thread_ref` are the provider's own ids, never shown by the default dialect.
+
+    Text fields are as decoded from the wire: the service cleans what strangers wrote before anyone sees it.
+    """
+
+    ref: str
+    thread_ref: str
+    folder: str  # Folder.name
+    sender: Address
+    to: tuple[Address, ...] = ()
+    cc: tuple[Address, ...] = ()
+    bcc: tuple[Address, ...] = ()
+    reply_to: tuple[Address, ...] = ()
+    subject: str = ""
+    date: datetime | None = None  # aware
+    snippet: str = ""
+    unread: bool = False
+    starred: bool = False
+    answered: bool = False
+    draft: bool = False
+    has_attachments: bool = False
+    labels: tuple[str, ...] = ()
+    size: int = 0
+    message_id: str = ""  # with angle brackets
+    in_reply_to: str = ""
+    references: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """`part` names it within its message (``"2"``, ``"2.1"``: the IMAP part number, or the provider's own id)."""
+
+    part: str
+    filename: str
+    mime_type: str
+    size: int
+    inline: bool = False
+    content_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The two readings a mail may offer. Empty string = absent."""
+
+    text: str = ""
+    html: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    envelope: Envelope
+    body: Body
+    attachments: tuple[Attachment, ...] = ()
+    headers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # lower-case names, decoded values
+    defects: tuple[str, ...] = ()  # what was wrong with the mail, in words
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """A slice of a longer list. `total` is None only where the provider cannot count."""
+
+    items: tuple[T, ...]
+    total: int | None
+    limit: int
+    offset: int
+    has_more: bool
+    not_applied: tuple[str, ...] = ()  # filters that could neither be asked of the provider nor applied locally

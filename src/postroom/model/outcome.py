@@ -1,0 +1,65 @@
+"""What came of asking a provider to do something: per item for organising, per recipient for sending."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from postroom.model.errors import PostroomError
+
+
+@dataclass(frozen=True, slots=True)
+class ItemResult:
+    """One mail of a batch. `new_ref` is set where the provider renamed it (a move over IMAP)."""
+
+    ref: str
+    error: PostroomError | None = None
+    new_ref: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.error is None
+
+
+@dataclass(frozen=True, slots=True)
+class WireEnvelope:
+    """Who really gets the bytes: what SMTP calls MAIL FROM and RCPT TO."""
+
+    sender: str
+    recipients: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitRequest:
+    """Frozen bytes on their way out. `attempt_id` is stable over retries of the same outbox row."""
+
+    envelope: WireEnvelope
+    raw: bytes
+    message_id: str
+    attempt_id: str
+    thread_ref: str = ""
+    draft_ref: str = ""  # set when an existing draft is to be sent
+    save_to_sent: bool = True
+
+
+SubmitState = Literal["accepted", "rejected", "retryable", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitOutcome:
+    """The provider's word on a submission. "Accepted" means it took responsibility, never that it delivered.
+
+    - accepted: for at least the recipients in `accepted`;
+    - rejected: definite and permanent, nothing left the house;
+    - retryable: provably not accepted, may be tried again;
+    - unknown: the answer was lost; only reconciling or a person can tell.
+    """
+
+    state: SubmitState
+    accepted: tuple[str, ...] = ()
+    refused: dict[str, str] = field(default_factory=dict)  # recipient -> reason
+    message_ref: str = ""
+    thread_ref: str = ""
+    reason: str = ""
+    retry_after: float | None = None
+    warnings: tuple[str, ...] = ()

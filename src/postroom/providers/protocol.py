@@ -1,0 +1,145 @@
+"""The provider seam: what a mailbox must have, and what it may have.
+
+Contracts that hold for every method
+- Refs in, refs out: a ref is the provider's own opaque string and is never reused for another mail.
+- Failures are raised as `model.errors`; a verb that is absent raises `Unsupported`. Nothing is silently dropped.
+- Batch verbs answer one `ItemResult` per ref, in order; they raise only when nothing could be tried at all.
+- Reading never changes a mail (no ``\\Seen``).
+- Any method may be called by several tasks at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol, runtime_checkable
+
+from postroom.model.address import Address
+from postroom.model.capabilities import Capabilities
+from postroom.model.draft import Identity, SavedDraft
+from postroom.model.folder import Folder
+from postroom.model.message import Envelope, Message, Page
+from postroom.model.outcome import ItemResult, SubmitOutcome, SubmitRequest
+from postroom.model.query import Flag, Query
+
+
+@runtime_checkable
+class Mailbox(Protocol):
+    """Reads and organises. Every provider has all of these."""
+
+    async def connect(self) -> Capabilities:
+        """Log in and detect. Called once before anything else; calling again answers the same value."""
+        ...
+
+    async def close(self) -> None: ...
+
+    async def folders(self) -> list[Folder]: ...
+
+    async def search(self, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
+        """Newest first. Listing a folder is a search for `In(folder)`."""
+        ...
+
+    async def envelopes(self, refs: Sequence[str]) -> list[Envelope | None]:
+        """The current line of each ref, in order; None where the mail is gone."""
+        ...
+
+    async def fetch(self, ref: str) -> Message: ...
+
+    async def fetch_raw(self, ref: str) -> bytes:
+        """The mail's RFC 5322 bytes as the provider holds them."""
+        ...
+
+    async def fetch_part(self, ref: str, part: str) -> bytes:
+        """One attachment's decoded bytes, without downloading the rest where the provider can."""
+        ...
+
+    async def thread(self, thread_ref: str) -> list[Envelope]:
+        """Oldest first, every folder, drafts included. NotFound when nothing of it is left."""
+        ...
+
+    async def set_flags(self, refs: Sequence[str], *, add: Sequence[Flag]) -> list[ItemResult]:
+        """Flags come as claims: unread/read, starred/unstarred. Setting what is set already is ok."""
+        ...
+
+    async def move(self, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
+        """To the folder of that ref. Moving where it is already is ok."""
+        ...
+
+    async def identities(self) -> list[Identity]:
+        """At least the account's own address; the default comes first."""
+        ...
+
+
+@runtime_checkable
+class Drafts(Protocol):
+    """capabilities.can_draft"""
+
+    async def list_drafts(self, *, limit: int, offset: int) -> Page[tuple[SavedDraft, Envelope]]: ...
+
+    async def create_draft(self, raw: bytes, *, thread_ref: str = "") -> SavedDraft: ...
+
+    async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
+        """Replace it. NotFound when it is gone; PermissionDenied when the ref is no draft. The old version is
+        removed only after the new one is safe."""
+        ...
+
+    async def find_draft(self, draft_ref: str) -> SavedDraft: ...
+
+    async def delete_draft(self, draft_ref: str) -> None: ...
+
+
+@runtime_checkable
+class Labels(Protocol):
+    """capabilities.can_label"""
+
+    async def labels(self) -> list[str]: ...
+
+    async def apply_label(self, refs: Sequence[str], label: str) -> list[ItemResult]:
+        """Creates the label where it does not exist yet."""
+        ...
+
+    async def remove_label(self, refs: Sequence[str], label: str) -> list[ItemResult]: ...
+
+
+@runtime_checkable
+class FolderMaker(Protocol):
+    """capabilities.can_create_folder"""
+
+    async def create_folder(self, name: str) -> Folder:
+        """``/`` separates levels; missing parents are made. Conflict when it exists."""
+        ...
+
+    async def delete_folder(self, folder_ref: str) -> None:
+        """Only an empty one (this is how `undo` takes back create_folder); Conflict otherwise."""
+        ...
+
+
+@runtime_checkable
+class AliasMaker(Protocol):
+    """capabilities.can_create_alias"""
+
+    async def create_alias(self, address: Address, signature_html: str) -> Identity: ...
+
+
+@runtime_checkable
+class Watcher(Protocol):
+    """capabilities.has_push"""
+
+    def changes(self) -> AsyncIterator[str]:
+        """Yields a folder name whenever something in that folder changed."""
+        ...
+
+
+@runtime_checkable
+class Transport(Protocol):
+    """Submits frozen bytes. Only the gate calls it."""
+
+    async def submit(self, request: SubmitRequest) -> SubmitOutcome:
+        """Hand over exactly these bytes to exactly these recipients. Never retried blindly: an answer that was
+        lost is `unknown`, not an error. Files a copy in Sent when asked to and where the server does not."""
+        ...
+
+    async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
+        """After `unknown`: look for evidence. accepted or retryable only when sure, else unknown."""
+        ...
+
+    async def close(self) -> None: ...

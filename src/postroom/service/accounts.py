@@ -1,0 +1,83 @@
+"""Which accounts there are, what each can do, its folders and the addresses it may write as."""
+
+from __future__ import annotations
+
+from postroom.mime.clean import clean_line
+from postroom.model.capabilities import Capabilities
+from postroom.model.errors import InvalidRequest, PostroomError
+from postroom.model.folder import Folder, match_folder
+from postroom.service.house import Account, House
+from postroom.service.views import AccountView, FolderView, IdentityView
+
+
+async def list_accounts(house: House, *, check: bool = False) -> tuple[AccountView, ...]:
+    """Every configured account; with `check` each is opened and its status says what is wrong."""
+    return tuple(
+        [
+            AccountView(
+                name=account.name,
+                provider=account.provider,
+                address=account.address,
+                is_default=position == 0,
+                status=await _status(house, account.name) if check else "",
+            )
+            for position, account in enumerate(house.accounts.configured)
+        ]
+    )
+
+
+async def _status(house: House, name: str) -> str:
+    try:
+        await house.accounts.open(name)
+    except PostroomError as error:
+        return f"{error.code}: {error.message}"
+    return "ok"
+
+
+async def capabilities(house: House, account: str | None = None) -> tuple[str, Capabilities]:
+    opened = await house.accounts.open(account)
+    return opened.name, opened.capabilities
+
+
+async def list_folders(house: House, account: str | None = None) -> tuple[FolderView, ...]:
+    opened = await house.accounts.open(account)
+    return tuple(
+        folder_view(opened.name, folder) for folder in await opened.mailbox.folders() if folder.selectable
+    )
+
+
+async def list_identities(house: House, account: str | None = None) -> tuple[IdentityView, ...]:
+    opened = await house.accounts.open(account)
+    return tuple(
+        IdentityView(
+            account=opened.name,
+            email=identity.address.email,
+            name=clean_line(identity.address.name),
+            is_default=identity.is_default,
+            signature_html=identity.signature_html,
+        )
+        for identity in await opened.mailbox.identities()
+    )
+
+
+async def find_folder(account: Account, wanted: str) -> Folder:
+    """By name, role or any case of either; the error lists what there is."""
+    folders = [folder for folder in await account.mailbox.folders() if folder.selectable]
+    found = match_folder(folders, wanted)
+    if found is None:
+        names = ", ".join(clean_line(folder.name) for folder in folders[:30])
+        raise InvalidRequest(
+            f"There is no mailbox {wanted[:80]!r} in account {account.name}. Mailboxes: {names}.",
+            details={"field": "mailbox"},
+        )
+    return found
+
+
+def folder_view(account: str, folder: Folder) -> FolderView:
+    return FolderView(
+        account=account,
+        name=clean_line(folder.name),
+        role=folder.role.value if folder.role else "",
+        total=folder.total,
+        unread=folder.unread,
+    )

@@ -1,0 +1,215 @@
+"""Opening mail: one, a whole thread, its attachments."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from postroom.mime.clean import clean_line, clean_text
+from postroom.model.errors import InvalidRequest, NotFound
+from postroom.model.ids import Kind, is_handle
+from postroom.model.message import Attachment, Message
+from postroom.service.house import Account, House
+from postroom.service.saving import safe_filename, save
+from postroom.service.search import MAX_LIMIT
+from postroom.service.showing import gone, locate, require_account, row, shown_addresses
+from postroom.service.views import AttachmentView, OpenEmail, SavedFile, SenderFacts, ThreadView
+
+BodyFormat = Literal["markdown", "text", "html", "raw"]
+MAX_BODY_CHARS = 200_000
+MAX_BASE64_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a body is wanted: in which format, with or without quoted history, which slice of it."""
+
+    body_format: str = "markdown"
+    include_quoted: bool = False
+    max_chars: int = 8000
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        if self.body_format not in get_args(BodyFormat):
+            raise InvalidRequest("body_format must be markdown, text, html or raw.", details={"field": "body_format"})
+        if not 1 <= self.max_chars <= MAX_BODY_CHARS:
+            raise InvalidRequest(f"max_chars must be between 1 and {MAX_BODY_CHARS}.", details={"field": "max_chars"})
+        if self.offset < 0:
+            raise InvalidRequest("offset must not be negative.", details={"field": "offset"})
+
+
+async def read_email(
+    house: House,
+    email_id: str,
+    *,
+    account: str | None = None,
+    body_format: str = "markdown",
+    include_quoted: bool = False,
+    max_chars: int = 8000,
+    offset: int = 0,
+) -> OpenEmail:
+    reading = Reading(body_format, include_quoted, max_chars, offset)
+    opened, ref = await locate(house, email_id, account)
+    return await _open(house, opened, await _fetch(opened, ref, email_id), reading)
+
+
+async def get_thread(
+    house: House,
+    thread_id: str,
+    *,
+    account: str | None = None,
+    limit: int = 20,
+    max_chars: int = 2000,
+) -> ThreadView:
+    """The newest `limit` mails of a thread, oldest first. A mail's id stands for its thread."""
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InvalidRequest(f"limit must be between 1 and {MAX_LIMIT}.", details={"field": "limit"})
+    reading = Reading(max_chars=max_chars)
+    opened, thread_ref = await _locate_thread(house, thread_id, account)
+    try:
+        envelopes = await opened.mailbox.thread(thread_ref)
+    except NotFound:
+        raise gone(thread_id) from None
+    shown = envelopes[-limit:]
+    emails = [await _open(house, opened, await opened.mailbox.fetch(envelope.ref), reading) for envelope in shown]
+    return ThreadView(
+        thread_id=emails[-1].row.thread_id,
+        account=opened.name,
+        subject=clean_line(envelopes[0].subject),
+        total_count=len(envelopes),
+        emails=tuple(emails),
+        has_more=len(envelopes) > len(shown),
+    )
+
+
+async def list_attachments(house: House, email_id: str, *, account: str | None = None) -> tuple[AttachmentView, ...]:
+    opened, ref = await locate(house, email_id, account)
+    return _attachments((await _fetch(opened, ref, email_id)).attachments)
+
+
+async def download_attachment(
+    house: House, email_id: str, attachment_id: str, *, account: str | None = None, as_base64: bool = False
+) -> SavedFile:
+    """Saved under the download folder, or handed out as base64 when asked for and small."""
+    view, content = await attachment_bytes(house, email_id, attachment_id, account)
+    owner = (await locate(house, email_id, account))[0].name
+    common = {
+        "email_id": email_id,
+        "attachment_id": view.attachment_id,
+        "filename": view.filename,
+        "mime_type": view.mime_type,
+        "size": len(content),
+        "uri": f"mail://{owner}/{email_id}/attachments/{view.attachment_id}",
+    }
+    if as_base64:
+        if len(content) > MAX_BASE64_BYTES:
+            raise InvalidRequest(
+                f"{len(content)} bytes are too large for base64 (at most {MAX_BASE64_BYTES}). Download it to a file.",
+                details={"field": "as_base64"},
+            )
+        return SavedFile(**common, content_base64=base64.b64encode(content).decode("ascii"))
+    path = await house.stored(save, house.settings.download_dir, view.filename, content)
+    return SavedFile(**common, path=str(path))
+
+
+async def attachment_bytes(
+    house: House, email_id: str, attachment_id: str, account: str | None = None
+) -> tuple[AttachmentView, bytes]:
+    opened, ref = await locate(house, email_id, account)
+    views = _attachments((await _fetch(opened, ref, email_id)).attachments)
+    view = next((view for view in views if view.attachment_id == attachment_id), None)
+    if view is None:
+        known = ", ".join(f"{view.attachment_id} ({view.filename})" for view in views) or "none"
+        raise NotFound(
+            f"The mail {email_id} has no attachment {attachment_id[:40]!r}. Its attachments: {known}.",
+            details={"email_id": email_id},
+        )
+    return view, await opened.mailbox.fetch_part(ref, attachment_id)
+
+
+async def raw_email(house: House, email_id: str, account: str | None = None) -> bytes:
+    opened, ref = await locate(house, email_id, account)
+    try:
+        return await opened.mailbox.fetch_raw(ref)
+    except NotFound:
+        raise gone(email_id) from None
+
+
+async def _locate_thread(house: House, thread_id: str, account: str | None) -> tuple[Account, str]:
+    if is_handle(thread_id, Kind.EMAIL):
+        opened, ref = await locate(house, thread_id, account)
+        envelope = (await opened.mailbox.envelopes([ref]))[0]
+        if envelope is None:
+            raise gone(thread_id)
+        return opened, envelope.thread_ref
+    handle = await house.stored(house.store.handles.resolve, thread_id, Kind.THREAD)
+    require_account(house, handle.account, account, thread_id)
+    return await house.accounts.open(handle.account), handle.ref
+
+
+async def _fetch(account: Account, ref: str, email_id: str) -> Message:
+    try:
+        return await account.mailbox.fetch(ref)
+    except NotFound:
+        raise gone(email_id) from None
+
+
+async def _open(house: House, account: Account, message: Message, reading: Reading) -> OpenEmail:
+    text, folded, hidden = await house.stored(_body, message, reading) if reading.body_format != "raw" else (
+        (await account.mailbox.fetch_raw(message.envelope.ref)).decode("utf-8", "replace"),
+        0,
+        0,
+    )
+    if reading.offset > len(text):
+        raise InvalidRequest(
+            f"offset {reading.offset} is past the end: the body has {len(text)} characters.",
+            details={"field": "offset"},
+        )
+    end = reading.offset + reading.max_chars
+    envelope = message.envelope
+    return OpenEmail(
+        row=await row(house, account, envelope),
+        cc=shown_addresses(envelope.cc),
+        bcc=shown_addresses(envelope.bcc),
+        reply_to=shown_addresses(envelope.reply_to),
+        body=text[reading.offset : end],
+        body_format=reading.body_format,
+        body_offset=reading.offset,
+        body_chars=len(text),
+        truncated=len(text) > end,
+        quoted_folded=folded,
+        hidden_removed=hidden,
+        attachments=_attachments(message.attachments),
+        facts=_facts(account, message),
+        defects=tuple(clean_text(defect) for defect in message.defects),
+    )
+
+
+def _body(message: Message, reading: Reading) -> tuple[str, int, int]:
+    from postroom.mime.render import render
+
+    rendered = render(message.body, fmt=reading.body_format, keep_quoted=reading.include_quoted)
+    return rendered.text, rendered.quoted_folded, rendered.hidden_removed
+
+
+def _attachments(attachments: tuple[Attachment, ...]) -> tuple[AttachmentView, ...]:
+    return tuple(
+        AttachmentView(
+            attachment_id=attachment.part,
+            filename=safe_filename(attachment.filename, attachment.mime_type),
+            mime_type=clean_line(attachment.mime_type),
+            size=attachment.size,
+            inline=attachment.inline,
+        )
+        for attachment in attachments
+    )
+
+
+def _facts(account: Account, message: Message) -> SenderFacts:
+    from postroom.mime.sender_facts import judge
+
+    envelope = message.envelope
+    own = (account.settings.address.rpartition("@")[2],) if account.settings.address else ()
+    facts = judge(message.headers, envelope.sender, envelope.reply_to, own)
+    return SenderFacts(facts.spf, facts.dkim, facts.dmarc, tuple(clean_text(text) for text in facts.warnings))

@@ -1,0 +1,96 @@
+"""Finding mail: a folder's newest, or whatever matches a query, in one account or in all of them."""
+
+from __future__ import annotations
+
+from postroom.model.errors import InvalidRequest
+from postroom.model.query import In, Is, Node, Query
+from postroom.model.query_text import parse_query
+from postroom.service.accounts import find_folder
+from postroom.service.house import House
+from postroom.service.showing import rows
+from postroom.service.views import EmailPage, EmailRow
+
+MAX_LIMIT = 100
+MAX_OFFSET = 100_000
+
+
+async def list_emails(
+    house: House,
+    *,
+    account: str | None = None,
+    mailbox: str = "INBOX",
+    limit: int = 20,
+    offset: int = 0,
+    unread_only: bool = False,
+) -> EmailPage:
+    query = Query().narrowed(Is("unread")) if unread_only else Query()
+    return await _find(house, query, account, mailbox, limit, offset)
+
+
+async def search_emails(
+    house: House,
+    query: str,
+    *,
+    account: str | None = None,
+    mailbox: str | None = None,
+    limit: int = 20,
+    offset: int = 0,
+) -> EmailPage:
+    """Without `mailbox` or ``in:`` every folder but Trash and Junk is searched."""
+    return await _find(house, parse_query(query, now=house.now()), account, mailbox, limit, offset)
+
+
+def check_page(limit: int, offset: int) -> None:
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InvalidRequest(f"limit must be between 1 and {MAX_LIMIT}.", details={"field": "limit"})
+    if not 0 <= offset <= MAX_OFFSET:
+        raise InvalidRequest(f"offset must be between 0 and {MAX_OFFSET}.", details={"field": "offset"})
+
+
+async def _find(
+    house: House, query: Query, account: str | None, mailbox: str | None, limit: int, offset: int
+) -> EmailPage:
+    check_page(limit, offset)
+    names = house.accounts.names(account)
+    if len(names) == 1:
+        return await _find_in(house, query, names[0], mailbox, limit, offset)
+    pages = [await _find_in(house, query, name, mailbox, offset + limit, 0) for name in names]
+    return _merged(pages, limit, offset)
+
+
+async def _find_in(
+    house: House, query: Query, name: str, mailbox: str | None, limit: int, offset: int
+) -> EmailPage:
+    account = await house.accounts.open(name)
+    where: tuple[Node, ...] = (In((await find_folder(account, mailbox)).name),) if mailbox else ()
+    page = await account.mailbox.search(query.narrowed(*where), limit=limit, offset=offset)
+    return EmailPage(
+        results=await rows(house, account, page.items),
+        total_count=page.total,
+        limit=limit,
+        offset=offset,
+        has_more=page.has_more,
+        filters_not_applied=page.not_applied,
+    )
+
+
+def _merged(pages: list[EmailPage], limit: int, offset: int) -> EmailPage:
+    """Several accounts as one list, newest first."""
+    found: list[EmailRow] = sorted(
+        (row for page in pages for row in page.results), key=lambda row: _moment(row.date), reverse=True
+    )
+    totals = [page.total_count for page in pages]
+    return EmailPage(
+        results=tuple(found[offset : offset + limit]),
+        total_count=None if None in totals else sum(total or 0 for total in totals),
+        limit=limit,
+        offset=offset,
+        has_more=len(found) > offset + limit or any(page.has_more for page in pages),
+        filters_not_applied=tuple(sorted({name for page in pages for name in page.filters_not_applied})),
+    )
+
+
+def _moment(iso: str) -> float:
+    from datetime import datetime
+
+    return datetime.fromisoformat(iso).timestamp() if iso else 0.0

@@ -1,0 +1,179 @@
+"""What the service answers, ready for any door: handles instead of refs, strangers' text already cleaned.
+
+Names are those of the default dialect; `sender` is shown as `from`. Dates are ISO 8601 with an offset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class EmailRow:
+    """A mail in a list."""
+
+    email_id: str
+    thread_id: str
+    account: str
+    mailbox: str
+    sender: str
+    to: tuple[str, ...]
+    subject: str
+    date: str
+    snippet: str
+    unread: bool
+    starred: bool
+    has_attachments: bool
+    labels: tuple[str, ...]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class EmailPage:
+    results: tuple[EmailRow, ...]
+    total_count: int | None
+    limit: int
+    offset: int
+    has_more: bool
+    filters_not_applied: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AttachmentView:
+    attachment_id: str  # the part, unique within its mail
+    filename: str  # made safe for a file system
+    mime_type: str
+    size: int
+    inline: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SenderFacts:
+    """What is known about who really wrote a mail; warnings are whole sentences."""
+
+    spf: str = ""
+    dkim: str = ""
+    dmarc: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenEmail:
+    """A mail, opened. `body` is one page of the chosen format, starting at `body_offset`."""
+
+    row: EmailRow
+    cc: tuple[str, ...]
+    bcc: tuple[str, ...]
+    reply_to: tuple[str, ...]
+    body: str
+    body_format: str  # markdown | text | html | raw
+    body_offset: int
+    body_chars: int  # of the whole body in this format
+    truncated: bool
+    quoted_folded: int  # characters of quoted history left out
+    hidden_removed: int  # pieces of text a reader could not have seen
+    attachments: tuple[AttachmentView, ...]
+    facts: SenderFacts
+    defects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadView:
+    thread_id: str
+    account: str
+    subject: str
+    total_count: int
+    emails: tuple[OpenEmail, ...]
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FolderView:
+    account: str
+    name: str
+    role: str
+    total: int | None
+    unread: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AccountView:
+    name: str
+    provider: str
+    address: str
+    is_default: bool
+    status: str  # ok | the reason why it cannot be used
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityView:
+    account: str
+    email: str
+    name: str
+    is_default: bool
+    signature_html: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorView:
+    code: str
+    message: str
+    details: dict[str, Any] = field(default_factory=dict)
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemView:
+    email_id: str
+    ok: bool
+    new_email_id: str = ""
+    error: ErrorView | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteView:
+    """What a write did. `operation_id` is what `undo` takes; empty where nothing changed."""
+
+    operation_id: str
+    results: tuple[ItemView, ...]
+    succeeded: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class DraftView:
+    draft_id: str
+    email_id: str
+    thread_id: str
+    account: str
+    to: tuple[str, ...]
+    cc: tuple[str, ...]
+    bcc: tuple[str, ...]
+    subject: str
+    date: str
+    snippet: str = ""
+    has_attachments: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPage:
+    results: tuple[DraftView, ...]
+    total_count: int | None
+    limit: int
+    offset: int
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SavedFile:
+    """A downloaded attachment: where it lies, or its bytes when they were asked for and small."""
+
+    email_id: str
+    attachment_id: str
+    filename: str
+    mime_type: str
+    size: int
+    path: str = ""
+    uri: str = ""
+    content_base64: str = ""
