@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from postroom.model.errors import InvalidRequest
 
 # dot-atom of RFC 5322 plus the letters of RFC 6531; quoted local parts and IP literals are refused on purpose.
-_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\-\u00a1-\ud7ff\uf900-\ufdcf\ufdf0-\uffef]+"
-_LOCAL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*\Z")
-_LABEL = re.compile(r"[^\W_](?:[\w\-]*[^\W_])?\Z")
-_NAMED = re.compile(r"(?P<name>[^<>]*)<(?P<email>[^<>]*)>\Z")
+_ASCII_ATOM = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+/=?^_`{|}~-")
+_ASCII_LABEL = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-")
+_NAMED = re.compile(r'(?P<name>"(?:[^"\\]|\\.)*"|[^<>"]*)[ \t]*<(?P<email>[^<>]*)>\Z')
 
-MAX_LOCAL, MAX_EMAIL = 64, 254
+MAX_LOCAL, MAX_LABEL, MAX_EMAIL = 64, 63, 254  # octets
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +30,12 @@ class Address:
     @property
     def key(self) -> str:
         """The form two spellings of one mailbox share."""
-        return self.email.casefold()
+        local, at, domain = self.email.rpartition("@")
+        return _lowered(local) + at + domain_key(domain)
 
     @property
     def domain(self) -> str:
-        return self.email.rpartition("@")[2].casefold()
+        return domain_key(self.email.rpartition("@")[2])
 
     def __str__(self) -> str:
         return f"{self.name} <{self.email}>" if self.name else self.email
@@ -47,19 +47,44 @@ def parse_address(text: str) -> Address:
     refuse_line_breaks(text, "address")
     named = _NAMED.match(text)
     if named is None:
-        return Address(_checked(text, text))
-    name = named["name"].strip(" \t")
-    if len(name) >= 2 and name[0] == name[-1] == '"':
-        name = name[1:-1].replace('\\"', '"').replace("\\\\", "\\")
-    if "@" in name:
-        raise _invalid(text)  # a name that looks like another address is how mail reaches the wrong person
-    return Address(_checked(named["email"].strip(" \t"), text), name)
+        return Address(check_email(text))
+    name, email = named["name"].strip(" \t"), named["email"].strip(" \t")
+    if name.startswith('"'):
+        name = re.sub(r"\\(.)", r"\1", name[1:-1])
+    address = Address(check_email(email), name)
+    if "@" not in name:
+        return address
+    if name.casefold() == email.casefold():
+        return Address(email)
+    raise _invalid(text)  # a name that looks like another address is how mail reaches the wrong person
+
+
+def check_email(email: str) -> str:
+    """The address itself when mail may be sent to it; InvalidRequest otherwise."""
+    local, at, domain = email.rpartition("@")
+    fits = len(_octets(local)) <= MAX_LOCAL and len(_octets(email)) <= MAX_EMAIL
+    if not (at and fits and _is_local_part(local) and _is_domain(domain)):
+        raise _invalid(email)
+    return email
+
+
+def domain_key(domain: str) -> str:
+    """One spelling for a domain: lower case, A-labels (``xn--``) read as the letters they stand for."""
+    low = _lowered(domain)
+    return ".".join(_decoded_label(label) for label in low.split(".")) if "xn--" in low else low
+
+
+def ascii_domain(domain: str) -> str:
+    """The domain as the wire knows it: A-labels where there are letters beyond ASCII."""
+    return ".".join(_ascii_label(label).decode() for label in domain.split("."))
 
 
 def refuse_line_breaks(value: str, what: str) -> None:
-    """CR, LF, NUL, other controls and Unicode line breaks never enter a header value."""
+    """CR, LF, NUL, other controls, lone surrogates and Unicode line breaks never enter a header value."""
+    if value.isascii() and value.isprintable():
+        return
     for char in value:
-        if char in "\u2028\u2029\u0085" or (unicodedata.category(char) == "Cc" and char != "\t"):
+        if char != "\t" and unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp"):
             raise InvalidRequest(
                 f"The {what} contains a line break or control character (U+{ord(char):04X}). Remove it and try again.",
                 details={"field": what},
@@ -72,19 +97,49 @@ def masked(email: str) -> str:
     return f"{local[:1]}***@{domain}" if at else "***"
 
 
-def _checked(email: str, shown: str) -> str:
-    local, at, domain = email.rpartition("@")
+def _is_local_part(local: str) -> bool:
+    return all(atom and all(char in _ASCII_ATOM or _is_letter(char) for char in atom) for atom in local.split("."))
+
+
+def _is_domain(domain: str) -> bool:
+    """At least two labels, the last not a number (that would be an IP address), nothing that a resolver would map to
+    another name, such as full-width letters: a look-alike must not slip past a list of blocked domains."""
     labels = domain.split(".")
-    if (
-        not at
-        or len(local) > MAX_LOCAL
-        or len(email) > MAX_EMAIL
-        or not _LOCAL.match(local)
-        or len(labels) < 2
-        or not all(len(label) <= 63 and _LABEL.match(label) for label in labels)
-    ):
-        raise _invalid(shown)
-    return email
+    is_stable = unicodedata.normalize("NFKC", domain) == domain
+    return len(labels) >= 2 and not labels[-1].isdigit() and is_stable and all(map(_is_label, labels))
+
+
+def _is_label(label: str) -> bool:
+    if not label or label[0] == "-" or label[-1] == "-" or len(_ascii_label(label)) > MAX_LABEL:
+        return False
+    return all(char in _ASCII_LABEL or _is_letter(char) for char in label)
+
+
+def _is_letter(char: str) -> bool:
+    """A letter, mark or digit beyond ASCII; never a space, an invisible or a direction-changing character."""
+    return ord(char) > 0x7F and unicodedata.category(char)[0] in "LMN"
+
+
+def _ascii_label(label: str) -> bytes:
+    return label.encode() if label.isascii() else b"xn--" + label.encode("punycode", "replace")
+
+
+def _decoded_label(label: str) -> str:
+    if not label.startswith("xn--") or len(label) > MAX_LABEL:
+        return label
+    try:
+        return _lowered(label[4:].encode("ascii").decode("punycode"))
+    except (UnicodeError, ValueError):
+        return label
+
+
+def _lowered(text: str) -> str:
+    # lower(), not casefold(): the latter makes one mailbox of straße@ and strasse@.
+    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).lower()
+
+
+def _octets(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _invalid(shown: str) -> InvalidRequest:

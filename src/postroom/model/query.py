@@ -106,9 +106,7 @@ class Or:
     nodes: tuple[Node, ...]
 
 
-Leaf = (
-    Text | Correspondent | Subject | HasAttachment | Is | In | Label | After | Before | Larger | Smaller | Filename
-)
+Leaf = Text | Correspondent | Subject | HasAttachment | Is | In | Label | After | Before | Larger | Smaller | Filename
 Node = Leaf | Not | And | Or
 
 

@@ -41,9 +41,7 @@ async def capabilities(house: House, account: str | None = None) -> tuple[str, C
 
 async def list_folders(house: House, account: str | None = None) -> tuple[FolderView, ...]:
     opened = await house.accounts.open(account)
-    return tuple(
-        folder_view(opened.name, folder) for folder in await opened.mailbox.folders() if folder.selectable
-    )
+    return tuple(folder_view(opened.name, folder) for folder in await opened.mailbox.folders() if folder.selectable)
 
 
 async def list_identities(house: House, account: str | None = None) -> tuple[IdentityView, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from postroom.providers.protocol import AliasMaker, Drafts, FolderMaker, Labels, Mailbox, Transport
     from postroom.settings import AccountSettings, Settings
     from postroom.store import Store
+    from postroom.store.vault import Vault
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -129,16 +130,16 @@ class Accounts:
             await account.close()
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass
 class House:
     settings: Settings
     store: Store
     accounts: Accounts
-    now: Callable[[], datetime] = field(default=_utc_now)
+    vault: Vault
+
+    def now(self) -> datetime:
+        """The store's clock, so that the whole house has one time."""
+        return datetime.fromtimestamp(self.store.clock.wall(), UTC)
 
     async def stored(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a store call in a worker thread: a locked state file must not stop the event loop."""

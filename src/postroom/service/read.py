@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from postroom.mime.clean import clean_line, clean_text
@@ -94,23 +94,27 @@ async def download_attachment(
     """Saved under the download folder, or handed out as base64 when asked for and small."""
     view, content = await attachment_bytes(house, email_id, attachment_id, account)
     owner = (await locate(house, email_id, account))[0].name
-    common = {
-        "email_id": email_id,
-        "attachment_id": view.attachment_id,
-        "filename": view.filename,
-        "mime_type": view.mime_type,
-        "size": len(content),
-        "uri": f"mail://{owner}/{email_id}/attachments/{view.attachment_id}",
-    }
+    saved = SavedFile(
+        email_id=email_id,
+        attachment_id=view.attachment_id,
+        filename=view.filename,
+        mime_type=view.mime_type,
+        size=len(content),
+        uri=f"mail://{owner}/{email_id}/attachments/{view.attachment_id}",
+    )
     if as_base64:
-        if len(content) > MAX_BASE64_BYTES:
-            raise InvalidRequest(
-                f"{len(content)} bytes are too large for base64 (at most {MAX_BASE64_BYTES}). Download it to a file.",
-                details={"field": "as_base64"},
-            )
-        return SavedFile(**common, content_base64=base64.b64encode(content).decode("ascii"))
-    path = await house.stored(save, house.settings.download_dir, view.filename, content)
-    return SavedFile(**common, path=str(path))
+        return replace(saved, content_base64=_small_base64(content))
+    path = await house.stored(save, house.settings.safety.download_dir, view.filename, content)
+    return replace(saved, path=str(path))
+
+
+def _small_base64(content: bytes) -> str:
+    if len(content) > MAX_BASE64_BYTES:
+        raise InvalidRequest(
+            f"{len(content)} bytes are too large for base64 (at most {MAX_BASE64_BYTES}). Download it to a file.",
+            details={"field": "as_base64"},
+        )
+    return base64.b64encode(content).decode("ascii")
 
 
 async def attachment_bytes(
@@ -156,10 +160,14 @@ async def _fetch(account: Account, ref: str, email_id: str) -> Message:
 
 
 async def _open(house: House, account: Account, message: Message, reading: Reading) -> OpenEmail:
-    text, folded, hidden = await house.stored(_body, message, reading) if reading.body_format != "raw" else (
-        (await account.mailbox.fetch_raw(message.envelope.ref)).decode("utf-8", "replace"),
-        0,
-        0,
+    text, folded, hidden = (
+        await house.stored(_body, message, reading)
+        if reading.body_format != "raw"
+        else (
+            (await account.mailbox.fetch_raw(message.envelope.ref)).decode("utf-8", "replace"),
+            0,
+            0,
+        )
     )
     if reading.offset > len(text):
         raise InvalidRequest(

@@ -44,7 +44,7 @@ def save(folder: Path, filename: str, content: bytes) -> Path:
 
 
 def _create(folder: Path, name: str) -> tuple[Path, int]:
-    stem, suffix = os.path.splitext(name)
+    stem, suffix = Path(name).stem, Path(name).suffix
     for number in range(1, 10_000):
         path = folder / (name if number == 1 else f"{stem} ({number}){suffix}")
         try:
@@ -63,7 +63,7 @@ def _cannot_save(error: OSError) -> InternalError | PermissionDenied:
 
 
 def _shortened(name: str) -> str:
-    stem, suffix = os.path.splitext(name)
+    stem, suffix = Path(name).stem, Path(name).suffix
     suffix = suffix[:20]
     while len((stem + suffix).encode()) > _MAX_BYTES:
         stem = stem[:-1]

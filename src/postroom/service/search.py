@@ -58,9 +58,7 @@ async def _find(
     return _merged(pages, limit, offset)
 
 
-async def _find_in(
-    house: House, query: Query, name: str, mailbox: str | None, limit: int, offset: int
-) -> EmailPage:
+async def _find_in(house: House, query: Query, name: str, mailbox: str | None, limit: int, offset: int) -> EmailPage:
     account = await house.accounts.open(name)
     where: tuple[Node, ...] = (In((await find_folder(account, mailbox)).name),) if mailbox else ()
     page = await account.mailbox.search(query.narrowed(*where), limit=limit, offset=offset)

@@ -177,3 +177,70 @@ class SavedFile:
     path: str = ""
     uri: str = ""
     content_base64: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a person needs to decide."""
+
+    sender: str
+    to: tuple[str, ...]
+    cc: tuple[str, ...]
+    bcc: tuple[str, ...]
+    subject: str
+    body_excerpt: str  # the first 200 characters
+    body_chars: int
+    attachments: tuple[str, ...]  # "name (size)"
+    original_subject: str = ""
+    original_sender: str = ""
+    send_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalView:
+    """A say that is still awaited, and how a person gives it."""
+
+    approval_id: str
+    expires: str
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class SendView:
+    """What a send did. `sent` means that the provider accepted it, never that it was delivered."""
+
+    status: str
+    account: str
+    message: str  # one sentence for the model: what happened and what to do next
+    send_id: str = ""
+    message_id: str = ""
+    thread_id: str = ""
+    accepted: tuple[str, ...] = ()
+    refused: dict[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    preview: Preview | None = None
+    approval: ApprovalView | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    send_id: str
+    account: str
+    kind: str
+    state: str
+    recipients: int
+    created: str
+    updated: str
+    attempts: int
+    not_before: str = ""
+    reason: str = ""
+    approval_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxPage:
+    results: tuple[OutboxRow, ...]
+    total_count: int
+    limit: int
+    offset: int
+    has_more: bool

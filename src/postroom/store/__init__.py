@@ -3,3 +3,35 @@
 Embedded in one SQLite file (WAL), shared by every process of one machine. Knows no provider and no mail content beyond
 what it must keep to keep its promises.
 """
+
+from __future__ import annotations
+
+from postroom.store.approvals import Approval, ApprovalState
+from postroom.store.audit import AuditReport
+from postroom.store.audit_entry import AuditEntry
+from postroom.store.handles import Handle
+from postroom.store.journal import JournalItem, Operation
+from postroom.store.outbox import Reservation
+from postroom.store.rate import RateLimit, RateStatus
+from postroom.store.send_states import State
+from postroom.store.sends import NewSend, Send, SendEvent
+from postroom.store.store import Store, open_store
+
+__all__ = [
+    "Approval",
+    "ApprovalState",
+    "AuditEntry",
+    "AuditReport",
+    "Handle",
+    "JournalItem",
+    "NewSend",
+    "Operation",
+    "RateLimit",
+    "RateStatus",
+    "Reservation",
+    "Send",
+    "SendEvent",
+    "State",
+    "Store",
+    "open_store",
+]

@@ -1,0 +1,67 @@
+# One folder, .venv, holds everything; a second start finds its stamps and installs nothing.
+# The tests install more than a run needs, so each has a stamp of its own.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+HTTP   ?= 127.0.0.1:8090
+JOBS   ?= 2
+
+BENCHES := cold_start tool_call
+
+PIP     := $(BIN)/python -m pip --disable-pip-version-check
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+           --no-emit-index-url --no-emit-find-links --no-annotate --no-header
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint types contracts check lock bench docs
+
+help:  ## what can be made
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(VENV)/.run  ## install what a run needs, once
+
+run: setup  ## serve the sample mailbox over HTTP (HTTP=host:port)
+	@$(BIN)/postroom demo --http $(HTTP)
+
+test: $(VENV)/.test  ## run every test
+	@$(BIN)/python -m pytest -q -n $(JOBS) $(ARGS)
+
+lint: $(VENV)/.test  ## check style and formatting
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(VENV)/.test  ## check types, strictly
+	@$(BIN)/mypy
+
+contracts: $(VENV)/.test  ## check that the rooms look only downwards
+	@$(BIN)/lint-imports
+
+check: lint types contracts test  ## everything a change must pass
+
+bench: $(VENV)/.test  ## measure; see bench/README.md
+	@for name in $(BENCHES); do echo "== $$name"; $(BIN)/python bench/$$name.py || exit 1; done
+
+docs: $(VENV)/.run  ## write the generated tables of README.md and docs/tools.md anew
+	@$(BIN)/python docs/generate.py
+
+lock: $(VENV)/.run  ## pin the newest versions that fit, with hashes
+	@$(PIP) install --quiet uv
+	@$(COMPILE) --upgrade pyproject.toml requirements/run.in -o requirements/run.txt
+	@$(COMPILE) --upgrade pyproject.toml requirements/run.in requirements/test.in -o requirements/test.txt
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Postroom needs Python 3.11 or newer; make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: requirements/run.txt pyproject.toml | $(BIN)/python
+	@echo "Installing Postroom into $(VENV) ..."
+	@$(PIP) install --quiet --require-hashes -r requirements/run.txt
+	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.test: requirements/test.txt $(VENV)/.run
+	@echo "Installing what the tests need ..."
+	@$(PIP) install --quiet --require-hashes -r requirements/test.txt
+	@touch $@

@@ -1,0 +1,29 @@
+"""The `postroom` command: the one place that knows two doors, and hands the command line a way to serve over MCP."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from postroom.doors.cli.main import run
+
+if TYPE_CHECKING:
+    from postroom.settings import Settings
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    return run(argv, serve=_serve)
+
+
+def _serve(settings: Settings, *, http: bool, ready: Callable[[], None] | None = None) -> None:
+    from postroom.doors.mcp import serve
+
+    if http:
+        serve.run_http(settings, settings.server.host, settings.server.port, ready)
+    else:
+        serve.run_stdio(settings)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

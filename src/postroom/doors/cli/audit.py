@@ -1,0 +1,26 @@
+"""postroom audit verify: walk the chain and say whether anything was changed."""
+
+from __future__ import annotations
+
+import argparse
+
+from postroom.doors.cli.options import Subparsers, add_config, in_house
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser("audit", help="check the audit log")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    verb = verbs.add_parser("verify", help="walk the hash chain from end to end")
+    add_config(verb)
+    verb.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from postroom.service.audits import verify
+
+    report = in_house(args, verify)
+    if report.ok:
+        print(f"{report.entries} entries, the chain is whole")
+        return 0
+    print(f"{report.entries} entries; the chain is broken at entry {report.first_bad}")
+    return 1

@@ -1,0 +1,114 @@
+"""What `doctor` looks at, one Finding each. Leaves nothing behind: the draft it writes is deleted again."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from postroom.model.errors import PostroomError
+from postroom.service.house import House
+from postroom.settings import Settings
+
+NEEDED_ROLES = ("inbox", "sent", "drafts", "trash")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`text` is what was found, or what to fix when it is not ok."""
+
+    what: str
+    ok: bool
+    text: str = ""
+
+
+def installation() -> Iterator[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    fine = sys.version_info >= (3, 11)
+    yield Finding("python", fine, version if fine else f"{version}; Postroom needs 3.11 or newer")
+    yield _full_text()
+
+
+def settings_and_home(settings: Settings) -> Iterator[Finding]:
+    origin = settings.config_path or ("none, the sample mailbox is used" if settings.is_demo else "the environment")
+    yield Finding("settings", True, str(origin))
+    yield _writable(settings.home)
+
+
+async def account(house: House, name: str) -> AsyncIterator[Finding]:
+    """Connecting, folders, reading, and where it may write a draft; stops where nothing more can work."""
+    for what, look in (("connect", _connect), ("folders", _folders), ("read", _read), ("draft", _draft)):
+        finding = await _looked(f"{name}: {what}", look, house, name)
+        yield finding
+        if not finding.ok and what == "connect":
+            return
+
+
+def _full_text() -> Finding:
+    with sqlite3.connect(":memory:") as database:
+        try:
+            database.execute("CREATE VIRTUAL TABLE probe USING fts5(words)")
+        except sqlite3.OperationalError:
+            return Finding("sqlite", False, f"{sqlite3.sqlite_version} has no FTS5; use a Python whose SQLite has it")
+    return Finding("sqlite", True, f"{sqlite3.sqlite_version} with FTS5")
+
+
+def _writable(home: Path) -> Finding:
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=home):
+            return Finding("home", True, str(home))
+    except OSError as error:
+        return Finding("home", False, f"{home}: {error.strerror}; make it writable or set POSTROOM_HOME")
+
+
+async def _looked(what: str, look: Callable[[House, str], Awaitable[str]], house: House, name: str) -> Finding:
+    try:
+        return Finding(what, True, await look(house, name))
+    except PostroomError as error:
+        return Finding(what, False, error.message)
+
+
+async def _connect(house: House, name: str) -> str:
+    from postroom.service.accounts import capabilities
+
+    _, able = await capabilities(house, name)
+    return able.provider + ("" if able.can_send else ", cannot send")
+
+
+async def _folders(house: House, name: str) -> str:
+    from postroom.service.accounts import list_folders
+
+    folders = await list_folders(house, name)
+    found = {folder.role: folder.name for folder in folders}
+    roles = ", ".join(f"{role} {found[role]}" if role in found else f"no {role} folder" for role in NEEDED_ROLES)
+    return f"{len(folders)} ({roles})"
+
+
+async def _read(house: House, name: str) -> str:
+    from postroom.service.read import read_email
+    from postroom.service.search import list_emails
+
+    newest = (await list_emails(house, account=name, limit=1)).results
+    if not newest:
+        return "the inbox is empty"
+    opened = await read_email(house, newest[0].email_id)
+    return f"the newest mail, {opened.row.date[:10]}, opens"
+
+
+async def _draft(house: House, name: str) -> str:
+    from postroom.service.accounts import capabilities
+    from postroom.service.draft import create_draft, delete_draft
+    from postroom.service.writing import DraftRequest
+
+    _, able = await capabilities(house, name)
+    if house.settings.server.read_only or not able.can_draft:
+        return "not tried: read-only" if able.can_draft else "not tried: this provider keeps no drafts"
+    draft = await create_draft(
+        house, DraftRequest(subject="Postroom doctor", body="This draft is deleted at once."), account=name
+    )
+    await delete_draft(house, draft.draft_id)
+    return "one was saved and deleted again"

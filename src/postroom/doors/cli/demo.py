@@ -1,0 +1,31 @@
+"""postroom demo: the embedded sample mailbox, over HTTP unless told otherwise, with a word on how to connect."""
+
+from __future__ import annotations
+
+import argparse
+
+from postroom.doors.cli.options import Subparsers, add_serving, serving_overrides
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser("demo", help="serve a sample mailbox; needs no account and no network")
+    add_serving(parser)
+    parser.add_argument("--stdio", action="store_true", help="serve over standard input and output instead of HTTP")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from postroom.settings import load_demo
+
+    settings = load_demo(args.config, overrides=serving_overrides(args))
+    if args.stdio:
+        args.serve(settings, http=False)
+    else:
+        args.serve(settings, http=True, ready=lambda: _print_hints(settings.server.host, settings.server.port))
+    return 0
+
+
+def _print_hints(host: str, port: int) -> None:
+    from postroom.doors.cli.client_hints import render
+
+    print(render(host, port), flush=True)

@@ -1,0 +1,47 @@
+"""postroom doctor: what works, what does not, and what to do about it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from postroom.doors.cli.options import Subparsers, add_config
+
+if TYPE_CHECKING:
+    from postroom.doors.cli.checkup import Finding
+    from postroom.settings import Settings
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser("doctor", help="check the installation and every account, and say what to fix")
+    add_config(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    import asyncio
+
+    from postroom.doors.cli import checkup
+    from postroom.settings import load
+
+    findings = [_shown(finding) for finding in checkup.installation()]
+    settings = load(args.config)
+    findings += [_shown(finding) for finding in checkup.settings_and_home(settings)]
+    if all(finding.ok for finding in findings):  # accounts need a home folder
+        findings += asyncio.run(_accounts(settings))
+    return 0 if all(finding.ok for finding in findings) else 1
+
+
+async def _accounts(settings: Settings) -> list[Finding]:
+    from postroom.doors.cli import checkup
+    from postroom.wiring import open_house
+
+    async with open_house(settings) as house:
+        return [
+            _shown(finding) for account in settings.accounts async for finding in checkup.account(house, account.name)
+        ]
+
+
+def _shown(finding: Finding) -> Finding:
+    print(f"{'ok  ' if finding.ok else 'FAIL'}  {finding.what}: {finding.text}", flush=True)
+    return finding

@@ -1,0 +1,39 @@
+"""postroom import: an mbox file or a Maildir into the embedded mailbox. Running it again adds nothing twice."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from postroom.doors.cli.options import Subparsers, add_config, in_house
+
+if TYPE_CHECKING:
+    from postroom.service.house import House
+    from postroom.service.importing import ImportReport
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser("import", help="take an mbox file or a Maildir into a local account")
+    add_config(parser)
+    parser.add_argument("path", type=Path, help="an mbox file (a Gmail Takeout, for instance) or a Maildir folder")
+    parser.add_argument("--account", metavar="NAME", help="which local account (default: the first)")
+    parser.add_argument("--folder", metavar="NAME", help="where to put mail that names no folder itself")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    report = in_house(args, lambda house: _import(house, args))
+    print(f"added {report.added}, already there {report.skipped_duplicates}, failed {report.failed}")
+    return 1 if report.failed else 0
+
+
+async def _import(house: House, args: argparse.Namespace) -> ImportReport:
+    from postroom.doors.cli.progress import Progress
+    from postroom.service.importing import import_mail
+
+    progress = Progress(f"importing {args.path.name}")
+    try:
+        return await import_mail(house, args.path, account=args.account, folder=args.folder, on_progress=progress)
+    finally:
+        progress.finish()

@@ -1,0 +1,44 @@
+"""Reading the command line and handing over to the command it names."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from postroom import __version__
+from postroom.doors.cli.options import Serve
+from postroom.model.errors import InvalidRequest, PostroomError
+
+COMMANDS = ("serve", "demo", "accounts", "search", "importing", "doctor")
+
+EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+
+
+def run(argv: Sequence[str] | None, *, serve: Serve) -> int:
+    """Never a traceback for what a person can mend: one line on standard error and an exit code."""
+    args = build_parser(serve).parse_args(argv)
+    try:
+        return int(args.run(args))
+    except PostroomError as error:
+        for line in error.message.splitlines():
+            print(f"postroom: {line}", file=sys.stderr)
+        return EXIT_USAGE if isinstance(error, InvalidRequest) else EXIT_FAILED
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone (postroom search ... | head); keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+
+
+def build_parser(serve: Serve) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="postroom", description="A mail gateway for AI agents.")
+    parser.add_argument("--version", action="version", version=f"postroom {__version__}")
+    parser.set_defaults(serve=serve)
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        import_module(f"postroom.doors.cli.{name}").register(subparsers)
+    return parser

@@ -1,0 +1,67 @@
+"""Flags that several commands share, and the settings they lead to."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from postroom.service.house import House
+    from postroom.settings import Settings
+T = TypeVar("T")
+Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+class Serve(Protocol):
+    """How a command starts the MCP server: over standard input and output, or over HTTP. Blocks until it ends.
+
+    `ready` is called once the HTTP server takes connections.
+    """
+
+    def __call__(self, settings: Settings, *, http: bool, ready: Callable[[], None] | None = None) -> None: ...
+
+
+def add_config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings file (default: $POSTROOM_CONFIG)")
+
+
+def add_serving(parser: argparse.ArgumentParser) -> None:
+    add_config(parser)
+    parser.add_argument(
+        "--http", nargs="?", const="", metavar="ADDR", help="serve over HTTP on host:port (default: server.bind_addr)"
+    )
+    parser.add_argument("--dialect", metavar="NAME", help="which set of tool names to speak")
+    parser.add_argument("--toolsets", metavar="A,B", help="which groups of tools to offer, separated by commas")
+    parser.add_argument("--read-only", action="store_true", help="offer nothing that writes, and refuse it below too")
+
+
+def serving_overrides(args: argparse.Namespace) -> dict[str, Any]:
+    """What the flags change in the settings; a flag that is absent changes nothing, and read-only is never lifted."""
+    server: dict[str, Any] = {}
+    if args.http:
+        server["bind_addr"] = args.http
+    if args.dialect:
+        server["dialect"] = args.dialect
+    if args.toolsets is not None:
+        server["toolsets"] = [name.strip() for name in args.toolsets.split(",") if name.strip()]
+    if args.read_only:
+        server["read_only"] = True
+    return {"server": server}
+
+
+def in_house(args: argparse.Namespace, work: Callable[[House], Awaitable[T]]) -> T:
+    """Open the house with the settings of `--config`, do the work, close it."""
+    import asyncio
+
+    from postroom.settings import load
+    from postroom.wiring import open_house
+
+    settings = load(args.config)
+
+    async def visit() -> T:
+        async with open_house(settings) as house:
+            return await work(house)
+
+    return asyncio.run(visit())

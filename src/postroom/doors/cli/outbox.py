@@ -1,0 +1,66 @@
+"""postroom outbox: what is on its way, what came of it, and deciding what only a person can."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from postroom.doors.cli.options import Subparsers, add_config, in_house
+
+if TYPE_CHECKING:
+    from postroom.service.house import House
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser("outbox", help="see what is on its way out, decide what is unclear")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    listing = verbs.add_parser("list", help="what is on its way or needs a person")
+    listing.add_argument("--all", action="store_true", help="finished ones too")
+    listing.add_argument("--account", metavar="NAME")
+    showing = verbs.add_parser("show", help="one send and every state it went through")
+    resolving = verbs.add_parser("resolve", help="decide a send whose fate is unclear")
+    resolving.add_argument("verdict", choices=("sent", "resend", "drop"), help="it went out | send again | drop it")
+    for name, verb in (("list", listing), ("show", showing), ("resolve", resolving)):
+        add_config(verb)
+        if name != "list":
+            verb.add_argument("send_id")
+        verb.set_defaults(run=run, verb=name)
+
+
+def run(args: argparse.Namespace) -> int:
+    work = {"list": _list, "show": _show, "resolve": _resolve}[args.verb]
+    print("\n".join(in_house(args, lambda house: work(house, args))))
+    return 0
+
+
+async def _list(house: House, args: argparse.Namespace) -> list[str]:
+    from postroom.doors.cli import table
+    from postroom.service.outbox import list_outbox
+
+    page = await list_outbox(house, account=args.account, include_finished=args.all, limit=100)
+    rows = [
+        (
+            row.send_id,
+            row.created[:16].replace("T", " "),
+            row.state,
+            row.account,
+            f"{row.recipients} recipients",
+            row.reason,
+        )
+        for row in page.results
+    ]
+    return [*table.lines(rows, widest=60), f"{len(rows)} of {page.total_count}"]
+
+
+async def _show(house: House, args: argparse.Namespace) -> list[str]:
+    from postroom.service.outbox import show_send
+
+    row, recipients, steps = await show_send(house, args.send_id)
+    return [f"{row.send_id} {row.kind} from {row.account}: {row.state}", f"to {', '.join(recipients)}", *steps]
+
+
+async def _resolve(house: House, args: argparse.Namespace) -> list[str]:
+    from postroom.service.approvals import resolve
+
+    view = await resolve(house, args.send_id, args.verdict)
+    return [f"{view.send_id} {view.status}: {view.message}"]

@@ -1,0 +1,136 @@
+"""Toolset `drafts`: mail written and kept for a person to look at. Nothing here can send."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from mcp_types import CallToolResult
+from pydantic import Field
+
+from postroom.doors.mcp import results, shapes
+from postroom.doors.mcp.dialects.postroom.arguments import (
+    AccountName,
+    Addresses,
+    DraftId,
+    EmailId,
+    Html,
+    Identity,
+    Importance,
+    Limit,
+    MoreAddresses,
+    Offset,
+    Paths,
+    listed,
+    named,
+)
+from postroom.doors.mcp.toolbox import Toolset
+from postroom.service.house import House
+
+toolset = Toolset("drafts")
+
+
+@toolset.tool("List drafts", returns=shapes.DraftPage, read_only=True, idempotent=True)
+async def list_drafts(house: House, limit: Limit = 20, offset: Offset = 0, account: AccountName = "") -> CallToolResult:
+    """List saved drafts, newest first."""
+    from postroom.service import draft
+
+    return results.draft_page(await draft.list_drafts(house, account=named(account), limit=limit, offset=offset))
+
+
+@toolset.tool("Create draft", returns=shapes.Draft)
+async def create_draft(
+    house: House,
+    to: Addresses = "",
+    subject: str = "",
+    body: Annotated[str, Field(description="Plain text")] = "",
+    cc: MoreAddresses = "",
+    bcc: MoreAddresses = "",
+    body_html: Html = "",
+    attachments: Paths = [],  # noqa: B006 - read, never changed
+    importance: Importance = "normal",
+    identity: Identity = "",
+    account: AccountName = "",
+) -> CallToolResult:
+    """Save a new mail as a draft. It is not sent."""
+    from postroom.service import draft, writing
+
+    request = writing.DraftRequest(
+        listed(to), listed(cc), listed(bcc), subject, body, body_html, listed(attachments), importance, identity
+    )
+    return results.draft(await draft.create_draft(house, request, account=named(account)), "saved")
+
+
+@toolset.tool("Draft reply", returns=shapes.Draft)
+async def draft_reply(
+    house: House,
+    email_id: EmailId,
+    body: Annotated[str, Field(description="Plain text of the reply, without the quote")],
+    reply_all: bool = False,
+    quote: Annotated[bool, Field(description="Quote the original below")] = True,
+    body_html: Html = "",
+    attachments: Paths = [],  # noqa: B006 - read, never changed
+    identity: Identity = "",
+    account: AccountName = "",
+) -> CallToolResult:
+    """Save a reply to a mail as a draft in its thread. It is not sent."""
+    from postroom.service import draft, writing
+
+    request = writing.ReplyRequest(body, body_html, reply_all, listed(attachments), identity, quote)
+    return results.draft(await draft.draft_reply(house, email_id, request, account=named(account)), "saved")
+
+
+@toolset.tool("Draft forward", returns=shapes.Draft)
+async def draft_forward(
+    house: House,
+    email_id: EmailId,
+    to: Addresses,
+    comment: Annotated[str, Field(description="Text above the forwarded mail")] = "",
+    cc: MoreAddresses = "",
+    bcc: MoreAddresses = "",
+    identity: Identity = "",
+    account: AccountName = "",
+) -> CallToolResult:
+    """Save a forward of a mail, original attached whole, as a draft. It is not sent."""
+    from postroom.service import draft, writing
+
+    request = writing.ForwardRequest(listed(to), listed(cc), listed(bcc), comment, identity)
+    return results.draft(await draft.draft_forward(house, email_id, request, account=named(account)), "saved")
+
+
+@toolset.tool("Update draft", returns=shapes.Draft, destructive=True, idempotent=True)
+async def update_draft(
+    house: House,
+    draft_id: DraftId,
+    to: Addresses | None = None,
+    subject: str | None = None,
+    body: str | None = None,
+    cc: MoreAddresses | None = None,
+    bcc: MoreAddresses | None = None,
+    body_html: str | None = None,
+    attachments: Annotated[list[str] | None, Field(description="Paths; replaces all files")] = None,
+    importance: Importance | None = None,
+    identity: str | None = None,
+    account: AccountName = "",
+) -> CallToolResult:
+    """Change a draft: only what is given is replaced. The id stays."""
+    from postroom.service import draft
+
+    lists = {"to": to, "cc": cc, "bcc": bcc, "attachments": attachments}
+    changes = draft.DraftChanges(
+        subject=subject,
+        body=body,
+        body_html=body_html,
+        importance=importance,
+        identity=identity,
+        **{name: None if value is None else listed(value) for name, value in lists.items()},
+    )
+    return results.draft(await draft.update_draft(house, draft_id, changes, account=named(account)), "updated")
+
+
+@toolset.tool("Delete draft", returns=shapes.Deleted, destructive=True, idempotent=True)
+async def delete_draft(house: House, draft_id: DraftId, account: AccountName = "") -> CallToolResult:
+    """Throw a draft away."""
+    from postroom.service import draft
+
+    await draft.delete_draft(house, draft_id, account=named(account))
+    return results.deleted_draft(draft_id)

@@ -1,0 +1,161 @@
+"""Toolset `read`: what there is, found and opened. Nothing here changes a mail, not even its unread mark."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from mcp_types import CallToolResult
+from pydantic import Field
+
+from postroom.doors.mcp import results, shapes
+from postroom.doors.mcp.dialects.postroom.arguments import AccountName, EmailId, Limit, Offset, named
+from postroom.doors.mcp.toolbox import Toolset
+from postroom.service.house import House
+
+toolset = Toolset("read")
+
+AccountOrAll = Annotated[str, Field(description="Account name or all; default: the first account")]
+Mailbox = Annotated[str, Field(description="Folder by name or role: inbox, sent, drafts, archive, junk, trash")]
+QueryText = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=2000,
+        description='Words, "phrases", OR, -not, from: to: cc: subject: in: label: filename: has:attachment is:unread '
+        "is:starred after:YYYY-MM-DD before: newer_than:7d older_than: larger:5M",
+    ),
+]
+MaxChars = Annotated[int, Field(ge=1, le=200_000)]
+
+
+@toolset.tool("List accounts", returns=shapes.Accounts, read_only=True, idempotent=True)
+async def list_accounts(house: House, check: bool = False) -> CallToolResult:
+    """List the mail accounts; the first is the default. check=true logs in to each and reports its status."""
+    from postroom.service import accounts
+
+    return results.accounts(await accounts.list_accounts(house, check=check))
+
+
+@toolset.tool("Get capabilities", returns=shapes.Capabilities, read_only=True, idempotent=True)
+async def get_capabilities(house: House, account: AccountName = "") -> CallToolResult:
+    """Say what an account can do: drafts, sending, labels, folders, threads, limits."""
+    from postroom.service import accounts
+
+    return results.capabilities(*await accounts.capabilities(house, named(account)))
+
+
+@toolset.tool("List folders", returns=shapes.Folders, read_only=True, idempotent=True)
+async def list_folders(house: House, account: AccountName = "") -> CallToolResult:
+    """List the folders of an account with their roles and counts."""
+    from postroom.service import accounts
+
+    return results.folders(await accounts.list_folders(house, named(account)))
+
+
+@toolset.tool("List emails", returns=shapes.EmailPage, read_only=True, idempotent=True)
+async def list_emails(
+    house: House,
+    mailbox: Mailbox = "INBOX",
+    unread_only: bool = False,
+    limit: Limit = 20,
+    offset: Offset = 0,
+    account: AccountOrAll = "",
+) -> CallToolResult:
+    """List the mails of a folder, newest first. Use search_emails to find mail by content."""
+    from postroom.service import search
+
+    page = await search.list_emails(
+        house, account=named(account), mailbox=mailbox, limit=limit, offset=offset, unread_only=unread_only
+    )
+    return results.email_page(page)
+
+
+@toolset.tool("Search emails", returns=shapes.EmailPage, read_only=True, idempotent=True)
+async def search_emails(
+    house: House,
+    query: QueryText,
+    mailbox: Annotated[str, Field(description="Only in this folder; default: all but junk and trash")] = "",
+    limit: Limit = 20,
+    offset: Offset = 0,
+    account: AccountOrAll = "",
+) -> CallToolResult:
+    """Search mail, newest first. Filters a provider cannot apply are named in filters_not_applied."""
+    from postroom.service import search
+
+    page = await search.search_emails(
+        house, query, account=named(account), mailbox=mailbox or None, limit=limit, offset=offset
+    )
+    return results.email_page(page)
+
+
+@toolset.tool("Read email", returns=shapes.Email, read_only=True, idempotent=True)
+async def read_email(
+    house: House,
+    email_id: EmailId,
+    body_format: Literal["markdown", "text", "html", "raw"] = "markdown",
+    include_quoted: Annotated[bool, Field(description="Show quoted history too")] = False,
+    max_chars: MaxChars = 8000,
+    offset: Annotated[int, Field(ge=0, description="Where in the body to start")] = 0,
+    account: AccountName = "",
+) -> CallToolResult:
+    """Open a mail: headers, sender checks, body, attachments. It stays unread; use mark_email to change that."""
+    from postroom.service import read
+
+    email = await read.read_email(
+        house,
+        email_id,
+        account=named(account),
+        body_format=body_format,
+        include_quoted=include_quoted,
+        max_chars=max_chars,
+        offset=offset,
+    )
+    return results.open_email(email)
+
+
+@toolset.tool("Get thread", returns=shapes.Thread, read_only=True, idempotent=True)
+async def get_thread(
+    house: House,
+    thread_id: Annotated[str, Field(description="Id of a thread (t...) or of a mail in it")],
+    limit: Annotated[int, Field(ge=1, le=100, description="The newest so many mails")] = 20,
+    max_chars: Annotated[int, Field(ge=1, le=200_000, description="Per mail")] = 2000,
+    account: AccountName = "",
+) -> CallToolResult:
+    """Open a whole conversation, oldest mail first, without quoted history."""
+    from postroom.service import read
+
+    view = await read.get_thread(house, thread_id, account=named(account), limit=limit, max_chars=max_chars)
+    return results.thread(view)
+
+
+@toolset.tool("List attachments", returns=shapes.Attachments, read_only=True, idempotent=True)
+async def list_attachments(house: House, email_id: EmailId, account: AccountName = "") -> CallToolResult:
+    """List the attachments of a mail with names, types, sizes and resource links."""
+    from postroom.service import read, showing
+
+    views = await read.list_attachments(house, email_id, account=named(account))
+    owner, _ = await showing.locate(house, email_id, named(account))
+    return results.attachments(owner.name, email_id, views)
+
+
+@toolset.tool("Download attachment", returns=shapes.SavedFile, read_only=True)
+async def download_attachment(
+    house: House,
+    email_id: EmailId,
+    attachment_id: Annotated[str, Field(description="From read_email or list_attachments")],
+    as_base64: Annotated[bool, Field(description="Answer with the bytes instead of saving; at most 64 KB")] = False,
+    account: AccountName = "",
+) -> CallToolResult:
+    """Save an attachment in the download folder and say where it lies."""
+    from postroom.service import read
+
+    file = await read.download_attachment(house, email_id, attachment_id, account=named(account), as_base64=as_base64)
+    return results.saved_file(file)
+
+
+@toolset.tool("List identities", returns=shapes.Identities, read_only=True, idempotent=True)
+async def list_identities(house: House, account: AccountName = "") -> CallToolResult:
+    """List the addresses an account may write as; the default comes first."""
+    from postroom.service import accounts
+
+    return results.identities(await accounts.list_identities(house, named(account)))

@@ -1,0 +1,201 @@
+"""Toolset `send`: everything that leaves. Each tool writes an order; the gate decides what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mcp.server.mcpserver import Context
+from mcp_types import CallToolResult
+from pydantic import Field
+
+from postroom.doors.mcp import asking, send_results, shapes
+from postroom.doors.mcp.dialects.postroom.arguments import (
+    AccountName,
+    Addresses,
+    DraftId,
+    EmailId,
+    Html,
+    Identity,
+    Importance,
+    Limit,
+    MoreAddresses,
+    Offset,
+    Paths,
+    listed,
+    named,
+)
+from postroom.doors.mcp.toolbox import Toolset
+from postroom.service.house import House
+
+if TYPE_CHECKING:
+    from postroom.service.order import Order, Wishes
+
+toolset = Toolset("send")
+
+Confirm = Annotated[bool, Field(description="false: preview only. true: send what was previewed")]
+Key = Annotated[str, Field(description="Repeating a call with the same key never sends twice")]
+SendAt = Annotated[str, Field(description="ISO 8601 with offset: send then")]
+RequireApproval = Annotated[bool, Field(description="Let a person approve it first")]
+Writer = Callable[..., Awaitable["Order"]]
+
+
+def _sending(title: str) -> Callable[[Writer], Writer]:
+    """Declare a tool by the function that writes its order; asking and passing the gate are the same for all."""
+
+    def declare(write: Writer) -> Writer:
+        async def ask(house: House, ctx: Context[House, Any], **arguments: Any) -> str | None:
+            from postroom.service import send
+
+            return await send.question(house, _with_person(await write(house, **arguments), ctx, None))
+
+        @wraps(write)
+        async def tool(
+            house: House, ctx: Context[House, Any], answer: asking.Verdict | None, **arguments: Any
+        ) -> CallToolResult:
+            from postroom.service import send
+
+            return send_results.sent(await send.send(house, _with_person(await write(house, **arguments), ctx, answer)))
+
+        del tool.__annotations__["return"]  # an Order is only imported when one is written
+        toolset.tool(title, returns=shapes.Sent, destructive=True, open_world=True, asks=ask)(tool)
+        return write
+
+    return declare
+
+
+@_sending("Send email")
+async def send_email(
+    house: House,
+    to: Addresses,
+    subject: str,
+    body: Annotated[str, Field(description="Plain text")],
+    cc: MoreAddresses = "",
+    bcc: MoreAddresses = "",
+    body_html: Html = "",
+    attachments: Paths = [],  # noqa: B006 - read, never changed
+    importance: Importance = "normal",
+    identity: Identity = "",
+    send_at: SendAt = "",
+    save_to_sent_items: bool = True,
+    require_approval: RequireApproval = False,
+    idempotency_key: Key = "",
+    confirm: Confirm = False,
+    account: AccountName = "",
+) -> Order:
+    """Send a new mail. Without confirm it only answers a preview: show it to the user before you confirm."""
+    from postroom.service import send, writing
+
+    request = writing.DraftRequest(
+        listed(to), listed(cc), listed(bcc), subject, body, body_html, listed(attachments), importance, identity
+    )
+    wishes = _wishes(confirm, idempotency_key, send_at, save_to_sent_items, require_approval)
+    return await send.order_mail(house, request, wishes, named(account))
+
+
+@_sending("Reply to email")
+async def reply_email(
+    house: House,
+    email_id: EmailId,
+    body: Annotated[str, Field(description="Plain text of the reply, without the quote")],
+    reply_all: bool = False,
+    quote: Annotated[bool, Field(description="Quote the original below")] = True,
+    body_html: Html = "",
+    attachments: Paths = [],  # noqa: B006 - read, never changed
+    importance: Importance = "normal",
+    identity: Identity = "",
+    send_at: SendAt = "",
+    save_to_sent_items: bool = True,
+    require_approval: RequireApproval = False,
+    idempotency_key: Key = "",
+    confirm: Confirm = False,
+    account: AccountName = "",
+) -> Order:
+    """Reply to a mail in its thread. Without confirm it only answers a preview."""
+    from postroom.service import send, writing
+
+    request = writing.ReplyRequest(body, body_html, reply_all, listed(attachments), identity, quote, importance)
+    wishes = _wishes(confirm, idempotency_key, send_at, save_to_sent_items, require_approval)
+    return await send.order_reply(house, email_id, request, wishes, named(account))
+
+
+@_sending("Forward email")
+async def forward_email(
+    house: House,
+    email_id: EmailId,
+    to: Addresses,
+    comment: Annotated[str, Field(description="Text above the forwarded mail")] = "",
+    cc: MoreAddresses = "",
+    bcc: MoreAddresses = "",
+    importance: Importance = "normal",
+    identity: Identity = "",
+    send_at: SendAt = "",
+    save_to_sent_items: bool = True,
+    require_approval: RequireApproval = False,
+    idempotency_key: Key = "",
+    confirm: Confirm = False,
+    account: AccountName = "",
+) -> Order:
+    """Forward a mail whole, attachments included. Without confirm it only answers a preview."""
+    from postroom.service import send, writing
+
+    request = writing.ForwardRequest(listed(to), listed(cc), listed(bcc), comment, identity, importance)
+    wishes = _wishes(confirm, idempotency_key, send_at, save_to_sent_items, require_approval)
+    return await send.order_forward(house, email_id, request, wishes, named(account))
+
+
+@_sending("Send draft")
+async def send_draft(
+    house: House,
+    draft_id: DraftId,
+    send_at: SendAt = "",
+    save_to_sent_items: bool = True,
+    require_approval: RequireApproval = False,
+    idempotency_key: Key = "",
+    confirm: Confirm = False,
+    account: AccountName = "",
+) -> Order:
+    """Send a saved draft as it stands. Without confirm it only answers a preview."""
+    from postroom.service import send
+
+    wishes = _wishes(confirm, idempotency_key, send_at, save_to_sent_items, require_approval)
+    return await send.order_draft(house, draft_id, wishes, named(account))
+
+
+@toolset.tool("List outbox", returns=shapes.OutboxPage, read_only=True, idempotent=True)
+async def list_outbox(
+    house: House,
+    include_finished: bool = False,
+    limit: Limit = 20,
+    offset: Offset = 0,
+    account: Annotated[str, Field(description="Default: every account")] = "",
+) -> CallToolResult:
+    """List sends that wait for approval, are held or scheduled, or whose fate is unclear."""
+    from postroom.service import outbox
+
+    page = await outbox.list_outbox(
+        house, account=named(account), include_finished=include_finished, limit=limit, offset=offset
+    )
+    return send_results.outbox_page(page)
+
+
+@toolset.tool("Cancel send", returns=shapes.Sent, destructive=True)
+async def cancel_send(
+    house: House, send_id: Annotated[str, Field(description="Id of a send (s...)")]
+) -> CallToolResult:
+    """Stop a send that has not left yet: held, scheduled or waiting for approval."""
+    from postroom.service import outbox
+
+    return send_results.sent(await outbox.cancel_send(house, send_id))
+
+
+def _wishes(confirm: bool, key: str, send_at: str, save_to_sent: bool, require_approval: bool) -> Wishes:
+    from postroom.service.order import Wishes, parse_time
+
+    return Wishes(confirm, key, parse_time(send_at), save_to_sent, require_approval)
+
+
+def _with_person(order: Order, ctx: Context[House, Any], answer: asking.Verdict | None) -> Order:
+    return replace(order, wishes=replace(order.wishes, can_elicit=asking.can_ask(ctx), answer=answer))

@@ -1,0 +1,129 @@
+"""Everything that can go wrong in a call, said in one form: code, message, details, retry_after. Never a trace."""
+
+from __future__ import annotations
+
+import difflib
+import secrets
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mcp_types import CallToolResult, TextContent
+from pydantic import ValidationError
+
+from postroom.doors.mcp.log import log
+from postroom.model.errors import InternalError, InvalidRequest, NotFound, PostroomError
+
+MAX_ARGUMENT_CHARS = 2_000_000  # of all texts of one call; a mail body is far below, a runaway model is not
+
+
+def failure(error: PostroomError) -> CallToolResult:
+    """The answer a model reads when a call failed."""
+    wait = f" (retry after {error.retry_after:g} s)" if error.retry_after is not None else ""
+    return CallToolResult(
+        is_error=True,
+        content=[TextContent(type="text", text=f"{error.code}: {error.message}{wait}")],
+        structured_content={"error": error_dict(error)},
+    )
+
+
+def error_dict(error: PostroomError) -> dict[str, Any]:
+    return {
+        "code": error.code,
+        "message": error.message,
+        "details": error.details,
+        "retry_after": error.retry_after,
+    }
+
+
+def as_postroom_error(error: BaseException, tool: str) -> PostroomError:
+    """What a model is told about an exception. One that is not ours becomes a number to look up in the log."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, PostroomError):
+            return cause
+        if isinstance(cause, ValidationError):
+            return _invalid_arguments(cause, tool)
+        cause = cause.__cause__
+    return _internal(error, tool)
+
+
+def refuse_unknown_tool(name: str, registered: Iterable[str], known: Mapping[str, str]) -> NotFound:
+    """`known` maps every tool of the dialect to its toolset, registered or not."""
+    if name in known:
+        return NotFound(
+            f"The tool {name} (toolset {known[name]}) is not enabled on this server. "
+            "The operator can enable it; do without it for now.",
+            details={"tool": name, "toolset": known[name]},
+        )
+    return NotFound(f"There is no tool {name[:60]}.{did_you_mean(name, registered)}", details={"tool": name[:60]})
+
+
+def refuse_unknown_arguments(tool: str, given: Mapping[str, Any], accepted: Iterable[str]) -> None:
+    """A misspelt `bbc` is an error, never a mail without its bcc."""
+    accepted = list(accepted)
+    unknown = [name for name in given if name not in accepted]
+    if not unknown:
+        return
+    said = " ".join(
+        f"Unknown argument {name[:60]} of {tool}{did_you_mean(name, accepted, lead='; did you mean') or '.'}"
+        for name in unknown[:5]
+    )
+    takes = ", ".join(accepted) or "no arguments"
+    raise InvalidRequest(f"{said} {tool} takes: {takes}.", details={"unknown": [name[:60] for name in unknown[:5]]})
+
+
+def refuse_unfit_text(tool: str, arguments: Mapping[str, Any]) -> None:
+    """NUL, half a surrogate pair and texts without end are refused before anything is looked at."""
+    total = 0
+    for name, value in arguments.items():
+        for text in value if isinstance(value, list) else [value]:
+            if not isinstance(text, str):
+                continue
+            total += len(text)
+            if "\0" in text or not _encodable(text):
+                raise InvalidRequest(
+                    f"The argument {name} of {tool} contains a NUL or broken Unicode. Remove it and try again.",
+                    details={"field": name},
+                )
+    if total > MAX_ARGUMENT_CHARS:
+        raise InvalidRequest(
+            f"The arguments of {tool} are {total} characters long; at most {MAX_ARGUMENT_CHARS} are taken. "
+            "Attach long content as a file instead.",
+            details={"limit": MAX_ARGUMENT_CHARS},
+        )
+
+
+def did_you_mean(name: str, candidates: Iterable[str], *, lead: str = " Did you mean") -> str:
+    near = difflib.get_close_matches(name[:60], list(candidates), n=1, cutoff=0.5)
+    return f"{lead} {near[0]}?" if near else ""
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _invalid_arguments(error: ValidationError, tool: str) -> InvalidRequest:
+    """Pydantic's words without the values, which may be mail content; the arms of a union are alternatives."""
+    problems: dict[str, str] = {}
+    for problem in error.errors(include_url=False, include_context=False, include_input=False):
+        name = str(problem["loc"][0]) if problem["loc"] else "arguments"
+        problems[name] = f"{problems[name]}, or: {problem['msg']}" if name in problems else problem["msg"]
+    listed = "; ".join(f"{name}: {message}" for name, message in problems.items())
+    return InvalidRequest(f"Invalid arguments for {tool}: {listed}. Correct them and call again.", details=problems)
+
+
+def _internal(error: BaseException, tool: str) -> InternalError:
+    origin = error
+    while origin.__cause__ is not None:
+        origin = origin.__cause__
+    number = secrets.token_hex(6)
+    log.error("internal_error", extra={"tool": tool, "correlation_id": number, "error_type": type(origin).__name__})
+    return InternalError(
+        f"Something went wrong inside Postroom (reference {number}). Nothing more is known to have happened; "
+        "check the state before trying again, and tell the operator the reference.",
+        details={"correlation_id": number},
+    )

@@ -1,0 +1,107 @@
+"""What every HTTP request passes before anything reads it: host, origin, token, size.
+
+The SDK guards only its own route and only when bound to loopback; this guard stands before all routes alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from mcp_types import INVALID_REQUEST
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MAX_BODY = 4 * 1024 * 1024
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+OPEN_PATHS = ("/healthz",)  # say nothing that needs a token
+
+
+class Guard:
+    """ASGI middleware. `tokens` empty means that no token is asked for (loopback only)."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Iterable[str], tokens: Iterable[str]) -> None:
+        self._app = app
+        self._hosts = {host.casefold() for host in (*LOOPBACK, *hosts)}
+        self._digests = [_digest(token) for token in tokens]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(scope["path"], Headers(scope=scope))
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        body = await _read_body(receive)
+        if body is None:
+            await _too_large()(scope, receive, send)
+            return
+        await self._app(scope, _replaying(body, receive), send)
+
+    def _refusal(self, path: str, headers: Headers) -> Response | None:
+        if not self._is_ours(headers.get("host", "")):
+            return problem(421, "This host name is not served here. The operator can add it to server.allowed_hosts.")
+        origin = headers.get("origin")
+        if origin is not None and not self._is_ours(urlsplit(origin).netloc):
+            return problem(403, "Requests from this web origin are refused.")
+        if path not in OPEN_PATHS and not self._is_authorised(headers.get("authorization", "")):
+            refusal = problem(401, "A bearer token is required: send Authorization: Bearer <token>.")
+            refusal.headers["www-authenticate"] = 'Bearer realm="postroom"'
+            return refusal
+        length = headers.get("content-length", "0")
+        return _too_large() if length.isdecimal() and int(length) > MAX_BODY else None
+
+    def _is_ours(self, host: str) -> bool:
+        try:
+            name = urlsplit(f"//{host}").hostname
+        except ValueError:
+            return False
+        return name is not None and "@" not in host and name.casefold() in self._hosts
+
+    def _is_authorised(self, header: str) -> bool:
+        """Every token is compared in full, so that timing tells nothing about any of them."""
+        if not self._digests:
+            return True
+        scheme, _, given = header.partition(" ")
+        matches = [hmac.compare_digest(_digest(given.strip()), digest) for digest in self._digests]
+        return scheme.casefold() == "bearer" and any(matches)
+
+
+def problem(status: int, message: str, code: int = INVALID_REQUEST) -> Response:
+    """A refusal in JSON-RPC's form, since that is what whoever posts here can read."""
+    body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+    return Response(json.dumps(body), status_code=status, media_type="application/json")
+
+
+def _too_large() -> Response:
+    return problem(413, f"The request is larger than {MAX_BODY // 2**20} MB. Send less; attach files by path.")
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+async def _read_body(receive: Receive) -> bytes | None:
+    """The whole body, or None once it is too large. A client that leaves early has sent what it has sent."""
+    body = bytearray()
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > MAX_BODY:
+            return None
+        if message["type"] != "http.request" or not message.get("more_body", False):
+            return bytes(body)
+
+
+def _replaying(body: bytes, receive: Receive) -> Receive:
+    pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return pending.pop() if pending else await receive()
+
+    return replay

@@ -1,0 +1,67 @@
+"""Log lines that cannot leak: JSON on stderr, an event name and fields from an allow-list, nothing else.
+
+Records with other messages keep their place (level, logger, line) and the type of their exception; the words are
+dropped, for nobody knows what they were made from.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import IO
+
+log = logging.getLogger("postroom.mcp")
+
+ALLOWED_FIELDS = (
+    "tool",
+    "toolset",
+    "status",
+    "code",
+    "duration_ms",
+    "correlation_id",
+    "error_type",
+    "items",
+    "succeeded",
+    "failed",
+    "accounts",
+    "provider",
+    "verb",
+    "outcome",
+    "dialect",
+    "transport",
+    "port",
+    "attempt",
+)
+EVENTS = frozenset({"tool_call", "internal_error", "provider call"})  # messages that are said as they stand
+
+
+class AllowListFormatter(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        ours = record.name.startswith("postroom") and record.msg in EVENTS
+        line: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.msg if ours else f"line {record.lineno}",
+        }
+        for field in ALLOWED_FIELDS:
+            value = getattr(record, field, None)
+            if isinstance(value, str | int | float):
+                line[field] = value
+        if record.exc_info and record.exc_info[0] is not None:
+            line["error_type"] = record.exc_info[0].__name__
+        return json.dumps(line, ensure_ascii=False)
+
+
+def configure(level: str = "info", stream: IO[str] | None = None) -> None:
+    """Make this the only way out for log records of the whole process. stdout belongs to the protocol."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(AllowListFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("postroom").setLevel(level.upper())

@@ -1,0 +1,63 @@
+"""Mail as MCP resources, for clients that read links: the mail as Markdown, its raw bytes, its attachments."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+
+from postroom.doors.mcp import failures, text
+from postroom.model.errors import NotFound
+from postroom.service.house import House
+
+T = TypeVar("T")
+MailContext = Context[House, Any]
+
+
+def register(server: MCPServer[House]) -> None:
+    mail = "mail://{account}/{email_id}"
+    server.resource(mail, title="Mail", mime_type="text/markdown")(email)
+    server.resource(f"{mail}/raw", title="Mail source", mime_type="message/rfc822")(email_source)
+    server.resource(f"{mail}/attachments/{{attachment_id}}", title="Attachment", mime_type="application/octet-stream")(
+        attachment
+    )
+
+
+async def email(account: str, email_id: str, ctx: MailContext) -> str:
+    """A mail as text, with what its sender wrote set apart."""
+    from postroom.service import read
+
+    opened = await _told(read.read_email(_house(ctx), email_id, account=account, max_chars=read.MAX_BODY_CHARS))
+    return text.open_email(opened, text.new_marker())
+
+
+async def email_source(account: str, email_id: str, ctx: MailContext) -> bytes:
+    """A mail's own bytes."""
+    from postroom.service import read
+
+    return await _told(read.raw_email(_house(ctx), email_id, account))
+
+
+async def attachment(account: str, email_id: str, attachment_id: str, ctx: MailContext) -> bytes:
+    """One attachment's bytes."""
+    from postroom.service import read
+
+    _, content = await _told(read.attachment_bytes(_house(ctx), email_id, attachment_id, account))
+    return content
+
+
+def _house(ctx: MailContext) -> House:
+    return ctx.request_context.lifespan_context
+
+
+async def _told(reading: Awaitable[T]) -> T:
+    """Failures in the protocol's own form, in our words."""
+    try:
+        return await reading
+    except NotFound as missing:
+        raise ResourceNotFoundError(missing.message) from None
+    except Exception as problem:  # noqa: BLE001 - whatever it was, the client gets a code and a sentence
+        error = failures.as_postroom_error(problem, "resource")
+        raise ResourceError(f"{error.code}: {error.message}") from None

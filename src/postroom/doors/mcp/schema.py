@@ -1,0 +1,71 @@
+"""JSON Schemas as small as they can be said: what a model pays for the tool list is counted in bytes.
+
+Output schemas are written straight from the TypedDicts of `shapes`: building Pydantic models for them would cost
+every cold start more than the whole of this module.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+_SCALARS: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+_NOISE = {"title", "additionalProperties"}
+
+
+def output_schema(shape: Any) -> dict[str, Any]:
+    """The schema of a whole answer. Its own keys are promised; those of the parts are named, to save bytes."""
+    hints = get_type_hints(shape, include_extras=True)
+    required = [name for name, hint in hints.items() if get_origin(hint) is not NotRequired]
+    return {**_schema(shape), "required": required}
+
+
+def _schema(shape: Any) -> dict[str, Any]:
+    if shape in _SCALARS:
+        return {"type": _SCALARS[shape]}
+    if is_typeddict(shape):
+        hints = get_type_hints(shape, include_extras=True)
+        return {"type": "object", "properties": {name: _schema(hint) for name, hint in hints.items()}}
+    origin, args = get_origin(shape), get_args(shape)
+    if origin is NotRequired:
+        return _schema(args[0])
+    if origin is list:
+        return {"type": "array", "items": _schema(args[0])}
+    if origin is dict:
+        return {"type": "object"}
+    if origin is Literal:
+        return {"enum": list(args)}
+    if origin in (Union, types.UnionType):
+        return {"type": [_SCALARS[arg] for arg in args]}
+    raise TypeError(f"no schema for {shape!r}")
+
+
+def slim_input(schema: dict[str, Any]) -> dict[str, Any]:
+    """Pydantic's schema of a tool's arguments without titles and nulls (leaving an argument out says the same);
+    unknown arguments are said to be refused."""
+    slimmed: dict[str, Any] = _without_noise(schema)
+    return {**slimmed, "additionalProperties": False}
+
+
+def _without_noise(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_noise(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    slim = {}
+    for key, value in schema.items():
+        if key == "properties":
+            slim[key] = {name: _without_noise(sub) for name, sub in value.items()}
+        elif key not in _NOISE and not (key == "default" and value in ("", [], None)):
+            slim[key] = value if key in ("default", "enum") else _without_noise(value)
+    return _without_null(slim)
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    arms = [arm for arm in schema.get("anyOf", ()) if arm != {"type": "null"}]
+    if not arms:
+        return schema
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    flat = [inner for arm in arms for inner in arm.get("anyOf", [arm])]
+    described = {key: value for arm in arms if "anyOf" in arm for key, value in arm.items() if key != "anyOf"}
+    return {**flat[0], **rest} if len(flat) == 1 else {"anyOf": flat, **described, **rest}

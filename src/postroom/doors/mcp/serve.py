@@ -1,0 +1,78 @@
+"""Running the server: on stdin and stdout for one client, or over HTTP for many."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Callable
+
+import anyio
+
+from postroom.doors.mcp import log
+from postroom.doors.mcp.server import PostroomServer, build_server
+from postroom.settings import Settings, SettingsError
+
+Announce = Callable[[int], None]
+
+
+def run_stdio(settings: Settings) -> None:
+    """Serve until stdin ends. Nothing but JSON-RPC is written to stdout; logs go to stderr."""
+    log.configure(settings.logging.level)
+    with contextlib.suppress(KeyboardInterrupt):
+        anyio.run(server_for(settings).run_stdio_async)
+
+
+def run_http(settings: Settings, host: str, port: int, ready: Callable[[], None] | None = None) -> None:
+    """Serve until interrupted. `ready` is called once connections are taken."""
+    log.configure(settings.logging.level)
+    with contextlib.suppress(KeyboardInterrupt):
+        anyio.run(serve_http, settings, host, port, (lambda _port: ready()) if ready else None)
+
+
+async def serve_http(settings: Settings, host: str, port: int, announce: Announce | None = None) -> None:
+    """`announce` is told the port once connections are taken: port 0 takes any free one."""
+    import uvicorn
+
+    from postroom.doors.mcp.http import http_app
+
+    class Announcing(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started and announce is not None:
+                announce(listening.getsockname()[1])
+
+    tokens = tokens_for(settings, host)
+    app = http_app(server_for(settings), hosts=(host, *settings.server.allowed_hosts), tokens=tokens)
+    config = uvicorn.Config(app, access_log=False, log_config=None, server_header=False, lifespan="on")
+    with _listening_socket(host, port) as listening:
+        await Announcing(config).serve(sockets=[listening])
+
+
+def server_for(settings: Settings) -> PostroomServer:
+    """The server over a House of its own, opened when serving begins."""
+    from postroom.wiring import open_house
+
+    return build_server(lambda: open_house(settings), settings)
+
+
+def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:
+    """The bearer tokens clients must show. An address that others can reach is not served without one."""
+    from postroom.doors.mcp.http_guard import LOOPBACK
+    from postroom.settings.secrets import resolve_tokens
+
+    tokens = resolve_tokens(settings.server)
+    if host not in LOOPBACK and not tokens:
+        raise SettingsError(
+            f"server.bind_addr: {host} can be reached from other machines, so clients must show a token. "
+            "Set server.tokens (or tokens_env, tokens_file), or bind to 127.0.0.1."
+        )
+    return tokens
+
+
+def _listening_socket(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise SettingsError(
+            f"server.bind_addr: cannot listen on {host}:{port} ({error.strerror}). Choose another port."
+        ) from None

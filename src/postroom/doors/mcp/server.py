@@ -1,0 +1,115 @@
+"""The MCP server: chosen tools, one way for every call to fail, one log line for every call."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Protocol
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp_types import CallToolResult, InputRequiredResult
+
+from postroom import __version__
+from postroom.doors.mcp import failures, prompts, resources
+from postroom.doors.mcp.log import log
+from postroom.doors.mcp.toolbox import Toolset, bind, choose
+from postroom.model.errors import PostroomError
+from postroom.service.house import House
+from postroom.settings import Settings
+
+OpenHouse = Callable[[], AbstractAsyncContextManager[House]]
+
+
+class Dialect(Protocol):
+    """What a module of `dialects` offers."""
+
+    TOOLSETS: tuple[Toolset, ...]
+    INSTRUCTIONS: str
+    HAS_MAIL_RESOURCES: bool  # mail:// resources and prompts speak the handles of the default dialect
+
+
+class PostroomServer(MCPServer[House]):
+    """The SDK's server with our rules for a call: nothing unknown passes, every failure has a code, none a trace."""
+
+    def __init__(self, *, dialect: Dialect, tools: list[Tool], lifespan: SharedHouse) -> None:
+        super().__init__(
+            "postroom",
+            title="Postroom",
+            version=__version__,
+            instructions=dialect.INSTRUCTIONS,
+            tools=tools,
+            lifespan=lifespan,
+            log_level="WARNING",
+        )
+        self._toolset_of = {spec.name: toolset.name for toolset in dialect.TOOLSETS for spec in toolset.specs}
+        self._registered = {tool.name: tool for tool in tools}
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[House, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        started = time.perf_counter()
+        status, code = "ok", ""
+        try:
+            return await super().call_tool(name, self._admitted(name, arguments), context)
+        except (PostroomError, ToolError) as problem:
+            error = failures.as_postroom_error(problem, name)
+            status, code = "error", error.code
+            return failures.failure(error)
+        finally:
+            shown = name if name in self._registered else "unknown"
+            duration = round((time.perf_counter() - started) * 1000, 1)
+            log.info("tool_call", extra={"tool": shown, "status": status, "code": code, "duration_ms": duration})
+
+    def _admitted(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments as they may be used. `null` is how many models leave an argument out."""
+        tool = self._registered.get(name)
+        if tool is None:
+            raise failures.refuse_unknown_tool(name, self._registered, self._toolset_of)
+        failures.refuse_unknown_arguments(name, arguments, tool.parameters.get("properties", {}))
+        failures.refuse_unfit_text(name, arguments)
+        return {key: value for key, value in arguments.items() if value is not None}
+
+
+class SharedHouse:
+    """The server's lifespan. The HTTP door enters it once per transport, nested: the outermost opens and closes."""
+
+    def __init__(self, open_house: OpenHouse) -> None:
+        self._open_house = open_house
+        self._house: House | None = None
+
+    def __call__(self, _server: MCPServer[House]) -> AbstractAsyncContextManager[House]:
+        return self._entered()
+
+    @asynccontextmanager
+    async def _entered(self) -> AsyncIterator[House]:
+        if self._house is not None:
+            yield self._house
+            return
+        async with self._open_house() as house:
+            self._house = house
+            try:
+                yield house
+            finally:
+                self._house = None
+
+
+def load_dialect(name: str) -> Dialect:
+    """Only the chosen dialect is imported."""
+    module: Any = importlib.import_module(f"postroom.doors.mcp.dialects.{name}")
+    dialect: Dialect = module
+    return dialect
+
+
+def build_server(open_house: OpenHouse, settings: Settings) -> PostroomServer:
+    """The server for one operator's settings: its dialect, its toolsets, read-only or not."""
+    dialect = load_dialect(settings.server.dialect)
+    specs = choose(dialect.TOOLSETS, settings.server.toolsets, read_only=settings.server.read_only)
+    server = PostroomServer(dialect=dialect, tools=[bind(spec) for spec in specs], lifespan=SharedHouse(open_house))
+    if dialect.HAS_MAIL_RESOURCES:
+        resources.register(server)
+        prompts.register(server)
+    return server

@@ -1,0 +1,294 @@
+"""The structured answers of the default dialect: one shape per kind of answer, named as the model reads them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+EmailRow = TypedDict(
+    "EmailRow",
+    {
+        "email_id": str,
+        "thread_id": str,
+        "account": str,
+        "mailbox": str,
+        "from": str,
+        "to": list[str],
+        "subject": str,
+        "date": str,
+        "snippet": str,
+        "unread": bool,
+        "starred": bool,
+        "has_attachments": bool,
+        "labels": list[str],
+        "size": int,
+    },
+)
+
+
+class EmailPage(TypedDict):
+    results: list[EmailRow]
+    total_count: int | None
+    limit: int
+    offset: int
+    has_more: bool
+    filters_not_applied: list[str]
+    untrusted_fields: list[str]
+
+
+class Attachment(TypedDict):
+    attachment_id: str
+    filename: str
+    mime_type: str
+    size: int
+    inline: bool
+    uri: str
+
+
+class Attachments(TypedDict):
+    email_id: str
+    attachments: list[Attachment]
+
+
+class SenderFacts(TypedDict):
+    spf: str
+    dkim: str
+    dmarc: str
+    warnings: list[str]
+
+
+class Untrusted(TypedDict):
+    """What the sender wrote. The marker is new in every answer, so no mail can close the fence around it."""
+
+    marker: str
+    body: str
+
+
+Email = TypedDict(
+    "Email",
+    {
+        "email_id": str,
+        "thread_id": str,
+        "account": str,
+        "mailbox": str,
+        "from": str,
+        "to": list[str],
+        "cc": list[str],
+        "bcc": list[str],
+        "reply_to": list[str],
+        "subject": str,
+        "date": str,
+        "unread": bool,
+        "starred": bool,
+        "labels": list[str],
+        "size": int,
+        "sender_checks": SenderFacts,
+        "attachments": list[Attachment],
+        "body_format": str,
+        "offset": int,
+        "total_chars": int,
+        "truncated": bool,
+        "quoted_folded": int,
+        "hidden_removed": int,
+        "defects": list[str],
+        "untrusted": Untrusted,
+    },
+)
+
+
+ThreadEmail = TypedDict(
+    "ThreadEmail",
+    {
+        "email_id": str,
+        "mailbox": str,
+        "from": str,
+        "to": list[str],
+        "date": str,
+        "unread": bool,
+        "attachments": list[Attachment],
+        "warnings": list[str],
+        "truncated": bool,
+        "untrusted": Untrusted,
+    },
+)
+
+
+class Thread(TypedDict):
+    thread_id: str
+    account: str
+    subject: str
+    emails: list[ThreadEmail]
+    total_count: int
+    has_more: bool
+
+
+class Account(TypedDict):
+    name: str
+    provider: str
+    address: str
+    is_default: bool
+    status: str
+
+
+class Accounts(TypedDict):
+    accounts: list[Account]
+
+
+class Capabilities(TypedDict):
+    account: str
+    provider: str
+    can: list[str]
+    cannot: list[str]
+    max_attachment_size_mb: int | None
+    requests_per_second: float | None
+    filters_not_applied: list[str]
+
+
+class Folder(TypedDict):
+    account: str
+    name: str
+    role: str
+    total: int | None
+    unread: int | None
+
+
+class Folders(TypedDict):
+    folders: list[Folder]
+
+
+class CreatedFolder(TypedDict):
+    folder: Folder
+    operation_id: str
+
+
+class Identity(TypedDict):
+    account: str
+    email: str
+    name: str
+    is_default: bool
+    signature_html: str
+
+
+class Identities(TypedDict):
+    identities: list[Identity]
+
+
+class SavedFile(TypedDict):
+    email_id: str
+    attachment_id: str
+    filename: str
+    mime_type: str
+    size: int
+    path: NotRequired[str]
+    uri: str
+    content_base64: NotRequired[str]
+
+
+class Item(TypedDict):
+    email_id: str
+    ok: bool
+    new_email_id: NotRequired[str]
+    error: NotRequired[dict[str, Any]]  # code, message, details, retry_after
+
+
+class Written(TypedDict):
+    operation_id: str
+    results: list[Item]
+    succeeded: int
+    failed: int
+
+
+class Draft(TypedDict):
+    draft_id: str
+    email_id: str
+    thread_id: str
+    account: str
+    to: list[str]
+    cc: list[str]
+    bcc: list[str]
+    subject: str
+    date: str
+    snippet: str
+    has_attachments: bool
+
+
+class DraftPage(TypedDict):
+    results: list[Draft]
+    total_count: int | None
+    limit: int
+    offset: int
+    has_more: bool
+
+
+class Deleted(TypedDict):
+    draft_id: str
+    status: Literal["deleted"]
+
+
+Preview = TypedDict(
+    "Preview",
+    {
+        "from": str,
+        "to": list[str],
+        "cc": list[str],
+        "bcc": list[str],
+        "subject": str,
+        "body_excerpt": str,
+        "body_chars": int,
+        "attachments": list[str],
+        "original_subject": str,
+        "original_sender": str,
+        "send_at": str,
+    },
+)
+
+
+class Approval(TypedDict):
+    approval_id: str
+    expires: str
+    how: str
+
+
+class Sent(TypedDict):
+    status: Literal[
+        "preview",
+        "needs_approval",
+        "held",
+        "scheduled",
+        "sent",
+        "already_executed",
+        "unknown",
+        "rejected",
+        "dev_mode",
+    ]
+    account: str
+    message: str
+    send_id: NotRequired[str]
+    message_id: NotRequired[str]
+    thread_id: NotRequired[str]
+    accepted: NotRequired[list[str]]
+    refused: NotRequired[dict[str, str]]
+    warnings: NotRequired[list[str]]
+    preview: NotRequired[Preview]
+    approval: NotRequired[Approval]
+
+
+class OutboxRow(TypedDict):
+    send_id: str
+    account: str
+    kind: str
+    state: str
+    recipients: int
+    created: str
+    updated: str
+    attempts: int
+    not_before: str
+    reason: str
+    approval_id: str
+
+
+class OutboxPage(TypedDict):
+    results: list[OutboxRow]
+    total_count: int
+    limit: int
+    offset: int
+    has_more: bool

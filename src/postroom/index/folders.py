@@ -1,0 +1,85 @@
+"""The folders of an index."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from postroom.model.errors import Conflict, InvalidRequest, NotFound
+from postroom.model.folder import Folder, Role, match_folder
+
+MAX_NAME = 255
+
+
+def list_folders(connection: sqlite3.Connection) -> list[Folder]:
+    """Those with a role first, in the order they were made, then the others by name."""
+    rows = connection.execute(
+        "SELECT ref, name, role, total, unread FROM folder ORDER BY role IS NULL, iif(role IS NULL, name, id)"
+    )
+    return [Folder(ref, name, Role(role) if role else None, total, unread) for ref, name, role, total, unread in rows]
+
+
+def folder_id(connection: sqlite3.Connection, ref: str) -> int:
+    row = connection.execute("SELECT id FROM folder WHERE ref = ?", (ref,)).fetchone()
+    if row is None:
+        raise unknown_folder(ref)
+    return int(row[0])
+
+
+def folder_ids(connection: sqlite3.Connection) -> dict[str, int]:
+    """By name."""
+    return dict(connection.execute("SELECT name, id FROM folder"))
+
+
+def revisions(connection: sqlite3.Connection) -> dict[str, int]:
+    """By name; a number that grows with every change in the folder."""
+    return dict(connection.execute("SELECT name, revision FROM folder"))
+
+
+def add_folder(connection: sqlite3.Connection, name: str, *, ref: str = "", role: Role | None = None) -> Folder:
+    """Conflict when there is one of that name, whatever its case. Without a `ref` the name is its own."""
+    if any(name.casefold() == folder.name.casefold() for folder in list_folders(connection)):
+        raise Conflict(f"A folder named {name!r} exists already. Use it or choose another name.")
+    connection.execute("INSERT INTO folder (ref, name, role) VALUES (?, ?, ?)", (ref or name, name, role))
+    return Folder(ref or name, name, role, 0, 0)
+
+
+def remove_folder(connection: sqlite3.Connection, ref: str) -> None:
+    """Only an empty one without a role and without folders below it."""
+    number = folder_id(connection, ref)
+    name, role, total = connection.execute("SELECT name, role, total FROM folder WHERE id = ?", (number,)).fetchone()
+    below = any(folder.name.startswith(f"{name}/") for folder in list_folders(connection))
+    if role or total or below:
+        reason = "is one the mailbox needs" if role else "is not empty"
+        raise Conflict(f"The folder {name!r} {reason}; only an empty folder can be removed.")
+    connection.execute("DELETE FROM folder WHERE id = ?", (number,))
+
+
+def find_folder(folders: list[Folder], wanted: str) -> Folder:
+    """By name or role, as people write it."""
+    folder = match_folder(folders, wanted)
+    if folder is None:
+        raise unknown_folder(wanted)
+    return folder
+
+
+def unknown_folder(name: str) -> NotFound:
+    return NotFound(
+        f"There is no folder {name[:80]!r}. Call list_folders to see the names.", details={"field": "folder"}
+    )
+
+
+def check_folder_name(name: str) -> None:
+    """Any script, ``/`` between levels; no empty level, no control characters, no leading or trailing blanks."""
+    parts = name.split("/")
+    if len(name) > MAX_NAME:
+        raise _bad_name(f"is longer than {MAX_NAME} characters")
+    if any(not part or part != part.strip() or part in (".", "..") for part in parts):
+        raise _bad_name("has an empty level, or blanks around one")
+    if not all(char.isprintable() for char in name):
+        raise _bad_name("contains a control or invisible character")
+
+
+def _bad_name(reason: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"The folder name {reason}. Write it like Projects or Projects/Aurora.", details={"field": "name"}
+    )

@@ -1,0 +1,97 @@
+"""Rows of the table `mail`, to and from envelopes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from postroom.index.words import storable
+from postroom.model.address import Address
+from postroom.model.message import Envelope
+
+ENVELOPE = """mail.ref, mail.thread, (SELECT name FROM folder WHERE folder.id = mail.folder), mail.people, mail.subject,
+    mail.date, mail.snippet, mail.unread, mail.starred, mail.answered, mail.draft, mail.has_attachments,
+    (SELECT json_group_array(name) FROM (SELECT label.name FROM mail_label JOIN label ON label.id = mail_label.label
+        WHERE mail_label.mail = mail.id ORDER BY label.name)),
+    mail.size, mail.message_id, mail.in_reply_to, mail.mail_references"""
+
+INSERT = "INSERT INTO mail VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+CHUNK = 500  # bound parameters of one statement
+
+
+def envelope_of(row: Sequence[Any]) -> Envelope:
+    """A row selected as ENVELOPE."""
+    sender, to, cc, bcc, reply_to = (_addresses(group) for group in json.loads(row[3]))
+    return Envelope(
+        ref=row[0],
+        thread_ref=row[1],
+        folder=row[2],
+        sender=sender[0],
+        to=to,
+        cc=cc,
+        bcc=bcc,
+        reply_to=reply_to,
+        subject=row[4],
+        date=datetime.fromisoformat(row[5]) if row[5] else None,
+        snippet=row[6],
+        unread=bool(row[7]),
+        starred=bool(row[8]),
+        answered=bool(row[9]),
+        draft=bool(row[10]),
+        has_attachments=bool(row[11]),
+        labels=tuple(json.loads(row[12])) if row[12] != "[]" else (),
+        size=row[13],
+        message_id=row[14],
+        in_reply_to=row[15],
+        references=tuple(row[16].split("\n")) if row[16] else (),
+    )
+
+
+def row_of(key: int, thread: str, folder: int, envelope: Envelope) -> tuple[Any, ...]:
+    """The parameters of INSERT."""
+    groups = ((envelope.sender,), envelope.to, envelope.cc, envelope.bcc, envelope.reply_to)
+    return (
+        key,
+        envelope.ref,
+        thread,
+        folder,
+        envelope.unread,
+        envelope.starred,
+        envelope.answered,
+        envelope.draft,
+        envelope.has_attachments,
+        envelope.size,
+        envelope.date.isoformat() if envelope.date else "",
+        json.dumps([[(who.email, who.name) for who in group] for group in groups], separators=(",", ":")),
+        storable(envelope.subject),
+        storable(envelope.snippet),
+        storable(envelope.message_id),
+        storable(envelope.in_reply_to),
+        storable("\n".join(envelope.references)),
+    )
+
+
+def envelopes(connection: sqlite3.Connection, refs: Sequence[str]) -> list[Envelope | None]:
+    """The line of each ref, in order; None where there is no such mail."""
+    found: dict[str, Envelope] = {}
+    for chunk in chunks(refs):
+        rows = connection.execute(f"SELECT {ENVELOPE} FROM mail WHERE mail.ref IN ({marks(chunk)})", chunk)  # noqa: S608
+        found.update((row[0], envelope_of(row)) for row in rows)
+    return [found.get(ref) for ref in refs]
+
+
+def marks(values: Sequence[object]) -> str:
+    return ",".join("?" * len(values))
+
+
+def chunks(refs: Iterable[str]) -> Iterable[list[str]]:
+    refs = [storable(ref) for ref in refs]
+    return (refs[start : start + CHUNK] for start in range(0, len(refs), CHUNK))
+
+
+def _addresses(pairs: list[list[str]]) -> tuple[Address, ...]:
+    return tuple(Address(email, name) for email, name in pairs)

@@ -1,0 +1,112 @@
+"""The tables of an index, and how a file that holds them is brought up to date.
+
+A file belongs to one owner (the embedded mailbox, a mirror) that adds its own tables behind these; `Schema` is the
+whole of it, versioned together by ``PRAGMA user_version``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# "Post" in ASCII: tells our files from any other SQLite file.
+APPLICATION_ID = 0x506F7374
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """`steps[n]` takes a file from version n to n + 1. Steps are only ever appended."""
+
+    steps: tuple[str, ...]
+
+    @property
+    def version(self) -> int:
+        return len(self.steps)
+
+
+# mail.id is the date in seconds and a counter (see `keys`), so that the newest rows of any search come first without
+# sorting. It changes with the date; what names a mail for ever is `ref`.
+MAIL = """
+CREATE TABLE folder (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    ref TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL UNIQUE,
+    role TEXT,
+    total INTEGER NOT NULL DEFAULT 0,
+    unread INTEGER NOT NULL DEFAULT 0,
+    revision INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE mail (
+    id INTEGER PRIMARY KEY,
+    ref TEXT NOT NULL UNIQUE,
+    thread TEXT NOT NULL,
+    folder INTEGER NOT NULL,
+    unread INTEGER NOT NULL,
+    starred INTEGER NOT NULL,
+    answered INTEGER NOT NULL,
+    draft INTEGER NOT NULL,
+    has_attachments INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    date TEXT NOT NULL,
+    people TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    snippet TEXT NOT NULL,
+    message_id TEXT NOT NULL,
+    in_reply_to TEXT NOT NULL,
+    mail_references TEXT NOT NULL
+);
+CREATE INDEX mail_by_folder ON mail (folder);
+CREATE INDEX mail_by_thread ON mail (thread);
+CREATE INDEX mail_unread ON mail (folder) WHERE unread;
+CREATE INDEX mail_starred ON mail (folder) WHERE starred;
+CREATE INDEX mail_draft ON mail (folder) WHERE draft;
+"""
+
+# The full text holds no copy of what it indexes; `mail_text` keeps it, compressed, because taking a mail out of the
+# full text needs the very words that went in. `place` is a token for the mail's folder: every search is limited to
+# some folders, and within the full text that costs a tenth of looking each hit up in `mail`.
+WORDS = """
+CREATE VIRTUAL TABLE words USING fts5 (
+    subject, sender, receiver, cc, bcc, body, place,
+    content='', columnsize=0, prefix='2 3 4', tokenize='unicode61 remove_diacritics 2'
+);
+CREATE TABLE mail_text (id INTEGER PRIMARY KEY, words BLOB NOT NULL);
+CREATE TABLE person (id INTEGER PRIMARY KEY, email TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (email, name));
+CREATE TABLE mail_people (id INTEGER PRIMARY KEY, sender TEXT NOT NULL, receiver TEXT NOT NULL, cc TEXT NOT NULL);
+CREATE TABLE attachment (mail INTEGER NOT NULL, name TEXT NOT NULL);
+CREATE INDEX attachment_by_mail ON attachment (mail);
+"""
+
+LABELS = """
+CREATE TABLE label (id INTEGER PRIMARY KEY, name TEXT NOT NULL, folded TEXT NOT NULL UNIQUE);
+CREATE TABLE mail_label (label INTEGER NOT NULL, mail INTEGER NOT NULL, PRIMARY KEY (label, mail)) WITHOUT ROWID;
+CREATE INDEX mail_label_by_mail ON mail_label (mail);
+"""
+
+# Every Message-ID that was seen, as a mail's own or as one it refers to, and the thread it led to.
+THREADS = """
+CREATE TABLE thread (id INTEGER PRIMARY KEY AUTOINCREMENT, merged_into TEXT);
+CREATE TABLE thread_link (message_id TEXT PRIMARY KEY, thread TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX thread_link_by_thread ON thread_link (thread);
+"""
+
+# Counts that are always true, and a revision that tells a watcher which folder changed.
+COUNTERS = """
+CREATE TRIGGER mail_added AFTER INSERT ON mail BEGIN
+    UPDATE folder SET total = total + 1, unread = unread + NEW.unread, revision = revision + 1 WHERE id = NEW.folder;
+END;
+CREATE TRIGGER mail_removed AFTER DELETE ON mail BEGIN
+    UPDATE folder SET total = total - 1, unread = unread - OLD.unread, revision = revision + 1 WHERE id = OLD.folder;
+END;
+CREATE TRIGGER mail_changed AFTER UPDATE OF folder, unread, starred, answered ON mail BEGIN
+    UPDATE folder SET total = total - 1, unread = unread - OLD.unread, revision = revision + 1 WHERE id = OLD.folder;
+    UPDATE folder SET total = total + 1, unread = unread + NEW.unread, revision = revision + 1 WHERE id = NEW.folder;
+END;
+CREATE TRIGGER label_added AFTER INSERT ON mail_label BEGIN
+    UPDATE folder SET revision = revision + 1 WHERE id = (SELECT folder FROM mail WHERE id = NEW.mail);
+END;
+CREATE TRIGGER label_removed AFTER DELETE ON mail_label BEGIN
+    UPDATE folder SET revision = revision + 1 WHERE id = (SELECT folder FROM mail WHERE id = OLD.mail);
+END;
+"""
+
+INDEX_TABLES = MAIL + WORDS + LABELS + THREADS + COUNTERS

@@ -1,0 +1,54 @@
+"""What counts as a word in the full text: `model.words`, and two things more.
+
+Scripts written without spaces (Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer) are indexed letter by letter, and
+a search for several of their letters is a search for them in a row: any part of a sentence is found. Wide, narrow and
+decomposed spellings are one.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from postroom.model.words import words
+
+MARK = "\ue000"  # leads the tokens that are ours; mail text never contains it once it is in normal form
+NOTHING = f'place : "{MARK}nothing"'  # an expression that no mail matches
+
+MAX_CHARS = 256 * 1024  # of one text: what lies behind is not searchable
+
+_UNSPACED = re.compile(
+    "([\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u30ff\u3105-\u318f"
+    "\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
+    "\U0001b000-\U0001b16f\U00020000-\U0003ffff])"
+)
+
+
+def normal(text: str) -> str:
+    """The text as the full text is given it: what is indexed and what is searched for go the same way."""
+    text = text[:MAX_CHARS]
+    if text.isascii():
+        return text.replace("\0", " ")  # the full text splits it by the same rule
+    text = unicodedata.normalize("NFKC", storable(text)).replace(MARK, " ")
+    return " ".join(words(_UNSPACED.sub(r" \1 ", text)))
+
+
+def storable(text: str) -> str:
+    """Text that SQLite takes: no NUL, no half of a surrogate pair."""
+    if "\0" in text:
+        text = text.replace("\0", " ")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def phrase(text: str, *, prefix: bool = False, column: str = "") -> str:
+    """A full-text expression for these words in a row; with `prefix` the last one may go on."""
+    text = normal(text).replace('"', " ")
+    if not words(text):
+        return NOTHING
+    quoted = f'"{text}" *' if prefix else f'"{text}"'
+    return f"{column} : {quoted}" if column else quoted
+
+
+def token(name: str) -> str:
+    """A word of our own making, which no mail contains. Names are ASCII letters and digits."""
+    return MARK + name

@@ -1,0 +1,130 @@
+"""Which parts are the mail's two readings, and which are attachments (after RFC 8621, section 4.1.4)."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass, field
+
+from postroom.mime.charsets import decode_text
+from postroom.mime.decode import decode_transfer, decoded_size
+from postroom.mime.filenames import message_filename, safe_filename
+from postroom.mime.flowed import unflow
+from postroom.mime.headers import decode_value, read_headers
+from postroom.mime.limits import MAX_TEXT
+from postroom.mime.structure import Part
+from postroom.model.message import Attachment, Body
+
+_MIME_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,100}\Z")
+
+
+@dataclass(slots=True)
+class Sorted:
+    """Leaves by what they are for. A part that is no alternative of another stands in both readings."""
+
+    text: list[Part] = field(default_factory=list)
+    html: list[Part] = field(default_factory=list)
+    attachments: list[Part] = field(default_factory=list)
+
+
+def sort_parts(root: Part) -> Sorted:
+    found = Sorted()
+    _sort(root, found, in_alternative=False)
+    return found
+
+
+def _sort(part: Part, found: Sorted, *, in_alternative: bool) -> None:
+    if part.is_multipart:
+        alternative = part.content.value == "multipart/alternative"
+        before = len(found.text), len(found.html)
+        for child in part.children:
+            _sort(child, found, in_alternative=in_alternative or alternative)
+        if alternative and not in_alternative:
+            _share_only_reading(found, *before)
+    elif not _is_body(part, found):
+        found.attachments.append(part)
+    else:
+        if part.content.value == "text/html" or not in_alternative:
+            found.html.append(part)
+        if part.content.value == "text/plain" or not in_alternative:
+            found.text.append(part)
+
+
+def _share_only_reading(found: Sorted, texts: int, htmls: int) -> None:
+    """An alternative that offers one reading only belongs to both."""
+    if len(found.text) == texts:
+        found.text.extend(found.html[htmls:])
+    elif len(found.html) == htmls:
+        found.html.extend(found.text[texts:])
+
+
+def _is_body(part: Part, found: Sorted) -> bool:
+    kind = part.content.value
+    if kind not in ("text/plain", "text/html") or part.disposition.value == "attachment":
+        return False
+    if not filename_of(part):
+        return True
+    # Some programs name even the letter itself; every other named text is a file.
+    return not part.disposition.value and not (found.html if _is_html(part) else found.text)
+
+
+def filename_of(part: Part) -> str:
+    return part.disposition.get("filename") or part.content.get("name")
+
+
+def read_body(raw: bytes, found: Sorted, defects: list[str]) -> Body:
+    """Both readings. Where only the HTML reading holds everything, it stands alone."""
+    cache: dict[str, str] = {}
+
+    def text_of(part: Part) -> str:
+        if part.number not in cache:
+            cache[part.number] = _part_text(raw, part, defects)
+        return cache[part.number]
+
+    has_html = any(_is_html(part) for part in found.html)
+    text_is_whole = not any(_is_html(part) for part in found.text)
+    text = "\n".join(text_of(part) for part in found.text) if text_is_whole else ""
+    rich = "\n".join(text_of(part) if _is_html(part) else _as_html(text_of(part)) for part in found.html)
+    return Body(text, rich if has_html else "")
+
+
+def _is_html(part: Part) -> bool:
+    return part.content.value == "text/html"
+
+
+def _as_html(text: str) -> str:
+    return f'<div style="white-space:pre-wrap">{html.escape(text, quote=False)}</div>'.replace("\n", "<br>\n")
+
+
+def _part_text(raw: bytes, part: Part, defects: list[str]) -> str:
+    # Encodings grow text, at most threefold: nothing beyond can belong to the allowed bytes.
+    data = decode_transfer(raw[part.start : min(part.end, part.start + 4 * MAX_TEXT)], part.encoding)
+    if len(data) > MAX_TEXT:
+        defects.append("The text is too long; the rest of it was left out.")
+        data = data[:MAX_TEXT]
+    text = decode_text(data, part.content.get("charset")).replace("\r\n", "\n")
+    if part.content.get("format").lower() == "flowed" and not _is_html(part):
+        text = unflow(text, delete_space=part.content.get("delsp").lower() == "yes")
+    return text
+
+
+def describe(raw: bytes, part: Part) -> Attachment:
+    """An attachment as it is listed: its content is measured, not decoded."""
+    kind = part.content.value if _MIME_TYPE.match(part.content.value) else "application/octet-stream"
+    content_id = part.headers.first("content-id").strip(" \t<>")[:998]
+    return Attachment(
+        part=part.number,
+        filename=_name(raw, part),
+        mime_type=kind,
+        size=decoded_size(raw[part.start : part.end], part.encoding),
+        inline=part.disposition.value == "inline" or (bool(content_id) and part.disposition.value != "attachment"),
+        content_id=content_id,
+    )
+
+
+def _name(raw: bytes, part: Part) -> str:
+    wanted = filename_of(part)
+    if part.content.value != "message/rfc822":
+        return safe_filename(wanted, part.content.value, part.number)
+    subject = "" if wanted else decode_value(read_headers(raw, part.start, part.end).first("subject"))
+    return message_filename(wanted, subject)

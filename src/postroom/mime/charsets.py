@@ -1,0 +1,131 @@
+"""What mail calls its character sets, and the codec that reads them: the label's superset where the web has one.
+
+The table is closed on purpose: Python would also look up ``punycode``, ``unicode_escape`` and the like for a stranger.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_NOT_NAME = re.compile(r"[^a-z0-9]+")
+
+# Every byte string is valid in these (or nearly so), so valid UTF-8 under such a label means that the label lies.
+_SINGLE_BYTE: Final = {
+    "ascii": "cp1252",
+    "usascii": "cp1252",
+    "ansix341968": "cp1252",
+    "iso88591": "cp1252",
+    "latin1": "cp1252",
+    "l1": "cp1252",
+    "latin2": "iso8859_2",
+    "latin5": "cp1254",
+    "latin9": "iso8859_15",
+    "iso88599": "cp1254",
+    "iso885911": "cp874",
+    "tis620": "cp874",
+    "windows874": "cp874",
+    "iso88598i": "iso8859_8",
+    "iso88598e": "iso8859_8",
+    "iso88596i": "iso8859_6",
+    "koi8": "koi8_r",
+    "koi8r": "koi8_r",
+    "koi8u": "koi8_u",
+    "koi8ru": "koi8_u",
+    "macintosh": "mac_roman",
+    "macroman": "mac_roman",
+    "maccyrillic": "mac_cyrillic",
+    **{f"iso8859{n}": f"iso8859_{n}" for n in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)},
+    **{f"windows{n}": f"cp{n}" for n in range(1250, 1259)},
+    **{f"cp{n}": f"cp{n}" for n in (*range(1250, 1259), 437, 850, 852, 855, 857, 858, 862, 865, 866, 874)},
+    **{f"ibm{n}": f"cp{n}" for n in (437, 850, 852, 855, 857, 858, 862, 865, 866)},
+}
+
+# These have a grammar of their own, so the label is tried before UTF-8.
+_MULTI_BYTE: Final = {
+    "utf8": "utf_8",
+    "utf8sig": "utf_8",
+    "utf8mb4": "utf_8",
+    "unicode": "utf_8",
+    "gb2312": "gb18030",
+    "gb231280": "gb18030",
+    "euccn": "gb18030",
+    "gbk": "gb18030",
+    "xgbk": "gb18030",
+    "cp936": "gb18030",
+    "ms936": "gb18030",
+    "gb18030": "gb18030",
+    "big5": "big5hkscs",
+    "big5hkscs": "big5hkscs",
+    "xxbig5": "big5hkscs",
+    "cp950": "cp950",
+    "euckr": "cp949",
+    "ksc5601": "cp949",
+    "ksc56011987": "cp949",
+    "ksc56011989": "cp949",
+    "cp949": "cp949",
+    "uhc": "cp949",
+    "windows949": "cp949",
+    "shiftjis": "cp932",
+    "sjis": "cp932",
+    "xsjis": "cp932",
+    "mskanji": "cp932",
+    "cp932": "cp932",
+    "windows31j": "cp932",
+    "eucjp": "euc_jp",
+    "xeucjp": "euc_jp",
+}
+
+# ASCII bytes do not mean ASCII letters here, so not even a mail without 8-bit bytes can skip the codec.
+_STATEFUL: Final = {
+    "iso2022jp": "iso2022_jp_ext",
+    "iso2022jpms": "iso2022_jp_ext",
+    "cp50220": "iso2022_jp_ext",
+    "iso2022jp1": "iso2022_jp_1",
+    "iso2022jp2": "iso2022_jp_2",
+    "iso2022jp3": "iso2022_jp_3",
+    "iso2022kr": "iso2022_kr",
+    "hz": "hz",
+    "hzgb2312": "hz",
+    "utf7": "utf_7",
+    "unicode11utf7": "utf_7",
+    "utf16": "utf_16",
+    "utf16le": "utf_16_le",
+    "utf16be": "utf_16_be",
+    "utf32": "utf_32",
+    "utf32le": "utf_32_le",
+    "utf32be": "utf_32_be",
+}
+
+
+def decode_text(data: bytes, charset: str) -> str:
+    """Read bytes under a label that may be absent, unknown or wrong. Never raises; what is broken becomes U+FFFD."""
+    label = _NOT_NAME.sub("", charset[:60].lower())
+    if label in _STATEFUL:
+        return _by_grammar(data, _STATEFUL[label])
+    if data.isascii():
+        return data.decode("ascii")
+    if label in _MULTI_BYTE:
+        return _by_grammar(data, _MULTI_BYTE[label])
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf_16", "replace")
+    return _utf8_or(data, _SINGLE_BYTE.get(label, "cp1252"))
+
+
+def _by_grammar(data: bytes, codec: str) -> str:
+    try:
+        return data.decode(codec).removeprefix("\ufeff")
+    except UnicodeError:
+        return _utf8_or(data, "cp1252" if codec == "utf_8" else codec)
+
+
+def _utf8_or(data: bytes, codec: str) -> str:
+    try:
+        return data.decode("utf_8").removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        pass
+    # Text that is UTF-8 but for a few bytes (a cut, a stray byte) stays UTF-8; what is foreign throughout is not.
+    repaired = data.decode("utf_8", "replace")
+    if codec == "cp1252" and repaired.count("\ufffd") * 8 < sum(char > "\x7f" for char in repaired):
+        return repaired.removeprefix("\ufeff")
+    return data.decode(codec, "replace")

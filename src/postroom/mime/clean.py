@@ -1,0 +1,72 @@
+"""One cleaner for every text that came by mail: what a person cannot see, a model does not read either.
+
+Removed: controls and terminal escapes, direction marks and overrides, zero-width characters, fillers, tag characters,
+variation selectors without a base, lone surrogates. Kept: what joins letters of scripts that need joiners, and emoji.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+# Letters that ZWNJ and ZWJ legitimately join: Arabic, Syriac, N'Ko, the Indic scripts, Myanmar, Khmer, Mongolian.
+_JOINING: Final = (
+    "\u0620-\u074f\u0750-\u077f\u07c0-\u07ff\u08a0-\u08ff\u0900-\u0dff\u1000-\u109f"
+    "\u1780-\u17b3\u17b6-\u17d3\u1820-\u18aa"
+)
+_EMOJI: Final = (
+    "#*0-9\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf"
+    "\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+
+_ESCAPES: Final = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
+_INVISIBLE: Final = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f"  # C0 and C1; NEL, CR and the separators are line breaks, below
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
+    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_REMOVED = re.compile(
+    rf"{_ESCAPES}|[{_INVISIBLE}]"
+    rf"|(?<![{_JOINING}])\u200c|\u200c(?![{_JOINING}])"
+    rf"|(?<![{_JOINING}{_EMOJI}\ufe0f])\u200d|\u200d(?![{_JOINING}{_EMOJI}])"
+    rf"|(?<![{_EMOJI}])[\ufe0e\ufe0f]"
+)
+_SPELLING = re.compile(rf"[{_INVISIBLE}\u200c\u200d\ufe0e\ufe0f]{{8,}}")
+_SUSPECT = re.compile(rf"[{_INVISIBLE}\u200c\u200d\ufe0e\ufe0f]")  # one class: far faster than asking _REMOVED
+_ASCII_SUSPECT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_LINE_BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
+_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800]")
+
+
+def cleaned(text: str) -> tuple[str, int]:
+    """(the text without what cannot be seen, how many pieces were removed). Line breaks become ``\\n``."""
+    if text.isascii():
+        text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+        if not _ASCII_SUSPECT.search(text):
+            return text, 0
+    else:
+        text = _LINE_BREAKS.sub("\n", _SPACES.sub(" ", text))
+    removed = 0
+    # What is removed may bring two halves of something removable together; few texts need a second look.
+    while _SUSPECT.search(text):
+        text, count = _REMOVED.subn("", text)
+        removed += count
+        if not count:
+            break
+    return text, removed
+
+
+def hidden_runs(text: str) -> int:
+    """How many stretches of invisible characters are long enough to spell something."""
+    return 0 if text.isascii() else sum(1 for _ in _SPELLING.finditer(text))
+
+
+def clean_text(text: str) -> str:
+    """Several lines: a body, a calendar's description."""
+    return cleaned(text)[0]
+
+
+def clean_line(text: str) -> str:
+    """One line: a subject, a name, a file name, a label. Runs of blanks and breaks become one space."""
+    return " ".join(cleaned(text)[0].split())

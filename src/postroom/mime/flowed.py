@@ -1,0 +1,21 @@
+"""format=flowed (RFC 3676): soft line breaks undone, so that a paragraph is one line again."""
+
+from __future__ import annotations
+
+
+def unflow(text: str, *, delete_space: bool = False) -> str:
+    """A line that ends in a space goes on in the next one, as long as both are quoted equally deep."""
+    lines: list[str] = []
+    open_depth = -1  # quote depth of the paragraph that is still open; -1: none
+    for line in text.replace("\r\n", "\n").split("\n"):
+        content = line.lstrip(">")
+        depth = len(line) - len(content)
+        content = content.removeprefix(" ")  # space-stuffing
+        soft = content.endswith(" ") and content != "-- "
+        kept = content[:-1] if soft and delete_space else content
+        if open_depth == depth and content != "-- ":
+            lines[-1] += kept
+        else:
+            lines.append(f"{'>' * depth} {kept}" if depth else kept)
+        open_depth = depth if soft else -1
+    return "\n".join(lines)

@@ -1,0 +1,190 @@
+"""Links as a model should see them: short, without trackers, and with the host they really lead to."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
+
+_MAX_URL: Final = 60  # what an opaque link is cut to
+_MAX_READABLE: Final = 120  # what a link in plain words may have
+_MAX_UNWRAPPED: Final = 3  # redirectors within redirectors
+_TOKEN_LENGTH: Final = 32
+
+_SCHEMES: Final = frozenset({"http", "https", "mailto", "tel", "ftp", "geo", "sms", "xmpp", "matrix"})
+_JUNK = re.compile(r"[\s\x00-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
+_SCHEME = re.compile(r"([a-z][a-z0-9+.\-]*):", re.IGNORECASE)
+_TRACKER = re.compile(
+    r"(?:utm_\w+|mc_[ce]id|_hs(?:enc|mi)|__hs\w+|hs\w*tracking|mkt_tok|(?:fb|g|dc|ms|tw|y|igsh|tt)clid|igshid|vero_\w+"
+    r"|oly_\w+_id|elq\w*|trk\w*|_ke|_bta_\w+|ck_subscriber_id|sc_(?:campaign|channel|content|medium)|wt\.\w+|s_cid"
+    r"|cmpid|ref_src|gbraid|wbraid|_openstat|pk_\w+|mtm_\w+)\Z",
+    re.IGNORECASE,
+)
+_OPAQUE = re.compile(rf"[A-Za-z0-9_=%.~+\-]{{{_TOKEN_LENGTH},}}\Z")
+_DIGIT = re.compile(r"\d")
+_WORD_BREAK = re.compile(r"[-_.+]|%20")
+_LOOKS_LIKE_HOST = re.compile(
+    r"(?:https?://)?(?:[^\s/@]{1,60}@)?((?:[a-z0-9\u00a1-\uffff](?:[a-z0-9\u00a1-\uffff\-]{0,61})?\.)+[a-z\u00a1-\uffff]{2,24})"
+    r"(?:[/:?#]\S*)?\Z",
+    re.IGNORECASE,
+)
+# Redirectors that carry their target in the clear. Only these are believed: anyone can append ?url=https://bank.example.
+_REDIRECTORS: Final = {
+    "google.com": ("q", "url"),
+    "l.facebook.com": ("u",),
+    "lm.facebook.com": ("u",),
+    "l.instagram.com": ("u",),
+    "safelinks.protection.outlook.com": ("url",),
+    "youtube.com": ("q",),
+    "linkedin.com": ("url",),
+    "slack-redir.net": ("url",),
+    "steamcommunity.com": ("u", "url"),
+    "out.reddit.com": ("url",),
+    "t.umblr.com": ("z",),
+    "vk.com": ("to",),
+    "duckduckgo.com": ("uddg",),
+    "exactag.com": ("url",),
+    "awstrack.me": (),
+    "urldefense.com": (),
+    "urldefense.proofpoint.com": (),
+}
+_PROOFPOINT_V3 = re.compile(r"/v3/__(https?:/{1,2}.+?)__;")
+_IN_PATH = re.compile(r"/(https?(?::|%3A)(?:/|%2F){2}[^/]+)", re.IGNORECASE)
+
+
+def short_link(href: str) -> str:
+    """What is shown for this href; empty where it must not be shown at all (script, data, a file, a fragment)."""
+    url = _without_junk(href)[:4_000]
+    scheme = _SCHEME.match(url)
+    if scheme is None or scheme[1].lower() not in _SCHEMES:
+        return ""
+    if scheme[1].lower() not in ("http", "https", "ftp"):
+        return url.partition("?")[0][:_MAX_READABLE]
+    parts = _unwrapped(url)
+    if parts is None:
+        return ""
+    return _shown(parts)
+
+
+def real_host(href: str) -> str:
+    """The host a link leads to in ASCII, so that look-alike letters show; empty where it leads nowhere."""
+    parts = _split(_without_junk(href))
+    return _host(parts) if parts is not None and parts.scheme in ("http", "https", "ftp") else ""
+
+
+def disguised_host(text: str, href: str) -> str:
+    """The real host, if the visible text names another one; else empty."""
+    claimed = _LOOKS_LIKE_HOST.match(_without_junk(text)) if "." in text else None
+    real = real_host(href) if claimed else ""
+    if claimed is None or not real:
+        return ""
+    named = _ascii(claimed[1].lower()).removeprefix("www.")
+    actual = real.removeprefix("www.")
+    same = named == actual or named.endswith(f".{actual}") or actual.endswith(f".{named}")
+    return "" if same else real
+
+
+def _without_junk(text: str) -> str:
+    return text if text.isascii() and text.isprintable() and " " not in text else _JUNK.sub("", text)
+
+
+def _split(url: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(url.replace("\\", "/"))
+    except ValueError:
+        return None
+    return parts if parts.hostname else None
+
+
+def _host(parts: SplitResult) -> str:
+    return _ascii((parts.hostname or "").lower())
+
+
+def _ascii(host: str) -> str:
+    if host.isascii():
+        return host
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError:
+        return quote(host, safe=".-")
+
+
+def _unwrapped(url: str) -> SplitResult | None:
+    parts = _split(url)
+    for _ in range(_MAX_UNWRAPPED):
+        target = _target(parts) if parts is not None else ""
+        inner = _split(target) if target.lower().startswith(("http://", "https://")) else None
+        if inner is None:
+            break
+        parts = inner
+    return parts
+
+
+def _target(parts: SplitResult) -> str:
+    host = _host(parts)
+    known = host
+    while known and known not in _REDIRECTORS:
+        known = known.partition(".")[2]
+    names = _REDIRECTORS.get(known)
+    if names is None:
+        return ""
+    query = dict(parse_qsl(parts.query[:4_000])) if names else {}
+    for name in names:
+        if name in query:
+            return query[name]
+    if host == "urldefense.proofpoint.com":
+        encoded = dict(parse_qsl(parts.query[:4_000])).get("u", "")
+        return unquote(encoded.replace("-", "%").replace("_", "/"))
+    inside = _PROOFPOINT_V3.search(parts.path) or _IN_PATH.search(parts.path)
+    return unquote(inside[1]).replace(":/", "://", 1).replace(":///", "://", 1) if inside else ""
+
+
+def _shown(parts: SplitResult) -> str:
+    """Scheme, host and path; the query without trackers. User names before the host are left out: they only deceive."""
+    host = _host(parts)
+    port = f":{parts.netloc.rpartition(':')[2]}" if parts.netloc.rpartition(":")[2].isdigit() else ""
+    path = "" if parts.path == "/" else parts.path
+    base = f"{parts.scheme.lower()}://{host}{port}{path}"
+    query = _without_trackers(parts.query)
+    fragment = f"#{parts.fragment}" if parts.fragment and len(parts.fragment) <= 40 else ""
+    whole = base + (f"?{query}" if query else "") + fragment
+    if len(whole) <= _MAX_URL or (len(whole) <= _MAX_READABLE and not _is_opaque(path, query)):
+        return whole
+    return _cut(f"{parts.scheme.lower()}://{host}{port}", path, has_more=bool(query))
+
+
+def _without_trackers(query: str) -> str:
+    if not query:
+        return ""
+    kept = [pair for pair in query[:4_000].split("&") if not _TRACKER.match(unquote(pair.partition("=")[0]))]
+    return "&".join(kept)
+
+
+def _is_opaque(path: str, query: str) -> bool:
+    pieces = [*path.split("/"), *(pair.partition("=")[2] for pair in query.split("&"))]
+    return any(_OPAQUE.match(piece) and _is_token(piece) for piece in pieces)
+
+
+def _is_token(piece: str) -> bool:
+    """A slug breaks into words; a token has a long unbroken run, or digits and letters in turn."""
+    return max(map(len, _WORD_BREAK.split(piece))) >= 24 or len(_DIGIT.findall(piece)) > len(piece) // 4
+
+
+def _cut(origin: str, path: str, *, has_more: bool) -> str:
+    kept = ""
+    for segment in path.split("/")[1:]:
+        if _OPAQUE.match(segment) and _is_token(segment):
+            return f"{origin}{kept}/…"
+        if len(origin) + len(kept) + len(segment) >= _MAX_URL:
+            room = max(0, _MAX_URL - len(origin) - len(kept) - 1)
+            return f"{origin}{kept}/{segment[:room]}…"
+        kept += f"/{segment}"
+    return f"{origin}{kept}?…" if has_more else f"{origin}{kept}"
+
+
+_URL_IN_TEXT = re.compile(r"https?://[^\s<>\"'\])}]{60,}", re.IGNORECASE)
+
+
+def shorten_in_text(text: str) -> str:
+    """Long links within plain text, each as `short_link` shows it."""
+    return _URL_IN_TEXT.sub(lambda match: short_link(match[0]) or match[0][:_MAX_URL] + "…", text)

@@ -1,0 +1,103 @@
+"""Domains that pretend to be another: letters of other scripts, digits for letters, rn for m.
+
+Two domains imitate each other when their skeletons are equal and they are not. The table is small on purpose: the
+letters of Cyrillic, Greek and Latin extensions that look like plain ones in common fonts.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection
+from functools import lru_cache
+
+from postroom.model.address import ascii_domain, domain_key
+
+# Names that forged mail most often borrows.
+_BRANDS = (
+    *(
+        "adobe",
+        "amazon",
+        "americanexpress",
+        "apple",
+        "bankofamerica",
+        "booking",
+        "chase",
+        "coinbase",
+        "dhl",
+        "docusign",
+    ),
+    *("dropbox", "ebay", "facebook", "fedex", "github", "google", "instagram", "linkedin", "mastercard", "microsoft"),
+    *("netflix", "office365", "outlook", "paypal", "santander", "slack", "spotify", "stripe", "telegram", "twitter"),
+    *("usps", "visa", "wellsfargo", "whatsapp", "yahoo", "zoom"),
+)
+_SECOND_LEVEL = frozenset(("ac", "co", "com", "edu", "gob", "gov", "net", "or", "org"))  # as in example.co.uk
+
+# Cyrillic, Greek, Latin extensions, digits: each sign and the letter it is taken for.
+_LOOKS_LIKE = (
+    str.maketrans("аеорсухіјѕһӏԁԛԝьвкмнтг", "aeopcyxijshldqwbbkmhtr")
+    | str.maketrans("αορνικτυεηγωχβ", "aopvlktuenywxb")
+    | str.maketrans("ıɑɡɩßþøđł", "laglbpodl")
+    | str.maketrans("013457", "oleast")
+)
+_SWAPS = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("i", "l"))
+
+
+def imitated(domain: str, own_domains: Collection[str]) -> str:
+    """The domain that this one pretends to be: one of ours or a much-forged brand's; empty for an honest domain."""
+    domain = domain_key(domain)[:255]
+    own = [domain_key(name) for name in own_domains if name]
+    if any(is_within(domain, name) for name in own):
+        return ""
+    for name in own:
+        if is_within(skeleton(domain), skeleton(name)) or _is_prefixed(domain, name):
+            return name
+    label = organisation(domain).partition(".")[0]
+    for brand in _BRANDS:
+        if label != brand and (skeleton(label) == skeleton(brand) or _is_prefixed(domain, f"{brand}.com")):
+            return f"{brand}.com"
+    return ""
+
+
+def mixes_scripts(domain: str) -> bool:
+    """Latin beside Cyrillic or Greek in one label; Japanese and Korean mix scripts by nature and are let be."""
+    return any(_is_mixed(label) for label in domain_key(domain)[:255].split("."))
+
+
+def organisation(domain: str) -> str:
+    """The part of a domain that someone registered: ``mail.example.co.uk`` -> ``example.co.uk``."""
+    labels = domain.split(".")
+    deep = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVEL
+    return ".".join(labels[-3 if deep else -2 :])
+
+
+def is_within(domain: str, parent: str) -> bool:
+    return domain == parent or domain.endswith(f".{parent}")
+
+
+@lru_cache(maxsize=256)
+def skeleton(text: str) -> str:
+    """What the eye keeps of it."""
+    low = unicodedata.normalize("NFKD", text.lower())
+    bare = "".join(char for char in low if not unicodedata.combining(char)).translate(_LOOKS_LIKE)
+    for seen, read in _SWAPS:
+        bare = bare.replace(seen, read)
+    return bare
+
+
+def shown_domain(domain: str) -> str:
+    """The domain in plain letters (``xn--``), bounded and free of anything but letters, digits, dots and hyphens."""
+    try:
+        plain = ascii_domain(domain[:255])
+    except UnicodeError:
+        plain = ""
+    return "".join(char for char in plain[:100] if char.isalnum() or char in ".-") or "an unknown domain"
+
+
+def _is_prefixed(domain: str, name: str) -> bool:
+    """``paypal.com.example.net``: the familiar name comes first, the real one last."""
+    return f".{name}." in f".{domain}"
+
+
+def _is_mixed(label: str) -> bool:
+    scripts = {unicodedata.name(char, "").partition(" ")[0] for char in label if char.isalpha()}
+    return "LATIN" in scripts and bool(scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})

@@ -1,0 +1,128 @@
+"""Who really wrote a mail, as far as its headers tell: authentication results and the usual disguises.
+
+Results are taken from one Authentication-Results header only (RFC 8601): the topmost, or the topmost that bears the
+name of a server the operator trusts. Anyone can write such a header further down, and a server that adds none
+leaves the field to strangers: without a trusted name the results are claims.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from postroom.mime.lookalike import imitated, is_within, mixes_scripts, organisation, shown_domain
+from postroom.model.address import Address
+
+# Nothing else of a stranger's header is repeated.
+_RESULTS = frozenset(
+    ("none", "pass", "fail", "softfail", "hardfail", "neutral", "policy", "temperror", "permerror", "bestguesspass")
+)
+_METHOD = re.compile(r"\s*(?P<method>spf|dkim|dmarc)(?:\s*/\s*\d+)?\s*=\s*(?P<result>[a-z]+)", re.IGNORECASE)
+_QUOTED_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)')
+_EMAIL_IN_NAME = re.compile(r"[\w.+\-]{1,64}@[\w\-]{1,63}(?:\.[\w\-]{1,63}){1,8}")
+_MAX_HEADER, _MAX_COMMENT_DEPTH = 10_000, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """`spf`, `dkim`, `dmarc` are RFC 8601 results, empty where unknown; warnings are whole sentences."""
+
+    spf: str = ""
+    dkim: str = ""
+    dmarc: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def judge(
+    headers: Mapping[str, tuple[str, ...]],
+    sender: Address,
+    reply_to: Sequence[Address],
+    own_domains: Collection[str],
+    *,
+    trusted: str = "",
+) -> Facts:
+    """`headers` in the order they stand in the mail; `trusted` is the authserv-id of the receiving server."""
+    found = _results(headers.get("authentication-results", ()), trusted)
+    spf, dkim, dmarc = (found.get(method, "") for method in ("spf", "dkim", "dmarc"))
+    warnings = (
+        *_failed(spf, dkim, dmarc, shown_domain(sender.domain)),
+        *_disguised(sender, own_domains),
+        *_other_name(sender),
+        *_other_reply(sender, reply_to),
+    )
+    return Facts(spf, dkim, dmarc, warnings)
+
+
+def _results(headers: Sequence[str], trusted: str) -> dict[str, str]:
+    for header in headers:
+        server, *claims = _without_comments(header[:_MAX_HEADER]).split(";")
+        if not trusted or server.lower().split()[:1] == [trusted.lower()]:
+            return _best(claims)
+    return {}
+
+
+def _best(claims: Sequence[str]) -> dict[str, str]:
+    """A mail may bear several signatures: one that holds is enough."""
+    found: dict[str, str] = {}
+    for claim in claims:
+        match = _METHOD.match(claim)
+        if match and match["result"].lower() in _RESULTS:
+            method, result = match["method"].lower(), match["result"].lower()
+            if result == "pass" or method not in found:
+                found[method] = result
+    return found
+
+
+def _without_comments(header: str) -> str:
+    """Comments, innermost first, and quoted reasons give way: a ``;`` inside them separates nothing."""
+    for _ in range(_MAX_COMMENT_DEPTH):
+        header, count = _QUOTED_OR_COMMENT.subn(" ", header)
+        if not count:
+            break
+    return header
+
+
+def _failed(spf: str, dkim: str, dmarc: str, domain: str) -> list[str]:
+    if dmarc == "pass":
+        return []
+    if dmarc == "fail":
+        return [f"DMARC failed: this mail may not come from {domain}."]
+    if dkim != "pass" and spf in ("fail", "hardfail", "softfail"):
+        return [f"SPF failed and no DKIM signature holds: this mail may not come from {domain}."]
+    return ["The DKIM signature does not hold: this mail may have been changed."] if dkim == "fail" else []
+
+
+def _disguised(sender: Address, own_domains: Collection[str]) -> list[str]:
+    shown = shown_domain(sender.domain)
+    if likeness := imitated(sender.domain, own_domains):
+        return [f"The sender's domain {shown} looks like {likeness} but is another one."]
+    if mixes_scripts(sender.domain):
+        return [f"The sender's domain {shown} mixes letters of different scripts, as forged domains do."]
+    return []
+
+
+def _other_name(sender: Address) -> list[str]:
+    for found in _EMAIL_IN_NAME.findall(sender.name[:1000]):
+        if Address(found).key != sender.key:
+            real = _shown_email(sender.email)
+            return [f"The sender's name shows the address {_shown_email(found)}, but the mail comes from {real}."]
+    return []
+
+
+def _other_reply(sender: Address, reply_to: Sequence[Address]) -> list[str]:
+    for address in reply_to:
+        if sender.domain and address.domain and not _are_related(address.domain, sender.domain):
+            other, own = _shown_email(address.email), shown_domain(sender.domain)
+            return [f"A reply would go to {other}, at another domain than the sender's ({own})."]
+    return []
+
+
+def _are_related(one: str, other: str) -> bool:
+    return is_within(one, organisation(other)) or is_within(other, organisation(one))
+
+
+def _shown_email(email: str) -> str:
+    """Letters beyond ASCII spelled out, so that what is read is what is meant."""
+    local, _, domain = email.rpartition("@")
+    return f"{local[:64].encode('ascii', 'backslashreplace').decode()}@{shown_domain(domain)}"

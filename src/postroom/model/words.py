@@ -1,0 +1,49 @@
+"""How a text falls into words: one rule for queries, for full-text indexes and for matching a single mail.
+
+The rule is that of SQLite's FTS5 tokenizer ``unicode61 remove_diacritics 2``: letters, digits and private-use
+characters make words, everything else separates them; case is folded one character to one (``ß`` stays ``ß``), and
+accents are taken off Latin letters (``é`` is ``e``, ``й`` stays ``й``). The two differ only on characters younger than
+that tokenizer's tables (Unicode 6.1) and on a few rare letters and marks.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+
+def words(text: str) -> list[str]:
+    """The folded words of a text, in order."""
+    return text.translate(_WORDS).split()
+
+
+def folded(text: str) -> str:
+    """The text without regard to case and accents, separators kept: what a "part of" comparison looks at."""
+    return text.lower() if text.isascii() else text.translate(_FOLDED)
+
+
+class _Table(dict[int, str]):
+    """A translation table that is filled as characters are met; rare planes are not kept."""
+
+    def __init__(self, keeps_separators: bool) -> None:
+        super().__init__()
+        self._keeps_separators = keeps_separators
+
+    def __missing__(self, code: int) -> str:
+        result = _folded_char(chr(code), self._keeps_separators)
+        if code < 0x10000:
+            self[code] = result
+        return result
+
+
+def _folded_char(char: str, keeps_separators: bool) -> str:
+    category = unicodedata.category(char)
+    if "\u0300" <= char <= "\u036f":
+        return ""
+    if category[0] not in "LN" and category != "Co":
+        return char if keeps_separators else " "
+    low = char.casefold() if len(char.casefold()) == 1 else char.lower()[0]
+    base = unicodedata.normalize("NFD", low)[0]
+    return base if base.isascii() else low
+
+
+_WORDS, _FOLDED = _Table(keeps_separators=False), _Table(keeps_separators=True)

@@ -1,0 +1,310 @@
+"""One connection: logged in, with at most one folder open. Used by one thread at a time.
+
+IMAPClient speaks the commands. Its answers are read raw (`wire`), because its own reader is many times slower and
+because it hides COPYUID.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import imaplib
+import selectors
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from postroom.model.errors import AuthRequired, PermissionDenied, ProviderError
+from postroom.providers.imap import wire
+from postroom.providers.imap.auth import log_in, tls_context
+from postroom.providers.imap.failures import CONNECTION_LOST, refused
+
+if TYPE_CHECKING:
+    from postroom.settings.accounts import ImapAccount
+
+_CHUNK = 500  # UIDs per command: enough to forget the round trip, short enough for any server's line limit
+_QUIET = 30.0  # seconds after which a connection is asked whether it is still there
+_LONGEST_LINE = 50_000_000  # imaplib allows 1 MB, which the UIDs of 150,000 mails exceed
+
+Keys = Sequence[bytes]  # search keys, word by word; words beyond ASCII travel as literals
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The open folder. `keywords` are those in use, `takes_keywords` whether new ones may be made."""
+
+    folder: str
+    writable: bool
+    validity: int
+    next_uid: int
+    keywords: tuple[str, ...]
+    takes_keywords: bool
+
+
+class Session:
+    """Raises model errors for refusals, and the members of CONNECTION_LOST when the connection breaks."""
+
+    def __init__(self, account: ImapAccount) -> None:
+        self._client = _connected(account)
+        try:
+            _logged_in(self._client, account)
+            self.capabilities = frozenset(name.decode("ascii", "replace") for name in self._client.capabilities())
+        except BaseException:
+            self.abort()
+            raise
+        self.opened: Opened | None = None
+        self._last_used = time.monotonic()
+
+    def has(self, capability: str) -> bool:
+        return capability in self.capabilities
+
+    # Folders
+
+    def open(self, folder: str, *, write: bool = False) -> Opened:
+        """Open it and see its present state; an open folder is only refreshed."""
+        opened = self.opened
+        if opened is not None and opened.folder == folder and opened.writable >= write:
+            self._ask(self._client.noop)
+            return opened
+        self.opened = None
+        answer = self._ask(self._client.select_folder, folder, readonly=not write)
+        self.opened = _opened(folder, write, answer)
+        return self.opened
+
+    def leave(self) -> None:
+        """Close the open folder without touching its mails; some servers refuse to delete an open one."""
+        if self.opened is not None and self.has("UNSELECT"):
+            self._ask(self._client.unselect_folder)
+            self.opened = None
+
+    def list_folders(self, *returning: str) -> tuple[list[wire.Raw], list[wire.Raw]]:
+        """The LIST answers and, where asked for and offered, the STATUS answers."""
+        arguments = ["RETURN", f"({' '.join(returning)})"] if returning else []
+        self._clear()
+        self._ask(self._client._imap._simple_command, "LIST", '""', '"*"', *arguments)
+        taken = self._client._imap.untagged_responses
+        return taken.pop("LIST", []), taken.pop("STATUS", [])
+
+    def status(self, folder: str, *what: str) -> dict[str, int]:
+        answer = self._ask(self._client.folder_status, folder, what)
+        return {name.decode(): int(value) for name, value in answer.items()}
+
+    def namespace_prefix(self) -> str:
+        """What the names of this account's own folders begin with (``INBOX.`` at some servers)."""
+        if not self.has("NAMESPACE"):
+            return ""
+        personal = self._ask(self._client.namespace).personal
+        return str(personal[0][0]) if personal else ""
+
+    def create_folder(self, folder: str) -> None:
+        self._ask(self._client.create_folder, folder)
+
+    def subscribe(self, folder: str) -> None:
+        self._ask(self._client.subscribe_folder, folder)
+
+    def delete_folder(self, folder: str) -> None:
+        self._ask(self._client.delete_folder, folder)
+
+    # Mails of the open folder
+
+    def search(self, keys: Keys) -> list[int]:
+        """UIDs in ascending order."""
+        charset = () if all(key.isascii() for key in keys) else (b"CHARSET", b"UTF-8")
+        if self.has("ESEARCH"):  # ranges instead of 50,000 numbers
+            for line in self._uid_command(b"SEARCH", [b"RETURN", b"(ALL)", *charset, *keys], "ESEARCH"):
+                return sorted(_all_of(line))
+            return []
+        lines = self._uid_command(b"SEARCH", [*charset, *keys], "SEARCH")
+        return sorted({int(number) for line in lines for number in _text(line).split()})
+
+    def sort(self, keys: Keys) -> list[int]:
+        """UIDs, latest date first. Only where the server has SORT."""
+        lines = self._uid_command(b"SORT", [b"(REVERSE DATE)", b"UTF-8", *keys], "SORT")
+        return [int(number) for line in lines for number in _text(line).split()]
+
+    def fetch(self, uids: Iterable[int], items: str) -> dict[int, wire.Item]:
+        """Only the UIDs that are still there."""
+        found: dict[int, wire.Item] = {}
+        for chunk in chunks(list(uids)):
+            lines = self._uid_command(b"FETCH", [wire.as_set(chunk), f"({items})".encode()], "FETCH")
+            wanted = set(chunk)
+            found.update((uid, item) for uid, item in wire.read_fetches(lines).items() if uid in wanted)
+        return found
+
+    def store(self, uids: Sequence[int], change: str, flags: Sequence[str]) -> None:
+        """`change` is ``+FLAGS`` or ``-FLAGS``."""
+        for chunk in chunks(uids):
+            words = [wire.as_set(chunk), f"{change}.SILENT".encode(), f"({' '.join(flags)})".encode()]
+            self._uid_command(b"STORE", words, "FETCH")
+
+    def move(self, uids: Sequence[int], folder: str) -> tuple[int, dict[int, int]]:
+        """COPYUID's answer: the target's UIDVALIDITY and old UID -> new UID (empty where the server keeps quiet)."""
+        return self._transfer(b"MOVE", uids, folder)
+
+    def copy(self, uids: Sequence[int], folder: str) -> tuple[int, dict[int, int]]:
+        return self._transfer(b"COPY", uids, folder)
+
+    def _transfer(self, command: bytes, uids: Sequence[int], folder: str) -> tuple[int, dict[int, int]]:
+        target = self._client._normalise_folder(folder).encode("ascii")
+        self._uid_command(command, [wire.as_set(uids), target], "FETCH")
+        return wire.read_copied(self._client._imap.untagged_responses.pop("COPYUID", []))
+
+    def expunge(self, uids: Sequence[int]) -> None:
+        """Exactly these. Needs UIDPLUS: a plain EXPUNGE would take other people's deleted mails with it."""
+        for chunk in chunks(uids):
+            self._uid_command(b"EXPUNGE", [wire.as_set(chunk)], "EXPUNGE")
+
+    def append(self, folder: str, raw: bytes, flags: Sequence[str]) -> tuple[int, int] | None:
+        """UIDVALIDITY and UID of the new mail, where the server tells."""
+        answer = self._ask(self._client.append, folder, raw, flags)
+        return wire.read_appended(answer if isinstance(answer, bytes) else b"")
+
+    # The connection itself
+
+    def idle(self, seconds: float) -> bool:
+        """Wait until something in the open folder changes, at most so long. True when it did."""
+        self._ask(self._client.idle)
+        if not self._has_unread_input():
+            _readable(self._client.socket(), seconds)
+        _, news = self._ask(self._client.idle_done)
+        return any(item and item[0] not in (b"OK", b"NO", b"BYE") for item in news)
+
+    def is_alive(self) -> bool:
+        """Sure after a quick look where something was said lately, after a NOOP otherwise."""
+        try:
+            if time.monotonic() - self._last_used < _QUIET and not self._has_unread_input():
+                return True
+            self._ask(self._client.noop)
+        except (*CONNECTION_LOST, imaplib.IMAP4.error):
+            return False
+        return True
+
+    def abort(self) -> None:
+        """Cut the connection, from any thread: whoever is waiting on it is woken by an error."""
+        with contextlib.suppress(OSError, ValueError):
+            self._client.socket().shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError, ValueError):
+            self._client.socket().close()
+
+    def close(self) -> None:
+        with contextlib.suppress(*CONNECTION_LOST, imaplib.IMAP4.error):
+            self._client.logout()
+        self.abort()
+
+    def _has_unread_input(self) -> bool:
+        """Bytes nobody asked for (news, a goodbye, the end), in the kernel's, TLS's or imaplib's buffer."""
+        sock = self._client.socket()
+        if _readable(sock, 0) or getattr(sock, "pending", int)():
+            return True
+        before = sock.gettimeout()
+        sock.settimeout(0)
+        try:
+            return bool(self._client._imap.file.peek(1))
+        except OSError:  # nothing there
+            return False
+        finally:
+            sock.settimeout(before)
+
+    def _uid_command(self, command: bytes, words: Sequence[bytes], answer: str) -> list[wire.Raw]:
+        self._clear()
+        return [line for line in self._ask(self._client._raw_command_untagged, command, list(words), answer) if line]
+
+    def _clear(self) -> None:
+        """imaplib gathers announcements until someone takes them; what is left over belongs to no later command."""
+        self._client._imap.untagged_responses.clear()
+
+    def _ask(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        try:
+            answer = call(*arguments, **named)
+        except imaplib.IMAP4.abort:
+            raise
+        except imaplib.IMAP4.readonly:
+            raise PermissionDenied("The mail server lets this account only read that folder.") from None
+        except imaplib.IMAP4.error as error:
+            raise refused(error) from None
+        self._last_used = time.monotonic()
+        return answer
+
+
+def chunks(uids: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(uids), _CHUNK):
+        yield uids[start : start + _CHUNK]
+
+
+def _connected(account: ImapAccount) -> Any:
+    import imapclient
+
+    imaplib._MAXLINE = max(imaplib._MAXLINE, _LONGEST_LINE)  # type: ignore[attr-defined]
+    context = None if account.security == "none" else tls_context(account)
+    client = imapclient.IMAPClient(
+        account.host,
+        account.port,
+        ssl=account.security == "tls",
+        ssl_context=context,
+        timeout=float(account.timeout),
+    )
+    client._imap.debug = 0  # IMAPClient would log every line it reads: slow, and mails do not belong into logs
+    try:
+        if account.security == "starttls":
+            _start_tls(client, context)
+    except BaseException:
+        client.shutdown()
+        raise
+    return client
+
+
+def _start_tls(client: Any, context: Any) -> None:
+    """Never falls back to plain text: an attacker could take STARTTLS out of the server's list."""
+    if not client.has_capability("STARTTLS"):
+        raise ProviderError('The mail server offers no STARTTLS. Set security to "tls" and the port that goes with it.')
+    client.starttls(context)
+    client._set_read_timeout()
+
+
+def _logged_in(client: Any, account: ImapAccount) -> None:
+    if client.has_capability("LOGINDISABLED"):
+        raise AuthRequired('The mail server takes no passwords in the clear. Set security to "starttls" or "tls".')
+    try:
+        log_in(client, account)
+    except imaplib.IMAP4.abort:
+        raise
+    except imaplib.IMAP4.error as error:
+        raise _login_refused(error) from None
+    # Servers offer more once they know who asks, and not all of them say so unasked.
+    client._cached_capabilities = None
+    client._imap.untagged_responses.pop("CAPABILITY", None)
+
+
+def _login_refused(error: Exception) -> Exception:
+    """Busy servers refuse logins too; every other refusal means that somebody must look at the credentials."""
+    known = refused(error)
+    return known if known.retryable else refused(imaplib.IMAP4.error("[AUTHENTICATIONFAILED]"))
+
+
+def _opened(folder: str, writable: bool, answer: dict[bytes, Any]) -> Opened:
+    flags = [flag.decode("ascii", "replace") for flag in answer.get(b"FLAGS", ())]
+    return Opened(
+        folder,
+        writable,
+        int(answer.get(b"UIDVALIDITY", 0)),
+        int(answer.get(b"UIDNEXT", 0)),
+        tuple(flag for flag in flags if not flag.startswith("\\")),
+        rb"\*" in answer.get(b"PERMANENTFLAGS", ()),
+    )
+
+
+def _readable(sock: Any, seconds: float) -> bool:
+    with selectors.DefaultSelector() as selector:
+        selector.register(sock, selectors.EVENT_READ)
+        return bool(selector.select(seconds))
+
+
+def _text(line: wire.Raw) -> bytes:
+    return line if isinstance(line, bytes) else line[0]
+
+
+def _all_of(line: wire.Raw) -> list[int]:
+    """The set behind ALL in ``(TAG "x") UID ALL 1:5``; no ALL means no mail."""
+    words = _text(line).split()
+    return wire.read_set(words[words.index(b"ALL") + 1]) if b"ALL" in words else []

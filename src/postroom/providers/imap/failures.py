@@ -1,0 +1,80 @@
+"""What servers and sockets say, in the words of `model.errors`. A server's free text never goes further than here."""
+
+from __future__ import annotations
+
+import imaplib
+import re
+import socket
+import ssl
+
+from postroom.model.errors import (
+    AuthRequired,
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+    PostroomError,
+    ProviderError,
+    ProviderUnavailable,
+    RateLimited,
+)
+
+# What ends a connection, whoever cut it; `abort` is imaplib's word for a broken dialogue.
+CONNECTION_LOST = (imaplib.IMAP4.abort, OSError, EOFError)
+
+_CODE = re.compile(r"\[([A-Z][A-Z0-9-]*)")
+
+
+def response_code(error: Exception) -> str:
+    """The code in brackets of RFC 5530 (``NONEXISTENT``, ``OVERQUOTA``, ...), or an empty string."""
+    found = _CODE.search(str(error))
+    return found[1] if found else ""
+
+
+def refused(error: Exception) -> PostroomError:
+    """A tagged NO or BAD as one of our errors."""
+    code = response_code(error)
+    kind, message = _MEANINGS.get(code, (ProviderError, "The mail server refused the command."))
+    return kind(message, details={"response_code": code} if code else None)
+
+
+def lost(error: Exception, *, unclear: bool) -> PostroomError:
+    """A connection that broke. `unclear` when a change was under way and may or may not have happened."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return ProviderError(
+            "The mail server's certificate could not be verified. "
+            "Check host, or set ca_file to the authority that signed it."
+        )
+    if unclear:
+        return ProviderUnavailable(
+            "The connection to the mail server broke during a change that may have happened or not. "
+            "List the folder to see before trying again."
+        )
+    if isinstance(error, socket.gaierror):
+        return ProviderUnavailable("The mail server's name cannot be resolved. Check host and the network.")
+    if isinstance(error, TimeoutError):
+        return ProviderUnavailable("The mail server did not answer in time. Try again later.")
+    return ProviderUnavailable("The mail server cannot be reached or closed the connection. Try again later.")
+
+
+_LATER = (ProviderUnavailable, "The mail server is busy or out of order. Try again later.")
+_LOGIN = (AuthRequired, "The mail server refused the login. Check username and password or token of this account.")
+_ABSENT = (NotFound, "The mail server knows no such folder. Call list_folders to see what there is.")
+_MEANINGS: dict[str, tuple[type[PostroomError], str]] = {
+    "AUTHENTICATIONFAILED": _LOGIN,
+    "AUTHORIZATIONFAILED": _LOGIN,
+    "EXPIRED": _LOGIN,
+    "PRIVACYREQUIRED": (AuthRequired, 'The mail server wants an encrypted connection: set security to "starttls".'),
+    "UNAVAILABLE": _LATER,
+    "INUSE": _LATER,
+    "SERVERBUG": (ProviderError, "The mail server reports a fault of its own. Its administrator can find the cause."),
+    "CONTACTADMIN": (ProviderError, "The mail server asks to contact its administrator."),
+    "LIMIT": (RateLimited, "The mail server's limit for this account is reached. Try again later."),
+    "OVERQUOTA": (ProviderError, "The mailbox is full. Delete mails or ask for more space."),
+    "NOPERM": (PermissionDenied, "The mail server does not allow that for this account."),
+    "CANNOT": (InvalidRequest, "The mail server cannot do that, for instance with such a name. Choose another one."),
+    "ALREADYEXISTS": (Conflict, "It exists already."),
+    "NONEXISTENT": _ABSENT,
+    "TRYCREATE": _ABSENT,
+    "TOOBIG": (InvalidRequest, "The mail is larger than the mail server takes."),
+}

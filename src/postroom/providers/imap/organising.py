@@ -1,0 +1,143 @@
+"""Flags, labels and moving: one folder's mails at a time, one answer per mail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from postroom.model.errors import NotFound, PostroomError
+from postroom.model.outcome import ItemResult
+from postroom.model.query import Flag
+from postroom.providers.imap.client import Session, chunks
+from postroom.providers.imap.convert import as_bytes, read_flags
+from postroom.providers.imap.criteria import searchable
+from postroom.providers.imap.refs import MailRef, gone, uids_of
+
+Results = dict[str, ItemResult]
+
+# claim -> (STORE's sign, system flag)
+_CLAIMS: dict[Flag, tuple[str, str]] = {
+    "read": ("+FLAGS", "\\Seen"),
+    "unread": ("-FLAGS", "\\Seen"),
+    "starred": ("+FLAGS", "\\Flagged"),
+    "unstarred": ("-FLAGS", "\\Flagged"),
+    "answered": ("+FLAGS", "\\Answered"),
+    "draft": ("+FLAGS", "\\Draft"),
+}
+
+
+def claim_flags(session: Session, folder: str, refs: Sequence[MailRef], claims: Sequence[Flag]) -> Results:
+    changes = [_CLAIMS[claim] for claim in claims]
+
+    def store(uids: Sequence[int]) -> None:
+        for change, flag in changes:
+            session.store(uids, change, [flag])
+
+    return _changed(session, folder, refs, store)
+
+
+def set_keyword(session: Session, folder: str, refs: Sequence[MailRef], keyword: str, wanted: bool) -> Results:
+    return _changed(
+        session, folder, refs, lambda uids: session.store(uids, "+FLAGS" if wanted else "-FLAGS", [keyword])
+    )
+
+
+def _changed(
+    session: Session, folder: str, refs: Sequence[MailRef], change: Callable[[Sequence[int]], None]
+) -> Results:
+    there = _present(session, folder, refs)
+    results: Results = {}
+    for chunk in chunks(sorted(there)):
+        error: PostroomError | None = None
+        try:
+            change(chunk)
+        except PostroomError as refusal:
+            error = refusal
+        results.update((str(there[uid]), ItemResult(str(there[uid]), error)) for uid in chunk)
+    return _answered(refs, results)
+
+
+def _present(session: Session, folder: str, refs: Sequence[MailRef]) -> dict[int, MailRef]:
+    """The mails that are still there, by UID; the folder is open for writing."""
+    try:
+        opened = session.open(folder, write=True)
+    except NotFound:
+        return {}
+    wanted = {ref.uid: ref for ref in refs}
+    items = session.fetch(uids_of(refs, opened.validity), "UID FLAGS")
+    return {
+        uid: wanted[uid]
+        for uid, item in items.items()
+        if "\\deleted" not in (flag.lower() for flag in read_flags(item))
+    }
+
+
+def _answered(refs: Sequence[MailRef], results: Results) -> Results:
+    return {str(ref): results.get(str(ref)) or ItemResult(str(ref), gone()) for ref in refs}
+
+
+def move(session: Session, folder: str, refs: Sequence[MailRef], target: str) -> Results:
+    """To another folder. A chunk is moved whole or not at all; what went before a failure stays reported as moved."""
+    there = _present(session, folder, refs)
+    results: Results = {}
+    for chunk in chunks(sorted(there)):
+        try:
+            new_refs = _moved(session, chunk, target)
+        except PostroomError as refusal:
+            results.update((str(there[uid]), ItemResult(str(there[uid]), refusal)) for uid in chunk)
+        else:
+            results.update(
+                (str(there[uid]), ItemResult(str(there[uid]), new_ref=new_refs.get(uid, ""))) for uid in chunk
+            )
+    return _answered(refs, results)
+
+
+def stay(session: Session, folder: str, refs: Sequence[MailRef]) -> Results:
+    """Moving a mail where it is: fine, if it is."""
+    return _changed(session, folder, refs, lambda _: None)
+
+
+def _moved(session: Session, uids: Sequence[int], target: str) -> dict[int, str]:
+    """old UID -> new ref."""
+    tells = session.has("UIDPLUS")
+    ids = {} if tells else _message_ids(session, uids)
+    if session.has("MOVE"):
+        validity, pairs = session.move(uids, target)
+    else:
+        validity, pairs = session.copy(uids, target)
+        remove(session, uids)
+    if pairs:
+        return {old: str(MailRef(target, validity, new)) for old, new in pairs.items()}
+    return _found_again(session, target, ids or _message_ids(session, uids))
+
+
+def remove(session: Session, uids: Sequence[int]) -> None:
+    """Take exactly these mails out of the open folder.
+
+    Without UIDPLUS they are only marked: a plain EXPUNGE would also take what other programs have marked. Marked mails
+    are never shown again.
+    """
+    session.store(uids, "+FLAGS", ["\\Deleted"])
+    if session.has("UIDPLUS"):
+        session.expunge(uids)
+
+
+def _message_ids(session: Session, uids: Sequence[int]) -> dict[int, str]:
+    items = session.fetch(uids, "UID BODY.PEEK[HEADER.FIELDS (MESSAGE-ID)]")
+    values = {uid: as_bytes(item.get("HEADERS")).decode("ascii", "replace") for uid, item in items.items()}
+    return {uid: value.partition(":")[2].strip() for uid, value in values.items() if value.strip()}
+
+
+def _found_again(session: Session, target: str, ids: dict[int, str]) -> dict[int, str]:
+    """For servers that do not tell: the newest mail of the same Message-ID."""
+    found: dict[int, str] = {}
+    for uid, message_id in ids.items():
+        newest = newest_with_id(session, target, message_id)
+        if newest is not None:
+            found[uid] = str(newest)
+    return found
+
+
+def newest_with_id(session: Session, folder: str, message_id: str) -> MailRef | None:
+    validity = session.open(folder).validity
+    uids = session.search((b"UNDELETED", b"HEADER", b"MESSAGE-ID", searchable(message_id)))
+    return MailRef(folder, validity, uids[-1]) if uids else None

@@ -1,0 +1,143 @@
+"""A few connections to one account, lent out one piece of work at a time.
+
+Work is a plain function of a Session and runs in a worker thread. Connections that died while idle are replaced
+without anybody noticing; work that may be repeated is repeated once when its connection breaks under it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from postroom.model.errors import PostroomError
+from postroom.providers.imap.client import Session
+from postroom.providers.imap.failures import CONNECTION_LOST, lost
+
+if TYPE_CHECKING:
+    from postroom.settings.accounts import ImapAccount
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_PATIENCE = 8  # a call may take so many read timeouts in all: a server that drips bytes is as dead as a silent one
+
+
+class Pool:
+    def __init__(self, account: ImapAccount) -> None:
+        self._account = account
+        self._idle: list[Session] = []
+        self._lock = threading.Lock()
+        self._slots = anyio.CapacityLimiter(account.max_connections)
+        self._closed = False
+
+    async def run(self, work: Callable[Concatenate[Session, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Work that may be done twice: reading, setting flags, removing named mails."""
+        return await self._run(partial(_applied, work, args, kwargs), repeatable=True)
+
+    async def run_once(self, work: Callable[Concatenate[Session, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Work that must not be repeated once begun: appending, copying, moving, creating."""
+        return await self._run(partial(_applied, work, args, kwargs), repeatable=False)
+
+    async def close(self) -> None:
+        self._closed = True
+        await anyio.to_thread.run_sync(self._close_idle)
+
+    def _close_idle(self) -> None:
+        for session in self._taken_all():
+            session.close()
+
+    async def _run(self, work: Callable[[Session], T], *, repeatable: bool) -> T:
+        loan = _Loan()
+        timer = asyncio.get_running_loop().call_later(self._account.timeout * _PATIENCE, loan.expire)
+        try:
+            return await anyio.to_thread.run_sync(self._attempt, work, loan, repeatable, limiter=self._slots)
+        finally:
+            timer.cancel()
+
+    def _attempt(self, work: Callable[[Session], T], loan: _Loan, repeatable: bool) -> T:
+        try:
+            return self._with_session(work, loan)
+        except CONNECTION_LOST as error:
+            self._drop_idle()  # whatever ended this one has most likely ended them all
+            if not (repeatable and loan.is_worth_another(error)):
+                raise lost(error, unclear=not repeatable and loan.began) from None
+        try:
+            return self._with_session(work, loan)
+        except CONNECTION_LOST as error:
+            raise lost(error, unclear=False) from None
+
+    def _with_session(self, work: Callable[[Session], T], loan: _Loan) -> T:
+        session = self._take(loan)
+        try:
+            result = work(session)
+        except PostroomError:
+            self._give_back(session)
+            raise
+        except BaseException:
+            session.abort()
+            raise
+        self._give_back(session)
+        return result
+
+    def _take(self, loan: _Loan) -> Session:
+        loan.session = None
+        while (session := self._pop_idle()) is not None:
+            if session.is_alive():
+                loan.session, loan.is_new = session, False
+                return session
+            session.abort()
+        loan.session, loan.is_new = Session(self._account), True
+        return loan.session
+
+    def _pop_idle(self) -> Session | None:
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def _give_back(self, session: Session) -> None:
+        with self._lock:
+            if not self._closed:
+                self._idle.append(session)
+                return
+        session.close()
+
+    def _drop_idle(self) -> None:
+        for session in self._taken_all():
+            session.abort()
+
+    def _taken_all(self) -> list[Session]:
+        with self._lock:
+            taken, self._idle = self._idle, []
+        return taken
+
+
+class _Loan:
+    """Which session a call is using, so that the event loop can cut it off when its time is up."""
+
+    def __init__(self) -> None:
+        self.session: Session | None = None
+        self.is_new = False
+        self.expired = False
+
+    @property
+    def began(self) -> bool:
+        """Whether the work itself was reached, not only the way to it."""
+        return self.session is not None
+
+    def is_worth_another(self, error: Exception) -> bool:
+        """A server that keeps silent on a new connection will keep silent on the next one."""
+        return self.began and not self.expired and not (self.is_new and isinstance(error, TimeoutError))
+
+    def expire(self) -> None:
+        self.expired = True
+        if self.session is not None:
+            self.session.abort()
+
+
+def _applied(work: Callable[..., T], args: tuple[object, ...], kwargs: dict[str, object], session: Session) -> T:
+    return work(session, *args, **kwargs)

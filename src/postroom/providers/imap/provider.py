@@ -1,0 +1,308 @@
+"""The IMAP mailbox: each verb decides which folders it concerns and lends a connection to a function that does it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from postroom.model.address import Address
+from postroom.model.capabilities import Capabilities
+from postroom.model.draft import Identity, SavedDraft
+from postroom.model.errors import NotFound, PostroomError, Unsupported
+from postroom.model.folder import Folder, Role, match_folder
+from postroom.model.message import Envelope, Message, Page
+from postroom.model.outcome import ItemResult
+from postroom.model.query import Flag, In, Node, Query
+from postroom.providers.imap import drafts, folders, organising, reading, searching, threads
+from postroom.providers.imap.client import Session
+from postroom.providers.imap.criteria import FALSE, TRUE, within
+from postroom.providers.imap.keywords import keyword_of, labels_of
+from postroom.providers.imap.pool import Pool
+from postroom.providers.imap.refs import MailRef, by_folder, gone, read_ref
+from postroom.providers.imap.together import together
+from postroom.providers.imap.watching import watch
+
+if TYPE_CHECKING:
+    from postroom.providers.context import ProviderContext
+    from postroom.settings.accounts import ImapAccount
+
+PROVIDER = "imap"
+
+
+class ImapMailbox:
+    """Mailbox, Drafts, Labels, FolderMaker and Watcher over a small pool of connections."""
+
+    def __init__(self, account: ImapAccount, context: ProviderContext) -> None:
+        self._account = account
+        self._pool = Pool(account)
+        self._folders: list[Folder] | None = None
+        self._capabilities: Capabilities | None = None
+
+    async def connect(self) -> Capabilities:
+        if self._capabilities is None:
+            self._capabilities = await self._pool.run(_detected, self._account)
+        return self._capabilities
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    async def identities(self) -> list[Identity]:
+        return [Identity(Address(self._account.address, self._account.display_name), is_default=True)]
+
+    # Folders
+
+    async def folders(self) -> list[Folder]:
+        self._folders = await self._pool.run(folders.list_folders, counted=True)
+        return self._folders
+
+    async def create_folder(self, name: str) -> Folder:
+        self._folders = None
+        return await self._pool.run_once(folders.create_folder, name)
+
+    async def delete_folder(self, folder_ref: str) -> None:
+        self._folders = None
+        await self._pool.run_once(folders.delete_folder, folder_ref)
+
+    async def _known_folders(self) -> list[Folder]:
+        if self._folders is None:
+            self._folders = await self._pool.run(folders.list_folders, counted=False)
+        return self._folders
+
+    async def _folder_name(self, ref: str) -> str:
+        return next((folder.name for folder in await self._known_folders() if folder.ref == ref), ref)
+
+    async def _with_role(self, role: Role) -> Folder:
+        try:
+            return folders.folder_with(await self._known_folders(), role)
+        except NotFound:
+            self._folders = None  # it may have been made since
+            return folders.folder_with(await self._known_folders(), role)
+
+    # Reading
+
+    async def search(self, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
+        places = await self._places(query)
+        wanted = offset + limit + 1
+        found: list[searching.Hits] = [searching.Hits((), 0)] * len(places)
+
+        async def look(index: int, folder: Folder, node: Node) -> None:
+            found[index] = await self._pool.run(searching.find, folder, node, wanted=wanted, dated=len(places) > 1)
+
+        await together([partial(look, index, *place) for index, place in enumerate(places)])
+        page, total, has_more = searching.merged(found, limit=limit, offset=offset)
+        rows = await self.envelopes([str(hit.ref) for hit in page])
+        return Page(tuple(row for row in rows if row is not None), total, limit, offset, has_more)
+
+    async def _places(self, query: Query) -> list[tuple[Folder, Node]]:
+        """The folders where something may be found, each with what is left to ask there."""
+        known = await self._known_folders()
+        named = {leaf.folder: match_folder(known, leaf.folder) for leaf in query.leaves() if isinstance(leaf, In)}
+        if None in named.values():
+            known = await self.folders()
+            named = {name: _required(known, name) for name in named}
+        places = []
+        for folder in known:
+            node = within(query.node or TRUE, {name: found == folder for name, found in named.items()}.__getitem__)
+            if node != FALSE and _is_searched(folder, list(named.values())):
+                places.append((folder, node))
+        return places
+
+    async def envelopes(self, refs: Sequence[str]) -> list[Envelope | None]:
+        found: dict[str, Envelope] = {}
+
+        async def look(folder: str, group: list[MailRef]) -> None:
+            found.update(await self._pool.run(reading.envelopes, folder, await self._folder_name(folder), group))
+
+        await together([partial(look, folder, group) for folder, group in by_folder(refs).items()])
+        return [found.get(ref) for ref in refs]
+
+    async def fetch(self, ref: str) -> Message:
+        return await self._pool.run(reading.fetch, ref, await self._folder_name(read_ref(ref).folder))
+
+    async def fetch_raw(self, ref: str) -> bytes:
+        return await self._pool.run(reading.fetch_raw, ref)
+
+    async def fetch_part(self, ref: str, part: str) -> bytes:
+        return await self._pool.run(reading.fetch_part, ref, part)
+
+    async def thread(self, thread_ref: str) -> list[Envelope]:
+        """Round by round: what names the thread's first mail, then what names those, until nothing new turns up."""
+        if not thread_ref.startswith("<"):
+            return await self._alone(thread_ref)
+        rows: dict[str, Envelope] = {}
+        new, seen = {thread_ref}, set[str]()
+        for _ in range(threads.MAX_ROUNDS):
+            rows.update(await self._related(new))
+            seen |= new
+            new = threads.links(rows.values()) - seen
+            if not new or not rows:
+                break
+        if not rows:
+            raise NotFound("Nothing of this thread is left. List or search again.")
+        ordered = sorted(rows.values(), key=lambda row: (row.date is None, row.date))
+        return [replace(row, thread_ref=thread_ref) for row in ordered]
+
+    async def _related(self, ids: set[str]) -> dict[str, Envelope]:
+        found: dict[str, Envelope] = {}
+
+        async def look(folder: Folder) -> None:
+            found.update(await self._pool.run(threads.related, folder, ids))
+
+        places = [folder for folder in await self._known_folders() if folder.role not in folders.VIRTUAL]
+        await together([partial(look, folder) for folder in places])
+        return found
+
+    async def _alone(self, ref: str) -> list[Envelope]:
+        """A mail without Message-ID is a thread by itself, named by its own ref."""
+        (row,) = await self.envelopes([ref])
+        if row is None:
+            raise NotFound("Nothing of this thread is left. List or search again.")
+        return [row]
+
+    # Organising
+
+    async def set_flags(self, refs: Sequence[str], *, add: Sequence[Flag]) -> list[ItemResult]:
+        async def change(folder: str, group: list[MailRef]) -> organising.Results:
+            return await self._pool.run(organising.claim_flags, folder, group, add)
+
+        return await _each_folder(refs, change)
+
+    async def move(self, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
+        if not any(folder.ref == folder_ref for folder in await self._known_folders()):
+            self._folders = None
+            _required(await self._known_folders(), folder_ref)
+
+        async def change(folder: str, group: list[MailRef]) -> organising.Results:
+            if folder == folder_ref:
+                return await self._pool.run(organising.stay, folder, group)
+            return await self._pool.run_once(organising.move, folder, group, folder_ref)
+
+        return await _each_folder(refs, change)
+
+    async def labels(self) -> list[str]:
+        self._needs_labels()
+        found: set[str] = set()
+
+        async def look(folder: Folder) -> None:
+            found.update(await self._pool.run(_labels_in, folder.ref))
+
+        await together([partial(look, folder) for folder in await self._known_folders()])
+        return sorted(found, key=str.casefold)
+
+    async def apply_label(self, refs: Sequence[str], label: str) -> list[ItemResult]:
+        return await self._label(refs, label, wanted=True)
+
+    async def remove_label(self, refs: Sequence[str], label: str) -> list[ItemResult]:
+        return await self._label(refs, label, wanted=False)
+
+    async def _label(self, refs: Sequence[str], label: str, *, wanted: bool) -> list[ItemResult]:
+        self._needs_labels()
+        keyword = keyword_of(label)
+
+        async def change(folder: str, group: list[MailRef]) -> organising.Results:
+            return await self._pool.run(organising.set_keyword, folder, group, keyword, wanted)
+
+        return await _each_folder(refs, change)
+
+    def _needs_labels(self) -> None:
+        if self._capabilities is not None and not self._capabilities.can_label:
+            raise Unsupported(PROVIDER, "labels")
+
+    # Drafts
+
+    async def list_drafts(self, *, limit: int, offset: int) -> Page[tuple[SavedDraft, Envelope]]:
+        folder = await self._with_role(Role.DRAFTS)
+        page = await self.search(Query(In(folder.ref)), limit=limit, offset=offset)
+        items = tuple((drafts.saved(row), row) for row in page.items)
+        return Page(items, page.total, limit, offset, page.has_more)
+
+    async def create_draft(self, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
+        folder = await self._with_role(Role.DRAFTS)
+        return await self._pool.run_once(drafts.append, folder.ref, raw)
+
+    async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
+        folder = await self._with_role(Role.DRAFTS)
+        await self._pool.run(drafts.find, folder.ref, draft_ref)
+        new = await self._pool.run_once(drafts.append, folder.ref, raw)
+        await self._pool.run(drafts.discard, folder.ref, draft_ref)
+        return new
+
+    async def find_draft(self, draft_ref: str) -> SavedDraft:
+        return await self._pool.run(drafts.find, (await self._with_role(Role.DRAFTS)).ref, draft_ref)
+
+    async def delete_draft(self, draft_ref: str) -> None:
+        folder = await self._with_role(Role.DRAFTS)
+        await self._pool.run(drafts.find, folder.ref, draft_ref)
+        await self._pool.run(drafts.discard, folder.ref, draft_ref)
+
+    # For the transport of the same account
+
+    async def file_sent(self, raw: bytes, message_id: str) -> str:
+        """The ref of the copy in Sent. Servers that file what they submit have put one there themselves."""
+        folder = await self._with_role(Role.SENT)
+        there = await self.find_sent(message_id)
+        if there:
+            return there
+        return (await self._pool.run_once(drafts.append, folder.ref, raw, ("\\Seen",))).ref
+
+    async def find_sent(self, message_id: str) -> str:
+        """The ref of the mail with that Message-ID in Sent; empty when there is none."""
+        folder = await self._with_role(Role.SENT)
+        found = await self._pool.run(organising.newest_with_id, folder.ref, message_id)
+        return str(found) if found else ""
+
+    def changes(self) -> AsyncIterator[str]:
+        return watch(self._account, "INBOX", "INBOX")
+
+
+def _detected(session: Session, account: ImapAccount) -> Capabilities:
+    inbox = session.open("INBOX", write=True)
+    limit = next((name[12:] for name in session.capabilities if name.startswith("APPENDLIMIT=")), "")
+    return Capabilities(
+        PROVIDER,
+        can_draft=True,
+        can_send=bool(account.smtp_host),
+        can_label=inbox.takes_keywords,
+        can_create_folder=True,
+        has_threading=True,
+        has_server_side_rules=bool(account.sieve_host),
+        has_push=session.has("IDLE"),
+        has_delta=session.has("CONDSTORE"),
+        max_attachment_size_mb=int(int(limit) / 1.37 / 2**20) if limit.isdigit() else None,
+        burst=account.max_connections,
+    )
+
+
+def _labels_in(session: Session, folder: str) -> tuple[str, ...]:
+    session.leave()  # keywords are told when a folder is opened
+    return labels_of(session.open(folder).keywords)
+
+
+def _is_searched(folder: Folder, named: Sequence[Folder | None]) -> bool:
+    if folder.role in folders.VIRTUAL:
+        return folder in named
+    return bool(named) or folder.role not in (Role.TRASH, Role.JUNK)
+
+
+def _required(known: list[Folder], name: str) -> Folder:
+    found = match_folder(known, name)
+    if found is None:
+        raise NotFound(
+            "There is no such folder. Call list_folders to see what there is.", details={"folder": name[:100]}
+        )
+    return found
+
+
+async def _each_folder(
+    refs: Sequence[str], change: Callable[[str, list[MailRef]], Awaitable[organising.Results]]
+) -> list[ItemResult]:
+    """One answer per ref, in order; a folder whose connection broke fails for its own mails only."""
+    results: organising.Results = {}
+    for folder, group in by_folder(refs).items():
+        try:
+            results.update(await change(folder, group))
+        except PostroomError as error:
+            results.update((str(ref), ItemResult(str(ref), error)) for ref in group)
+    return [results.get(ref) or ItemResult(ref, gone()) for ref in refs]

@@ -1,0 +1,48 @@
+"""A mail's name over IMAP: folder, UIDVALIDITY and UID. Only all three together never come to mean another mail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from postroom.model.errors import NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class MailRef:
+    """`folder` is the server's name for it, decoded; written last-but-two it may hold any character."""
+
+    folder: str
+    validity: int
+    uid: int
+
+    def __str__(self) -> str:
+        return f"{self.folder}|{self.validity}|{self.uid}"
+
+
+def read_ref(ref: str) -> MailRef:
+    folder, *numbers = ref.rsplit("|", 2)
+    if len(numbers) == 2 and folder and all(number.isascii() and number.isdigit() for number in numbers):
+        return MailRef(folder, int(numbers[0]), int(numbers[1]))
+    raise gone()
+
+
+def gone() -> NotFound:
+    return NotFound("The email is no longer there: it was moved or deleted. Search again to get its current id.")
+
+
+def by_folder(refs: Iterable[str]) -> dict[str, list[MailRef]]:
+    """The refs of each folder; strings that are no refs at all are left out."""
+    groups: dict[str, list[MailRef]] = {}
+    for text in dict.fromkeys(refs):
+        try:
+            ref = read_ref(text)
+        except NotFound:
+            continue
+        groups.setdefault(ref.folder, []).append(ref)
+    return groups
+
+
+def uids_of(refs: Sequence[MailRef], validity: int) -> list[int]:
+    """The UIDs that still mean something: those given out under the folder's present UIDVALIDITY."""
+    return [ref.uid for ref in refs if ref.validity == validity]

@@ -1,0 +1,159 @@
+"""Search over folders: the server narrows down, we look at what it could not decide, newest first.
+
+Per folder a search costs a few commands, and only the page that is shown is fetched. Where a server must leave many
+mails undecided (attachments in a folder of 50,000) they are looked at newest first until the page is full; the total is
+then unknown and said to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+
+from postroom.mime.dates import read_date
+from postroom.mime.structure import Part
+from postroom.model.address import Address
+from postroom.model.folder import Folder
+from postroom.model.message import Envelope
+from postroom.model.query import And, Node, Not, Or
+from postroom.model.query_match import matches
+from postroom.providers.imap.client import Session, chunks
+from postroom.providers.imap.convert import as_bytes, has_attachments
+from postroom.providers.imap.criteria import ALL, FALSE, NONE, TRUE, Bounds, Keys, bounds
+from postroom.providers.imap.refs import MailRef
+from postroom.providers.imap.structure import attachments, read_structure
+from postroom.providers.imap.wire import Item, read_internal_date
+
+CHECKED_WHOLE = 2000  # so many undecided mails are all looked at, for the sake of an exact total
+SORTED_WHOLE = 2000  # without SORT: so many arrivals are put in order of date, older ones stay as they came
+
+_DATES = "UID INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE)]"
+_DETAILS = "UID INTERNALDATE BODYSTRUCTURE BODY.PEEK[HEADER.FIELDS (DATE)]"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PRESENT = Keys((b"UNDELETED",))
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    ref: MailRef
+    date: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The newest hits of one folder, as many as were wanted. `total` None: more than it paid to count."""
+
+    hits: tuple[Hit, ...]
+    total: int | None
+
+
+def find(session: Session, folder: Folder, node: Node, *, wanted: int, dated: bool) -> Hits:
+    """The `wanted` newest mails of one folder. Dates are only looked up where folders must be merged."""
+    validity = session.open(folder.ref).validity
+    limits = bounds(node, gmail=session.has("X-GM-EXT-1"))
+    if limits.upper == NONE:
+        return Hits((), 0)
+    uids = _newest_first(session, limits.upper)
+    found, total = _decided(session, node, limits, uids, wanted)
+    dates = _dates(session, found) if dated else {}
+    return Hits(tuple(Hit(MailRef(folder.ref, validity, uid), dates.get(uid, _EPOCH)) for uid in found), total)
+
+
+def _newest_first(session: Session, keys: Keys) -> list[int]:
+    present = (*_PRESENT.words, *(() if keys == ALL else keys.words))
+    if session.has("SORT"):
+        return session.sort(present)
+    uids = session.search(present)[::-1]
+    dates = _dates(session, uids[:SORTED_WHOLE])
+    recent = sorted(dates, key=lambda uid: (dates[uid], uid), reverse=True)
+    return [*recent, *uids[SORTED_WHOLE:]]
+
+
+def _decided(
+    session: Session, node: Node, limits: Bounds, uids: list[int], wanted: int
+) -> tuple[list[int], int | None]:
+    """The first `wanted` UIDs that match, and how many match in all."""
+    if limits.are_exact:
+        return uids[:wanted], len(uids)
+    sure = set(session.search((*_PRESENT.words, *limits.lower.words))) if limits.lower != NONE else set[int]()
+    judge = _Judge(session, node)
+    if len(uids) - len(sure) <= CHECKED_WHOLE:
+        accepted = sure | judge.accepted([uid for uid in uids if uid not in sure])
+        matching = [uid for uid in uids if uid in accepted]
+        return matching[:wanted], len(matching)
+    found: list[int] = []
+    for chunk in chunks(uids):
+        accepted = sure.intersection(chunk) | judge.accepted([uid for uid in chunk if uid not in sure])
+        found.extend(uid for uid in chunk if uid in accepted)
+        if len(found) >= wanted:
+            return found[:wanted], None
+    return found, len(found)
+
+
+class _Judge:
+    """Decides single mails. What the server can say exactly is asked of it once, as a set; only the rest is ours."""
+
+    def __init__(self, session: Session, node: Node) -> None:
+        self._session = session
+        self._node = _undecided(node)
+        self._known: dict[Node, set[int]] = {}
+
+    def accepted(self, uids: Sequence[int]) -> set[int]:
+        found: set[int] = set()
+        for uid, item in self._session.fetch(uids, _DETAILS).items():
+            root = read_structure(item.get("BODYSTRUCTURE"))
+            if matches(self._with_answers(self._node, uid), _outline(item, root), "", _names(root)):
+                found.add(uid)
+        return found
+
+    def _with_answers(self, node: Node, uid: int) -> Node:
+        if bounds(node).are_exact:
+            return TRUE if uid in self._uids_of(node) else FALSE
+        if isinstance(node, Not):
+            return Not(self._with_answers(node.node, uid))
+        if isinstance(node, (And, Or)):
+            return type(node)(tuple(self._with_answers(child, uid) for child in node.nodes))
+        return node
+
+    def _uids_of(self, node: Node) -> set[int]:
+        if node not in self._known:
+            keys = bounds(node).upper
+            self._known[node] = set() if keys == NONE else set(self._session.search(keys.words))
+        return self._known[node]
+
+
+def _undecided(node: Node) -> Node:
+    """Without the conditions that every candidate fulfils already."""
+    if isinstance(node, And):
+        return And(tuple(child for child in node.nodes if not bounds(child).are_exact))
+    return node
+
+
+def _outline(item: Item, root: Part) -> Envelope:
+    return Envelope("", "", "", Address(""), date=_date(item), has_attachments=has_attachments(root))
+
+
+def _names(root: Part) -> list[str]:
+    return [attachment.filename for attachment in attachments(root)]
+
+
+def _dates(session: Session, uids: Sequence[int]) -> dict[int, datetime]:
+    return {uid: _date(item) or _EPOCH for uid, item in session.fetch(uids, _DATES).items()}
+
+
+def _date(item: Item) -> datetime | None:
+    header = as_bytes(item.get("HEADERS")).decode("ascii", "replace").partition(":")[2]
+    return read_date(" ".join(header.split())) or read_internal_date(item.get("INTERNALDATE"))
+
+
+def merged(found: Sequence[Hits], *, limit: int, offset: int) -> tuple[list[Hit], int | None, bool]:
+    """One page of all folders' hits, the total where every folder knows its own, and whether more follow."""
+    everything = sorted((hit for hits in found for hit in hits.hits), key=lambda hit: hit.date, reverse=True)
+    if len(found) == 1:
+        everything = list(found[0].hits)
+    page = list(islice(everything, offset, offset + limit))
+    totals = [hits.total for hits in found]
+    total = None if None in totals else sum(count for count in totals if count is not None)
+    return page, total, len(everything) > offset + limit

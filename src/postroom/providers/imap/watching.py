@@ -1,0 +1,51 @@
+"""What has changed, as it happens: one connection of its own that idles in the inbox."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from postroom.model.errors import ProviderUnavailable
+from postroom.providers.imap.client import Session
+from postroom.providers.imap.failures import CONNECTION_LOST
+
+if TYPE_CHECKING:
+    from postroom.settings.accounts import ImapAccount
+
+_RENEWAL = 25 * 60  # servers may hang up after 29 minutes of silence
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
+
+
+async def watch(account: ImapAccount, folder: str, name: str) -> AsyncIterator[str]:
+    """Yields `name` on every change, and after every gap in which one may have been missed. Never gives up."""
+    pause = 0.0
+    while True:
+        try:
+            session = await anyio.to_thread.run_sync(_listening, account, folder)
+        except (*CONNECTION_LOST, ProviderUnavailable):
+            pause = min(max(2 * pause, _FIRST_PAUSE), _LONGEST_PAUSE)
+            await anyio.sleep(pause)
+            continue
+        if pause:
+            yield name
+        try:
+            while True:
+                if await anyio.to_thread.run_sync(session.idle, _RENEWAL, abandon_on_cancel=True):
+                    yield name
+        except CONNECTION_LOST:
+            pause = _FIRST_PAUSE
+        finally:
+            session.abort()  # wakes the thread that waits on it
+
+
+def _listening(account: ImapAccount, folder: str) -> Session:
+    session = Session(account)
+    try:
+        session.open(folder)
+    except BaseException:
+        session.abort()
+        raise
+    return session

@@ -1,0 +1,142 @@
+"""Reading what the server wrote: FETCH answers, sets of UIDs, the codes that name new UIDs.
+
+The parser takes imaplib's raw answers. It is an order of magnitude faster than IMAPClient's, and it never turns a
+string of digits into a number behind our back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+Raw = bytes | tuple[bytes, bytes]
+Item = dict[str, Any]  # the answer about one mail: upper-case names to bytes, None or nested lists
+
+_TOKEN = re.compile(
+    rb"[()]"
+    rb'|"(?:[^"\\]|\\.)*"'
+    rb"|(?:BODY|BINARY)(?:\.PEEK)?\[[^\]]*\](?:<\d+>)?"
+    rb'|[^\s()"]+',
+    re.IGNORECASE,
+)
+_LITERAL_MARK = re.compile(rb"~?\{\d+\+?\}\Z")
+_ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
+_UID_PAIR = re.compile(rb"(\d+) ([\d:,]+) ([\d:,]+)")
+_APPENDED = re.compile(rb"\[APPENDUID (\d+) (\d+)\]", re.IGNORECASE)
+_INTERNAL_DATE = re.compile(rb" ?(\d{1,2})-([A-Za-z]{3})-(\d{4}) (\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+_MAX_NESTING = 200
+
+
+def read_fetches(answers: Sequence[Raw | None]) -> dict[int, Item]:
+    """By UID. Announcements without a UID (flags another client changed) are passed over."""
+    items: dict[int, Item] = {}
+    for group in responses(answers):
+        tokens = read_tokens(group)
+        content = tokens[1] if len(tokens) > 1 and isinstance(tokens[1], list) else []
+        item = {_name(content[i]): content[i + 1] for i in range(0, len(content) - 1, 2)}
+        if isinstance(uid := item.pop("UID", None), bytes):
+            items.setdefault(int(uid), {}).update(item)
+    return items
+
+
+def responses(answers: Sequence[Raw | None]) -> Iterator[list[Raw]]:
+    """imaplib hands out a response with literals as tuples followed by its closing line."""
+    group: list[Raw] = []
+    for answer in answers:
+        if answer is None:
+            continue
+        group.append(answer)
+        if isinstance(answer, bytes):
+            yield group
+            group = []
+
+
+def read_tokens(pieces: Iterable[Raw]) -> list[Any]:
+    """Atoms and strings as bytes, NIL as None, parentheses as lists; what is nested absurdly deep is flattened."""
+    stack: list[list[Any]] = [[]]
+    for piece in pieces:
+        text, literal = piece if isinstance(piece, tuple) else (piece, None)
+        if literal is not None:
+            text = _LITERAL_MARK.sub(b"", text)
+        for token in _TOKEN.findall(text):
+            if token == b"(":
+                stack.append([])
+            elif token == b")":
+                if len(stack) > 1:
+                    done = stack.pop()
+                    stack[-1].append(done if len(stack) < _MAX_NESTING else None)
+            else:
+                stack[-1].append(_value(token))
+        if literal is not None:
+            stack[-1].append(literal)
+    while len(stack) > 1:
+        done = stack.pop()
+        stack[-1].append(done)
+    return stack[0]
+
+
+def _value(token: bytes) -> bytes | None:
+    if token[:1] == b'"':
+        return _ESCAPE.sub(rb"\1", token[1:-1])
+    return None if token.upper() == b"NIL" else token
+
+
+def _name(token: Any) -> str:
+    """``BODY[HEADER.FIELDS (DATE FROM)]`` is called HEADERS, whatever order the server repeats the fields in."""
+    name = token.decode("ascii", "replace").upper() if isinstance(token, bytes) else ""
+    return "HEADERS" if name.startswith("BODY[HEADER.FIELDS") else name.partition("<")[0]
+
+
+def as_set(uids: Iterable[int]) -> bytes:
+    """``1:3,7``: the shortest way to name them."""
+    runs: list[list[int]] = []
+    for uid in sorted(set(uids)):
+        if runs and uid == runs[-1][1] + 1:
+            runs[-1][1] = uid
+        else:
+            runs.append([uid, uid])
+    return b",".join(b"%d" % low if low == high else b"%d:%d" % (low, high) for low, high in runs)
+
+
+def read_set(text: bytes, limit: int = 5_000_000) -> list[int]:
+    """In the order written; ``5:3`` counts like ``3:5``."""
+    uids: list[int] = []
+    for part in filter(None, text.split(b",")):
+        low, _, high = part.partition(b":")
+        first, last = sorted((int(low), int(high or low)))
+        uids.extend(range(first, min(last, first + limit) + 1))
+    return uids
+
+
+def read_copied(codes: Iterable[bytes]) -> tuple[int, dict[int, int]]:
+    """COPYUID: the target's UIDVALIDITY and old UID -> new UID."""
+    validity, pairs = 0, dict[int, int]()
+    for code in codes:
+        if found := _UID_PAIR.search(code):
+            validity = int(found[1])
+            pairs.update(zip(read_set(found[2]), read_set(found[3]), strict=False))
+    return validity, pairs
+
+
+def read_appended(answer: bytes) -> tuple[int, int] | None:
+    """APPENDUID: UIDVALIDITY and UID of the new mail."""
+    found = _APPENDED.search(answer)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def read_internal_date(value: Any) -> datetime | None:
+    found = _INTERNAL_DATE.match(value) if isinstance(value, bytes) else None
+    if found is None:
+        return None
+    day, month, year, hour, minute, second, sign, zone_hours, zone_minutes = (part.decode() for part in found.groups())
+    offset = timedelta(hours=int(zone_hours), minutes=int(zone_minutes)) * (-1 if sign == "-" else 1)
+    try:
+        number = _MONTHS.index(month.lower()) + 1
+        moment = datetime(int(year), number, int(day), int(hour), int(minute), int(second), tzinfo=timezone(offset))
+    except ValueError:
+        return None
+    return moment

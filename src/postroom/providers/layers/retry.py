@@ -1,0 +1,55 @@
+"""Asks again when a mail server did not answer or said "later": reading verbs only.
+
+Writing verbs are never repeated here. An answer that was lost after a write is the caller's to settle, and for
+`submit` only the outbox knows how.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from postroom.model.errors import PostroomError
+from postroom.providers.layers.dressed import Call, wait_for
+from postroom.providers.layers.verbs import READING
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """At most `attempts` calls within `patience` seconds.
+
+    The wait doubles from `first_wait` with up to half as much again at random, or is what the server asked for. When it
+    would outlast the patience, the error goes up at once and carries its `retry_after`.
+    """
+
+    attempts: int = 4
+    first_wait: float = 0.25
+    patience: float = 10.0
+    sleep: Callable[[float], Awaitable[None]] = wait_for
+    clock: Callable[[], float] = time.monotonic
+    chance: Callable[[], float] = random.random
+
+    def __call__(self, verb: str, call: Call) -> Call:
+        if verb not in READING:
+            return call
+
+        async def retried(*args: Any, **kwargs: Any) -> Any:
+            deadline = self.clock() + self.patience
+            for attempt in range(1, self.attempts):
+                try:
+                    return await call(*args, **kwargs)
+                except PostroomError as error:
+                    wait = self._wait(attempt, error.retry_after)
+                    if not error.retryable or self.clock() + wait > deadline:
+                        raise
+                await self.sleep(wait)
+            return await call(*args, **kwargs)
+
+        return retried
+
+    def _wait(self, attempt: int, asked: float | None) -> float:
+        own = self.first_wait * 2.0 ** (attempt - 1) * (1 + self.chance() / 2)
+        return own if asked is None else max(asked, own)

@@ -1,0 +1,42 @@
+"""Every verb of the provider seam, sorted by what calling it may change. An architecture test keeps this complete."""
+
+from __future__ import annotations
+
+# Asking twice is the same as asking once: these may be retried.
+READING = frozenset(
+    {
+        "connect",
+        "folders",
+        "search",
+        "envelopes",
+        "fetch",
+        "fetch_raw",
+        "fetch_part",
+        "thread",
+        "identities",
+        "list_drafts",
+        "find_draft",
+        "labels",
+        "reconcile",
+    }
+)
+
+# These change a mailbox or leave the house: refused in read-only mode, never repeated on their own.
+WRITING = frozenset(
+    {
+        "set_flags",
+        "move",
+        "create_draft",
+        "update_draft",
+        "delete_draft",
+        "apply_label",
+        "remove_label",
+        "create_folder",
+        "delete_folder",
+        "create_alias",
+        "submit",
+    }
+)
+
+# Not calls with an answer: passed through as they are.
+PLAIN = frozenset({"close", "changes"})

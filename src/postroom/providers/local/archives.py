@@ -1,0 +1,158 @@
+"""Mail kept as files: mbox (also a Gmail Takeout) and Maildir, one mail at a time however large the archive is."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from postroom.model.errors import InvalidRequest, NotFound
+from postroom.model.query import Flag
+from postroom.providers.local.archive_marks import NO_MARKS, read_marks
+
+MAX_MAIL = 64 * 1024 * 1024  # what is larger is no mail and is never held in memory
+_MAX_LINE = 64 * 1024
+
+# A separator names a sender and a time of day; a sentence that begins with "From " does not.
+_SEPARATOR = re.compile(rb"From \S* .*\d{1,2}:\d{2}")
+_ESCAPED = re.compile(rb">+From ")
+_INFO = re.compile(r"[:;!]2,([A-Za-z]*)\Z")
+_ENCODED_NAME = re.compile(r"&([A-Za-z0-9+,]*)-")
+_MAILDIR_FLAGS: dict[str, Flag] = {"F": "starred", "R": "answered", "D": "draft"}
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedMail:
+    """`raw` is None for what could not be read; `taken` is how many of the archive's bytes it used up.
+
+    `folder` is where the mail itself says it belongs, empty when it does not; `archive` is what its archive is called.
+    """
+
+    raw: bytes | None
+    archive: str
+    taken: int
+    folder: str = ""
+    flags: tuple[Flag, ...] = ()
+    labels: tuple[str, ...] = ()
+    arrived: datetime | None = None
+
+
+def size_of(path: Path) -> int:
+    """What `taken` adds up to in the end."""
+    return sum(file.stat().st_size for file in _files(path))
+
+
+def read_archive(path: Path) -> Iterator[ArchivedMail]:
+    """Every mail of an mbox file, of a Maildir with its subfolders, or of a folder of these."""
+    for file in _files(path):
+        if file.parent.name in ("cur", "new"):
+            yield _maildir_mail(file, _folder_name(file.parent.parent, path))
+        else:
+            yield from _mbox_mails(file, _mbox_name(file))
+
+
+def _files(path: Path) -> list[Path]:
+    """The files that hold mails, in a stable order; links are not followed."""
+    if not path.exists():
+        raise NotFound(f"There is nothing at {path}. Give the path of an mbox file or of a Maildir folder.")
+    found = [path] if path.is_file() else sorted(path.rglob("*"))
+    kept = [file for file in found if not file.is_symlink() and file.is_file() and _holds_mail(file)]
+    if not kept:
+        raise InvalidRequest(f"{path} is neither an mbox file nor a Maildir (a folder with cur and new in it).")
+    return kept
+
+
+def _holds_mail(file: Path) -> bool:
+    if file.parent.name in ("cur", "new"):
+        return not file.name.startswith(".")
+    with file.open("rb") as opened:
+        return bool(_SEPARATOR.match(opened.readline(_MAX_LINE)))
+
+
+def _mbox_name(file: Path) -> str:
+    name = file.stem if file.suffix.lower() in (".mbox", ".mbx") else file.name
+    return "INBOX" if name.casefold() == "inbox" else name
+
+
+def _mbox_mails(file: Path, archive: str) -> Iterator[ArchivedMail]:
+    with file.open("rb") as opened:
+        for raw, taken in _pieces(opened):
+            marks = read_marks(raw) if raw is not None else NO_MARKS
+            yield ArchivedMail(raw, archive, taken, marks.folder, marks.flags, marks.labels)
+
+
+def _pieces(opened: BinaryIO) -> Iterator[tuple[bytes | None, int]]:
+    """Each mail between two separators and the bytes it took; None instead of one that is too large."""
+    held, taken, after_blank = bytearray(), 0, True
+    for line, starts_here in _lines(opened):
+        if starts_here and after_blank and _SEPARATOR.match(line):
+            if taken:
+                yield _closed(held, taken)
+            held, taken = bytearray(), len(line)
+            continue
+        taken += len(line)
+        if len(held) <= MAX_MAIL:
+            held += line[1:] if starts_here and _ESCAPED.match(line) else line
+        after_blank = starts_here and line in (b"\n", b"\r\n")
+    if taken:
+        yield _closed(held, taken)
+
+
+def _closed(held: bytearray, taken: int) -> tuple[bytes | None, int]:
+    """Without the blank line that an mbox puts before the next separator."""
+    if len(held) > MAX_MAIL or not held.strip():
+        return None, taken
+    end = -2 if held.endswith(b"\r\n\r\n") else -1 if held.endswith(b"\n\n") else None
+    return bytes(held[:end]), taken
+
+
+def _lines(opened: BinaryIO) -> Iterator[tuple[bytes, bool]]:
+    """Bounded pieces of lines, each told whether a line starts with it."""
+    starts_here = True
+    while line := opened.readline(_MAX_LINE):
+        yield line, starts_here
+        starts_here = line.endswith(b"\n")
+
+
+def _maildir_mail(file: Path, folder: str) -> ArchivedMail:
+    """Flags are in the file's name; what lies in the root names no folder."""
+    try:
+        status = file.stat()
+        raw = file.read_bytes() if status.st_size <= MAX_MAIL else None
+    except OSError:
+        return ArchivedMail(None, folder, 0)
+    info = _INFO.search(file.name)
+    letters = info[1] if info else ""
+    seen: Flag = "read" if "S" in letters else "unread"
+    return ArchivedMail(
+        raw or None,
+        archive="INBOX",
+        taken=status.st_size,
+        folder="Trash" if "T" in letters else folder,
+        flags=(seen, *(flag for letter, flag in _MAILDIR_FLAGS.items() if letter in letters)),
+        arrived=datetime.fromtimestamp(status.st_mtime, UTC),
+    )
+
+
+def _folder_name(maildir: Path, root: Path) -> str:
+    """``.Lists.Büro`` of Maildir++ and ``Lists/Büro`` both mean Lists/Büro; the root has no name."""
+    parts = maildir.relative_to(root).parts
+    names = [name for part in parts for name in (part[1:].split(".") if part.startswith(".") else [part])]
+    return "/".join(map(_decoded_name, names))
+
+
+def _decoded_name(name: str) -> str:
+    """IMAP servers keep folder names in modified UTF-7 (RFC 3501, 5.1.3); what is not valid stays as it is."""
+
+    def decoded(match: re.Match[str]) -> str:
+        letters = match[1].replace(",", "/")
+        try:
+            return b64decode(letters + "=" * (-len(letters) % 4)).decode("utf-16-be") if letters else "&"
+        except ValueError:
+            return match[0]
+
+    return _ENCODED_NAME.sub(decoded, name)

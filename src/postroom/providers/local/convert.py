@@ -1,0 +1,79 @@
+"""A mail's bytes as the index and the model see them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from postroom.index.entry import Entry
+from postroom.index.rows import envelopes
+from postroom.index.writing import gone
+from postroom.model.folder import Folder, Role
+from postroom.model.message import Envelope, Message
+from postroom.model.query import Flag
+from postroom.providers.local import contents
+
+
+@dataclass(frozen=True, slots=True)
+class NewMail:
+    """A mail to be filed. `folder` is a name or a role, and made where it is missing. A mail is unread unless its
+    flags say ``read``; `date` is when it came, used where the mail has no date of its own."""
+
+    raw: bytes
+    folder: str = "INBOX"
+    flags: Sequence[Flag] = ()
+    labels: Sequence[str] = ()
+    date: datetime | None = None
+
+
+def entry_for(mail: NewMail, ref: str, folder: Folder, *, thread_ref: str = "") -> Entry:
+    from postroom.mime import parse, render
+
+    parsed = parse.parse(mail.raw)
+    draft = folder.role is Role.DRAFTS or "draft" in mail.flags
+    envelope = Envelope(
+        ref=ref,
+        thread_ref=thread_ref,
+        folder=folder.name,
+        sender=parsed.sender,
+        to=parsed.to,
+        cc=parsed.cc,
+        bcc=parsed.bcc,
+        reply_to=parsed.reply_to,
+        subject=parsed.subject,
+        date=parsed.date or mail.date or datetime.now(UTC).replace(microsecond=0),
+        snippet=render.snippet(parsed.body),
+        unread="read" not in mail.flags and not draft,
+        starred="starred" in mail.flags,
+        answered="answered" in mail.flags,
+        draft=draft,
+        has_attachments=any(not attachment.inline for attachment in parsed.attachments),
+        labels=tuple(mail.labels),
+        size=len(mail.raw),
+        message_id=parsed.message_id,
+        in_reply_to=parsed.in_reply_to,
+        references=parsed.references,
+    )
+    return Entry(envelope, render.search_text(parsed.body), tuple(part.filename for part in parsed.attachments))
+
+
+def open_mail(connection: sqlite3.Connection, ref: str) -> Message:
+    from postroom.mime import parse
+
+    parsed = parse.parse(contents.content(connection, ref))
+    return Message(envelope_of(connection, ref), parsed.body, parsed.attachments, parsed.headers, parsed.defects)
+
+
+def open_part(connection: sqlite3.Connection, ref: str, part: str) -> bytes:
+    from postroom.mime import parse
+
+    return parse.extract_part(contents.content(connection, ref), part)
+
+
+def envelope_of(connection: sqlite3.Connection, ref: str) -> Envelope:
+    envelope = envelopes(connection, [ref])[0]
+    if envelope is None:
+        raise gone()
+    return envelope

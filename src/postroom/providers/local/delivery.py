@@ -1,0 +1,80 @@
+"""Mail from one local account to others: each copy exactly once, however often an attempt is repeated."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Sequence
+
+from postroom.index.rows import envelopes
+from postroom.index.writing import remove
+from postroom.model.outcome import SubmitRequest
+from postroom.providers.local import contents
+from postroom.providers.local.adding import add_block
+from postroom.providers.local.convert import NewMail
+from postroom.providers.local.drafts import known_thread
+
+SENT_COPY = ""  # the recipient under which the copy in Sent is noted
+
+_BCC = re.compile(rb"^(?:resent-)?bcc[ \t]*:[^\n]*\n?(?:[ \t][^\n]*\n?)*", re.IGNORECASE | re.MULTILINE)
+_BLANK_LINE = re.compile(rb"(?:\A|(?<=\n))\r?\n")
+
+
+def deliver(connection: sqlite3.Connection, attempt_id: str, recipients: Sequence[str], raw: bytes) -> None:
+    """One copy in this mailbox's INBOX, whichever of its addresses it was sent to."""
+    if any(delivered(connection, attempt_id, recipient) for recipient in recipients):
+        return
+    (ref,) = add_block(connection, [NewMail(without_bcc(raw))])
+    _note(connection, attempt_id, recipients, ref)
+
+
+def file_sent(connection: sqlite3.Connection, request: SubmitRequest) -> None:
+    """The copy in Sent as it was given, and the draft it came from taken away."""
+    if delivered(connection, request.attempt_id, SENT_COPY):
+        return
+    ref = ""
+    if request.save_to_sent:
+        mail = NewMail(request.raw, folder="sent", flags=("read",))
+        (ref,) = add_block(connection, [mail], thread_ref=known_thread(connection, request.thread_ref))
+    _note(connection, request.attempt_id, [SENT_COPY], ref)
+    _remove_draft(connection, request.draft_ref)
+
+
+def delivered(connection: sqlite3.Connection, attempt_id: str, recipient: str) -> bool:
+    return _noted(connection, attempt_id, recipient) is not None
+
+
+def sent_copy(connection: sqlite3.Connection, attempt_id: str) -> tuple[str, str]:
+    """Its ref and its thread; empty where there is none."""
+    ref = _noted(connection, attempt_id, SENT_COPY) or ""
+    envelope = envelopes(connection, [ref])[0]
+    return (ref, envelope.thread_ref) if envelope else ("", "")
+
+
+def without_bcc(raw: bytes) -> bytes:
+    """Who got a blind copy is nobody's business."""
+    end = _BLANK_LINE.search(raw)
+    cut = end.start() if end else len(raw)
+    return _BCC.sub(b"", raw[:cut]) + raw[cut:]
+
+
+def _note(connection: sqlite3.Connection, attempt_id: str, recipients: Sequence[str], ref: str) -> None:
+    connection.executemany(
+        "INSERT OR IGNORE INTO delivery (attempt_id, recipient, ref) VALUES (?, ?, ?)",
+        [(attempt_id, recipient, ref) for recipient in recipients],
+    )
+
+
+def _noted(connection: sqlite3.Connection, attempt_id: str, recipient: str) -> str | None:
+    row = connection.execute(
+        "SELECT ref FROM delivery WHERE attempt_id = ? AND recipient = ?", (attempt_id, recipient)
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
+def _remove_draft(connection: sqlite3.Connection, ref: str) -> None:
+    """Nothing that is no draft is ever removed; a draft that is gone is none the worse."""
+    envelope = envelopes(connection, [ref])[0]
+    if envelope is not None and envelope.draft:
+        remove(connection, [ref])
+        contents.discard(connection, ref)

@@ -1,0 +1,75 @@
+"""Drafts lie in Drafts and are marked as such; only those can be changed or thrown away here."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from postroom.index import writing
+from postroom.index.folders import find_folder, list_folders
+from postroom.index.rows import envelopes
+from postroom.index.search import search
+from postroom.index.threads import current
+from postroom.model.draft import SavedDraft
+from postroom.model.errors import NotFound, PermissionDenied
+from postroom.model.folder import Role
+from postroom.model.message import Envelope, Page
+from postroom.model.query import And, In, Is, Query
+from postroom.providers.local import contents
+from postroom.providers.local.adding import add_block
+from postroom.providers.local.convert import NewMail, entry_for, envelope_of
+
+_DRAFTS = Query(And((In(Role.DRAFTS), Is("draft"))))
+
+
+def list_drafts(connection: sqlite3.Connection, limit: int, offset: int) -> Page[tuple[SavedDraft, Envelope]]:
+    page = search(connection, _DRAFTS, limit=limit, offset=offset)
+    items = tuple((_saved(envelope), envelope) for envelope in page.items)
+    return Page(items, page.total, page.limit, page.offset, page.has_more)
+
+
+def create_draft(connection: sqlite3.Connection, raw: bytes, thread_ref: str) -> SavedDraft:
+    mail = NewMail(raw, folder=Role.DRAFTS, flags=("read", "draft"))
+    (ref,) = add_block(connection, [mail], thread_ref=known_thread(connection, thread_ref))
+    return _saved(envelope_of(connection, ref))
+
+
+def update_draft(connection: sqlite3.Connection, ref: str, raw: bytes, thread_ref: str) -> SavedDraft:
+    """Old and new change places in one transaction; the ref stays, and so do thread, labels and star."""
+    old = draft_envelope(connection, ref)
+    mail = NewMail(raw, flags=("read", "draft", *(("starred",) if old.starred else ())), labels=old.labels)
+    thread = known_thread(connection, thread_ref) or old.thread_ref
+    contents.exchange(connection, ref, raw)
+    place = find_folder(list_folders(connection), old.folder)
+    writing.replace(connection, entry_for(mail, ref, place, thread_ref=thread))
+    return _saved(envelope_of(connection, ref))
+
+
+def delete_draft(connection: sqlite3.Connection, ref: str) -> None:
+    draft_envelope(connection, ref)
+    writing.remove(connection, [ref])
+    contents.discard(connection, ref)
+
+
+def find_draft(connection: sqlite3.Connection, ref: str) -> SavedDraft:
+    return _saved(draft_envelope(connection, ref))
+
+
+def draft_envelope(connection: sqlite3.Connection, ref: str) -> Envelope:
+    envelope = envelopes(connection, [ref])[0]
+    if envelope is None:
+        raise NotFound("This draft is gone: it was sent or deleted. Call list_drafts.")
+    if not envelope.draft:
+        raise PermissionDenied("This mail is no draft, so it cannot be changed or sent as one. Call list_drafts.")
+    if find_folder(list_folders(connection), envelope.folder).role is not Role.DRAFTS:
+        raise NotFound("This draft was moved out of Drafts. Move it back first, or call list_drafts.")
+    return envelope
+
+
+def known_thread(connection: sqlite3.Connection, thread_ref: str) -> str:
+    """The thread, if there is one; else none, and the mail's own headers decide."""
+    found = connection.execute("SELECT 1 FROM mail WHERE thread = ?", (current(connection, thread_ref),)).fetchone()
+    return thread_ref if found else ""
+
+
+def _saved(envelope: Envelope) -> SavedDraft:
+    return SavedDraft(envelope.ref, envelope.ref, envelope.thread_ref)

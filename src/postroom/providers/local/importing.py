@@ -1,0 +1,110 @@
+"""Taking an archive (mbox, Gmail Takeout, Maildir) into the embedded mailbox.
+
+Mails come in block by block, each on disk before the next is read. One whose very bytes are there already is skipped:
+a run that was interrupted is simply started again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from postroom.index.folders import check_folder_name
+from postroom.index.labels import check_label_name
+from postroom.mime.clean import clean_line
+from postroom.model.errors import InvalidRequest, PostroomError
+from postroom.providers.local.archives import ArchivedMail, read_archive, size_of
+from postroom.providers.local.convert import NewMail
+
+if TYPE_CHECKING:
+    from postroom.providers.local.provider import LocalMailbox
+
+Progress = Callable[[int, int], None]  # bytes of the archive done, bytes in all
+_BLOCK = 250
+_UNNAMED = "Imported"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    added: int = 0
+    skipped_duplicates: int = 0
+    failed: int = 0  # unreadable, empty or absurdly large
+    folders: tuple[str, ...] = ()  # where mails were added
+
+
+async def import_path(
+    path: Path, mailbox: LocalMailbox, *, folder: str | None = None, on_progress: Progress | None = None
+) -> ImportReport:
+    """`folder` is for mails that name none themselves; without it they go where the archive's name says."""
+    if folder is not None:
+        check_folder_name(folder)
+    total = await anyio.to_thread.run_sync(size_of, path)
+    mails, report, done = read_archive(path), ImportReport(), 0
+    while block := await anyio.to_thread.run_sync(_next_block, mails):
+        report = await _take(block, mailbox, folder, report)
+        done += sum(mail.taken for mail in block)
+        if on_progress:
+            on_progress(done, total)
+    return report
+
+
+def _next_block(mails: Iterator[ArchivedMail]) -> list[ArchivedMail]:
+    return list(islice(mails, _BLOCK))
+
+
+async def _take(
+    block: list[ArchivedMail], mailbox: LocalMailbox, folder: str | None, report: ImportReport
+) -> ImportReport:
+    new = [_new_mail(mail, mail.raw, folder) for mail in block if mail.raw is not None]
+    refs = await _added(new, mailbox)
+    places = [mail.folder for mail, ref in zip(new, refs, strict=True) if ref]
+    return ImportReport(
+        added=report.added + len(places),
+        skipped_duplicates=report.skipped_duplicates + refs.count(""),
+        failed=report.failed + len(block) - len(new) + refs.count(None),
+        folders=tuple(dict.fromkeys((*report.folders, *places))),
+    )
+
+
+async def _added(mails: list[NewMail], mailbox: LocalMailbox) -> list[str | None]:
+    """A ref each: empty for one that was there already, None for one that cannot be taken at all."""
+    try:
+        return [*await mailbox.add_messages(mails, skip_known=True)]
+    except PostroomError:
+        raise  # the mailbox itself is in trouble: go no further
+    except Exception:  # noqa: BLE001 - whatever one mail of the block broke, the others are still wanted
+        if len(mails) == 1:
+            return [None]
+        return [ref for mail in mails for ref in await _added([mail], mailbox)]
+
+
+def _new_mail(mail: ArchivedMail, raw: bytes, folder: str | None) -> NewMail:
+    return NewMail(
+        raw=raw,
+        folder=_usable_folder(mail.folder or folder or mail.archive),
+        flags=mail.flags,
+        labels=_usable_labels(mail.labels),
+        date=mail.arrived,
+    )
+
+
+def _usable_folder(name: str) -> str:
+    cleaned = "/".join(part for level in name.split("/") if (part := clean_line(level).strip(" .")))
+    return cleaned if _passes(check_folder_name, cleaned) else _UNNAMED
+
+
+def _usable_labels(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(label for name in names if _passes(check_label_name, label := clean_line(name).strip()))
+
+
+def _passes(check: Callable[[str], None], name: str) -> bool:
+    try:
+        check(name)
+    except InvalidRequest:
+        return False
+    return True

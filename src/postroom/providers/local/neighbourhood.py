@@ -1,0 +1,54 @@
+"""The local accounts of one house, and whose mailbox an address means."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from postroom.index.database import Database
+from postroom.providers.context import ProviderContext
+from postroom.providers.local.identities import has_alias
+from postroom.providers.local.schema import SCHEMA
+
+if TYPE_CHECKING:
+    from postroom.settings import LocalAccount
+
+
+def mailbox_path(account: LocalAccount, context: ProviderContext) -> Path:
+    return context.home / Path(account.path).expanduser()
+
+
+class Neighbourhood:
+    """Files are opened when mail goes there, or when it takes their aliases to tell whose an address is."""
+
+    def __init__(self, own: LocalAccount, database: Database, context: ProviderContext) -> None:
+        others = [account for account in context.neighbours if account.provider == "local" and account.name != own.name]
+        self._paths = {account.address.casefold(): mailbox_path(account, context) for account in [*others, own]}
+        self.own = database
+        self._open = {database.path: database}
+        self._opening = threading.Lock()
+
+    def mailbox_of(self, address: str) -> Database | None:
+        """None when no local account has that address."""
+        path = self._paths.get(address.casefold())
+        if path is not None:
+            return self._opened(path)
+        return next((database for database in map(self._opened, self._paths.values()) if _has(database, address)), None)
+
+    def close(self) -> None:
+        for database in self._open.values():
+            database.close()
+
+    def _opened(self, path: Path) -> Database:
+        with self._opening:
+            if path not in self._open:
+                database = Database(path, SCHEMA)
+                database.open()
+                self._open[path] = database
+            return self._open[path]
+
+
+def _has(database: Database, address: str) -> bool:
+    with database.reading() as connection:
+        return has_alias(connection, address)

@@ -1,0 +1,188 @@
+"""The embedded mailbox behind the provider seam. Every verb runs in a worker thread: a locked file never stops the
+event loop, and a verb that has begun is finished even when its caller is cancelled."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from datetime import datetime
+from functools import partial
+from itertools import islice
+from sqlite3 import Connection
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+import anyio.to_thread
+
+from postroom.index import folders, labels, rows, search, threads, writing
+from postroom.index.database import Database
+from postroom.model.address import Address, parse_address
+from postroom.model.capabilities import Capabilities
+from postroom.model.draft import Identity, SavedDraft
+from postroom.model.errors import Conflict
+from postroom.model.folder import Folder
+from postroom.model.message import Envelope, Message, Page
+from postroom.model.outcome import ItemResult
+from postroom.model.query import Flag, Query
+from postroom.providers.context import ProviderContext
+from postroom.providers.local import adding, contents, convert, drafts, identities
+from postroom.providers.local.convert import NewMail
+from postroom.providers.local.neighbourhood import Neighbourhood, mailbox_path
+from postroom.providers.local.schema import SCHEMA
+from postroom.providers.local.transport import LocalTransport
+from postroom.providers.local.watching import watch
+
+if TYPE_CHECKING:
+    from postroom.settings import LocalAccount
+
+__all__ = ["LocalMailbox", "LocalTransport", "NewMail"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+CAPABILITIES = Capabilities(
+    provider="local",
+    can_draft=True,
+    can_send=True,
+    can_label=True,
+    can_create_folder=True,
+    can_create_alias=True,
+    has_threading=True,
+    has_push=True,
+    max_attachment_size_mb=25,
+)
+
+
+class LocalMailbox:
+    """Mailbox, Drafts, Labels, FolderMaker, AliasMaker and Watcher over one file."""
+
+    def __init__(self, account: LocalAccount, context: ProviderContext) -> None:
+        self._account = account
+        self._database = Database(mailbox_path(account, context), SCHEMA, read_only=context.read_only)
+        self.neighbourhood = Neighbourhood(account, self._database, context)
+        # Two queues: writers that wait for a locked file must not keep readers from a thread.
+        self._readers = anyio.CapacityLimiter(8)
+        self._writers = anyio.CapacityLimiter(4)
+
+    async def connect(self) -> Capabilities:
+        await anyio.to_thread.run_sync(self._database.open, limiter=self._writers)
+        return CAPABILITIES
+
+    async def close(self) -> None:
+        await anyio.to_thread.run_sync(self.neighbourhood.close, limiter=self._writers)
+
+    # --- reading
+
+    async def folders(self) -> list[Folder]:
+        return await self._read(folders.list_folders)
+
+    async def search(self, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
+        return await self._read(search.search, query, limit=limit, offset=offset)
+
+    async def envelopes(self, refs: Sequence[str]) -> list[Envelope | None]:
+        return await self._read(rows.envelopes, refs)
+
+    async def fetch(self, ref: str) -> Message:
+        return await self._read(convert.open_mail, ref)
+
+    async def fetch_raw(self, ref: str) -> bytes:
+        return await self._read(contents.content, ref)
+
+    async def fetch_part(self, ref: str, part: str) -> bytes:
+        return await self._read(convert.open_part, ref, part)
+
+    async def thread(self, thread_ref: str) -> list[Envelope]:
+        return await self._read(threads.thread_envelopes, thread_ref)
+
+    def changes(self) -> AsyncIterator[str]:
+        return watch(partial(self._read, folders.revisions))
+
+    # --- organising
+
+    async def set_flags(self, refs: Sequence[str], *, add: Sequence[Flag]) -> list[ItemResult]:
+        return await self._write(writing.set_flags, refs, add)
+
+    async def move(self, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
+        return await self._write(writing.move, refs, folder_ref)
+
+    async def labels(self) -> list[str]:
+        return await self._read(labels.list_labels)
+
+    async def apply_label(self, refs: Sequence[str], label: str) -> list[ItemResult]:
+        return await self._write(writing.apply_label, refs, label)
+
+    async def remove_label(self, refs: Sequence[str], label: str) -> list[ItemResult]:
+        return await self._write(writing.remove_label, refs, label)
+
+    async def create_folder(self, name: str) -> Folder:
+        return await self._write(adding.make_folder, name)
+
+    async def delete_folder(self, folder_ref: str) -> None:
+        await self._write(folders.remove_folder, folder_ref)
+
+    # --- drafts
+
+    async def list_drafts(self, *, limit: int, offset: int) -> Page[tuple[SavedDraft, Envelope]]:
+        return await self._read(drafts.list_drafts, limit, offset)
+
+    async def create_draft(self, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
+        return await self._write(drafts.create_draft, raw, thread_ref)
+
+    async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
+        return await self._write(drafts.update_draft, draft_ref, raw, thread_ref)
+
+    async def find_draft(self, draft_ref: str) -> SavedDraft:
+        return await self._read(drafts.find_draft, draft_ref)
+
+    async def delete_draft(self, draft_ref: str) -> None:
+        await self._write(drafts.delete_draft, draft_ref)
+
+    # --- identities
+
+    async def identities(self) -> list[Identity]:
+        own = Identity(Address(self._account.address, self._account.display_name), is_default=True)
+        return [own, *await self._read(identities.list_aliases)]
+
+    async def create_alias(self, address: Address, signature_html: str) -> Identity:
+        """An address that is anyone's already, in this house, is refused: its mail would go astray."""
+        parse_address(address.email)
+        taken = await anyio.to_thread.run_sync(self.neighbourhood.mailbox_of, address.email, limiter=self._readers)
+        if taken is not None:
+            raise Conflict("This address belongs to an account already. Choose another one.")
+        return await self._write(identities.add_alias, address, signature_html)
+
+    # --- filling
+
+    async def add_message(
+        self,
+        raw: bytes,
+        folder: str = "INBOX",
+        flags: Sequence[Flag] = (),
+        labels: Sequence[str] = (),
+        date: datetime | None = None,
+    ) -> str:
+        """Answers the new mail's ref. See `NewMail` for what the arguments mean."""
+        (ref,) = await self._write(adding.add_block, [NewMail(raw, folder, flags, labels, date)])
+        return ref
+
+    async def add_messages(self, mails: Iterable[NewMail], *, skip_known: bool = False) -> list[str]:
+        """Block by block, each on disk before the next is asked for (in a worker thread, so it may read files).
+        With `skip_known` a mail whose very bytes are here already gets an empty ref."""
+        coming, refs = iter(mails), list[str]()
+        while True:
+            block = await anyio.to_thread.run_sync(list, islice(coming, adding.BLOCK), limiter=self._writers)
+            if not block:
+                return refs
+            refs += await self._write(adding.add_block, block, skip_known=skip_known)
+
+    async def _read(self, verb: Callable[Concatenate[Connection, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
+        def run() -> R:
+            with self._database.reading() as connection:
+                return verb(connection, *args, **kwargs)
+
+        return await anyio.to_thread.run_sync(run, limiter=self._readers)
+
+    async def _write(self, verb: Callable[Concatenate[Connection, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
+        def run() -> R:
+            with self._database.writing() as connection:
+                return verb(connection, *args, **kwargs)
+
+        return await anyio.to_thread.run_sync(run, limiter=self._writers)

@@ -1,0 +1,39 @@
+"""What a mailbox file holds beside the index: the mails' bytes, further identities, and what was delivered."""
+
+from __future__ import annotations
+
+from postroom.index.schema import INDEX_TABLES, Schema
+
+# raw.number names a mail for ever: its ref. AUTOINCREMENT never gives a number twice.
+# delivery is written together with the mail it tells of, so that a repeated attempt finds it and adds nothing; the
+# copy in Sent is noted under the empty recipient.
+_MAILBOX = """
+CREATE TABLE raw (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest BLOB NOT NULL,
+    packed INTEGER NOT NULL,
+    content BLOB NOT NULL
+);
+CREATE INDEX raw_by_digest ON raw (digest);
+CREATE TABLE identity (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    email TEXT NOT NULL,
+    key TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    signature_html TEXT NOT NULL
+);
+CREATE TABLE delivery (
+    attempt_id TEXT NOT NULL,
+    recipient TEXT NOT NULL,
+    ref TEXT NOT NULL,
+    PRIMARY KEY (attempt_id, recipient)
+) WITHOUT ROWID;
+"""
+
+_FOLDERS = """
+INSERT INTO folder (ref, name, role) VALUES
+    ('INBOX', 'INBOX', 'inbox'), ('Sent', 'Sent', 'sent'), ('Drafts', 'Drafts', 'drafts'),
+    ('Trash', 'Trash', 'trash'), ('Junk', 'Junk', 'junk'), ('Archive', 'Archive', 'archive');
+"""
+
+SCHEMA = Schema((INDEX_TABLES + _MAILBOX + _FOLDERS,))

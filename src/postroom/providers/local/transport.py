@@ -1,0 +1,93 @@
+"""Sending between the local accounts of one house.
+
+Each recipient's copy is one transaction in that recipient's file, noted there under the attempt's id; the copy in Sent
+comes last. Whatever stops this halfway, the same attempt made again completes it and repeats nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from postroom.index.database import Database
+from postroom.model.errors import PostroomError
+from postroom.model.outcome import SubmitOutcome, SubmitRequest
+from postroom.providers.context import ProviderContext
+from postroom.providers.local import delivery
+
+if TYPE_CHECKING:
+    from postroom.providers.local.provider import LocalMailbox
+    from postroom.settings import LocalAccount
+
+_STRANGER = "no local mailbox"
+
+
+class LocalTransport:
+    """Shares its mailbox's files; closing it closes nothing."""
+
+    def __init__(self, account: LocalAccount, context: ProviderContext, mailbox: LocalMailbox) -> None:
+        self._neighbourhood = mailbox.neighbourhood
+        self._senders = anyio.CapacityLimiter(4)
+
+    async def submit(self, request: SubmitRequest) -> SubmitOutcome:
+        """All recipients or none: one without a local mailbox has the whole mail rejected."""
+        return await anyio.to_thread.run_sync(_answered, self._submit, request, limiter=self._senders)
+
+    async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
+        return await anyio.to_thread.run_sync(_answered, self._reconcile, request, limiter=self._senders)
+
+    async def close(self) -> None:
+        pass
+
+    def _submit(self, request: SubmitRequest) -> SubmitOutcome:
+        mailboxes, refused = self._mailboxes(request)
+        if refused or not mailboxes:
+            return SubmitOutcome("rejected", refused=refused, reason="Nothing was delivered.")
+        for database, recipients in mailboxes.items():
+            with database.writing() as connection:
+                delivery.deliver(connection, request.attempt_id, recipients, request.raw)
+        with self._neighbourhood.own.writing() as connection:
+            delivery.file_sent(connection, request)
+        return self._accepted(request)
+
+    def _reconcile(self, request: SubmitRequest) -> SubmitOutcome:
+        mailboxes, _ = self._mailboxes(request)
+        marks = [_is_noted(database, request, name) for database, names in mailboxes.items() for name in names]
+        marks.append(_is_noted(self._neighbourhood.own, request, delivery.SENT_COPY))
+        if all(marks) and mailboxes:
+            return self._accepted(request)
+        reason = "It was delivered in part; sending it again completes it." if any(marks) else "It was not delivered."
+        return SubmitOutcome("retryable", reason=reason)
+
+    def _mailboxes(self, request: SubmitRequest) -> tuple[dict[Database, list[str]], dict[str, str]]:
+        """Who gets it where, and who has no mailbox here."""
+        mailboxes: dict[Database, list[str]] = {}
+        refused: dict[str, str] = {}
+        for recipient in request.envelope.recipients:
+            database = self._neighbourhood.mailbox_of(recipient)
+            if database is None:
+                refused[recipient] = _STRANGER
+            else:
+                mailboxes.setdefault(database, []).append(recipient.casefold())
+        return mailboxes, refused
+
+    def _accepted(self, request: SubmitRequest) -> SubmitOutcome:
+        with self._neighbourhood.own.reading() as connection:
+            ref, thread_ref = delivery.sent_copy(connection, request.attempt_id)
+        return SubmitOutcome("accepted", accepted=request.envelope.recipients, message_ref=ref, thread_ref=thread_ref)
+
+
+def _is_noted(database: Database, request: SubmitRequest, recipient: str) -> bool:
+    with database.reading() as connection:
+        return delivery.delivered(connection, request.attempt_id, recipient)
+
+
+def _answered(step: Callable[[SubmitRequest], SubmitOutcome], request: SubmitRequest) -> SubmitOutcome:
+    """A locked, full or damaged file is no lost answer: what was delivered is noted, so trying again is safe."""
+    try:
+        return step(request)
+    except PostroomError as error:
+        return SubmitOutcome("retryable", reason=error.message, retry_after=error.retry_after)

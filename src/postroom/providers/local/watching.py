@@ -1,0 +1,22 @@
+"""Tells which folders changed, whoever changed them: this process, another one, or a delivery."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+import anyio
+
+POLL_SECONDS = 0.5
+
+Revisions = Mapping[str, int]
+
+
+async def watch(revisions: Callable[[], Awaitable[Revisions]]) -> AsyncIterator[str]:
+    """A folder's name whenever its revision is another one, or it came or went."""
+    seen = await revisions()
+    while True:
+        await anyio.sleep(POLL_SECONDS)
+        now = await revisions()
+        for name in sorted(dict(seen.items() ^ now.items())):
+            yield name
+        seen = now

@@ -1,0 +1,66 @@
+"""The providers by kind, one line each, imported only when an account needs them; and the coats they wear."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from postroom.model.errors import InvalidRequest
+from postroom.providers.context import ProviderContext
+from postroom.providers.layers.dressed import Dressed, Layer, undressed
+from postroom.providers.layers.limit import Limit
+from postroom.providers.layers.log import Log
+from postroom.providers.layers.read_only import read_only
+from postroom.providers.layers.retry import Retry
+from postroom.providers.protocol import Mailbox, Transport
+
+if TYPE_CHECKING:
+    from postroom.settings import AccountSettings
+
+MAILBOXES: Mapping[str, str] = {
+    "local": "postroom.providers.local.provider:LocalMailbox",
+    "imap": "postroom.providers.imap.provider:ImapMailbox",
+}
+
+TRANSPORTS: Mapping[str, str] = {
+    "local": "postroom.providers.local.provider:LocalTransport",
+    "imap": "postroom.providers.imap.smtp:SmtpTransport",
+}
+
+
+def open_mailbox(account: AccountSettings, context: ProviderContext) -> Mailbox:
+    """Nothing is opened or logged in yet: `connect` does that."""
+    bare = _load(MAILBOXES, account.provider)(account, context)
+    return cast("Mailbox", wear(bare, account, context))
+
+
+def open_transport(account: AccountSettings, context: ProviderContext, mailbox: Mailbox) -> Transport:
+    """`mailbox` is the same account's, dressed or not; a transport may share its connection or file."""
+    bare = _load(TRANSPORTS, account.provider)(account, context, undressed(mailbox))
+    return cast("Transport", wear(bare, account, context))
+
+
+def wear(bare: object, account: AccountSettings, context: ProviderContext) -> Dressed:
+    """Every coat, from the skin outwards: each try keeps to the pace, and a refusal is logged like any answer."""
+    layers: list[Layer] = [Limit(), Retry()]
+    if context.read_only:
+        layers.append(read_only)
+    layers.append(Log(account.name, account.provider))
+    return Dressed(bare, account.provider, layers)
+
+
+def _load(table: Mapping[str, str], kind: str) -> Any:
+    try:
+        module, _, name = table[kind].partition(":")
+        return getattr(import_module(module), name)
+    except (KeyError, ImportError, AttributeError) as error:
+        reason = "is unknown" if kind not in table else f"cannot be loaded ({_missing(error)})"
+        raise InvalidRequest(
+            f"The provider '{kind}' {reason}. Choose one of: {', '.join(sorted(table))}.",
+            details={"provider": kind, "available": sorted(table)},
+        ) from error
+
+
+def _missing(error: Exception) -> str:
+    return f"missing module {error.name}" if isinstance(error, ImportError) and error.name else "incomplete install"

@@ -1,0 +1,88 @@
+"""The last look before bytes leave: read them again, and they must say what was approved and nothing more.
+
+Whatever went wrong in between — a bug in composing, a tampered row, a header that grew a second life when folded —
+shows here, because this reads the bytes the way a receiving server would: unfolded, header by header, undecoded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+from postroom.model.draft import Draft
+from postroom.model.errors import InternalError
+from postroom.model.outcome import WireEnvelope
+
+# Everything compose may write. Any other header in front of the body is one that nobody approved.
+_ALLOWED = frozenset(
+    {"date", "from", "to", "cc", "reply-to", "subject", "message-id", "in-reply-to", "references", "mime-version"}
+    | {"importance", "x-priority", "content-type", "content-transfer-encoding", "content-disposition"}
+)
+_ADDRESS = re.compile(rb"[^\s<>,;:\"()]+@[^\s<>,;:\"()]+")
+_QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*"')
+
+
+def check_envelope(raw: bytes, envelope: WireEnvelope, draft_recipients: tuple[str, ...]) -> None:
+    """Raise InternalError unless wire, headers and approval agree."""
+    if sorted(map(str.casefold, envelope.recipients)) != sorted(map(str.casefold, draft_recipients)):
+        raise _differs("the recipients on the wire are not the approved ones")
+    headers = _headers(raw)
+    names = Counter(name for name, _ in headers)
+    extra = set(names) - _ALLOWED
+    if extra:
+        raise _differs("it has a header that Postroom did not write")
+    if any(count > 1 for count in names.values()):
+        raise _differs("a header stands twice")
+    approved = {recipient.casefold() for recipient in draft_recipients}
+    for name, value in headers:
+        if name in ("to", "cc") and not _addresses(value) <= approved:
+            raise _differs("a header names a recipient who was not approved")
+        if name == "from" and _addresses(value) != {envelope.sender.casefold()}:
+            raise _differs("the sender is not the approved one")
+
+
+def wire_envelope(draft: Draft) -> WireEnvelope:
+    return WireEnvelope(draft.sender.email, tuple(address.email for address in draft.recipients))
+
+
+def _headers(raw: bytes) -> list[tuple[str, bytes]]:
+    if b"\r\n\r\n" not in raw:
+        raise _differs("it has no end of headers")
+    block = raw.split(b"\r\n\r\n", 1)[0]
+    if re.search(rb"(?<!\r)\n|\r(?!\n)|\0", block):
+        raise _differs("a header holds a bare line break or NUL")
+    headers = []
+    for line in re.sub(rb"\r\n([ \t])", rb"\1", block).split(b"\r\n"):
+        name, colon, value = line.partition(b":")
+        if not colon or not re.fullmatch(rb"[!-9;-~]+", name):
+            raise _differs("a header line is malformed")
+        headers.append((name.decode("ascii").lower(), value))
+    return headers
+
+
+def _addresses(value: bytes) -> set[str]:
+    bare = _QUOTED.sub(b"", value)
+    return {found.decode("utf-8", "replace").casefold() for found in _ADDRESS.findall(bare)}
+
+
+def _differs(what: str) -> InternalError:
+    return InternalError(
+        f"Not sent: the message to send differs from what was approved ({what}). Nothing left the house; report this."
+    )
+
+
+def content_digest(raw: bytes, envelope: WireEnvelope, circumstances: Mapping[str, str | bool]) -> str:
+    """SHA-256 over everything a person approves: the bytes, who gets them, and in which circumstances.
+
+    Date and Message-ID are left out: they are new each time the same words are frozen, and say nothing.
+    """
+    head, _, body = raw.partition(b"\r\n\r\n")
+    fields = re.split(rb"\r\n(?![ \t])", head)
+    kept = b"\r\n".join(field for field in fields if not re.match(rb"(?i)(?:date|message-id)[ \t]*:", field))
+    frame = {"sender": envelope.sender, "recipients": list(envelope.recipients), **circumstances}
+    digest = hashlib.sha256(json.dumps(frame, sort_keys=True).encode())
+    digest.update(b"\0" + kept + b"\0" + body)
+    return digest.hexdigest()

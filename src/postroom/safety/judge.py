@@ -1,0 +1,138 @@
+"""The judgement: (Draft, Policy, Facts) -> Allow | NeedsHuman | Deny. Pure, and tested as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from postroom.model.address import Address, masked
+from postroom.model.draft import Draft
+from postroom.safety.policy import Gate, Policy
+
+Kind = Literal["email_send", "email_reply", "email_forward"]
+Answer = Literal["accepted", "declined"]
+
+
+class Ask(StrEnum):
+    """How a person is to be asked."""
+
+    PREVIEW = "preview"
+    ELICIT = "elicit"
+    APPROVAL = "approval"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known about this request when the judge looks at it."""
+
+    kind: Kind = "email_send"
+    confirm: bool = False
+    previewed: bool = False  # exactly this content, within ten minutes
+    can_elicit: bool = False
+    answer: Answer | None = None  # to a question about exactly this content
+    approved: bool = False  # an approval that covers exactly this content was taken
+    known: frozenset[str] = frozenset()  # Address.key of recipients this account has written to before
+    own_domain: str = ""
+    duplicate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something a person should know before deciding: a stable code and a sentence."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsHuman:
+    ask: Ask
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """`by_person` tells a refusal by someone who was asked from one by policy."""
+
+    reason: str
+    by_person: bool = False
+
+
+Decision = Allow | NeedsHuman | Deny
+
+
+def judge(draft: Draft, policy: Policy, facts: Facts) -> Decision:
+    """Policy first, then the person's say, as tight as the gate demands."""
+    denied = policy_denial(draft, policy)
+    if denied is not None:
+        return denied
+    found = findings(draft, policy, facts)
+    if not facts.confirm:
+        return NeedsHuman(Ask.PREVIEW, found)
+    if facts.answer == "declined":
+        return Deny("The person who was asked declined. Do not send this; ask them what to change.", by_person=True)
+    ask = _still_needed(policy.gate, facts, strangers(draft, policy, facts))
+    return Allow(found) if ask is None else NeedsHuman(ask, found)
+
+
+def _still_needed(gate: Gate, facts: Facts, unknown: tuple[Address, ...]) -> Ask | None:
+    """What is missing for this gate; None when nothing is. An approval satisfies every gate."""
+    if facts.approved:
+        return None
+    if gate is Gate.APPROVAL:
+        return Ask.APPROVAL
+    if gate is Gate.CONFIRM:
+        return None
+    if gate is Gate.PREVIEW:
+        return None if facts.previewed else Ask.PREVIEW
+    if facts.can_elicit:
+        return None if facts.answer == "accepted" else Ask.ELICIT
+    if gate is Gate.ELICIT or unknown:
+        return Ask.APPROVAL
+    return None if facts.previewed else Ask.PREVIEW
+
+
+def policy_denial(draft: Draft, policy: Policy) -> Deny | None:
+    return policy_denial_of([address.email for address in draft.recipients], policy)
+
+
+def policy_denial_of(recipients: Sequence[str], policy: Policy) -> Deny | None:
+    """The lists decide alone, whoever asks: also for what was approved yesterday and leaves today."""
+    for address in map(Address, recipients):
+        if policy.blocks(address):
+            return Deny(f"{masked(address.email)} is on the operator's block list (safety.block_recipients).")
+        if not policy.allows(address):
+            return Deny(f"{masked(address.email)} is not on the operator's allow list (safety.allow_recipients).")
+    return None
+
+
+def strangers(draft: Draft, policy: Policy, facts: Facts) -> tuple[Address, ...]:
+    """Recipients never written to before and vouched for by nobody."""
+    return tuple(
+        address
+        for address in draft.recipients
+        if address.key not in facts.known and not policy.vouches_for(address) and address.key != draft.sender.key
+    )
+
+
+def findings(draft: Draft, policy: Policy, facts: Facts) -> tuple[Finding, ...]:
+    found = []
+    if facts.duplicate:
+        found.append(Finding("duplicate", "A mail with the same recipients, subject and beginning was just sent."))
+    unknown = strangers(draft, policy, facts)
+    if unknown:
+        names = ", ".join(address.email for address in unknown[:5]) + (", …" if len(unknown) > 5 else "")
+        found.append(Finding("new_recipient", f"Never written to before: {names}."))
+    outside = [address for address in draft.recipients if facts.own_domain and address.domain != facts.own_domain]
+    if facts.kind == "email_forward" and outside:
+        found.append(Finding("external_forward", f"Forwards received mail outside {facts.own_domain}."))
+    if len(draft.recipients) > 20:
+        found.append(Finding("many_recipients", f"Goes to {len(draft.recipients)} people."))
+    return tuple(found)

@@ -1,0 +1,63 @@
+"""Step one of the gate: is this a mail that may be sent at all? Refuses, changes nothing."""
+
+from __future__ import annotations
+
+from postroom.model.address import parse_address, refuse_line_breaks
+from postroom.model.draft import Draft
+from postroom.model.errors import InvalidRequest
+
+MAX_RECIPIENTS = 500  # of each kind
+MAX_SUBJECT = 255
+MAX_BODY = 100_000
+
+
+def check(draft: Draft, *, max_bytes: int) -> None:
+    """Raise InvalidRequest naming the field that is wrong."""
+    _recipients(draft)
+    _headers(draft)
+    _body(draft)
+    size = sum(len(file.content) for file in draft.files) + len(draft.forwarded or b"")
+    if size > max_bytes:
+        raise _invalid(
+            "attachments", f"The attachments are larger than the {max_bytes // 2**20} MB this account takes."
+        )
+
+
+def _recipients(draft: Draft) -> None:
+    if not draft.recipients:
+        raise _invalid("to", "There is no recipient. Name at least one address in `to`.")
+    for field in ("to", "cc", "bcc"):
+        addresses = getattr(draft, field)
+        if len(addresses) > MAX_RECIPIENTS:
+            raise _invalid(field, f"{field} names {len(addresses)} recipients; at most {MAX_RECIPIENTS} are allowed.")
+        for address in addresses:
+            _address(address.email, address.name, field)
+    _address(draft.sender.email, draft.sender.name, "identity")
+
+
+def _address(email: str, name: str, field: str) -> None:
+    refuse_line_breaks(name, field)
+    parse_address(email)
+
+
+def _headers(draft: Draft) -> None:
+    if not draft.subject.strip():
+        raise _invalid("subject", "The subject is empty. Write one.")
+    if len(draft.subject) > MAX_SUBJECT:
+        raise _invalid("subject", f"The subject is longer than {MAX_SUBJECT} characters.")
+    values = (draft.subject, draft.threading.in_reply_to, *draft.threading.references)
+    for value in (*values, *(file.filename for file in draft.files)):
+        refuse_line_breaks(value, "header value")
+
+
+def _body(draft: Draft) -> None:
+    if not (draft.text.strip() or draft.html.strip() or draft.forwarded):
+        raise _invalid("body", "The body is empty. Write something.")
+    if len(draft.text) > 2 * MAX_BODY or len(draft.html) > 3 * MAX_BODY:
+        raise _invalid("body", f"The body is longer than {MAX_BODY} characters.")
+    if "\0" in draft.text or "\0" in draft.html:
+        raise _invalid("body", "The body contains a NUL character. Remove it.")
+
+
+def _invalid(field: str, message: str) -> InvalidRequest:
+    return InvalidRequest(message, details={"field": field})

@@ -1,0 +1,53 @@
+"""What the operator decided: which gate, who may be written to, how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from postroom.model.address import Address
+
+
+class Gate(StrEnum):
+    """How a person gets their say. Ordered from the loosest to the tightest in `_TIGHTNESS`."""
+
+    CONFIRM = "confirm"  # preview unless confirm: true
+    PREVIEW = "preview"  # confirm: true counts only for exactly what was previewed in the last ten minutes
+    AUTO = "auto"  # ask through the client where it can, else preview; strangers always need a person
+    ELICIT = "elicit"  # the person is asked through the client; where it cannot ask, by approval
+    APPROVAL = "approval"  # a person approves in the vault, on the page or on the command line
+
+
+_TIGHTNESS = list(Gate)
+
+
+def tightest(*gates: Gate) -> Gate:
+    """A request or a client's setting can only tighten the operator's choice."""
+    return max(gates, key=_TIGHTNESS.index)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    gate: Gate = Gate.AUTO
+    allow: tuple[str, ...] = ()  # addresses or *@domain; when given, nobody else may be written to
+    block: tuple[str, ...] = ()
+    max_bytes: int = 25 * 2**20
+
+    def allows(self, address: Address) -> bool:
+        return not self.allow or _listed(address, self.allow)
+
+    def blocks(self, address: Address) -> bool:
+        return _listed(address, self.block)
+
+    def vouches_for(self, address: Address) -> bool:
+        """On the allow-list, and therefore no stranger."""
+        return _listed(address, self.allow)
+
+
+def _listed(address: Address, patterns: tuple[str, ...]) -> bool:
+    return any(_matches(address, pattern.strip().casefold()) for pattern in patterns)
+
+
+def _matches(address: Address, pattern: str) -> bool:
+    """``alice@example.com`` that address; ``*@example.com`` that domain and none below it."""
+    return address.domain == pattern[2:] if pattern.startswith("*@") else address.key == pattern

@@ -1,0 +1,162 @@
+"""Granting and refusing: what a person does with a waiting send. An agent's door cannot import this module.
+
+An approval covers exactly what was put before the person. A file that says anything else than what was asked (another
+recipient, another subject, one changed byte of the letter) approves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from postroom.model.errors import Conflict, NotFound, PermissionDenied, PostroomError
+from postroom.service import dispatch
+from postroom.service.house import House
+from postroom.service.petitions import file_name
+from postroom.service.receipts import receipt
+from postroom.service.views import SendView
+from postroom.store import Approval
+from postroom.store.approval_file import ApprovalFile
+from postroom.store.outbox import Verdict
+from postroom.store.vault import APPROVED, REJECTED, Found
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One send that waits for a say."""
+
+    approval_id: str
+    send_id: str
+    account: str
+    kind: str
+    recipients: tuple[str, ...]
+    created: str
+    expires: str
+
+
+async def list_waiting(house: House) -> tuple[Waiting, ...]:
+    def stored() -> tuple[Waiting, ...]:
+        house.store.approvals.expire()
+        return tuple(_waiting(house, approval) for approval in house.store.approvals.pending())
+
+    return await house.stored(stored)
+
+
+async def show(house: House, approval_id: str) -> str:
+    """The whole letter, as the pending file has it."""
+    approval = await house.stored(house.store.approvals.get, approval_id)
+    send = await house.stored(house.store.outbox.get, approval.send_id)
+    path = await house.stored(house.vault.find, file_name(send.kind, approval.approval_id))
+    if path is None:
+        raise NotFound(f"The file of approval {approval.approval_id} is no longer in the vault.")
+    return await house.stored(path.read_text, "utf-8")
+
+
+async def approve(house: House, approval_id: str, *, who: str, how: str) -> SendView:
+    """Grant it and send it. Raises Conflict when somebody was faster."""
+    approval = await house.stored(house.store.approvals.approve, approval_id, who=who, how=how)
+    return await _release(house, approval)
+
+
+async def reject(house: House, approval_id: str, *, who: str, how: str) -> SendView:
+    approval = await house.stored(house.store.approvals.reject, approval_id, who=who, how=how)
+    send = await house.stored(house.store.outbox.get, approval.send_id)
+
+    def clear() -> None:
+        path = house.vault.find(file_name(send.kind, approval.approval_id))
+        if path is not None and path.parent.name != REJECTED:
+            house.vault.claim(path, REJECTED)
+
+    await house.stored(clear)
+    return await receipt(house, send)
+
+
+async def heed_vault(house: House) -> int:
+    """Act on what a person moved in the vault. Answers how many files led to something."""
+    heeded = 0
+    for found in await house.stored(lambda: list(_news(house))):
+        try:
+            await _heed(house, found)
+            heeded += 1
+        except PostroomError:
+            continue  # a file that approves nothing stays where it is, for a person to look at
+    return heeded
+
+
+def problem_of(house: House, found: Found) -> str:
+    """Why a file in Approved leads to nothing; empty when it would."""
+    if found.file is None:
+        return found.problem
+    try:
+        _check_covers(house, found.file)
+    except PostroomError as error:
+        return error.message
+    return ""
+
+
+def _news(house: House) -> Iterator[Found]:
+    """Files in Approved and Rejected that name an approval still pending. Everything else costs nothing."""
+    pending = {approval.approval_id for approval in house.store.approvals.pending()}
+    if not pending:
+        return
+    for folder in (APPROVED, REJECTED):
+        for found in house.vault.scan(folder):
+            if found.file is not None and found.file.approval_id in pending:
+                yield found
+
+
+async def _heed(house: House, found: Found) -> None:
+    assert found.file is not None
+    if found.path.parent.name == REJECTED:
+        await reject(house, found.file.approval_id, who="vault", how="vault")
+        return
+    await house.stored(_check_covers, house, found.file)
+    await approve(house, found.file.approval_id, who="vault", how="vault")
+
+
+def _check_covers(house: House, file: ApprovalFile) -> None:
+    """The file must still be the one that was written, but for the status a person set."""
+    approval = house.store.approvals.get(file.approval_id)
+    send = house.store.outbox.get(approval.send_id)
+    if file.status != "approved":
+        raise Conflict("The file was moved, but its status is not `approved`.")
+    if file.content_sha256 != send.content_sha256 or file.fingerprint != approval.asked:
+        raise PermissionDenied("The file no longer says what was asked about. It approves nothing.")
+
+
+async def _release(house: House, approval: Approval) -> SendView:
+    send = await house.stored(house.store.outbox.get, approval.send_id)
+    try:
+        send = await dispatch.go_on(house, send)
+    except Conflict:  # a running server took it up in the same moment; it leaves once all the same
+        send = await house.stored(house.store.outbox.get, approval.send_id)
+    return await receipt(house, send)
+
+
+def _waiting(house: House, approval: Approval) -> Waiting:
+    send = house.store.outbox.get(approval.send_id)
+    return Waiting(
+        approval_id=approval.approval_id,
+        send_id=send.send_id,
+        account=send.account,
+        kind=send.kind,
+        recipients=send.recipients,
+        created=_iso(approval.created_at),
+        expires=_iso(approval.expires_at),
+    )
+
+
+def _iso(wall: float) -> str:
+    return datetime.fromtimestamp(wall, UTC).isoformat(timespec="seconds")
+
+
+async def resolve(house: House, send_id: str, verdict: Verdict) -> SendView:
+    """A person's word on a send nobody else could decide: it was sent, send it again, or drop it."""
+    decided = await house.stored(house.store.outbox.resolve, send_id, verdict)
+    if verdict != "drop":
+        try:
+            decided = await dispatch.go_on(house, decided)
+        except Conflict:
+            decided = await house.stored(house.store.outbox.get, send_id)
+    return await receipt(house, decided)

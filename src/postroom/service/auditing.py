@@ -1,0 +1,68 @@
+"""One audit entry for everything that was tried at the gate: counts and masked targets, never words of a mail."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from postroom.model.address import masked
+from postroom.model.errors import PermissionDenied, PostroomError, RateLimited
+from postroom.service.house import House
+from postroom.service.order import Order
+from postroom.store import AuditEntry
+from postroom.store.audit_entry import Result
+
+_RESULTS: dict[str, Result] = {
+    "preview": "preview",
+    "needs_approval": "preview",
+    "dev_mode": "dev_mode",
+    "rejected": "rejected",
+    "unknown": "error",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    entry: AuditEntry
+    started: datetime
+
+    @classmethod
+    def of(cls, order: Order, started: datetime) -> Record:
+        recipients = order.draft.recipients
+        shown = ", ".join(masked(address.email) for address in recipients[:5])
+        parameters: dict[str, Any] = {
+            "kind": order.kind,
+            "recipients": len(recipients),
+            "attachments": len(order.draft.files),
+            "bytes": len(order.raw),
+            "confirm": order.wishes.confirm,
+            "scheduled": order.wishes.send_at is not None,
+        }
+        entry = AuditEntry(
+            action_type=order.tool,
+            result="success",
+            correlation_id=secrets.token_hex(8),
+            actor=order.wishes.actor,
+            target=shown,
+            parameters=parameters,
+        )
+        return cls(entry, started)
+
+    def ended(self, status: str) -> Record:
+        state = {**self.entry.parameters, "state": status}
+        return replace(self, entry=replace(self.entry, result=_RESULTS.get(status, "success"), parameters=state))
+
+    def failed(self, error: PostroomError) -> Record:
+        result: Result = "error"
+        if isinstance(error, RateLimited):
+            result = "rate_limited"
+        elif isinstance(error, PermissionDenied):
+            result = "rejected"
+        return replace(self, entry=replace(self.entry, result=result, error=error.code))
+
+
+async def audit(house: House, record: Record) -> None:
+    took = round((house.now() - record.started).total_seconds() * 1000)
+    await house.stored(house.store.audit.append, replace(record.entry, duration_ms=max(took, 0)))

@@ -1,0 +1,179 @@
+"""Drafts: written, listed, changed, thrown away. Nothing here can send."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from postroom.mime import compose, parse, reply
+from postroom.mime.clean import clean_line
+from postroom.model.draft import Draft, File, SavedDraft
+from postroom.model.errors import NotFound
+from postroom.model.ids import Kind
+from postroom.model.message import Envelope
+from postroom.service import writing
+from postroom.service.house import Account, House
+from postroom.service.search import check_page
+from postroom.service.showing import locate, require_account, shown_addresses, shown_date
+from postroom.service.views import DraftPage, DraftView
+from postroom.service.writing import DraftRequest, ForwardRequest, ReplyRequest
+
+
+@dataclass(frozen=True, slots=True)
+class DraftChanges:
+    """What update_draft may change; None keeps what is there."""
+
+    to: tuple[str, ...] | None = None
+    cc: tuple[str, ...] | None = None
+    bcc: tuple[str, ...] | None = None
+    subject: str | None = None
+    body: str | None = None
+    body_html: str | None = None
+    attachments: tuple[str, ...] | None = None  # replaces the files
+    importance: str | None = None
+    identity: str | None = None
+
+
+async def list_drafts(house: House, *, account: str | None = None, limit: int = 20, offset: int = 0) -> DraftPage:
+    check_page(limit, offset)
+    opened = await house.accounts.open(account)
+    page = await opened.drafts.list_drafts(limit=limit, offset=offset)
+    results = [await _view(house, opened, saved, envelope) for saved, envelope in page.items]
+    return DraftPage(tuple(results), page.total, limit, offset, page.has_more)
+
+
+async def create_draft(house: House, request: DraftRequest, *, account: str | None = None) -> DraftView:
+    opened = await house.accounts.open(account)
+    return await _save(house, opened, await writing.new_mail(house, opened, request))
+
+
+async def draft_reply(house: House, email_id: str, request: ReplyRequest, *, account: str | None = None) -> DraftView:
+    opened, ref = await locate(house, email_id, account)
+    original = await writing.fetch_original(opened, ref, email_id)
+    return await _save(house, opened, await writing.reply_to(house, opened, original, request))
+
+
+async def draft_forward(
+    house: House, email_id: str, request: ForwardRequest, *, account: str | None = None
+) -> DraftView:
+    opened, ref = await locate(house, email_id, account)
+    original = await writing.fetch_original(opened, ref, email_id)
+    return await _save(house, opened, await writing.forward_of(opened, original, request))
+
+
+async def update_draft(house: House, draft_id: str, changes: DraftChanges, *, account: str | None = None) -> DraftView:
+    """Only what `changes` names; recipients, thread, files and the rest stay as they are."""
+    opened, saved = await find_draft(house, draft_id, account)
+    draft = await _changed(house, opened, await load_draft(opened, saved), changes)
+    raw = await house.stored(compose.compose, draft, date=house.now(), keep_bcc=True)
+    new = await opened.drafts.update_draft(saved.ref, raw, thread_ref=saved.thread_ref)
+    await house.stored(_follow, house, opened.name, saved, new)
+    return await _view_saved(house, opened, new)
+
+
+async def delete_draft(house: House, draft_id: str, *, account: str | None = None) -> None:
+    opened, saved = await find_draft(house, draft_id, account)
+    await opened.drafts.delete_draft(saved.ref)
+
+
+async def find_draft(house: House, draft_id: str, account: str | None) -> tuple[Account, SavedDraft]:
+    handle = await house.stored(house.store.handles.resolve, draft_id, Kind.DRAFT)
+    require_account(house, handle.account, account, draft_id)
+    opened = await house.accounts.open(handle.account)
+    try:
+        return opened, await opened.drafts.find_draft(handle.ref)
+    except NotFound:
+        raise NotFound(f"The draft {draft_id} is gone: it was sent or deleted. Call list_drafts.") from None
+
+
+async def load_draft(account: Account, saved: SavedDraft) -> Draft:
+    """Read a saved draft back, files and threading included."""
+    raw = await account.mailbox.fetch_raw(saved.message_ref)
+    parsed = parse.parse(raw)
+    files = tuple(
+        File(part.filename, part.mime_type, parse.extract_part(raw, part.part), part.inline, part.content_id)
+        for part in parsed.attachments
+    )
+    return reply.draft_from(parsed, files)
+
+
+async def _changed(house: House, account: Account, draft: Draft, changes: DraftChanges) -> Draft:
+    """Through the same door as a new mail, so that the same checks hold."""
+    request = DraftRequest(
+        to=_texts(changes.to),
+        cc=_texts(changes.cc),
+        bcc=_texts(changes.bcc),
+        subject=changes.subject or "",
+        body=changes.body or "",
+        body_html=changes.body_html or "",
+        attachments=_texts(changes.attachments),
+        importance=changes.importance or "normal",
+        identity=changes.identity or "",
+    )
+    fresh = await writing.new_mail(house, account, request)
+    taken = {
+        "to": changes.to,
+        "cc": changes.cc,
+        "bcc": changes.bcc,
+        "subject": changes.subject,
+        "text": changes.body,
+        "html": changes.body_html,
+        "files": changes.attachments,
+        "importance": changes.importance,
+        "sender": changes.identity,
+    }
+    changed = replace(draft, **{name: getattr(fresh, name) for name, value in taken.items() if value is not None})
+    if changes.body is not None and changes.body_html is None:
+        changed = replace(changed, html="")  # an old HTML reading beside new words would say two things
+    return changed
+
+
+def _texts(given: tuple[str, ...] | None) -> tuple[str, ...]:
+    return given or ()
+
+
+async def _save(house: House, account: Account, draft: Draft) -> DraftView:
+    raw = await house.stored(compose.compose, draft, date=house.now(), keep_bcc=True)
+    saved = await account.drafts.create_draft(raw, thread_ref=draft.threading.thread_ref)
+    return await _view_saved(house, account, saved)
+
+
+async def _view_saved(house: House, account: Account, saved: SavedDraft) -> DraftView:
+    envelope = (await account.mailbox.envelopes([saved.message_ref]))[0]
+    if envelope is None:
+        raise NotFound("The draft vanished right after it was saved: another program removed it. Save it again.")
+    return await _view(house, account, saved, envelope)
+
+
+def _follow(house: House, account: str, old: SavedDraft, new: SavedDraft) -> None:
+    """Handles of a draft and of the mail inside it survive an update."""
+    if new.ref != old.ref:
+        house.store.handles.rename(Kind.DRAFT, account, {old.ref: new.ref})
+    if new.message_ref != old.message_ref:
+        house.store.handles.rename(Kind.EMAIL, account, {old.message_ref: new.message_ref})
+
+
+def _issue(house: House, account: str, saved: SavedDraft) -> Sequence[str]:
+    issue = house.store.handles.issue
+    return [
+        issue(Kind.DRAFT, account, [saved.ref])[0],
+        issue(Kind.EMAIL, account, [saved.message_ref])[0],
+        issue(Kind.THREAD, account, [saved.thread_ref])[0],
+    ]
+
+
+async def _view(house: House, account: Account, saved: SavedDraft, envelope: Envelope) -> DraftView:
+    draft_id, email_id, thread_id = await house.stored(_issue, house, account.name, saved)
+    return DraftView(
+        draft_id=draft_id,
+        email_id=email_id,
+        thread_id=thread_id,
+        account=account.name,
+        to=shown_addresses(envelope.to),
+        cc=shown_addresses(envelope.cc),
+        bcc=shown_addresses(envelope.bcc),
+        subject=clean_line(envelope.subject),
+        date=shown_date(envelope),
+        snippet=clean_line(envelope.snippet),
+        has_attachments=envelope.has_attachments,
+    )

@@ -1,0 +1,62 @@
+"""Files on their way out: only from folders the operator allowed, whatever path tricks are tried."""
+
+from __future__ import annotations
+
+import mimetypes
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from postroom.model.draft import File
+from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied
+from postroom.store.plain_file import read_plain
+
+MAX_FILE_BYTES = 25 * 1024 * 1024
+
+
+def load_files(paths: Sequence[str], allowed: Sequence[Path], *, max_bytes: int = MAX_FILE_BYTES) -> tuple[File, ...]:
+    """Read attachments. Together they may not exceed `max_bytes`."""
+    files = tuple(_load(path, allowed, max_bytes) for path in paths)
+    if sum(len(file.content) for file in files) > max_bytes:
+        raise InvalidRequest(
+            f"The attachments together are larger than {max_bytes // 2**20} MB. Attach fewer or smaller files.",
+            details={"field": "attachments"},
+        )
+    return files
+
+
+def _load(text: str, allowed: Sequence[Path], max_bytes: int) -> File:
+    path = _inside(text, allowed)
+    content = _read_regular(path, text, max_bytes)
+    mime_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return File(path.name, mime_type, content)
+
+
+def _inside(text: str, allowed: Sequence[Path]) -> Path:
+    """The real path, links resolved, provided that it lies in an allowed folder."""
+    if not allowed:
+        raise PermissionDenied("No folder may be attached from. The operator must set safety.attachment_dirs.")
+    if "\0" in text or not text.strip():
+        raise InvalidRequest("An attachment path is empty or contains NUL.", details={"field": "attachments"})
+    given = Path(text).expanduser()
+    candidates = [given] if given.is_absolute() else [folder / given for folder in allowed]
+    roots = [Path(os.path.realpath(folder)) for folder in allowed]
+    for candidate in candidates:
+        real = Path(os.path.realpath(candidate))
+        if any(real.is_relative_to(root) and real != root for root in roots):
+            if real.exists():
+                return real
+        elif given.is_absolute() or ".." in given.parts or candidate.is_symlink():
+            raise PermissionDenied(
+                f"{text[:200]} is outside the folders that may be attached from: "
+                f"{', '.join(str(folder) for folder in allowed)}.",
+                details={"field": "attachments"},
+            )
+    raise NotFound(f"There is no file {text[:200]} in the allowed folders.", details={"field": "attachments"})
+
+
+def _read_regular(path: Path, shown: str, max_bytes: int) -> bytes:
+    content, _ = read_plain(path, shown[:200], max_bytes)
+    if len(content) > max_bytes:
+        raise InvalidRequest(f"{shown[:200]} is larger than {max_bytes // 2**20} MB.", details={"field": "attachments"})
+    return content

@@ -1,0 +1,136 @@
+"""The gate: everything that leaves the mailbox passes `send`, which reads from one to ten.
+
+Steps seven to ten also run for what leaves later (approved, held, scheduled, tried again), in `dispatch`, which asks
+dev mode, read-only mode and policy once more: what was allowed yesterday may be blocked today.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from postroom.model.address import masked
+from postroom.model.errors import PermissionDenied, PostroomError
+from postroom.safety import limits
+from postroom.safety.judge import Allow, Ask, Deny, Facts, NeedsHuman, judge, policy_denial
+from postroom.safety.policy import Policy
+from postroom.service import dispatch, petitions
+from postroom.service.auditing import Record, audit
+from postroom.service.facts import facts_for, policy_for
+from postroom.service.house import House
+from postroom.service.order import Order, preview_of
+from postroom.service.receipts import already, receipt
+from postroom.service.views import SendView
+from postroom.store import State
+
+
+async def send(house: House, order: Order) -> SendView:
+    """Let an order out, or say what is missing. Whatever happens is audited once."""
+    record = Record.of(order, house.now())
+    try:
+        view = await _pass(house, order)
+    except PostroomError as error:
+        await audit(house, record.failed(error))
+        raise
+    await audit(house, record.ended(view.status))
+    return view
+
+
+async def _pass(house: House, order: Order) -> SendView:
+    policy = policy_for(house, order.account, require_approval=order.wishes.require_approval)
+    limits.check(order.draft, max_bytes=policy.max_bytes)  # 1 validate
+    if house.settings.safety.dev_mode:  # 2 dev mode
+        return _logged_only(order)
+    denied = policy_denial(order.draft, policy)  # 3 policy
+    if denied is not None:
+        raise _refusal(denied)
+    earlier = await _earlier(house, order)  # 4 idempotency
+    if earlier is not None:
+        return earlier
+    facts = await facts_for(house, order, policy)  # 5 duplicate warning, one of the facts
+    decision = judge(order.draft, policy, facts)  # 6 human
+    if isinstance(decision, Deny):
+        await _drop_question(house, order)
+        raise _refusal(decision)
+    if isinstance(decision, NeedsHuman) and decision.ask is Ask.APPROVAL:
+        return await petitions.ask(house, order, decision.findings)
+    if isinstance(decision, NeedsHuman) or not await _say_is_fresh(house, order, policy, facts):
+        return await _preview(house, order, decision)
+    reserved = await dispatch.reserve(house, order)  # 7 rate limit and key, on 8 bytes that lie on disk
+    if reserved.replayed:
+        return await already(house, reserved.send)
+    done = await dispatch.go_on(house, reserved.send)  # 9 submit, 10 settle
+    return await receipt(house, done, tuple(finding.message for finding in decision.findings))
+
+
+async def question(house: House, order: Order) -> str | None:
+    """The question for the person in front of the client, or None where the gate wants nothing asked (yet).
+
+    It names the send it will release: an answer counts for that one only, and only once.
+    """
+    if house.settings.safety.dev_mode or not order.wishes.can_elicit:
+        return None
+    policy = policy_for(house, order.account, require_approval=order.wishes.require_approval)
+    limits.check(order.draft, max_bytes=policy.max_bytes)
+    if policy_denial(order.draft, policy) is not None or await _earlier(house, order) is not None:
+        return None
+    decision = judge(order.draft, policy, await facts_for(house, order, policy))
+    if not (isinstance(decision, NeedsHuman) and decision.ask is Ask.ELICIT):
+        return None
+    prepared = await dispatch.prepare(house, order)
+    return petitions.question_text(order, decision.findings, prepared.send_id)
+
+
+def _refusal(denied: Deny) -> PermissionDenied:
+    return PermissionDenied(denied.reason, details={"by_person": denied.by_person})
+
+
+def _logged_only(order: Order) -> SendView:
+    shown = ", ".join(masked(address.email) for address in order.draft.recipients[:5])
+    return SendView(
+        status="dev_mode",
+        account=order.account.name,
+        message=f"[DEV_MODE] Send logged but not executed. To: {shown}, Subject: {order.draft.subject}",
+    )
+
+
+async def _earlier(house: House, order: Order) -> SendView | None:
+    """What a repeated call is answered with: the send its key stands for, or the one a person was asked about."""
+    wishes = order.wishes
+    if not wishes.confirm:
+        return None
+    if wishes.idempotency_key:
+        held = await house.stored(
+            house.store.keys.look_up, order.account.name, order.tool, wishes.idempotency_key, order.digest
+        )
+        if held is not None:
+            return await already(house, held)
+    return await petitions.standing(house, order)
+
+
+async def _say_is_fresh(house: House, order: Order, policy: Policy, facts: Facts) -> bool:
+    """A preview or an answer releases one send: whoever comes second with the same one has none."""
+    if facts.previewed and isinstance(judge(order.draft, policy, replace(facts, previewed=False)), NeedsHuman):
+        return await house.stored(house.store.previews.consume, order.account.name, order.digest)
+    if facts.answer == "accepted":
+        asked = await house.stored(house.store.outbox.latest, order.account.name, order.tool, order.digest)
+        return asked is not None and asked.state is State.PREPARED
+    return True
+
+
+async def _drop_question(house: House, order: Order) -> None:
+    """A declined question leaves nothing behind."""
+    asked = await house.stored(house.store.outbox.latest, order.account.name, order.tool, order.digest)
+    if asked is not None and asked.state is State.PREPARED:
+        await house.stored(house.store.outbox.cancel, asked.send_id)
+
+
+async def _preview(house: House, order: Order, decision: NeedsHuman | Allow) -> SendView:
+    await house.stored(house.store.previews.remember, order.account.name, order.digest)
+    return SendView(
+        status="preview",
+        account=order.account.name,
+        message="Nothing was sent. Show this preview to the user; to send exactly this, repeat the call with "
+        "confirm=true within ten minutes.",
+        warnings=tuple(finding.message for finding in decision.findings),
+        preview=preview_of(order),
+    )

@@ -1,0 +1,63 @@
+"""Approvals a person wrote by hand, before anything was asked: "mail to bob: approved".
+
+They match on kind, status and recipient (or thread), cover no particular words, and are therefore heeded only where the
+operator allows them. Each releases one send: moving the file to Done is what takes it.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from postroom.model.errors import PostroomError, RateLimited
+from postroom.service import dispatch
+from postroom.service.house import House
+from postroom.service.order import Order
+from postroom.service.receipts import receipt
+from postroom.service.views import SendView
+from postroom.store.approval_file import ApprovalFile
+from postroom.store.vault import APPROVED, DONE
+
+
+def are_allowed(house: House) -> bool:
+    return house.settings.server.dialect == "vault"
+
+
+async def release(house: House, order: Order, send_id: str, approval_id: str) -> SendView | None:
+    """Send on the strength of a hand-written approval; None when there is none that matches."""
+    waiting = house.store.rate.status(order.account.name).retry_after
+    path = await house.stored(_matching, house, order)
+    if path is None or waiting:
+        return None
+    taken = await house.stored(house.vault.claim, path, DONE)
+    if taken is None:
+        return None
+    try:
+        await house.stored(house.store.approvals.approve, approval_id, who="vault", how="handwritten")
+        send = await house.stored(house.store.outbox.get, send_id)
+        return await receipt(house, await dispatch.go_on(house, send))
+    except RateLimited:
+        with suppress(PostroomError):
+            await house.stored(house.vault.claim, taken, APPROVED)
+        raise
+
+
+def _matching(house: House, order: Order) -> Path | None:
+    for found in house.vault.scan(APPROVED):
+        if found.file is not None and _fits(found.file, order, house.now().isoformat()):
+            return found.path
+    return None
+
+
+def _fits(file: ApprovalFile, order: Order, now: str) -> bool:
+    if (
+        file.content_sha256
+        or file.type != order.kind
+        or file.status != "approved"
+        or (file.expires and file.expires < now)
+    ):
+        return False
+    if order.kind == "email_reply":
+        return bool(file.thread_id) and file.thread_id == order.draft.threading.thread_ref
+    approved = {address.strip().casefold() for address in file.to}
+    return {address.key for address in order.draft.recipients} <= approved

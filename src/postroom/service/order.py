@@ -1,0 +1,143 @@
+"""An order to send: the mail as frozen bytes, the wishes that came with it, and the digest that names this content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+
+from postroom.mime.compose import compose, new_message_id
+from postroom.model.address import Address
+from postroom.model.draft import Draft
+from postroom.model.errors import InvalidRequest
+from postroom.model.outcome import WireEnvelope
+from postroom.safety.frozen import content_digest, wire_envelope
+from postroom.safety.judge import Answer, Kind
+from postroom.service.house import Account, House
+from postroom.service.showing import shown_addresses
+from postroom.service.views import Preview
+from postroom.store import duplicates
+from postroom.store.sends import NewSend
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a caller may say about how to send. They can delay a send or ask for more say, never for less."""
+
+    confirm: bool = False
+    idempotency_key: str = ""
+    send_at: datetime | None = None
+    save_to_sent: bool = True
+    require_approval: bool = False
+    can_elicit: bool = False
+    answer: Answer | None = None  # of a person who was asked about exactly this content
+    actor: str = "agent"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    account: Account
+    tool: str
+    kind: Kind
+    draft: Draft
+    wishes: Wishes
+    raw: bytes
+    message_id: str
+    original: tuple[str, str] | None = None  # subject and sender of the mail being answered or forwarded
+    draft_ref: str = ""  # the saved draft that is being sent
+    digest: str = field(default="")
+
+    @property
+    def envelope(self) -> WireEnvelope:
+        return wire_envelope(self.draft)
+
+    def as_send(self, hold_until: float | None) -> NewSend:
+        """`hold_until`: the end of the undo window; a schedule of its own makes a window needless."""
+        send_at = self.wishes.send_at
+        return NewSend(
+            account=self.account.name,
+            tool=self.tool,
+            kind=self.kind,
+            content_sha256=self.digest,
+            raw=self.raw,
+            sender=self.envelope.sender,
+            recipients=self.envelope.recipients,
+            message_id=self.message_id,
+            thread_ref=self.draft.threading.thread_ref,
+            draft_ref=self.draft_ref,
+            save_to_sent=self.wishes.save_to_sent,
+            idempotency_key=self.wishes.idempotency_key,
+            not_before=send_at.timestamp() if send_at else hold_until,
+        )
+
+
+async def make_order(
+    house: House,
+    account: Account,
+    tool: str,
+    kind: Kind,
+    draft: Draft,
+    wishes: Wishes,
+    *,
+    original: tuple[str, str] | None = None,
+    draft_ref: str = "",
+) -> Order:
+    """Freeze the draft into bytes, once; everything later speaks of these bytes."""
+    message_id = new_message_id(draft.sender.domain)
+    raw = await house.stored(partial(compose, draft, message_id=message_id, date=house.now()))
+    digest = digest_of(
+        raw, wire_envelope(draft), account.name, draft.threading.thread_ref, draft_ref, wishes.save_to_sent
+    )
+    return Order(account, tool, kind, draft, wishes, raw, message_id, original, draft_ref, digest)
+
+
+def digest_of(
+    raw: bytes, envelope: WireEnvelope, account: str, thread_ref: str, draft_ref: str, save_to_sent: bool
+) -> str:
+    """The one digest: of an order, and again of what the outbox holds when it is about to leave."""
+    circumstances: dict[str, str | bool] = {
+        "account": account,
+        "thread": thread_ref,
+        "draft": draft_ref,
+        "save_to_sent": save_to_sent,
+    }
+    return content_digest(raw, envelope, circumstances)
+
+
+def parse_time(text: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidRequest(
+            "send_at must be ISO 8601 with an offset, like 2026-12-01T09:00:00+01:00.", details={"field": "send_at"}
+        ) from None
+
+
+def likeness(to: Sequence[Address], subject: str, body: str) -> str:
+    """The looser digest that only warns: who it is to, the subject in lower case, how the body begins."""
+    return duplicates.digest([address.email for address in to], subject, body.strip())
+
+
+def preview_of(order: Order) -> Preview:
+    draft = order.draft
+    text = draft.text or draft.html
+    subject, sender = order.original or ("", "")
+    files = [f"{file.filename} ({len(file.content)} bytes)" for file in draft.files]
+    if draft.forwarded is not None:
+        files.append(f"the original mail ({len(draft.forwarded)} bytes)")
+    return Preview(
+        sender=str(draft.sender),
+        to=shown_addresses(draft.to),
+        cc=shown_addresses(draft.cc),
+        bcc=shown_addresses(draft.bcc),
+        subject=draft.subject,
+        body_excerpt=text[:200],
+        body_chars=len(text),
+        attachments=tuple(files),
+        original_subject=subject,
+        original_sender=sender,
+        send_at=order.wishes.send_at.isoformat() if order.wishes.send_at else "",
+    )

@@ -1,0 +1,88 @@
+"""Send, reply, forward, send a draft: four ways to write an order, one gate they all go through."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from postroom.model.errors import InvalidRequest
+from postroom.model.message import Message
+from postroom.safety.judge import Kind
+from postroom.service import draft as drafts
+from postroom.service import gate, writing
+from postroom.service.house import House
+from postroom.service.order import Order, Wishes, make_order
+from postroom.service.showing import locate, shown_address
+from postroom.service.views import SendView
+from postroom.service.writing import DraftRequest, ForwardRequest, ReplyRequest
+
+MAX_KEY = 200
+MAX_DELAY = timedelta(days=365)
+
+
+async def order_mail(house: House, request: DraftRequest, wishes: Wishes, account: str | None = None) -> Order:
+    _check(house, wishes)
+    opened = await house.accounts.open(account)
+    draft = await writing.new_mail(house, opened, request)
+    return await make_order(house, opened, "send_email", "email_send", draft, wishes)
+
+
+async def order_reply(
+    house: House, email_id: str, request: ReplyRequest, wishes: Wishes, account: str | None = None
+) -> Order:
+    _check(house, wishes)
+    opened, ref = await locate(house, email_id, account)
+    original = await writing.fetch_original(opened, ref, email_id)
+    draft = await writing.reply_to(house, opened, original, request)
+    return await make_order(house, opened, "reply_email", "email_reply", draft, wishes, original=_known_by(original))
+
+
+async def order_forward(
+    house: House, email_id: str, request: ForwardRequest, wishes: Wishes, account: str | None = None
+) -> Order:
+    _check(house, wishes)
+    opened, ref = await locate(house, email_id, account)
+    original = await writing.fetch_original(opened, ref, email_id)
+    draft = await writing.forward_of(opened, original, request)
+    return await make_order(
+        house, opened, "forward_email", "email_forward", draft, wishes, original=_known_by(original)
+    )
+
+
+async def order_draft(house: House, draft_id: str, wishes: Wishes, account: str | None = None) -> Order:
+    _check(house, wishes)
+    opened, saved = await drafts.find_draft(house, draft_id, account)
+    draft = await drafts.load_draft(opened, saved)
+    kind: Kind = "email_reply" if draft.threading.in_reply_to else "email_send"
+    return await make_order(house, opened, "send_draft", kind, draft, wishes, draft_ref=saved.ref)
+
+
+async def send(house: House, order: Order) -> SendView:
+    """The gate, under the name a caller looks for."""
+    return await gate.send(house, order)
+
+
+async def question(house: House, order: Order) -> str | None:
+    """What to ask the person through the client, where the gate wants it; None where there is nothing to ask."""
+    return await gate.question(house, order)
+
+
+def _check(house: House, wishes: Wishes) -> None:
+    if len(wishes.idempotency_key) > MAX_KEY or not wishes.idempotency_key.isprintable():
+        raise InvalidRequest(
+            f"idempotency_key has at most {MAX_KEY} printable characters.", details={"field": "idempotency_key"}
+        )
+    if wishes.send_at is not None:
+        _check_time(wishes.send_at, house.now())
+
+
+def _check_time(send_at: datetime, now: datetime) -> None:
+    if send_at.tzinfo is None:
+        raise InvalidRequest("send_at needs an offset, like 2026-12-01T09:00:00+01:00.", details={"field": "send_at"})
+    if not now < send_at <= now + MAX_DELAY:
+        raise InvalidRequest("send_at must lie in the future, within a year.", details={"field": "send_at"})
+
+
+def _known_by(original: Message) -> tuple[str, str]:
+    from postroom.mime.clean import clean_line
+
+    return clean_line(original.envelope.subject), shown_address(original.envelope.sender)

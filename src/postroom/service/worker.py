@@ -1,0 +1,51 @@
+"""What happens without anyone calling: approvals given in the vault, holds that end, schedules, retries, old business.
+
+One loop per process, each piece of work claimed by exactly one of them. In read-only mode there is no loop, and in dev
+mode nothing that it takes up leaves.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import anyio
+
+from postroom.model.errors import PostroomError
+from postroom.service import approvals, dispatch
+from postroom.service.house import House
+from postroom.store import Send
+
+log = logging.getLogger("postroom.worker")
+POLL_SECONDS = 1.0
+_AFTER_TROUBLE = 60.0
+
+
+async def run(house: House, *, pause: float = POLL_SECONDS) -> None:
+    """Until cancelled. Trouble with one send never stops the others."""
+    while True:
+        try:
+            await work_once(house)
+        except PostroomError as error:
+            log.warning("worker_paused", extra={"code": error.code})
+        await anyio.sleep(pause)
+
+
+async def work_once(house: House) -> int:
+    """Everything that is due now; answers how much there was."""
+    await house.stored(house.store.worklist.recover)
+    await house.stored(house.store.approvals.expire)
+    done = await approvals.heed_vault(house)
+    for send in await house.stored(house.store.worklist.due):
+        await _take_up(house, send)
+        done += 1
+    return done
+
+
+async def _take_up(house: House, send: Send) -> None:
+    try:
+        after = await dispatch.go_on(house, send)
+        log.info("outbox", extra={"status": after.state.value, "attempt": after.attempt})
+    except PostroomError as error:
+        log.warning("outbox", extra={"status": send.state.value, "code": error.code})
+        wake_at = house.store.clock.wall() + (error.retry_after or _AFTER_TROUBLE)
+        await house.stored(house.store.worklist.release, send.send_id, wake_at=wake_at)

@@ -1,0 +1,39 @@
+"""One TOML file and the environment, read once into typed, frozen settings.
+
+`load` answers with `Settings` or raises `SettingsError`, whose message names the key and says what to write instead.
+Secrets stay wrapped until `secrets.resolve` is asked for one. Nothing here creates a folder, opens a connection or
+knows what a provider is beyond the keys it takes.
+"""
+
+from postroom.settings.accounts import (
+    AccountSettings,
+    GmailAccount,
+    GraphAccount,
+    ImapAccount,
+    JmapAccount,
+    LocalAccount,
+    RestAccount,
+)
+from postroom.settings.loading import build, load, load_demo
+from postroom.settings.model import Settings
+from postroom.settings.problems import SettingsError
+from postroom.settings.sections import LoggingSettings, SafetySettings, ServerSettings, StoreSettings
+
+__all__ = [
+    "AccountSettings",
+    "GmailAccount",
+    "GraphAccount",
+    "ImapAccount",
+    "JmapAccount",
+    "LocalAccount",
+    "LoggingSettings",
+    "RestAccount",
+    "SafetySettings",
+    "ServerSettings",
+    "Settings",
+    "SettingsError",
+    "StoreSettings",
+    "build",
+    "load",
+    "load_demo",
+]

@@ -1,0 +1,160 @@
+"""The accounts a file may name, one class per provider; `provider` says which.
+
+Every secret `x` may instead stand as `x_env` (a variable's name), `x_file` (a path) or in the system's keyring.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from postroom.settings.fields import ConfigPath, HomePath, Number, Secret, Section
+
+Security = Literal["tls", "starttls", "none"]
+Port = Annotated[Number, Field(ge=1, le=65535)]
+
+RESERVED_NAME = "all"  # what a search over every account is called
+
+_IMAP_PORTS = {"tls": 993}
+_SMTP_PORTS = {"tls": 465, "starttls": 587}
+
+
+def _free_name(name: str) -> str:
+    if name.casefold() == RESERVED_NAME:
+        raise ValueError(f"{name} means every account; choose another name")
+    return name
+
+
+def _web_address(url: str) -> str:
+    if not url.startswith(("https://", "http://")):
+        raise ValueError("write a URL that starts with https:// or http://")
+    return url.rstrip("/")
+
+
+def _mail_address(text: str) -> str:
+    local, at, domain = text.rpartition("@")
+    if not (local and at and domain) or any(char.isspace() for char in text):
+        raise ValueError("write an address like alice@example.com")
+    return text
+
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$"), AfterValidator(_free_name)]
+MailAddress = Annotated[str, AfterValidator(_mail_address)]
+Url = Annotated[str, AfterValidator(_web_address)]
+
+
+class Account(Section):
+    """What every account has. `secrets` names the fields that may also come from elsewhere."""
+
+    secrets: ClassVar[tuple[str, ...]] = ()
+
+    name: Name
+    address: MailAddress
+    display_name: str = ""
+
+    @model_validator(mode="after")
+    def _one_source_per_secret(self) -> Account:
+        for secret in self.secrets:
+            sources = [key for key in (secret, f"{secret}_env", f"{secret}_file") if getattr(self, key)]
+            if len(sources) > 1:
+                raise ValueError(f"{' and '.join(sources)} are set; keep one of them")
+        return self
+
+
+def _own_file(data: dict[str, Any]) -> Path:
+    return Path("mail") / f"{data.get('name', 'local')}.db"
+
+
+class LocalAccount(Account):
+    """The embedded mailbox: one SQLite file."""
+
+    provider: Literal["local"] = "local"
+    path: HomePath = Field(default_factory=_own_file)
+
+
+class ImapAccount(Account):
+    """IMAP for reading, SMTP for sending, ManageSieve for rules. Without `smtp_host` the account cannot send."""
+
+    secrets = ("password", "token")
+
+    provider: Literal["imap"] = "imap"
+    host: str
+    security: Security = "tls"
+    port: Port = Field(default_factory=lambda data: _IMAP_PORTS.get(data.get("security"), 143))
+    username: str = Field(default_factory=lambda data: data.get("address", ""))
+    auth: Literal["password", "xoauth2", "oauthbearer"] = "password"
+    password: Secret = None
+    password_env: str = ""
+    password_file: ConfigPath | None = None
+    token: Secret = None
+    token_env: str = ""
+    token_file: ConfigPath | None = None
+    ca_file: ConfigPath | None = None
+    smtp_host: str = ""
+    smtp_security: Security = "tls"
+    smtp_port: Port = Field(default_factory=lambda data: _SMTP_PORTS.get(data.get("smtp_security"), 25))
+    sieve_host: str = ""
+    sieve_security: Security = "starttls"
+    sieve_port: Port = 4190
+    timeout: Annotated[Number, Field(ge=1)] = 30
+    max_connections: Annotated[Number, Field(ge=1, le=50)] = 4
+
+
+class GmailAccount(Account):
+    secrets = ("token",)
+
+    provider: Literal["gmail"] = "gmail"
+    token: Secret = None
+    token_env: str = ""
+    token_file: ConfigPath | None = None
+    base_url: Url = "https://gmail.googleapis.com"
+
+
+class GraphAccount(Account):
+    secrets = ("token",)
+
+    provider: Literal["graph"] = "graph"
+    token: Secret = None
+    token_env: str = ""
+    token_file: ConfigPath | None = None
+    base_url: Url = "https://graph.microsoft.com/v1.0"
+
+
+class JmapAccount(Account):
+    secrets = ("token", "password")
+
+    provider: Literal["jmap"] = "jmap"
+    session_url: Url
+    token: Secret = None
+    token_env: str = ""
+    token_file: ConfigPath | None = None
+    username: str = Field(default_factory=lambda data: data.get("address", ""))
+    password: Secret = None
+    password_env: str = ""
+    password_file: ConfigPath | None = None
+
+
+class RestAccount(Account):
+    """The REST mail API of dialect `mailapi`. Its token says whose mailbox it is, so `address` may be left out."""
+
+    secrets = ("auth_token",)
+
+    provider: Literal["rest"] = "rest"
+    address: Annotated[str, AfterValidator(lambda text: text and _mail_address(text))] = ""
+    base_url: Url
+    auth_token: Secret = None
+    auth_token_env: str = ""
+    auth_token_file: ConfigPath | None = None
+
+
+AccountSettings = LocalAccount | ImapAccount | GmailAccount | GraphAccount | JmapAccount | RestAccount
+BY_PROVIDER: dict[str, type[Account]] = {
+    "local": LocalAccount,
+    "imap": ImapAccount,
+    "gmail": GmailAccount,
+    "graph": GraphAccount,
+    "jmap": JmapAccount,
+    "rest": RestAccount,
+}

@@ -1,0 +1,84 @@
+"""The TOML file: found, read, and refused where others can read a secret in it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from postroom.settings.accounts import BY_PROVIDER
+from postroom.settings.environment import Data
+from postroom.settings.paths import config_file
+from postroom.settings.problems import SettingsError
+
+_SECRET_KEYS = frozenset({"tokens"}.union(*(account.secrets for account in BY_PROVIDER.values())))
+
+
+def find(path: Path | None, environ: Mapping[str, str]) -> Path | None:
+    """The file to read: the one asked for, else `$POSTROOM_CONFIG`, else the user's own where there is one."""
+    named = path or (Path(environ["POSTROOM_CONFIG"]) if environ.get("POSTROOM_CONFIG") else None)
+    if named is None:
+        own = config_file(environ)
+        return own if own.is_file() else None
+    named = named.expanduser().absolute()
+    if not named.is_file():
+        origin = "--config" if path else "POSTROOM_CONFIG"
+        raise SettingsError(f"{named}: there is no such file ({origin} names it)")
+    return named
+
+
+def read(path: Path) -> Data:
+    import tomllib
+
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path}: not valid TOML: {error}") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path}: not valid TOML: the file must be UTF-8") from None
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read: {error.strerror}") from None
+    _refuse_exposed_secrets(path, data)
+    return _from_mail_api(data)
+
+
+def _refuse_exposed_secrets(path: Path, data: Data) -> None:
+    exposed = os.name == "posix" and path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH)
+    secret = next(_secrets(data), None) if exposed else None
+    if secret is not None:
+        raise SettingsError(
+            f"{secret}: other users of this machine can read the secret in {path}; run chmod 600 on the file, or write "
+            f"{secret.rpartition('.')[2]}_env or {secret.rpartition('.')[2]}_file instead"
+        )
+
+
+def _secrets(value: Any, place: str = "") -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            where = f"{place}.{key}" if place else key
+            if inner and (key in _SECRET_KEYS or (where == "store.url" and _has_password(inner))):
+                yield where
+            yield from _secrets(inner, where)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _secrets(inner, f"{place}[{number}]")
+
+
+def _has_password(url: Any) -> bool:
+    return ":" in str(url).partition("://")[2].rpartition("@")[0]
+
+
+def _from_mail_api(data: Data) -> Data:
+    """A file in the mailapi form, ``[mail_api] base_url, auth_token``, is one `rest` account in that dialect."""
+    if "mail_api" not in data:
+        return data
+    if "accounts" in data:
+        raise SettingsError("mail_api: write either [mail_api] or [[accounts]], not both")
+    if not isinstance(data["mail_api"], dict):
+        raise SettingsError("mail_api: wrong type; write a table")
+    rest = {"name": "mail", "provider": "rest", **data["mail_api"]}
+    server = {"dialect": "mailapi", **data.get("server", {})}
+    kept = {key: value for key, value in data.items() if key != "mail_api"}
+    return {**kept, "server": server, "accounts": [rest]}

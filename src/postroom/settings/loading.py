@@ -1,0 +1,88 @@
+"""From file, environment and command line to one `Settings`, later ones winning."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from postroom.settings import file
+from postroom.settings.accounts import AccountSettings
+from postroom.settings.environment import Data, merge, merge_environment
+from postroom.settings.fields import CONFIG_FOLDER, HOME
+from postroom.settings.model import ConfigFile, Settings
+from postroom.settings.paths import home_folder
+from postroom.settings.problems import SettingsError, explain
+
+DEMO_ACCOUNTS: Sequence[Mapping[str, str]] = (
+    {"name": "alex", "address": "alex@demo.example", "display_name": "Alex Rivera"},
+    {"name": "sam", "address": "sam@demo.example", "display_name": "Sam Okonkwo"},
+)
+
+_EMPTY_TABLES: Mapping[str, Any] = {"server": {}, "safety": {}, "store": {}, "logging": {}}
+
+
+def load(
+    path: Path | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Settings:
+    """Read the settings; with no file and no account anywhere they are those of the demo.
+
+    `overrides` has the shape of the file and wins over everything (the command line's flags).
+    """
+    environ = os.environ if environ is None else environ
+    found = file.find(path, environ)
+    data = _layered(found, environ, overrides)
+    if not data.get("accounts"):
+        if found is not None:
+            raise SettingsError(f"{found}: names no account; add [[accounts]], or run postroom demo to look around")
+        return _demo(data, environ, None)
+    return build(data, home=home_folder(environ), config_path=found)
+
+
+def load_demo(
+    path: Path | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Settings:
+    """The embedded sample mailbox whatever is configured; a file is read only when it is named here."""
+    environ = os.environ if environ is None else environ
+    found = file.find(path, environ) if path is not None else None
+    return _demo(_layered(found, environ, overrides), environ, found)
+
+
+def build(data: Mapping[str, Any], *, home: Path, config_path: Path | None = None, is_demo: bool = False) -> Settings:
+    """Settings from a mapping in the shape of the file. Relative paths count from `home`; certificates and secret
+    files from the folder of the configuration file."""
+    context = {HOME: home, CONFIG_FOLDER: config_path.parent if config_path else home}
+    try:
+        read = ConfigFile.model_validate({**_EMPTY_TABLES, **data}, context=context)
+    except ValidationError as error:
+        raise explain(error, ConfigFile) from None
+    _refuse_twins(read.accounts)
+    sections = {key: getattr(read, key) for key in ConfigFile.model_fields}
+    return Settings(**sections, home=home, config_path=config_path, is_demo=is_demo)
+
+
+def _layered(found: Path | None, environ: Mapping[str, str], overrides: Mapping[str, Any] | None) -> Data:
+    written = file.read(found) if found is not None else {}
+    return merge(merge_environment(written, environ), overrides or {})
+
+
+def _demo(data: Data, environ: Mapping[str, str], config_path: Path | None) -> Settings:
+    accounts = [{**one, "provider": "local", "path": f"demo/{one['name']}.db"} for one in DEMO_ACCOUNTS]
+    return build({**data, "accounts": accounts}, home=home_folder(environ), config_path=config_path, is_demo=True)
+
+
+def _refuse_twins(accounts: Sequence[AccountSettings]) -> None:
+    counted = Counter(account.name.casefold() for account in accounts)
+    for place, account in enumerate(accounts):
+        if counted[account.name.casefold()] > 1:
+            raise SettingsError(f"accounts[{place}].name: {account.name} is the name of two accounts; rename one")

@@ -1,0 +1,37 @@
+"""The settings as the rest of the house sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from postroom.settings.accounts import AccountSettings
+from postroom.settings.fields import Section
+from postroom.settings.sections import LoggingSettings, SafetySettings, ServerSettings, StoreSettings
+
+
+class ConfigFile(Section):
+    """What the TOML file may hold, whole. `loading.build` reads an absent table as an empty one."""
+
+    server: ServerSettings
+    accounts: tuple[Annotated[AccountSettings, Field(discriminator="provider")], ...] = ()
+    safety: SafetySettings
+    store: StoreSettings
+    logging: LoggingSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`home` holds all state; `config_path` is the file that was read, None when there was none."""
+
+    server: ServerSettings
+    accounts: tuple[AccountSettings, ...]  # the first is the default account
+    safety: SafetySettings
+    store: StoreSettings
+    logging: LoggingSettings
+    home: Path
+    config_path: Path | None = None
+    is_demo: bool = False

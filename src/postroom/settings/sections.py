@@ -1,0 +1,85 @@
+"""The tables of the file beside the accounts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, SecretStr, field_validator
+
+from postroom.settings.fields import AsList, ConfigPath, HomePath, Number, Section, Switch
+
+Dialect = Literal["postroom", "graph", "mailapi", "vault", "drafts", "intentmail"]
+Toolset = Literal["read", "organise", "drafts", "send", "rules", "templates", "identities"]
+Gate = Literal["confirm", "preview", "elicit", "approval", "auto"]
+
+
+def split_endpoint(text: str) -> tuple[str, int]:
+    """``127.0.0.1:8090``, ``[::1]:8090``, ``:8090`` or ``8090`` as host and port; loopback when no host is named."""
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not port.isdecimal() or int(port) > 65535:
+        raise ValueError("write host:port, for instance 127.0.0.1:8090")
+    return host or "127.0.0.1", int(port)
+
+
+def _endpoint(text: str) -> str:
+    split_endpoint(text)
+    return text
+
+
+def _recipient_pattern(text: str) -> str:
+    local, at, domain = text.rpartition("@")
+    if not (local and at and domain) or any(char.isspace() for char in text) or "*" in domain:
+        raise ValueError("write an address or *@domain in each entry")
+    return text.casefold()
+
+
+RecipientPattern = Annotated[str, AfterValidator(_recipient_pattern)]
+
+
+class ServerSettings(Section):
+    bind_addr: Annotated[str, AfterValidator(_endpoint)] = "127.0.0.1:8090"
+    dialect: Dialect = "postroom"
+    toolsets: Annotated[tuple[Toolset, ...], *AsList] = ("read", "organise", "drafts", "send")
+    read_only: Switch = False
+    tokens: Annotated[tuple[SecretStr, ...], *AsList] = ()
+    tokens_env: str = ""
+    tokens_file: ConfigPath | None = None
+    allowed_hosts: Annotated[tuple[str, ...], *AsList] = ()
+
+    @property
+    def host(self) -> str:
+        return split_endpoint(self.bind_addr)[0]
+
+    @property
+    def port(self) -> int:
+        return split_endpoint(self.bind_addr)[1]
+
+
+class SafetySettings(Section):
+    gate: Gate = "auto"
+    dev_mode: Switch = False
+    vault: HomePath = Path("vault")
+    sends_per_hour: Annotated[Number, Field(ge=0)] = 10
+    hold_seconds: Annotated[Number, Field(ge=0)] = 0
+    allow_recipients: Annotated[tuple[RecipientPattern, ...], *AsList] = ()
+    block_recipients: Annotated[tuple[RecipientPattern, ...], *AsList] = ()
+    attachment_dirs: Annotated[tuple[HomePath, ...], *AsList] = ()
+    download_dir: HomePath = Path("downloads")
+
+
+class StoreSettings(Section):
+    url: str = Field(default="", repr=False)  # may carry a password
+
+    @field_validator("url")
+    @classmethod
+    def _known_database(cls, url: str) -> str:
+        if url and not url.startswith(("postgresql://", "postgres://")):
+            raise ValueError("leave it empty for SQLite in the home folder, or write postgresql://...")
+        return url
+
+
+class LoggingSettings(Section):
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["json", "text"] = "json"

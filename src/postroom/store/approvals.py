@@ -1,0 +1,153 @@
+"""A person's word on a send: asked for, given or refused once, used once, for the content asked about."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from enum import StrEnum
+
+from postroom.model.errors import Conflict
+from postroom.model.ids import Kind, new_handle
+from postroom.store.clock import Clock
+from postroom.store.database import Database
+from postroom.store.handles import checked, unknown
+from postroom.store.send_states import State
+from postroom.store.transitions import Transitions
+
+
+class ApprovalState(StrEnum):
+    PENDING = "pending"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    CONSUMED = "consumed"
+    EXPIRED = "expired"  # never given in time, or its send ended otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """`who` decided and `how` (page, command line, vault, ...). `source` names what was shown as proof, usable once."""
+
+    approval_id: str
+    send_id: str
+    content_sha256: str
+    state: ApprovalState
+    who: str
+    how: str
+    source: str | None
+    asked: str  # fingerprint of what was put before the person
+    created_at: float
+    expires_at: float
+    decided_at: float | None
+    consumed_at: float | None
+
+
+class Approvals:
+    def __init__(self, database: Database, clock: Clock, transitions: Transitions) -> None:
+        self._database = database
+        self._clock = clock
+        self._transitions = transitions
+
+    def request(self, send_id: str, *, expires_at: float, asked: str = "") -> Approval:
+        """Ask a person about a prepared send, which then waits. A send is asked about once."""
+        approval_id = new_handle(Kind.APPROVAL)
+        with self._database.transaction() as connection:
+            send = self._transitions.move(connection, send_id, {State.PREPARED}, State.AWAITING_APPROVAL)
+            connection.execute("UPDATE outbox SET approval_id = ? WHERE send_id = ?", (approval_id, send.send_id))
+            connection.execute(
+                "INSERT INTO approvals (approval_id, send_id, content_sha256, state, who, how, asked, created_at,"
+                " expires_at) VALUES (?, ?, ?, 'pending', '', '', ?, ?, ?)",
+                (approval_id, send.send_id, send.content_sha256, asked, self._clock.wall(), expires_at),
+            )
+            return _load(connection, approval_id)
+
+    def approve(self, approval_id: str, *, who: str, how: str, source: str | None = None) -> Approval:
+        """The send becomes due for any running server. Conflict when it was decided already or came too late.
+
+        A `source` (the fingerprint of a hand-written approval, say) approves one send, whoever else sees it.
+        """
+        self.expire()
+        with self._database.transaction() as connection:
+            if source is not None and _is_used(connection, source):
+                raise Conflict("This approval was used for another send already. Ask a person for a new one.")
+            approval = self._decide(connection, approval_id, ApprovalState.APPROVED, who, how)
+            connection.execute("UPDATE approvals SET source = ? WHERE approval_id = ?", (source, approval.approval_id))
+            self._transitions.move(connection, approval.send_id, {State.AWAITING_APPROVAL}, State.APPROVED)
+            return _load(connection, approval.approval_id)
+
+    def reject(self, approval_id: str, *, who: str, how: str) -> Approval:
+        """The send is cancelled. Conflict when it was decided already or came too late."""
+        self.expire()
+        with self._database.transaction() as connection:
+            approval = self._decide(connection, approval_id, ApprovalState.REJECTED, who, how)
+            self._transitions.move(connection, approval.send_id, {State.AWAITING_APPROVAL}, State.CANCELLED)
+            return _load(connection, approval.approval_id)
+
+    def consume(self, approval_id: str, content_sha256: str) -> bool:
+        """True exactly once, and only for the approved content. `Outbox.reserve` does this by itself."""
+        with self._database.transaction() as connection:
+            return consume(connection, checked(approval_id, Kind.APPROVAL), content_sha256, self._clock.wall())
+
+    def expire(self) -> list[Approval]:
+        """End the approvals never given in time, and their sends; answers those it ended."""
+        question = "SELECT approval_id, send_id FROM approvals WHERE state = 'pending' AND expires_at <= ?"
+        with self._database.read() as connection:
+            if connection.execute(question, (self._clock.wall(),)).fetchone() is None:
+                return []
+        with self._database.transaction() as connection:
+            late = connection.execute(question, (self._clock.wall(),)).fetchall()
+            for row in late:
+                self._transitions.move(connection, row["send_id"], {State.AWAITING_APPROVAL}, State.EXPIRED)
+            return [_load(connection, row["approval_id"]) for row in late]
+
+    def get(self, approval_id: str) -> Approval:
+        with self._database.read() as connection:
+            return _load(connection, approval_id)
+
+    def pending(self) -> list[Approval]:
+        """What waits for a person, oldest first."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT * FROM approvals WHERE state = 'pending' AND expires_at > ? ORDER BY created_at, approval_id",
+                (self._clock.wall(),),
+            )
+            return [_from_row(row) for row in rows]
+
+    def _decide(
+        self, connection: sqlite3.Connection, approval_id: str, state: ApprovalState, who: str, how: str
+    ) -> Approval:
+        approval = _load(connection, approval_id)
+        if approval.state is not ApprovalState.PENDING:
+            raise Conflict(
+                f"The approval {approval.approval_id} is {approval.state.value} already and cannot be decided again.",
+                details={"approval_id": approval.approval_id, "state": approval.state.value},
+            )
+        connection.execute(
+            "UPDATE approvals SET state = ?, who = ?, how = ?, decided_at = ? WHERE approval_id = ?",
+            (state, who, how, self._clock.wall(), approval.approval_id),
+        )
+        return approval
+
+
+def consume(connection: sqlite3.Connection, approval_id: str, content_sha256: str, at: float) -> bool:
+    used = connection.execute(
+        "UPDATE approvals SET state = 'consumed', consumed_at = ?"
+        " WHERE approval_id = ? AND content_sha256 = ? AND state = 'approved'",
+        (at, approval_id, content_sha256),
+    )
+    return used.rowcount == 1
+
+
+def _load(connection: sqlite3.Connection, approval_id: str) -> Approval:
+    wanted = checked(approval_id, Kind.APPROVAL)
+    row = connection.execute("SELECT * FROM approvals WHERE approval_id = ?", (wanted,)).fetchone()
+    if row is None:
+        raise unknown(approval_id, Kind.APPROVAL)
+    return _from_row(row)
+
+
+def _from_row(row: sqlite3.Row) -> Approval:
+    return Approval(**{**dict(row), "state": ApprovalState(row["state"])})
+
+
+def _is_used(connection: sqlite3.Connection, source: str) -> bool:
+    return connection.execute("SELECT 1 FROM approvals WHERE source = ?", (source,)).fetchone() is not None

@@ -1,0 +1,91 @@
+"""What was changed, item by item, so that `undo` can change it back."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from postroom.model.errors import Conflict
+from postroom.model.ids import Kind, new_handle
+from postroom.store.clock import Clock
+from postroom.store.database import Database
+from postroom.store.handles import checked, unknown
+
+KEPT_SECONDS = 30 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class JournalItem:
+    """One mail of an operation, by its handle; before and after hold only what the operation touched."""
+
+    handle: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    operation_id: str
+    account: str
+    action: str
+    items: tuple[JournalItem, ...]
+    detail: dict[str, Any]
+    at: float
+    undone_at: float | None
+
+
+class Journal:
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def record(
+        self, account: str, action: str, items: Sequence[JournalItem], detail: Mapping[str, Any] | None = None
+    ) -> str:
+        """Keep an operation for 30 days; answers its id."""
+        operation_id = new_handle(Kind.OPERATION)
+        listed = json.dumps([[item.handle, item.before, item.after] for item in items])
+        with self._database.transaction(durable=False) as connection:
+            connection.execute(
+                "INSERT INTO operations (operation_id, account, action, items, detail, at) VALUES (?, ?, ?, ?, ?, ?)",
+                (operation_id, account, action, listed, json.dumps(dict(detail or {})), self._clock.wall()),
+            )
+        return operation_id
+
+    def load(self, operation_id: str) -> Operation:
+        wanted = checked(operation_id, Kind.OPERATION)
+        with self._database.read() as connection:
+            row = connection.execute("SELECT * FROM operations WHERE operation_id = ?", (wanted,)).fetchone()
+        if row is None or self._clock.wall() - row["at"] > KEPT_SECONDS:
+            raise unknown(operation_id, Kind.OPERATION)
+        items = tuple(JournalItem(*item) for item in json.loads(row["items"]))
+        return Operation(
+            wanted, row["account"], row["action"], items, json.loads(row["detail"]), row["at"], row["undone_at"]
+        )
+
+    def mark_undone(self, operation_id: str) -> None:
+        """Claim the undoing, exactly once among all processes; Conflict for everyone else."""
+        operation = self.load(operation_id)
+        with self._database.transaction() as connection:
+            claimed = connection.execute(
+                "UPDATE operations SET undone_at = ? WHERE operation_id = ? AND undone_at IS NULL",
+                (self._clock.wall(), operation.operation_id),
+            )
+            if claimed.rowcount == 0:
+                raise Conflict(
+                    f"The operation {operation.operation_id} was undone already; there is nothing left to undo."
+                )
+
+    def mark_not_undone(self, operation_id: str) -> None:
+        """Give the claim back when nothing of it could be undone, so that it can be tried again."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "UPDATE operations SET undone_at = NULL WHERE operation_id = ?",
+                (checked(operation_id, Kind.OPERATION),),
+            )
+
+    def prune(self, connection: sqlite3.Connection) -> None:
+        connection.execute("DELETE FROM operations WHERE at < ?", (self._clock.wall() - KEPT_SECONDS,))

@@ -1,0 +1,61 @@
+"""The tables, as numbered migrations: a list is never edited once released, only followed by the next.
+
+Times are seconds of the wall clock. A *stamp* (wall, boottime, boot_id) is for intervals that must not shrink when the
+clock is set.
+"""
+
+from __future__ import annotations
+
+_FIRST = (
+    # `canonical` is 1 for the handle that is given out for a ref and NULL for older ones that lead to the same mail:
+    # NULLs are distinct to UNIQUE, so that there is one canonical handle and any number of others.
+    """CREATE TABLE handles (
+        handle TEXT PRIMARY KEY, kind TEXT NOT NULL, account TEXT NOT NULL, ref TEXT NOT NULL, canonical INTEGER,
+        UNIQUE (account, kind, ref, canonical)) WITHOUT ROWID""",
+    """CREATE TABLE operations (
+        operation_id TEXT PRIMARY KEY, account TEXT NOT NULL, action TEXT NOT NULL, items TEXT NOT NULL,
+        detail TEXT NOT NULL, at REAL NOT NULL, undone_at REAL) WITHOUT ROWID""",
+    "CREATE INDEX operations_by_time ON operations (at)",
+    """CREATE TABLE outbox (
+        send_id TEXT PRIMARY KEY, account TEXT NOT NULL, tool TEXT NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL,
+        content_sha256 TEXT NOT NULL, sender TEXT NOT NULL, recipients TEXT NOT NULL, message_id TEXT NOT NULL,
+        thread_ref TEXT NOT NULL, draft_ref TEXT NOT NULL, save_to_sent INTEGER NOT NULL,
+        idempotency_key TEXT NOT NULL, not_before REAL, wake_at REAL NOT NULL, attempt INTEGER NOT NULL,
+        outcome TEXT, approval_id TEXT NOT NULL, owner TEXT, created_at REAL NOT NULL, updated_at REAL NOT NULL)""",
+    "CREATE INDEX outbox_by_state ON outbox (state, wake_at)",
+    "CREATE INDEX outbox_by_content ON outbox (account, tool, content_sha256)",
+    "CREATE INDEX outbox_by_age ON outbox (created_at)",
+    # The bytes lie apart, so that lists never read them and a finished send can drop them.
+    "CREATE TABLE outbox_raw (send_id TEXT PRIMARY KEY, raw BLOB NOT NULL)",
+    """CREATE TABLE outbox_events (
+        send_id TEXT NOT NULL, state TEXT NOT NULL, at REAL NOT NULL, attempt INTEGER NOT NULL)""",
+    "CREATE INDEX outbox_events_by_send ON outbox_events (send_id)",
+    """CREATE TABLE keys (
+        account TEXT NOT NULL, tool TEXT NOT NULL, key TEXT NOT NULL, send_id TEXT NOT NULL UNIQUE,
+        wall REAL NOT NULL, boottime REAL NOT NULL, boot_id TEXT NOT NULL,
+        PRIMARY KEY (account, tool, key)) WITHOUT ROWID""",
+    """CREATE TABLE rate_tokens (
+        send_id TEXT PRIMARY KEY, account TEXT NOT NULL, wall REAL NOT NULL, boottime REAL NOT NULL,
+        boot_id TEXT NOT NULL) WITHOUT ROWID""",
+    "CREATE INDEX rate_tokens_by_account ON rate_tokens (account)",
+    """CREATE TABLE approvals (
+        approval_id TEXT PRIMARY KEY, send_id TEXT NOT NULL UNIQUE, content_sha256 TEXT NOT NULL, state TEXT NOT NULL,
+        who TEXT NOT NULL, how TEXT NOT NULL, source TEXT UNIQUE, asked TEXT NOT NULL DEFAULT '',
+        created_at REAL NOT NULL, expires_at REAL NOT NULL,
+        decided_at REAL, consumed_at REAL) WITHOUT ROWID""",
+    "CREATE INDEX approvals_by_state ON approvals (state, expires_at)",
+    """CREATE TABLE previews (
+        account TEXT NOT NULL, content_sha256 TEXT NOT NULL, at REAL NOT NULL,
+        PRIMARY KEY (account, content_sha256)) WITHOUT ROWID""",
+    """CREATE TABLE duplicates (
+        account TEXT NOT NULL, digest TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (account, digest)) WITHOUT ROWID""",
+    """CREATE TABLE recipients (
+        account TEXT NOT NULL, email TEXT NOT NULL, PRIMARY KEY (account, email)) WITHOUT ROWID""",
+    """CREATE TABLE audit (
+        seq INTEGER PRIMARY KEY, entry TEXT NOT NULL, prev_hash TEXT NOT NULL, hash TEXT NOT NULL)""",
+    # The end of the chain is kept apart, so that entries cut off the end are missed.
+    "CREATE TABLE audit_head (only INTEGER PRIMARY KEY CHECK (only = 1), seq INTEGER NOT NULL, hash TEXT NOT NULL)",
+    "CREATE TABLE audit_mirrors (folder TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)

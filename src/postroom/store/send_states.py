@@ -1,0 +1,79 @@
+"""The states of a send and the ways between them: the whole table, and the only one.
+
+    PREPARED -> AWAITING_APPROVAL -> APPROVED -> RESERVED -> [HELD] -> STAGED -> SENDING(n)
+    SENDING -> ACCEPTED -> DONE
+            -> REJECTED                    definite permanent refusal
+            -> RETRYABLE                   provably not accepted -> SENDING(n+1)
+            -> UNKNOWN -> RECONCILING -> ACCEPTED | RETRYABLE | NEEDS_HUMAN
+
+CANCELLED is reached from every state in which no submission is under way or may have succeeded (RETRYABLE stands
+before SENDING(n+1)), EXPIRED where an approval was never given. Only a person leads out of NEEDS_HUMAN.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class State(StrEnum):
+    PREPARED = "prepared"
+    AWAITING_APPROVAL = "awaiting_approval"
+    APPROVED = "approved"
+    RESERVED = "reserved"
+    HELD = "held"
+    STAGED = "staged"
+    SENDING = "sending"
+    ACCEPTED = "accepted"
+    DONE = "done"
+    REJECTED = "rejected"
+    RETRYABLE = "retryable"
+    UNKNOWN = "unknown"
+    RECONCILING = "reconciling"
+    NEEDS_HUMAN = "needs_human"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+
+ALLOWED: dict[State, frozenset[State]] = {
+    State.PREPARED: frozenset({State.AWAITING_APPROVAL, State.RESERVED, State.CANCELLED}),
+    State.AWAITING_APPROVAL: frozenset({State.APPROVED, State.CANCELLED, State.EXPIRED}),
+    State.APPROVED: frozenset({State.RESERVED, State.CANCELLED}),
+    State.RESERVED: frozenset({State.HELD, State.STAGED, State.CANCELLED}),
+    State.HELD: frozenset({State.STAGED, State.CANCELLED}),
+    State.STAGED: frozenset({State.SENDING, State.CANCELLED}),
+    State.SENDING: frozenset({State.ACCEPTED, State.REJECTED, State.RETRYABLE, State.UNKNOWN}),
+    State.ACCEPTED: frozenset({State.DONE}),
+    State.RETRYABLE: frozenset({State.SENDING, State.CANCELLED}),
+    State.UNKNOWN: frozenset({State.RECONCILING}),
+    State.RECONCILING: frozenset({State.ACCEPTED, State.RETRYABLE, State.NEEDS_HUMAN}),
+    State.NEEDS_HUMAN: frozenset(),
+    State.DONE: frozenset(),
+    State.REJECTED: frozenset(),
+    State.CANCELLED: frozenset(),
+    State.EXPIRED: frozenset(),
+}
+
+# What a person may decide about a send that nobody else could: it went out, send it again, it did not and shall not.
+BY_A_PERSON: dict[State, frozenset[State]] = {
+    State.NEEDS_HUMAN: frozenset({State.ACCEPTED, State.RETRYABLE, State.REJECTED})
+}
+
+FINISHED = frozenset({State.DONE, State.REJECTED, State.CANCELLED, State.EXPIRED})
+UNSENT = frozenset({State.REJECTED, State.CANCELLED, State.EXPIRED})  # finished, and surely not with any recipient
+CANCELLABLE = frozenset(state for state, ways in ALLOWED.items() if State.CANCELLED in ways)
+
+# A process at work holds the row in these states; in all others the row is free for whoever comes next.
+OWNED = frozenset({State.PREPARED, State.RESERVED, State.STAGED, State.SENDING, State.RECONCILING, State.ACCEPTED})
+# Where work waits for a worker, once the row is free and its time has come.
+WORKABLE = frozenset(
+    {
+        State.APPROVED,
+        State.RESERVED,
+        State.HELD,
+        State.STAGED,
+        State.RETRYABLE,
+        State.UNKNOWN,
+        State.RECONCILING,
+        State.ACCEPTED,
+    }
+)

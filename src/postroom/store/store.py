@@ -1,0 +1,75 @@
+"""The store: the state file opened once, with a room for each thing that is kept in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from postroom.model.errors import InternalError
+from postroom.store.approvals import Approvals
+from postroom.store.audit import Audit
+from postroom.store.clock import Clock, system_clock
+from postroom.store.database import Database
+from postroom.store.duplicates import Duplicates
+from postroom.store.handles import Handles
+from postroom.store.journal import Journal
+from postroom.store.keys import DEFAULT_SECONDS, Keys
+from postroom.store.outbox import Outbox
+from postroom.store.owner import Owner
+from postroom.store.previews import Previews
+from postroom.store.rate import Rate, RateLimit
+from postroom.store.recipients import Recipients
+from postroom.store.transitions import Transitions
+from postroom.store.worklist import WorkList
+
+
+class Store:
+    """Safe for any number of threads, and for any number of processes that each open their own."""
+
+    def __init__(
+        self, database: Database, clock: Clock, limit: RateLimit, key_seconds: float, mirror: Path | None
+    ) -> None:
+        self._database = database
+        self._owner = Owner(database.path.with_name(database.path.name + ".owners"))
+        self.clock = clock
+        self.handles = Handles(database)
+        self.journal = Journal(database, clock)
+        self.keys = Keys(database, clock, key_seconds)
+        self.rate = Rate(database, clock, limit)
+        transitions = Transitions(clock, self._owner.name, self.keys, self.rate)
+        self.outbox = Outbox(database, clock, self._owner, self.keys, self.rate, transitions)
+        self.worklist = WorkList(database, clock, self._owner, transitions)
+        self.approvals = Approvals(database, clock, transitions)
+        self.duplicates = Duplicates(database, clock)
+        self.previews = Previews(database, clock)
+        self.recipients = Recipients(database)
+        self.audit = Audit(database, clock, mirror)
+
+    def prune(self) -> None:
+        """Forget what is past its time; worth a call at the start and once a day."""
+        with self._database.transaction(durable=False) as connection:
+            # A key goes before the send it stands for.
+            for room in (self.keys, self.outbox, self.rate, self.journal, self.previews, self.duplicates):
+                room.prune(connection)
+
+    def close(self) -> None:
+        """Whatever this store still worked on is then free for others to recover."""
+        self._database.close()
+        self._owner.close()
+
+
+def open_store(
+    path: Path,
+    *,
+    clock: Clock | None = None,
+    limit: RateLimit | None = None,
+    key_seconds: float = DEFAULT_SECONDS,
+    audit_mirror: Path | None = None,
+) -> Store:
+    """Open the state file at `path`, making or upgrading it as needed."""
+    try:
+        return Store(Database(path), clock or system_clock(), limit or RateLimit(), key_seconds, audit_mirror)
+    except OSError as error:
+        raise InternalError(
+            f"The state file {path.name} cannot be opened ({error.strerror}). "
+            "Check that POSTROOM_HOME is a folder this user may write to."
+        ) from error

@@ -1,0 +1,109 @@
+"""The vault: folders of approval files that a person moves. Pending_Approval, Approved, Rejected, Done, Logs.
+
+Files are written whole (temporary name, fsync, rename) and read without following links. A scan of ten thousand files
+parses only those that changed since the last one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from postroom.model.errors import InternalError, InvalidRequest, PermissionDenied
+from postroom.store.approval_file import MAX_FILE_BYTES, ApprovalFile, parse, render
+from postroom.store.plain_file import read_plain
+
+PENDING, APPROVED, REJECTED, DONE, LOGS = "Pending_Approval", "Approved", "Rejected", "Done", "Logs"
+_FOLDERS = (PENDING, APPROVED, REJECTED, DONE, LOGS)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file in a vault folder: what it says, or why it cannot be used."""
+
+    path: Path
+    file: ApprovalFile | None
+    problem: str = ""
+
+
+class Vault:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._seen: dict[str, dict[str, tuple[tuple[int, int, int], Found]]] = {}
+
+    def prepare(self) -> None:
+        """Make the folders; only their owner may look inside."""
+        for name in _FOLDERS:
+            (self.root / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def write_pending(self, name: str, file: ApprovalFile) -> Path:
+        self.prepare()
+        path = self.root / PENDING / name
+        temporary = path.with_name(f".{name}.part")
+        try:
+            with temporary.open("xb") as handle:
+                handle.write(render(file))
+                handle.flush()
+                os.fsync(handle.fileno())
+            temporary.rename(path)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            why = os.strerror(error.errno or 0)
+            raise InternalError(f"The approval could not be written to the vault ({why}).") from None
+        return path
+
+    def scan(self, folder: str) -> Iterator[Found]:
+        """Every Markdown file in a folder, newest parse per file version."""
+        known = self._seen.setdefault(folder, {})
+        present = set()
+        for entry in self._entries(folder):
+            present.add(entry.name)
+            state = entry.stat(follow_symlinks=False)
+            version = (state.st_mtime_ns, state.st_size, state.st_ino)
+            if known.get(entry.name, (None,))[0] != version:
+                known[entry.name] = (version, _read(Path(entry.path)))
+            yield known[entry.name][1]
+        for name in set(known) - present:
+            del known[name]
+
+    def claim(self, path: Path, folder: str = DONE) -> Path | None:
+        """Move a file; None when another process was faster. The rename is what makes it happen once."""
+        target = self.root / folder / path.name
+        number = 1
+        while target.exists():
+            number += 1
+            target = target.with_name(f"{path.stem} ({number}){path.suffix}")
+        try:
+            path.rename(target)
+        except FileNotFoundError:
+            return None
+        return target
+
+    def find(self, name: str) -> Path | None:
+        """Where a file of this name lies now, whichever folder a person moved it to."""
+        return next((path for folder in _FOLDERS if (path := self.root / folder / name).exists()), None)
+
+    def _entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
+        try:
+            with os.scandir(self.root / folder) as entries:
+                yield from (entry for entry in entries if entry.name.endswith(".md") and entry.name[0] != ".")
+        except FileNotFoundError:
+            return
+
+
+def _read(path: Path) -> Found:
+    try:
+        return Found(path, parse(_bytes_of(path)))
+    except (InvalidRequest, PermissionDenied) as error:
+        return Found(path, None, error.message)
+
+
+def _bytes_of(path: Path) -> bytes:
+    content, state = read_plain(path, "The approval file", MAX_FILE_BYTES)
+    if state.st_nlink != 1:
+        raise PermissionDenied("The approval file has a second name somewhere. It was not used.")
+    if state.st_uid != os.geteuid() or state.st_mode & 0o022:
+        raise PermissionDenied("The approval file belongs to, or is writable by, somebody else. It was not used.")
+    return content

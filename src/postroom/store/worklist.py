@@ -1,0 +1,76 @@
+"""What is left to do in the outbox, shared out among processes: each piece of work to exactly one, none lost."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from postroom.store import sends
+from postroom.store.clock import Clock
+from postroom.store.database import Database
+from postroom.store.owner import Owner
+from postroom.store.send_states import WORKABLE, State
+from postroom.store.sends import Send, among
+from postroom.store.transitions import Transitions
+
+_DUE = (
+    "FROM outbox WHERE state IN (SELECT value FROM json_each(?)) AND wake_at <= ? AND owner IS NULL"
+    " ORDER BY wake_at, created_at LIMIT ?"
+)
+
+
+class WorkList:
+    def __init__(self, database: Database, clock: Clock, owner: Owner, transitions: Transitions) -> None:
+        self._database = database
+        self._clock = clock
+        self._owner = owner
+        self._transitions = transitions
+
+    def due(self, now: float | None = None, *, limit: int = 10) -> list[Send]:
+        """Claim sends that wait for a worker and whose time has come; no other process gets them.
+
+        The state says what is to be done: reserve an APPROVED one, go on from RESERVED, HELD, STAGED or RETRYABLE,
+        reconcile an UNKNOWN or RECONCILING one, settle an ACCEPTED one. What cannot be done now is `release`d.
+        """
+        question = (among(WORKABLE), self._clock.wall() if now is None else now, limit)
+        with self._database.read() as connection:  # polling an empty outbox takes no lock
+            if connection.execute(f"SELECT 1 {_DUE}", question).fetchone() is None:
+                return []
+        with self._database.transaction() as connection:
+            rows = connection.execute(f"SELECT send_id {_DUE}", question).fetchall()
+            connection.executemany(
+                "UPDATE outbox SET owner = ? WHERE send_id = ?", [(self._owner.name, row["send_id"]) for row in rows]
+            )
+            return [sends.load(connection, row["send_id"]) for row in rows]
+
+    def release(self, send_id: str, *, wake_at: float = 0.0) -> None:
+        """Put a claimed send back, for any worker to take up from `wake_at` on. Only the claimer's call counts."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "UPDATE outbox SET owner = NULL, wake_at = ? WHERE send_id = ? AND owner = ?",
+                (wake_at, sends.load(connection, send_id).send_id, self._owner.name),
+            )
+
+    def recover(self) -> list[Send]:
+        """Free what the dead held; answers those sends as they stand now. Rows of the living are never touched.
+
+        SENDING becomes UNKNOWN: the bytes may have left. PREPARED is cancelled: nobody was told it was accepted.
+        """
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT DISTINCT owner FROM outbox WHERE owner IS NOT NULL").fetchall()
+        dead = [row["owner"] for row in rows if not self._owner.is_alive(row["owner"])]
+        if not dead:
+            return []
+        with self._database.transaction() as connection:
+            held = connection.execute(
+                "SELECT * FROM outbox WHERE owner IN (SELECT value FROM json_each(?))", (json.dumps(dead),)
+            ).fetchall()
+            return [self._freed(connection, sends.from_row(row)) for row in held]
+
+    def _freed(self, connection: sqlite3.Connection, send: Send) -> Send:
+        if send.state is State.SENDING:
+            return self._transitions.move(connection, send.send_id, {State.SENDING}, State.UNKNOWN)
+        if send.state is State.PREPARED:
+            return self._transitions.move(connection, send.send_id, {State.PREPARED}, State.CANCELLED)
+        connection.execute("UPDATE outbox SET owner = NULL WHERE send_id = ?", (send.send_id,))
+        return sends.load(connection, send.send_id)

@@ -1,0 +1,44 @@
+"""The only composition root: settings in, a House out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from postroom.providers import registry
+from postroom.providers.context import ProviderContext
+from postroom.providers.protocol import Mailbox, Transport
+from postroom.service.house import Accounts, House
+from postroom.settings import AccountSettings, Settings
+from postroom.store import RateLimit, open_store
+from postroom.store.vault import LOGS, Vault
+
+
+class _Opener:
+    def __init__(self, settings: Settings) -> None:
+        self._context = ProviderContext(
+            home=settings.home, neighbours=tuple(settings.accounts), read_only=settings.server.read_only
+        )
+
+    def mailbox(self, account: AccountSettings) -> Mailbox:
+        return registry.open_mailbox(account, self._context)
+
+    def transport(self, account: AccountSettings, mailbox: Mailbox) -> Transport:
+        return registry.open_transport(account, self._context, mailbox)
+
+
+@asynccontextmanager
+async def open_house(settings: Settings) -> AsyncIterator[House]:
+    """Everything a door needs, closed in order when it leaves. Accounts connect on first use."""
+    vault = Vault(settings.safety.vault)
+    store = open_store(
+        settings.home / "state.db",
+        limit=RateLimit(settings.safety.sends_per_hour),
+        audit_mirror=vault.root / LOGS / "actions",
+    )
+    accounts = Accounts(settings.accounts, _Opener(settings))
+    try:
+        yield House(settings, store, accounts, vault)
+    finally:
+        await accounts.close()
+        store.close()

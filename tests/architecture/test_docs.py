@@ -1,0 +1,116 @@
+"""The documentation says what the code does: settings, tools, commands, links."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+
+import pytest
+
+from postroom.doors.cli.main import build_parser
+from postroom.settings.accounts import BY_PROVIDER
+from postroom.settings.fields import Section
+from postroom.settings.model import ConfigFile
+
+from .tree import ROOT, pages, shown
+
+CONFIGURATION = ROOT / "docs" / "configuration.md"
+
+
+def documented_sections() -> dict[str, type[Section]]:
+    """Heading in the page -> the table it documents."""
+    tables = {name: field.annotation for name, field in ConfigFile.model_fields.items() if name != "accounts"}
+    return {**{f"[{name}]": model for name, model in tables.items()}, **BY_PROVIDER}  # type: ignore[dict-item]
+
+
+def documented_keys(heading: str) -> dict[str, str]:
+    """Key -> default, as the table below that heading gives them."""
+    text = CONFIGURATION.read_text(encoding="utf-8")
+    below = re.search(rf"^##+ `{re.escape(heading)}`$(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL)
+    assert below is not None, f"docs/configuration.md has no section `{heading}`"
+    return dict(re.findall(r"^\| `(\w+)` \| ([^|]*) \|", below[1], re.MULTILINE))
+
+
+@pytest.mark.parametrize("heading", documented_sections())
+def test_every_setting_is_documented_and_nothing_else(heading: str) -> None:
+    shared = {"name", "provider", "address", "display_name"} if heading in BY_PROVIDER else set()
+    assert set(documented_keys(heading)) | shared == set(documented_sections()[heading].model_fields) | shared
+
+
+@pytest.mark.parametrize("heading", documented_sections())
+def test_documented_defaults_are_the_real_ones(heading: str) -> None:
+    fields = documented_sections()[heading].model_fields
+    for key, written in documented_keys(heading).items():
+        if (literal := re.fullmatch(r"`(.*)`", written.strip())) is not None:
+            assert literal[1] == _as_toml(fields[key].get_default()), key
+        elif written.strip() == "required":
+            assert fields[key].is_required(), key
+
+
+def _as_toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (tuple, list)):
+        return "[" + ", ".join(_as_toml(item) for item in value) + "]"
+    return str(value) if isinstance(value, int) else f'"{value if value is not None else ""}"'
+
+
+def test_shared_account_keys_are_documented() -> None:
+    assert set(documented_keys("[[accounts]]")) == {"name", "provider", "address", "display_name"}
+
+
+@pytest.mark.parametrize("path", pages(), ids=shown)
+def test_every_link_leads_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8")):
+        if not re.match(r"[a-z]+:", target):
+            file, _, anchor = target.partition("#")
+            linked = (path.parent / file).resolve() if file else path
+            assert linked.exists(), target
+            assert not anchor or anchor in _anchors(linked), target
+
+
+def _anchors(path: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    parser = build_parser(lambda *args, **kwargs: None)
+    return next(action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+
+
+def mentioned_commands(path: Path) -> Iterator[tuple[str, str]]:
+    """Command and the rest of its line, wherever a page shows one in code."""
+    text = path.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(?:sh|console|bash)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    shown_code = [line for block in blocks for line in block.splitlines()] + re.findall(r"`([^`\n]+)`", text)
+    for line in shown_code:
+        if (found := re.match(r"(?:\S*/)?postroom ([a-z]+)(.*)", line.split(" # ")[0].strip())) is not None:
+            yield found[1], found[2]
+
+
+@pytest.mark.parametrize("path", pages(), ids=shown)
+def test_every_command_and_flag_that_is_mentioned_exists(path: Path) -> None:
+    known = commands()
+    for command, rest in mentioned_commands(path):
+        assert command in known, f"postroom {command}"
+        flags = {flag for action in known[command]._actions for flag in action.option_strings}
+        assert set(re.findall(r"(?<=\s)--[a-z-]+", rest)) <= flags, f"postroom {command}{rest}"
+
+
+@pytest.mark.parametrize("path", pages(), ids=shown)
+def test_every_make_target_that_is_mentioned_exists(path: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    mentioned = re.findall(r"(?:^|`)make ([a-z]+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(mentioned) <= targets
+
+
+def test_generated_tables_are_up_to_date() -> None:
+    """`make docs` writes them."""
+    import runpy
+
+    generate = runpy.run_path(str(ROOT / "docs" / "generate.py"))
+    for page, text in generate["rendered"]().items():
+        assert (ROOT / PurePath(page)).read_text(encoding="utf-8") == text, f"run make docs: {page} is out of date"

@@ -1,0 +1,19 @@
+"""What every test shares: one event loop implementation, and no settings from whoever runs the tests."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("patient", deadline=None)  # a busy machine is no failure
+settings.load_profile("patient")
+
+for _name in [name for name in os.environ if name.startswith("POSTROOM_") or name == "DEV_MODE"]:
+    del os.environ[_name]
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"

@@ -1,0 +1,83 @@
+"""What every peer needs: ports, waiting for a listener, stopping by process id, and an honest skip."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+LOOPBACK = "127.0.0.1"
+
+
+def require_programs(*names: str) -> None:
+    """Skip (fail under CI) unless every program is there and we may start it."""
+    missing = [name for name in names if shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin") is None]
+    if missing:
+        _absent(f"{', '.join(missing)} not installed")
+    if os.geteuid() != 0:
+        _absent(f"{', '.join(names)} can only be started by root here")
+
+
+def _absent(reason: str) -> None:
+    if os.environ.get("CI", "").lower() == "true":
+        pytest.fail(f"peer missing under CI: {reason}", pytrace=False)
+    pytest.skip(f"peer missing: {reason}")
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports nobody listens on; all are held until the last is known, so they differ."""
+    holders = [socket.socket() for _ in range(count)]
+    try:
+        for holder in holders:
+            holder.bind((LOOPBACK, 0))
+        return [holder.getsockname()[1] for holder in holders]
+    finally:
+        for holder in holders:
+            holder.close()
+
+
+def wait_for_listener(port: int, log: Path, seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection((LOOPBACK, port), timeout=1).close()
+        except OSError:
+            time.sleep(0.02)
+        else:
+            return
+    tail = log.read_text(errors="replace")[-2000:] if log.exists() else "(no log)"
+    raise RuntimeError(f"nothing listens on {port} after {seconds} s:\n{tail}")
+
+
+def stop_by_pid_file(pid_file: Path, *, kill: bool = False, seconds: float = 10) -> None:
+    """End exactly the process that wrote this file, and wait until it is gone."""
+    try:
+        pid = int(pid_file.read_text().strip())
+    except (OSError, ValueError):
+        return
+    deadline = time.monotonic() + seconds
+    _signal(pid, signal.SIGKILL if kill else signal.SIGTERM)
+    while _alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    if _alive(pid):
+        _signal(pid, signal.SIGKILL)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,142 @@
+"""The command line itself: what it accepts, what it passes on, how it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from postroom.doors.cli import client_hints, main
+from postroom.settings import Settings
+
+LOCAL = '[[accounts]]\nname = "work"\nprovider = "local"\naddress = "alice@example.com"\n'
+
+
+class Served:
+    """Stands in for the MCP door and remembers what it was asked to serve."""
+
+    settings: Settings
+    http: bool
+
+    def __call__(self, settings: Settings, *, http: bool, ready: Callable[[], None] | None = None) -> None:
+        self.settings, self.http = settings, http
+        if ready is not None:
+            ready()
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Served:
+    monkeypatch.setenv("POSTROOM_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return Served()
+
+
+def config(tmp_path: Path, text: str = LOCAL) -> str:
+    path = tmp_path / "postroom.toml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_serve_speaks_on_standard_input_and_output_unless_told_otherwise(tmp_path: Path, served: Served) -> None:
+    assert main.run(["serve", "--config", config(tmp_path)], serve=served) == 0
+    assert not served.http
+    assert [account.name for account in served.settings.accounts] == ["work"]
+
+
+def test_serve_flags_change_the_settings(tmp_path: Path, served: Served) -> None:
+    flags = ["--http", "127.0.0.1:9000", "--dialect", "graph", "--toolsets", "read, drafts", "--read-only"]
+    assert main.run(["serve", "--config", config(tmp_path), *flags], serve=served) == 0
+    server = served.settings.server
+    assert served.http
+    assert (server.port, server.dialect, server.toolsets, server.read_only) == (9000, "graph", ("read", "drafts"), True)
+
+
+def test_http_without_an_address_takes_the_configured_one(tmp_path: Path, served: Served) -> None:
+    path = config(tmp_path, LOCAL + '[server]\nbind_addr = "127.0.0.1:9001"\n')
+    assert main.run(["serve", "--config", path, "--http"], serve=served) == 0
+    assert (served.http, served.settings.server.port) == (True, 9001)
+
+
+def test_a_missing_read_only_flag_does_not_lift_the_setting(tmp_path: Path, served: Served) -> None:
+    main.run(["serve", "--config", config(tmp_path, LOCAL + "[server]\nread_only = true\n")], serve=served)
+    assert served.settings.server.read_only
+
+
+def test_serve_without_settings_says_that_it_serves_the_sample(
+    served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["serve"], serve=served) == 0
+    out, err = capsys.readouterr()
+    assert served.settings.is_demo
+    assert (out, "sample mailbox" in err) == ("", True)  # standard output belongs to the protocol
+
+
+def test_demo_serves_over_http_and_tells_how_to_connect(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["demo", "--http", "127.0.0.1:8123"], serve=served) == 0
+    out = capsys.readouterr().out
+    assert served.http
+    assert served.settings.is_demo
+    for client in ("Claude Code", "Claude Desktop", "Cursor", "VS Code", "http://127.0.0.1:8123/mcp"):
+        assert client in out
+
+
+def test_demo_over_standard_input_prints_nothing(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["demo", "--stdio"], serve=served) == 0
+    assert not served.http
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::1", "[::1]"), ("mail.example", "mail.example")],
+)
+def test_connection_hints_are_valid_json_and_name_a_reachable_url(host: str, shown: str) -> None:
+    text = client_hints.render(host, 8090)
+    snippets = [json.loads(line[line.index("{") :]) for line in text.splitlines() if "{" in line]
+    urls = [
+        server["url"] for snippet in snippets for server in next(iter(snippet.values())).values() if "url" in server
+    ]
+    assert urls == [f"http://{shown}:8090/mcp"] * 2
+    assert len(snippets) == 3
+
+
+@pytest.mark.parametrize("command", ["serve", "accounts", "doctor"])
+def test_wrong_settings_end_with_code_2_and_one_line_each(
+    tmp_path: Path, served: Served, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    path = config(tmp_path, LOCAL + 'hots = "x"\n[safety]\ngate = "x"\n')
+    assert main.run([command, "--config", path], serve=served) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("postroom: accounts[0].hots: unknown key")
+    assert lines[1].startswith("postroom: safety.gate: unknown value")
+    assert len(lines) == 2
+
+
+@pytest.mark.parametrize("argv", [[], ["frobnicate"], ["search"], ["serve", "--frobnicate"]])
+def test_a_wrong_command_line_ends_with_code_2(argv: list[str], served: Served) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main.run(argv, serve=served)
+    assert exit_.value.code == 2
+
+
+def test_an_interrupt_ends_quietly(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(settings: Settings, *, http: bool, ready: Callable[[], None] | None = None) -> None:
+        raise KeyboardInterrupt
+
+    assert main.run(["serve"], serve=interrupted) == 130
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_help_is_cheap_it_loads_neither_settings_nor_the_protocol() -> None:
+    code = (
+        "import sys\nfrom postroom.__main__ import main\n"
+        "try: main(['--version'])\nexcept SystemExit: pass\n"
+        "print([name for name in ('pydantic', 'mcp', 'asyncio', 'sqlite3') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ})
+    assert done.stdout.splitlines()[-1] == "[]"

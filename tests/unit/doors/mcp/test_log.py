@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import io
+import json
+import logging
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from postroom.doors.mcp import log
+
+
+@pytest.fixture
+def stream() -> Iterator[io.StringIO]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    stream = io.StringIO()
+    log.configure("info", stream)
+    yield stream
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.getLogger("postroom").setLevel(logging.NOTSET)
+
+
+def lines(stream: io.StringIO) -> list[dict[str, object]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_a_line_is_json_with_the_event_and_the_allowed_fields(stream: io.StringIO) -> None:
+    log.log.info("tool_call", extra={"tool": "read_email", "status": "ok", "duration_ms": 1.5})
+
+    (line,) = lines(stream)
+    assert line["event"] == "tool_call"
+    assert (line["tool"], line["status"], line["duration_ms"]) == ("read_email", "ok", 1.5)
+
+
+def test_a_field_outside_the_list_cannot_get_in(stream: io.StringIO) -> None:
+    log.log.info("tool_call", extra={"tool": "read_email", "subject": "canary", "to": "canary@example.com"})
+
+    assert "canary" not in stream.getvalue()
+
+
+def test_a_field_that_is_not_a_plain_value_cannot_get_in(stream: io.StringIO) -> None:
+    log.log.info("tool_call", extra={"tool": {"subject": "canary"}})
+
+    assert "canary" not in stream.getvalue()
+
+
+def test_words_of_other_libraries_are_dropped(stream: io.StringIO) -> None:
+    logging.getLogger("some.library").warning("Invalid header: %s", "canary")
+    logging.getLogger("postroom.other").warning("Subject was canary")
+
+    assert "canary" not in stream.getvalue()
+    assert [line["logger"] for line in lines(stream)] == ["some.library", "postroom.other"]
+
+
+def test_an_exception_leaves_its_type_and_no_trace(stream: io.StringIO) -> None:
+    try:
+        int("canary")
+    except ValueError:
+        log.log.exception("internal_error")
+
+    (line,) = lines(stream)
+    assert line["error_type"] == "ValueError"
+    assert "canary" not in stream.getvalue()
+    assert "Traceback" not in stream.getvalue()
+
+
+def test_nothing_goes_to_stdout(capsys: pytest.CaptureFixture[str], stream: io.StringIO) -> None:
+    log.configure("info", sys.stderr)
+    log.log.info("tool_call", extra={"tool": "undo"})
+
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "tool_call" in captured.err

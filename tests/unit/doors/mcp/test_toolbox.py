@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from typing import Annotated, Any, TypedDict
+
+from mcp.server.mcpserver import Context
+from pydantic import Field
+
+from postroom.doors.mcp.toolbox import Toolset, bind, choose
+from postroom.service.house import House
+
+
+class Shape(TypedDict):
+    said: str
+
+
+reading = Toolset("reading")
+writing = Toolset("writing")
+
+
+@reading.tool("Look", returns=Shape, read_only=True, idempotent=True)
+async def look(house: House, word: Annotated[str, Field(description="A word")], times: int = 1) -> str:
+    """Look at it. And more."""
+    return f"{house}:{word}:{times}"
+
+
+@writing.tool("Change", destructive=True, open_world=True)
+async def change(house: House, ctx: Context[Any, Any], word: str) -> str:
+    """Change it."""
+    return f"{house}:{word}:{ctx.request_context.lifespan_context}"
+
+
+def test_the_house_is_no_argument_of_the_tool() -> None:
+    tool = bind(reading.specs[0])
+
+    assert list(tool.parameters["properties"]) == ["word", "times"]
+    assert tool.parameters["required"] == ["word"]
+
+
+def test_the_context_is_no_argument_either() -> None:
+    assert list(bind(writing.specs[0]).parameters["properties"]) == ["word"]
+
+
+def test_hints_title_description_and_output_schema_reach_the_tool() -> None:
+    tool = bind(reading.specs[0])
+
+    assert (tool.name, tool.title, tool.description) == ("look", "Look", "Look at it. And more.")
+    assert tool.output_schema is not None
+    assert tool.output_schema["required"] == ["said"]
+    assert tool.annotations is not None
+    assert tool.annotations.read_only_hint is True
+    assert tool.annotations.destructive_hint is False
+
+
+async def test_the_house_of_the_running_server_is_filled_in() -> None:
+    class Request:
+        lifespan_context = "the house"
+
+    class FakeContext:
+        request_context = Request()
+
+    assert await bind(reading.specs[0]).fn(ctx=FakeContext(), word="w", times=2) == "the house:w:2"
+    assert await bind(writing.specs[0]).fn(ctx=FakeContext(), word="w") == "the house:w:the house"
+
+
+def test_only_enabled_toolsets_are_chosen() -> None:
+    assert [spec.name for spec in choose([reading, writing], ["reading"], read_only=False)] == ["look"]
+
+
+def test_read_only_leaves_out_what_writes() -> None:
+    everything = choose([reading, writing], ["reading", "writing"], read_only=False)
+    harmless = choose([reading, writing], ["reading", "writing"], read_only=True)
+
+    assert [spec.name for spec in everything] == ["look", "change"]
+    assert [spec.name for spec in harmless] == ["look"]

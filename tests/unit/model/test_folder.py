@@ -1,0 +1,48 @@
+"""Folders are found by name or by what they are for."""
+
+from __future__ import annotations
+
+import pytest
+
+from postroom.model.folder import Folder, Role, match_folder
+
+FOLDERS = [
+    Folder("1", "INBOX", Role.INBOX),
+    Folder("2", "Gesendet", Role.SENT),
+    Folder("3", "Papierkorb", Role.TRASH),
+    Folder("4", "Spam", Role.JUNK),
+    Folder("5", "Projects/Alpha"),
+    Folder("6", "sent"),
+]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "ref"),
+    [
+        ("INBOX", "1"),
+        ("inbox", "1"),
+        ("Sent", "2"),
+        ("Sent Items", "2"),
+        ("trash", "3"),
+        ("Deleted Items", "3"),
+        ("junk", "4"),
+        ("SPAM", "4"),
+        ("projects/alpha", "5"),
+        ("5", "5"),
+    ],
+)
+def test_a_folder_is_found_by_name_role_or_ref(wanted: str, ref: str) -> None:
+    found = match_folder(FOLDERS, wanted)
+    assert found is not None
+    assert found.ref == ref
+
+
+def test_an_exact_name_wins_over_a_role() -> None:
+    found = match_folder(FOLDERS, "sent")
+    assert found is not None
+    assert found.ref == "6"
+
+
+def test_an_unknown_folder_is_not_guessed() -> None:
+    assert match_folder(FOLDERS, "Archive") is None
+    assert match_folder([], "INBOX") is None

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postroom.model.errors import InvalidRequest, PermissionDenied, ProviderUnavailable
+from postroom.providers import registry
+from postroom.providers.context import ProviderContext
+from postroom.providers.layers.dressed import undressed
+
+
+@dataclass(frozen=True)
+class Account:
+    name: str = "work"
+    provider: str = "toy"
+
+
+class ToyMailbox:
+    def __init__(self, account: Account, context: ProviderContext) -> None:
+        self.account, self.context, self.failures = account, context, 1
+
+    async def folders(self) -> list[str]:
+        if self.failures:
+            self.failures -= 1
+            raise ProviderUnavailable("down", retry_after=0)
+        return ["INBOX"]
+
+    async def move(self, refs: list[str], folder_ref: str) -> str:
+        return "moved"
+
+
+class ToyTransport:
+    def __init__(self, account: Account, context: ProviderContext, mailbox: Any) -> None:
+        self.mailbox = mailbox
+
+    async def submit(self, request: object) -> str:
+        return "sent"
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "MAILBOXES", {**registry.MAILBOXES, "toy": f"{__name__}:ToyMailbox"})
+    monkeypatch.setattr(registry, "TRANSPORTS", {**registry.TRANSPORTS, "toy": f"{__name__}:ToyTransport"})
+
+
+def opened(tmp_path: Path, *, read_only: bool = False) -> tuple[Any, Any]:
+    account: Any = Account()
+    context = ProviderContext(tmp_path, (), read_only)
+    mailbox = registry.open_mailbox(account, context)
+    return mailbox, registry.open_transport(account, context, mailbox)
+
+
+def test_mailboxes_and_transports_name_the_same_kinds() -> None:
+    assert set(registry.MAILBOXES) == set(registry.TRANSPORTS)
+
+
+def test_an_unknown_kind_is_refused_naming_what_exists(tmp_path: Path) -> None:
+    account: Any = Account(provider="pigeon")
+    with pytest.raises(InvalidRequest, match=r"'pigeon' is unknown.*local"):
+        registry.open_mailbox(account, ProviderContext(tmp_path))
+
+
+def test_a_provider_that_cannot_be_imported_is_refused_naming_the_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "MAILBOXES", {"toy": "no_such_package.provider:Toy"})
+    account: Any = Account()
+    with pytest.raises(InvalidRequest, match="missing module no_such_package"):
+        registry.open_mailbox(account, ProviderContext(tmp_path))
+
+
+async def test_an_opened_mailbox_wears_retry_and_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "postroom.providers")
+    mailbox, _ = opened(tmp_path)
+    assert await mailbox.folders() == ["INBOX"]
+    assert [(record.__dict__["verb"], record.__dict__["outcome"]) for record in caplog.records] == [("folders", "ok")]
+
+
+async def test_read_only_reaches_mailbox_and_transport_and_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "postroom.providers")
+    mailbox, transport = opened(tmp_path, read_only=True)
+    with pytest.raises(PermissionDenied):
+        await mailbox.move(["1"], "archive")
+    with pytest.raises(PermissionDenied):
+        await transport.submit(object())
+    assert [record.__dict__["outcome"] for record in caplog.records] == ["PERMISSION_DENIED"] * 2
+
+
+async def test_without_read_only_writes_go_through(tmp_path: Path) -> None:
+    mailbox, transport = opened(tmp_path)
+    assert await mailbox.move(["1"], "archive") == "moved"
+    assert await transport.submit(object()) == "sent"
+
+
+def test_a_transport_is_given_the_bare_mailbox(tmp_path: Path) -> None:
+    mailbox, transport = opened(tmp_path)
+    assert undressed(transport).mailbox is undressed(mailbox)

@@ -1,0 +1,112 @@
+"""The judge as a table: every gate, every fact that could change its mind."""
+
+from __future__ import annotations
+
+import pytest
+
+from postroom.model.address import Address
+from postroom.model.draft import Draft
+from postroom.safety.judge import Allow, Ask, Deny, Facts, NeedsHuman, findings, judge, strangers
+from postroom.safety.policy import Gate, Policy, tightest
+
+ALICE, BOB, EVE = Address("alice@example.com"), Address("bob@example.com"), Address("eve@evil.example")
+DRAFT = Draft(ALICE, to=(BOB,), subject="Hi", text="words")
+KNOWN = frozenset({BOB.key})
+YES, NO = {"confirm": True}, {"confirm": False}
+
+TABLE = [
+    # gate, facts, what is still needed (None: allowed)
+    (Gate.CONFIRM, NO, Ask.PREVIEW),
+    (Gate.CONFIRM, YES, None),
+    (Gate.PREVIEW, NO, Ask.PREVIEW),
+    (Gate.PREVIEW, YES, Ask.PREVIEW),
+    (Gate.PREVIEW, YES | {"previewed": True}, None),
+    (Gate.PREVIEW, NO | {"previewed": True}, Ask.PREVIEW),
+    (Gate.ELICIT, NO | {"can_elicit": True}, Ask.PREVIEW),
+    (Gate.ELICIT, YES | {"can_elicit": True}, Ask.ELICIT),
+    (Gate.ELICIT, YES | {"can_elicit": True, "answer": "accepted"}, None),
+    (Gate.ELICIT, YES | {"previewed": True}, Ask.APPROVAL),
+    (Gate.ELICIT, YES | {"answer": "accepted"}, Ask.APPROVAL),  # an answer from a client that cannot ask is no answer
+    (Gate.APPROVAL, NO, Ask.PREVIEW),
+    (Gate.APPROVAL, YES | {"previewed": True}, Ask.APPROVAL),
+    (Gate.APPROVAL, YES | {"can_elicit": True, "answer": "accepted"}, Ask.APPROVAL),
+    (Gate.APPROVAL, YES | {"approved": True}, None),
+    (Gate.AUTO, NO, Ask.PREVIEW),
+    (Gate.AUTO, YES | {"can_elicit": True}, Ask.ELICIT),
+    (Gate.AUTO, YES | {"can_elicit": True, "answer": "accepted"}, None),
+    (Gate.AUTO, YES | {"previewed": True}, Ask.APPROVAL),  # bob is a stranger
+    (Gate.AUTO, YES | {"previewed": True, "known": KNOWN}, None),
+    (Gate.AUTO, YES | {"known": KNOWN}, Ask.PREVIEW),
+    (Gate.AUTO, YES | {"can_elicit": True, "known": KNOWN, "previewed": True}, Ask.ELICIT),
+    (Gate.AUTO, YES | {"approved": True}, None),
+]
+
+
+@pytest.mark.parametrize(("gate", "facts", "needed"), TABLE)
+def test_each_gate_asks_for_what_is_still_missing(gate, facts, needed):
+    decision = judge(DRAFT, Policy(gate=gate), Facts(**facts))
+    assert (decision.ask if isinstance(decision, NeedsHuman) else None) == needed
+    assert isinstance(decision, NeedsHuman if needed else Allow)
+
+
+@pytest.mark.parametrize("gate", list(Gate))
+def test_a_person_who_declined_is_obeyed_at_every_gate(gate):
+    decision = judge(DRAFT, Policy(gate=gate), Facts(confirm=True, can_elicit=True, answer="declined", approved=True))
+    assert isinstance(decision, Deny)
+    assert decision.by_person
+
+
+@pytest.mark.parametrize("gate", list(Gate))
+@pytest.mark.parametrize(
+    ("allow", "block"), [((), ("bob@example.com",)), ((), ("*@EXAMPLE.com",)), (("carol@example.com",), ())]
+)
+def test_policy_denies_before_any_gate_is_asked(gate, allow, block):
+    facts = Facts(confirm=True, approved=True, known=KNOWN, previewed=True)
+    decision = judge(DRAFT, Policy(gate=gate, allow=allow, block=block), facts)
+    assert isinstance(decision, Deny)
+    assert not decision.by_person
+    assert "bob@" not in decision.reason
+
+
+def test_a_domain_pattern_does_not_cover_subdomains_or_lookalikes():
+    policy = Policy(allow=("*@example.com",))
+    assert policy.allows(BOB)
+    assert not policy.allows(Address("bob@mail.example.com"))
+    assert not policy.allows(Address("bob@notexample.com"))
+
+
+def test_blocked_bcc_recipients_are_found_too():
+    draft = Draft(ALICE, to=(BOB,), bcc=(EVE,), subject="Hi", text="x")
+    assert isinstance(judge(draft, Policy(block=(EVE.email,)), Facts(confirm=True)), Deny)
+
+
+def test_the_allow_list_vouches_and_case_does_not_matter():
+    draft = Draft(ALICE, to=(Address("BOB@Example.com"),), subject="Hi", text="x")
+    assert strangers(draft, Policy(allow=("bob@example.com",)), Facts()) == ()
+    assert strangers(draft, Policy(), Facts(known=KNOWN)) == ()
+    assert len(strangers(draft, Policy(), Facts())) == 1
+
+
+def test_writing_to_oneself_is_no_stranger():
+    assert strangers(Draft(ALICE, to=(ALICE,), subject="x", text="x"), Policy(), Facts()) == ()
+
+
+def test_one_stranger_among_friends_still_needs_a_person():
+    draft = Draft(ALICE, to=(BOB,), cc=(EVE,), subject="Hi", text="x")
+    decision = judge(draft, Policy(), Facts(confirm=True, previewed=True, known=KNOWN))
+    assert decision == NeedsHuman(Ask.APPROVAL, decision.findings)
+    assert [finding.code for finding in decision.findings] == ["new_recipient"]
+
+
+def test_findings_name_duplicates_external_forwards_and_crowds():
+    crowd = tuple(Address(f"p{n}@other.example") for n in range(21))
+    facts = Facts(kind="email_forward", duplicate=True, own_domain="example.com", known=frozenset(a.key for a in crowd))
+    found = findings(Draft(ALICE, to=crowd, subject="x", text="x"), Policy(), facts)
+    assert [finding.code for finding in found] == ["duplicate", "external_forward", "many_recipients"]
+
+
+@pytest.mark.parametrize("operator", list(Gate))
+@pytest.mark.parametrize("request_", list(Gate))
+def test_a_request_can_only_tighten(operator, request_):
+    order = list(Gate)
+    assert order.index(tightest(operator, request_)) >= order.index(operator)

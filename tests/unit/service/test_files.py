@@ -1,0 +1,117 @@
+"""What may be attached, and where downloads may land: path tricks change nothing and reach nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied
+from postroom.service.files import load_files
+from postroom.service.saving import safe_filename, save
+
+
+@pytest.fixture
+def allowed(tmp_path):
+    folder = tmp_path / "outbox"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "report.pdf").write_bytes(b"%PDF")
+    (folder / "sub" / "日本.txt").write_text("x")
+    (tmp_path / "secret.txt").write_text("secret")
+    return folder
+
+
+def test_files_are_found_by_name_and_by_path_within_the_allowed_folder(allowed):
+    files = load_files(["report.pdf", str(allowed / "sub" / "日本.txt")], [allowed])
+    assert [(file.filename, file.mime_type) for file in files] == [
+        ("report.pdf", "application/pdf"),
+        ("日本.txt", "text/plain"),
+    ]
+    assert files[0].content == b"%PDF"
+
+
+@pytest.mark.parametrize("path", ["../secret.txt", "sub/../../secret.txt", "/etc/passwd", "{tmp}/secret.txt", "~/x"])
+def test_a_path_that_leads_outside_is_refused(allowed, tmp_path, path):
+    with pytest.raises(PermissionDenied):
+        load_files([path.format(tmp=tmp_path)], [allowed])
+
+
+def test_links_that_lead_outside_are_refused_and_links_within_are_followed(allowed, tmp_path):
+    (allowed / "out").symlink_to(tmp_path / "secret.txt")
+    (allowed / "dir").symlink_to(tmp_path)
+    (allowed / "in").symlink_to(allowed / "report.pdf")
+    for path in ("out", "dir/secret.txt"):
+        with pytest.raises((PermissionDenied, NotFound)):
+            load_files([path], [allowed])
+    assert load_files(["in"], [allowed])[0].content == b"%PDF"
+
+
+def test_pipes_folders_and_missing_files_are_refused(allowed):
+    os.mkfifo(allowed / "pipe")
+    with pytest.raises(PermissionDenied):
+        load_files(["pipe"], [allowed])
+    with pytest.raises(PermissionDenied):
+        load_files(["sub"], [allowed])
+    with pytest.raises(NotFound):
+        load_files(["missing.txt"], [allowed])
+    with pytest.raises(InvalidRequest):
+        load_files(["a\0b"], [allowed])
+
+
+def test_sizes_count_alone_and_together(allowed):
+    (allowed / "a").write_bytes(b"x" * 600)
+    (allowed / "b").write_bytes(b"x" * 600)
+    with pytest.raises(InvalidRequest):
+        load_files(["a"], [allowed], max_bytes=500)
+    with pytest.raises(InvalidRequest):
+        load_files(["a", "b"], [allowed], max_bytes=1000)
+
+
+def test_nothing_may_be_attached_when_no_folder_is_allowed(allowed):
+    with pytest.raises(PermissionDenied, match="attachment_dirs"):
+        load_files([str(allowed / "report.pdf")], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("report.pdf", "report.pdf"),
+        ("../../etc/passwd", "passwd"),
+        ("..\\..\\boot.ini", "boot.ini"),
+        ("/abs/olute", "olute"),
+        ("..", "attachment.bin"),
+        ("", "attachment.bin"),
+        (".bashrc", "bashrc"),
+        ("nul", "_nul"),
+        ("COM1.txt", "_COM1.txt"),
+        ("a\0b\nc.txt", "ab c.txt"),
+        ("photo\u202egpj.exe", "photogpj.exe"),
+        ('a:b*c?"d<e>|f.txt', "a_b_c_d_e_f.txt"),
+        ("日本語.txt", "日本語.txt"),
+    ],
+)
+def test_attachment_names_become_one_harmless_path_component(name, safe):
+    assert safe_filename(name) == safe
+
+
+def test_long_names_keep_their_ending_and_fit_a_file_system():
+    name = safe_filename("ü" * 500 + ".pdf")
+    assert name.endswith(".pdf")
+    assert len(name.encode()) <= 150
+
+
+def test_saving_never_overwrites_and_never_follows_a_link(tmp_path):
+    target = tmp_path / "target"
+    (tmp_path / "a.txt").symlink_to(target)
+    first = save(tmp_path, "a.txt", b"1")
+    second = save(tmp_path, "a.txt", b"2")
+    assert (first.name, second.name) == ("a (2).txt", "a (3).txt")
+    assert not target.exists()
+    assert first.read_bytes() == b"1"
+
+
+def test_a_folder_that_cannot_be_made_is_said_clearly(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(PermissionDenied, match="download_dir"):
+        save(Path(tmp_path / "file" / "below"), "a.txt", b"1")

@@ -1,0 +1,123 @@
+"""Every mistake in the settings gets one line that names the key and the fix, and repeats no secret."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from postroom.model.errors import InvalidRequest
+from postroom.settings import SettingsError, load
+
+LOCAL = '[[accounts]]\nname = "work"\nprovider = "local"\naddress = "alice@example.com"\n'
+IMAP = '[[accounts]]\nname = "work"\nprovider = "imap"\naddress = "alice@example.com"\nhost = "imap.example.com"\n'
+
+
+def problem(tmp_path: Path, text: str, *, mode: int = 0o600, environ: dict[str, str] | None = None) -> str:
+    path = tmp_path / "postroom.toml"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    path.chmod(mode)
+    with pytest.raises(SettingsError) as caught:
+        load(path, environ={"POSTROOM_HOME": str(tmp_path), **(environ or {})})
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (IMAP + 'hots = "x"\n', "accounts[0].hots: unknown key; did you mean host?"),
+        (LOCAL + "[safty]\n", "safty: unknown key; did you mean safety?"),
+        (LOCAL + "[safety]\ndev_mod = true\n", "safety.dev_mod: unknown key; did you mean dev_mode?"),
+        (LOCAL + "[safety]\nzzzzzz = true\n", "safety.zzzzzz: unknown key"),
+        (IMAP.replace("host =", "#"), "accounts[0].host: missing"),
+        (LOCAL.replace("provider", "#"), "accounts[0].provider: missing"),
+        (LOCAL.replace('"local"', '"imapp"'), "accounts[0].provider: unknown value 'imapp'; did you mean imap?"),
+        (LOCAL + '[safety]\ngate = "confrm"\n', "safety.gate: unknown value 'confrm'; did you mean confirm?"),
+        (LOCAL + '[server]\ndialect = "grpah"\n', "server.dialect: unknown value 'grpah'; did you mean graph?"),
+        (LOCAL + '[server]\ntoolsets = ["read", "sned"]\n', "server.toolsets[1]: unknown value 'sned'"),
+        (LOCAL + '[server]\ntoolsets = "read"\n', "server.toolsets: write a list"),
+        (LOCAL + '[server]\nbind_addr = "localhost"\n', "server.bind_addr: write host:port"),
+        (LOCAL + '[safety]\ndev_mode = "yes"\n', "safety.dev_mode: wrong type; write true or false, without quotes"),
+        (LOCAL + '[safety]\nsends_per_hour = "10"\n', "safety.sends_per_hour: wrong type; write a whole number"),
+        (LOCAL + "[safety]\nsends_per_hour = -1\n", "safety.sends_per_hour: "),
+        (LOCAL + '[safety]\nallow_recipients = ["example.com"]\n', "safety.allow_recipients[0]: write an address"),
+        (LOCAL + "[logging]\nlevel = 3\n", "logging.level: unknown value '3'"),
+        (LOCAL + "logging = 3\n", "accounts[0].logging: unknown key"),
+        ("logging = 3\n" + LOCAL, "logging: wrong type; write a table"),
+        (IMAP + "port = 70000\n", "accounts[0].port: "),
+        (LOCAL.replace("alice@example.com", "alice"), "accounts[0].address: write an address like alice@example.com"),
+        (LOCAL.replace('"work"', '"all"'), "accounts[0].name: all means every account; choose another name"),
+        (LOCAL.replace('"work"', '"a/b"'), "accounts[0].name: use letters, digits"),
+        (LOCAL + LOCAL, "accounts[0].name: work is the name of two accounts; rename one"),
+        (IMAP + 'password = "a"\npassword_env = "B"\n', "accounts[0]: password and password_env are set"),
+        (LOCAL + '[store]\nurl = "mysql://x"\n', "store.url: leave it empty for SQLite"),
+        (LOCAL + '[mail_api]\nbase_url = "http://x"\n', "mail_api: write either [mail_api] or [[accounts]], not both"),
+        ('[mail_api]\nbase_ulr = "http://x"\n', "accounts[0].base_ulr: unknown key; did you mean base_url?"),
+    ],
+)  # fmt: skip
+def test_each_mistake_names_its_key(tmp_path: Path, text: str, expected: str) -> None:
+    assert expected in problem(tmp_path, text)
+
+
+def test_broken_toml_is_reported_with_its_line(tmp_path: Path) -> None:
+    assert "line 2" in problem(tmp_path, "[server]\ndialect = \n")
+
+
+def test_a_file_that_is_not_utf8_is_reported(tmp_path: Path) -> None:
+    assert "must be UTF-8" in problem(tmp_path, "# \udcff\n")
+
+
+def test_all_mistakes_are_reported_at_once_and_consequences_are_not(tmp_path: Path) -> None:
+    lines = problem(tmp_path, IMAP.replace("host =", "hots =") + '[safety]\ngate = "x"\n').splitlines()
+    assert len(lines) == 3  # host is missing, hots is unknown, gate is wrong
+
+
+def test_a_wrong_value_is_never_repeated_where_it_may_be_a_secret(tmp_path: Path) -> None:
+    text = IMAP + "password = 8675309\n" + '[store]\nurl = "mysql://u:hunter2@h/x"\n'
+    message = problem(tmp_path, text)
+    assert "8675309" not in message
+    assert "hunter2" not in message
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (IMAP + 'password = "hunter2"\n', "accounts[0].password"),
+        (LOCAL + '[server]\ntokens = ["hunter2"]\n', "server.tokens"),
+        (LOCAL + '[store]\nurl = "postgresql://u:hunter2@h/x"\n', "store.url"),
+        ('[mail_api]\nbase_url = "http://x"\nauth_token = "hunter2"\n', "mail_api.auth_token"),
+    ],
+)
+def test_a_secret_that_others_can_read_is_refused_by_its_key(tmp_path: Path, text: str, key: str, mode: int) -> None:
+    message = problem(tmp_path, text, mode=mode)
+    assert message.startswith(f"{key}: other users of this machine can read the secret")
+    assert "hunter2" not in message
+
+
+def test_a_file_without_secrets_may_be_readable_by_others(tmp_path: Path) -> None:
+    path = tmp_path / "postroom.toml"
+    path.write_text(IMAP + 'password_env = "MAIL_PASSWORD"\n')
+    path.chmod(0o644)
+    assert load(path, environ={"POSTROOM_HOME": str(tmp_path)}).accounts
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "expected"),
+    [
+        ("DEV_MODE", "perhaps", "DEV_MODE: write true or false"),
+        ("POSTROOM_SAFETY__DEV_MODE", "perhaps", "safety.dev_mode: write true or false"),
+        ("POSTROOM_SAFETY__SENDS_PER_HOUR", "many", "safety.sends_per_hour: wrong type"),
+        ("POSTROOM_SAFETY__DEV_MOD", "true", "safety.dev_mod: unknown key; did you mean dev_mode?"),
+        ("POSTROOM_ACCOUNTS__HOME__HOST", "x", "POSTROOM_ACCOUNTS__HOME__HOST: there is no account home"),
+        ("POSTROOM_ACCOUNTS", "{", "POSTROOM_ACCOUNTS: write a JSON array of accounts"),
+        ("POSTROOM_A__B__C__D", "x", "POSTROOM_A__B__C__D: write POSTROOM_SECTION__KEY"),
+        ("POSTROOM_SERVER__TOOLSETS", "[", "server.toolsets: "),
+    ],
+)
+def test_mistakes_in_the_environment_are_named_too(tmp_path: Path, variable: str, value: str, expected: str) -> None:
+    assert expected in problem(tmp_path, LOCAL, environ={variable: value})
+
+
+def test_a_settings_error_is_an_invalid_request() -> None:
+    assert issubclass(SettingsError, InvalidRequest)

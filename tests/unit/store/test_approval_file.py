@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroom.model.errors import InvalidRequest
+from postroom.store.approval_file import MAX_FILE_BYTES, ApprovalFile, parse, render
+
+PENDING = ApprovalFile(
+    type="email_send", status="pending", action_type="send_email", approval_id="a0123456789", to=("bob@example.com",),
+    subject="Hi", created="2026-11-15T10:00:00+00:00", content_sha256="ab" * 32, body="# Approve?\n\nwords\n",
+)  # fmt: skip
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
+
+
+@given(subject=TEXT, thread=TEXT, to=st.lists(TEXT, max_size=3), body=TEXT)
+def test_what_is_written_is_read_back_whatever_the_words(subject, thread, to, body):
+    body = body.replace("\r", "")
+    file = ApprovalFile("email_reply", "pending", to=tuple(to), subject=subject, thread_id=thread, body=body)
+    assert parse(render(file)) == file
+
+
+def test_a_person_may_change_status_and_time_and_add_keys_of_their_editor():
+    edited = render(PENDING).replace(b"status: pending", b"status: approved\napproved_at: 2026-11-15\ntags: [mail, x]")
+    file = parse(edited)
+    assert file.status == "approved"
+    assert file.fingerprint == PENDING.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b"bob@", b"eve@"), (b'"Hi"', b'"Ho"'), (b"words", b"word"), (b"abab", b"abac"), (b"email_send", b"email_reply")],
+)
+def test_any_other_change_shows(old, new):
+    assert parse(render(PENDING).replace(old, new)).fingerprint != PENDING.fingerprint
+
+
+def test_crlf_line_ends_of_an_editor_do_not_count_as_a_change():
+    assert parse(render(PENDING).replace(b"\n", b"\r\n")).fingerprint == PENDING.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (b"", "front matter"),
+        (b"type: email_send\n", "front matter"),
+        (b"---\ntype: email_send\n", "front matter"),
+        (b"---\ntype: &x email_send\n---\n", "anchors"),
+        (b"---\nstatus: &x approved\ntype: *x\n---\n", "anchors"),
+        (b"---\ntype: !!python/object:os.system email_send\n---\n", "tags"),
+        (b"---\ntype: !!str email_send\n---\n", "tags"),
+        (b"---\ntype: {a: email_send}\n---\n", "mapping"),
+        (b"---\n- email_send\n---\n", "list"),
+        (b"---\ntype: [email_send]\n---\n", "list"),
+        (b"---\nto: [[a]]\ntype: email_send\n---\n", "list"),
+        (b"---\nemail_send\n---\n", "no mapping"),
+        (b"---\ntype: email_send\ntype: email_reply\n---\n", "twice"),
+        (b"---\ntype: 'email_send\n---\n", "valid YAML"),
+        (b"---\ntype: payment\n---\n", "needs type"),
+        (b"---\nstatus: approved\n---\n", "needs type"),
+        (b"---\ntype: email_send\n---\n\xff\xfe", "UTF-8"),
+        (b"---\ntype: email_send\n---\n" + b"x" * MAX_FILE_BYTES, "larger"),
+    ],
+)
+def test_a_file_that_could_be_read_in_two_ways_is_refused(raw, why):
+    with pytest.raises(InvalidRequest, match=why):
+        parse(raw)
+
+
+def test_a_single_recipient_may_be_written_without_a_list():
+    assert parse(b"---\ntype: email_send\nstatus: approved\nto: bob@example.com\n---").to == ("bob@example.com",)

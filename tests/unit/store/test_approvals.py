@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.store.kit import A_DAY, FakeTime, a_send, brought_to, sha
+
+from postroom.model.errors import Conflict, InvalidRequest, NotFound
+from postroom.store import Approval, State, Store
+
+
+@pytest.fixture
+def approval(store: Store, time: FakeTime) -> Approval:
+    return store.approvals.request(store.outbox.prepare(a_send()).send_id, expires_at=time.wall + A_DAY)
+
+
+def test_a_prepared_send_waits_for_a_person(store: Store, time: FakeTime, approval: Approval) -> None:
+    send = store.outbox.get(approval.send_id)
+    assert (send.state, send.approval_id) == (State.AWAITING_APPROVAL, approval.approval_id)
+    assert (approval.state, approval.content_sha256) == ("pending", send.content_sha256)
+    assert (approval.created_at, approval.expires_at) == (time.wall, time.wall + A_DAY)
+    assert store.approvals.pending() == [approval]
+
+
+def test_a_send_is_asked_about_once(store: Store, time: FakeTime, approval: Approval) -> None:
+    with pytest.raises(Conflict):
+        store.approvals.request(approval.send_id, expires_at=time.wall)
+    assert store.approvals.pending() == [approval]
+
+
+def test_an_approved_send_becomes_due_and_the_record_says_who_and_how(
+    store: Store, time: FakeTime, approval: Approval
+) -> None:
+    time.passes(60)
+    given = store.approvals.approve(approval.approval_id.upper(), who="pat", how="page")
+    assert (given.state, given.who, given.how, given.decided_at) == ("approved", "pat", "page", time.wall)
+    assert store.approvals.pending() == []
+    assert [send.send_id for send in store.worklist.due()] == [approval.send_id]
+
+
+def test_a_rejected_send_is_cancelled(store: Store, approval: Approval) -> None:
+    assert store.approvals.reject(approval.approval_id, who="pat", how="cli").state == "rejected"
+    assert store.outbox.get(approval.send_id).state is State.CANCELLED
+    assert not store.approvals.consume(approval.approval_id, approval.content_sha256)
+
+
+def test_a_decision_is_made_once(store: Store, other: Store, approval: Approval) -> None:
+    store.approvals.reject(approval.approval_id, who="pat", how="cli")
+    for again in (other.approvals.approve, other.approvals.reject):
+        with pytest.raises(Conflict, match="rejected already"):
+            again(approval.approval_id, who="sam", how="page")
+    assert store.approvals.get(approval.approval_id).who == "pat"
+
+
+def test_an_approval_is_consumed_once_and_only_for_its_content(store: Store, other: Store, approval: Approval) -> None:
+    consume, content = store.approvals.consume, approval.content_sha256
+    assert not consume(approval.approval_id, content)
+    store.approvals.approve(approval.approval_id, who="pat", how="cli")
+    assert not consume(approval.approval_id, sha("hello!"))
+    assert consume(approval.approval_id, content)
+    assert not other.approvals.consume(approval.approval_id, content)
+
+
+def test_an_approval_never_given_in_time_ends_with_its_send(store: Store, time: FakeTime, approval: Approval) -> None:
+    time.passes(A_DAY - 1)
+    assert store.approvals.expire() == []
+    time.passes(1)
+    assert store.approvals.pending() == []
+    assert [(ended.approval_id, ended.state) for ended in store.approvals.expire()] == [
+        (approval.approval_id, "expired")
+    ]
+    assert store.outbox.get(approval.send_id).state is State.EXPIRED
+    assert store.approvals.expire() == []
+
+
+@pytest.mark.parametrize("decision", ["approve", "reject"])
+def test_a_decision_that_comes_too_late_counts_for_nothing(
+    store: Store, time: FakeTime, approval: Approval, decision: str
+) -> None:
+    time.passes(A_DAY)
+    with pytest.raises(Conflict, match="expired already"):
+        getattr(store.approvals, decision)(approval.approval_id, who="pat", how="cli")
+    assert store.outbox.get(approval.send_id).state is State.EXPIRED
+
+
+def test_an_approval_given_in_time_stands_until_it_is_used(store: Store, time: FakeTime, approval: Approval) -> None:
+    store.approvals.approve(approval.approval_id, who="pat", how="cli")
+    time.passes(2 * A_DAY)
+    assert store.approvals.expire() == []
+    assert store.outbox.reserve(approval.send_id).send.state is State.RESERVED
+
+
+@pytest.mark.parametrize("state", [State.AWAITING_APPROVAL, State.APPROVED])
+def test_a_cancelled_send_takes_its_approval_with_it(store: Store, state: State) -> None:
+    send = brought_to(store, state)
+    store.outbox.cancel(send.send_id)
+    assert store.approvals.get(send.approval_id).state == "expired"
+    with pytest.raises(Conflict):
+        store.approvals.approve(send.approval_id, who="pat", how="cli")
+    assert not store.approvals.consume(send.approval_id, send.content_sha256)
+
+
+def test_one_proof_approves_one_send(store: Store, other: Store) -> None:
+    first, second = (brought_to(store, State.AWAITING_APPROVAL) for _ in range(2))
+    store.approvals.approve(first.approval_id, who="pat", how="vault", source="file-1")
+    with pytest.raises(Conflict, match="used for another send"):
+        other.approvals.approve(second.approval_id, who="pat", how="vault", source="file-1")
+    assert store.outbox.get(second.send_id).state is State.AWAITING_APPROVAL
+    other.approvals.approve(second.approval_id, who="pat", how="vault", source="file-2")
+
+
+def test_pending_approvals_are_listed_oldest_first(store: Store, time: FakeTime) -> None:
+    asked = []
+    for _ in range(3):
+        asked.append(brought_to(store, State.AWAITING_APPROVAL).approval_id)
+        time.passes(1)
+    assert [approval.approval_id for approval in store.approvals.pending()] == asked
+
+
+def test_unknown_approvals_say_so(store: Store) -> None:
+    with pytest.raises(NotFound, match="approval"):
+        store.approvals.approve("a0123456789", who="pat", how="cli")
+    with pytest.raises(InvalidRequest, match="a send id, but an approval id"):
+        store.approvals.get("s0123456789")
+    assert not store.approvals.consume("a0123456789", sha("hello"))

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.store.kit import WORK
+
+from postroom.model.errors import InvalidRequest, NotFound
+from postroom.model.ids import Kind, is_handle
+from postroom.store import Handle, Store, handles
+from postroom.store.database import Database
+from postroom.store.handles import Handles
+
+
+def test_each_ref_gets_its_own_short_handle_in_order(store: Store) -> None:
+    issued = store.handles.issue(Kind.EMAIL, WORK, ["INBOX/1", "INBOX/2", "INBOX/1"])
+    assert issued[0] == issued[2] != issued[1]
+    assert all(is_handle(handle, Kind.EMAIL) for handle in issued)
+
+
+def test_the_same_ref_always_gets_the_same_handle(store: Store, other: Store) -> None:
+    first = store.handles.issue(Kind.EMAIL, WORK, ["1", "2"])
+    assert other.handles.issue(Kind.EMAIL, WORK, ["2", "3", "1"])[::2] == first[::-1]
+
+
+def test_kinds_and_accounts_do_not_share_handles(store: Store) -> None:
+    issue = store.handles.issue
+    issued = {*issue(Kind.EMAIL, WORK, ["1"]), *issue(Kind.THREAD, WORK, ["1"]), *issue(Kind.EMAIL, "home", ["1"])}
+    assert len(issued) == 3
+
+
+def test_a_handle_leads_to_its_account_and_ref(store: Store) -> None:
+    [handle] = store.handles.issue(Kind.EMAIL, WORK, ["ref with 'quotes' and \u2603"])
+    assert store.handles.resolve(f" {handle.upper()} ", Kind.EMAIL) == Handle(WORK, "ref with 'quotes' and \u2603")
+
+
+def test_many_handles_resolve_in_the_order_they_were_asked_for(store: Store) -> None:
+    issued = store.handles.issue(Kind.EMAIL, WORK, [str(number) for number in range(1000)])
+    resolved = store.handles.resolve_many([*issued[::-1], issued[0]], Kind.EMAIL)
+    assert [handle.ref for handle in resolved] == [*(str(number) for number in range(999, -1, -1)), "0"]
+
+
+@pytest.mark.parametrize("wrong", ["e0123456789", "", "12", "e\x00123456789", "\ud800", "x" * 5000, "' OR 1=1 --"])
+def test_an_unknown_handle_says_to_list_again(store: Store, wrong: str) -> None:
+    with pytest.raises(NotFound, match="List or search") as caught:
+        store.handles.resolve(wrong, Kind.EMAIL)
+    assert len(caught.value.message) < 400
+
+
+def test_a_handle_of_another_kind_is_told_apart(store: Store) -> None:
+    [thread] = store.handles.issue(Kind.THREAD, WORK, ["1"])
+    with pytest.raises(InvalidRequest, match=f"{thread} is a thread id, but an email id is needed"):
+        store.handles.resolve(thread, Kind.EMAIL)
+
+
+def test_a_handle_follows_its_mail_and_its_old_ref_is_free_for_another(store: Store) -> None:
+    [moved] = store.handles.issue(Kind.EMAIL, WORK, ["INBOX/1"])
+    store.handles.rename(Kind.EMAIL, WORK, {"INBOX/1": "Archive/7"})
+    assert store.handles.resolve(moved, Kind.EMAIL).ref == "Archive/7"
+    assert store.handles.issue(Kind.EMAIL, WORK, ["Archive/7"]) == [moved]
+    assert store.handles.issue(Kind.EMAIL, WORK, ["INBOX/1"]) != [moved]
+
+
+def test_a_mail_listed_at_its_new_place_before_the_move_was_known_keeps_both_handles(store: Store) -> None:
+    [before] = store.handles.issue(Kind.EMAIL, WORK, ["INBOX/1"])
+    [after] = store.handles.issue(Kind.EMAIL, WORK, ["Archive/7"])
+    store.handles.rename(Kind.EMAIL, WORK, {"INBOX/1": "Archive/7"})
+    assert {store.handles.resolve(handle, Kind.EMAIL).ref for handle in (before, after)} == {"Archive/7"}
+    assert store.handles.issue(Kind.EMAIL, WORK, ["Archive/7"]) == [after]
+    store.handles.rename(Kind.EMAIL, WORK, {"Archive/7": "Trash/3"})
+    assert {store.handles.resolve(handle, Kind.EMAIL).ref for handle in (before, after)} == {"Trash/3"}
+
+
+def test_refs_that_trade_places_take_their_handles_along(store: Store) -> None:
+    first, second, third = store.handles.issue(Kind.EMAIL, WORK, ["a", "b", "c"])
+    store.handles.rename(Kind.EMAIL, WORK, {"a": "b", "b": "a", "c": "d"})
+    assert [handle.ref for handle in store.handles.resolve_many([first, second, third], Kind.EMAIL)] == ["b", "a", "d"]
+
+
+def test_renaming_touches_no_other_kind_or_account(store: Store) -> None:
+    [thread] = store.handles.issue(Kind.THREAD, WORK, ["1"])
+    [home] = store.handles.issue(Kind.EMAIL, "home", ["1"])
+    store.handles.rename(Kind.EMAIL, WORK, {"1": "2"})
+    assert store.handles.resolve(thread, Kind.THREAD).ref == "1"
+    assert store.handles.resolve(home, Kind.EMAIL).ref == "1"
+
+
+def test_a_rename_to_nowhere_changes_nothing(store: Store) -> None:
+    [handle] = store.handles.issue(Kind.EMAIL, WORK, ["1"])
+    store.handles.rename(Kind.EMAIL, WORK, {"1": "", "2": "2"})
+    assert store.handles.resolve(handle, Kind.EMAIL).ref == "1"
+
+
+def test_a_new_handle_that_is_taken_is_drawn_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    [taken] = store.handles.issue(Kind.EMAIL, WORK, ["1"])
+    drawn = iter([taken, taken, "e000000000a", "e000000000b"])
+    monkeypatch.setattr(handles, "new_handle", lambda kind: next(drawn))
+    assert set(store.handles.issue(Kind.EMAIL, WORK, ["2", "3"])) == {"e000000000a", "e000000000b"}
+    assert store.handles.resolve(taken, Kind.EMAIL).ref == "1"
+
+
+def test_refs_that_have_handles_cost_one_select(store: Store) -> None:
+    refs = [str(number) for number in range(20)]
+    store.handles.issue(Kind.EMAIL, WORK, refs)
+    statements: list[str] = []
+    with store._database.read() as connection:
+        connection.set_trace_callback(statements.append)
+    store.handles.issue(Kind.EMAIL, WORK, refs)
+    assert len(statements) == 1
+    assert statements[0].startswith("SELECT")
+
+
+_REFS = st.sampled_from("abcdef")
+
+
+@given(steps=st.lists(st.one_of(_REFS, st.dictionaries(_REFS, _REFS, max_size=3)), max_size=12))
+def test_no_handle_ever_comes_to_mean_another_mail(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[object]
+) -> None:
+    """A model of a mailbox: mails lie at refs, are moved about, and are listed; every handle must keep its mail."""
+    database = Database(tmp_path_factory.mktemp("handles") / "state.db")
+    book = Handles(database)
+    lies_at = {ref: number for number, ref in enumerate("abc")}
+    given_out: dict[str, int] = {}
+    for step in steps:
+        if isinstance(step, dict):
+            moves = {old: new for old, new in step.items() if old in lies_at}
+            arriving = list(moves.values())
+            if len(set(arriving)) < len(arriving) or any(new in lies_at and new not in moves for new in arriving):
+                continue  # no mailbox puts two mails at one ref
+            departed = {new: lies_at.pop(old) for old, new in moves.items()}
+            lies_at |= departed
+            book.rename(Kind.EMAIL, WORK, moves)
+        elif step in lies_at:
+            [handle] = book.issue(Kind.EMAIL, WORK, [str(step)])
+            assert given_out.setdefault(handle, lies_at[str(step)]) == lies_at[str(step)]
+    for handle, mail in given_out.items():
+        assert lies_at[book.resolve(handle, Kind.EMAIL).ref] == mail
+    database.close()

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.store.kit import A_DAY, WORK, FakeTime
+
+from postroom.model.errors import Conflict, InvalidRequest, NotFound
+from postroom.model.ids import Kind, is_handle
+from postroom.store import JournalItem, Operation, Store
+
+ITEMS = (JournalItem("e0000000001", {"folder": "INBOX"}, {"folder": "Архив"}), JournalItem("e0000000002", {}, {}))
+
+
+def test_an_operation_is_read_back_as_it_was_recorded(store: Store, time: FakeTime) -> None:
+    operation_id = store.journal.record(WORK, "move", ITEMS, {"dry": False})
+    assert is_handle(operation_id, Kind.OPERATION)
+    assert store.journal.load(operation_id) == Operation(
+        operation_id, WORK, "move", ITEMS, {"dry": False}, time.wall, None
+    )
+
+
+def test_an_operation_is_undone_once(store: Store, other: Store) -> None:
+    operation_id = store.journal.record(WORK, "move", ITEMS)
+    store.journal.mark_undone(operation_id)
+    with pytest.raises(Conflict, match="undone already"):
+        other.journal.mark_undone(operation_id)
+    assert store.journal.load(operation_id).undone_at
+
+
+def test_an_undo_that_could_do_nothing_may_be_tried_again(store: Store) -> None:
+    operation_id = store.journal.record(WORK, "move", ITEMS)
+    store.journal.mark_undone(operation_id)
+    store.journal.mark_not_undone(operation_id)
+    store.journal.mark_undone(operation_id)
+
+
+def test_an_unknown_operation_says_where_ids_come_from(store: Store) -> None:
+    with pytest.raises(NotFound, match="operation_id"):
+        store.journal.mark_undone("o0123456789")
+    with pytest.raises(InvalidRequest, match="a send id, but an operation id"):
+        store.journal.load("s0123456789")
+
+
+def test_operations_are_kept_for_thirty_days(store: Store, time: FakeTime) -> None:
+    operation_id = store.journal.record(WORK, "move", ITEMS)
+    time.passes(30 * A_DAY)
+    store.prune()
+    assert store.journal.load(operation_id)
+    time.passes(1)
+    with pytest.raises(NotFound):
+        store.journal.load(operation_id)
+    store.prune()
+    time.passes(-A_DAY)
+    with pytest.raises(NotFound):
+        store.journal.load(operation_id)

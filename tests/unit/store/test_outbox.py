@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.unit.store.kit import A_DAY, PATHS, WORK, FakeTime, a_send, brought_to, one_step, sha
+
+from postroom.model.errors import Conflict, InternalError, InvalidRequest, NotFound
+from postroom.model.ids import Kind, is_handle
+from postroom.store import RateLimit, Send, State, Store, open_store
+
+# The published state machine, written down a second time.
+TABLE = """
+prepared           awaiting_approval reserved cancelled
+awaiting_approval  approved cancelled expired
+approved           reserved cancelled
+reserved           held staged cancelled
+held               staged cancelled
+staged             sending cancelled
+sending            accepted rejected retryable unknown
+accepted           done
+retryable          sending cancelled
+unknown            reconciling
+reconciling        accepted retryable needs_human
+"""
+WAYS = {(line.split()[0], to) for line in TABLE.split("\n") if line for to in line.split()[1:]}
+
+
+@pytest.fixture
+def store(path: Path, time: FakeTime) -> Iterator[Store]:
+    opened = open_store(path, clock=time.clock(), limit=RateLimit(1000))
+    yield opened
+    opened.close()
+
+
+def moved(store: Store, send: Send, to: State) -> Send:
+    with store._database.transaction() as connection:
+        return store.outbox._transitions.move(connection, send.send_id, set(State), to)
+
+
+@pytest.mark.parametrize("state", State)
+def test_every_way_of_the_table_is_open_and_every_other_is_closed(store: Store, state: State) -> None:
+    for to in State:
+        send = brought_to(store, state)
+        assert send.state is state
+        if (state.value, to.value) in WAYS:
+            assert moved(store, send, to) == store.outbox.get(send.send_id)
+            assert store.outbox.get(send.send_id).state is to
+        else:
+            events = store.outbox.events(send.send_id)
+            with pytest.raises(Conflict) as refusal:
+                moved(store, send, to)
+            assert refusal.value.details == {"send_id": send.send_id, "state": state.value}
+            assert (store.outbox.get(send.send_id), store.outbox.events(send.send_id)) == (send, events)
+
+
+@pytest.mark.parametrize("state", State)
+def test_the_events_tell_the_whole_way(store: Store, state: State) -> None:
+    send = brought_to(store, state)
+    assert [event.state for event in store.outbox.events(send.send_id)] == [State.PREPARED, *PATHS[state]]
+
+
+def test_a_prepared_send_is_frozen_as_it_was_given(store: Store, time: FakeTime) -> None:
+    new = a_send(idempotency_key="k", not_before=time.wall + 60, thread_ref="t1", save_to_sent=False)
+    send = store.outbox.prepare(new)
+    assert is_handle(send.send_id, Kind.SEND)
+    for name in ("account", "tool", "kind", "content_sha256", "sender", "recipients", "message_id", "thread_ref"):
+        assert getattr(send, name) == getattr(new, name)
+    assert (send.save_to_sent, send.not_before, send.idempotency_key) == (False, time.wall + 60, "k")
+    assert (send.state, send.attempt, send.outcome, send.created_at) == (State.PREPARED, 0, None, time.wall)
+    request = store.outbox.request(send.send_id)
+    assert (request.raw, request.message_id, request.attempt_id) == (new.raw, new.message_id, send.send_id)
+    assert (request.envelope.sender, request.envelope.recipients) == (new.sender, new.recipients)
+    assert (request.thread_ref, request.draft_ref, request.save_to_sent) == ("t1", "", False)
+
+
+def test_advance_wants_the_send_where_it_is_expected(store: Store) -> None:
+    send = brought_to(store, State.STAGED)
+    with pytest.raises(Conflict, match="is staged and cannot become sending"):
+        store.outbox.advance(send.send_id, expect=State.RETRYABLE, to=State.SENDING)
+    assert store.outbox.advance(send.send_id, expect={State.RETRYABLE, State.STAGED}, to=State.SENDING).attempt == 1
+
+
+@pytest.mark.parametrize("to", [State.AWAITING_APPROVAL, State.APPROVED, State.RESERVED, State.EXPIRED])
+def test_advance_opens_no_door_past_a_reservation_or_a_person(store: Store, to: State) -> None:
+    for state in State:
+        send = brought_to(store, state)
+        with pytest.raises(InternalError):
+            store.outbox.advance(send.send_id, expect=state, to=to)
+        assert store.outbox.get(send.send_id) == send
+
+
+def test_what_was_frozen_cannot_be_changed_on_the_way(store: Store) -> None:
+    send = brought_to(store, State.RESERVED)
+    with pytest.raises(AssertionError):
+        store.outbox.advance(send.send_id, expect=State.RESERVED, to=State.STAGED, recipients="[]")  # type: ignore[call-arg]
+    assert store.outbox.get(send.send_id) == send
+
+
+def test_what_a_step_learns_is_kept_with_it(store: Store, time: FakeTime) -> None:
+    send = brought_to(store, State.RESERVED)
+    store.outbox.advance(send.send_id, expect=State.RESERVED, to=State.STAGED, draft_ref="d7")
+    store.outbox.advance(send.send_id, expect=State.STAGED, to=State.SENDING)
+    time.passes(3)
+    outcome = {"accepted": ["bob@example.org"], "message_ref": "9"}
+    accepted = store.outbox.advance(
+        send.send_id, expect=State.SENDING, to=State.ACCEPTED, outcome=outcome, thread_ref="t2"
+    )
+    assert (accepted.draft_ref, accepted.thread_ref, accepted.outcome) == ("d7", "t2", outcome)
+    assert accepted.updated_at == send.updated_at + 3
+    done = store.outbox.advance(send.send_id, expect=State.ACCEPTED, to=State.DONE)
+    assert done.outcome == outcome
+
+
+def test_each_submission_counts_as_an_attempt(store: Store) -> None:
+    send = brought_to(store, State.RETRYABLE)
+    again = store.outbox.advance(send.send_id, expect=State.RETRYABLE, to=State.SENDING)
+    assert again.attempt == 2
+    assert [event.attempt for event in store.outbox.events(send.send_id)] == [0, 0, 0, 1, 1, 2]
+
+
+@pytest.mark.parametrize("state", State)
+def test_the_bytes_are_kept_while_they_may_still_leave_and_no_longer(store: Store, state: State) -> None:
+    send = brought_to(store, state)
+    if state in (State.DONE, State.REJECTED, State.CANCELLED, State.EXPIRED):
+        with pytest.raises(Conflict):
+            store.outbox.request(send.send_id)
+    else:
+        assert store.outbox.request(send.send_id).raw == a_send().raw
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_send_is_cancelled_unless_it_may_have_left(store: Store, state: State) -> None:
+    send = brought_to(store, state)
+    if (state.value, "cancelled") in WAYS:
+        assert store.outbox.cancel(send.send_id).state is State.CANCELLED
+    else:
+        with pytest.raises(Conflict, match=state.value.replace("_", " ")):
+            store.outbox.cancel(send.send_id)
+        assert store.outbox.get(send.send_id) == send
+
+
+@pytest.mark.parametrize(
+    ("verdict", "state"), [("sent", State.ACCEPTED), ("resend", State.RETRYABLE), ("drop", State.REJECTED)]
+)
+def test_a_person_settles_what_nobody_else_could(store: Store, verdict: str, state: State) -> None:
+    send = brought_to(store, State.NEEDS_HUMAN)
+    resolved = store.outbox.resolve(send.send_id, verdict, outcome={"by": "person"})  # type: ignore[arg-type]
+    assert (resolved.state, resolved.outcome) == (state, {"by": "person"})
+
+
+@pytest.mark.parametrize("state", set(State) - {State.NEEDS_HUMAN})
+def test_a_person_settles_nothing_else(store: Store, state: State) -> None:
+    send = brought_to(store, state)
+    with pytest.raises(Conflict):
+        store.outbox.resolve(send.send_id, "sent")
+    assert store.outbox.get(send.send_id) == send
+
+
+def test_a_send_another_worker_holds_is_left_to_it(store: Store, other: Store) -> None:
+    send = brought_to(store, State.STAGED)
+    with pytest.raises(Conflict, match="Another process"):
+        other.outbox.advance(send.send_id, expect=State.STAGED, to=State.SENDING)
+    prepared = store.outbox.prepare(a_send())
+    with pytest.raises(Conflict, match="Another process"):
+        other.outbox.reserve(prepared.send_id)
+    assert other.outbox.cancel(send.send_id).state is State.CANCELLED
+    with pytest.raises(Conflict):
+        store.outbox.advance(send.send_id, expect=State.STAGED, to=State.SENDING)
+
+
+def test_unknown_sends_say_where_to_look(store: Store) -> None:
+    for call in (store.outbox.get, store.outbox.request, store.outbox.events, store.outbox.cancel):
+        with pytest.raises(NotFound, match="list_outbox"):
+            call("s0123456789")
+        with pytest.raises(InvalidRequest, match="is an email id"):
+            call("e0123456789")
+
+
+def test_sends_are_listed_newest_first_by_account_and_state(store: Store, time: FakeTime) -> None:
+    made = []
+    for number in range(5):
+        made.append(store.outbox.prepare(a_send(str(number), account="home" if number == 2 else WORK)).send_id)
+        time.passes(number % 2)  # some share a second
+    store.outbox.cancel(made[1])
+    everything = store.outbox.list()
+    assert [send.send_id for send in everything.items] == made[::-1]
+    assert (everything.total, everything.has_more) == (5, False)
+    page = store.outbox.list(account=WORK, states=[State.PREPARED], limit=2, offset=1)
+    assert [send.send_id for send in page.items] == [made[3], made[0]]
+    assert (page.total, page.has_more) == (3, False)
+    assert store.outbox.list(limit=2).has_more
+
+
+def test_the_latest_send_of_some_content_is_found_unless_it_never_went_out(store: Store, time: FakeTime) -> None:
+    assert store.outbox.latest(WORK, "send_email", sha("hello")) is None
+    first = brought_to(store, State.DONE)
+    time.passes(1)
+    second = brought_to(store, State.AWAITING_APPROVAL)
+    assert store.outbox.latest(WORK, "send_email", sha("hello")) == second
+    store.outbox.cancel(second.send_id)
+    assert store.outbox.latest(WORK, "send_email", sha("hello")) == first
+    assert store.outbox.latest(WORK, "reply_email", sha("hello")) is None
+    assert store.outbox.latest("home", "send_email", sha("hello")) is None
+
+
+def test_finished_sends_are_forgotten_after_thirty_days_and_open_ones_never(store: Store, time: FakeTime) -> None:
+    kept = [brought_to(store, state) for state in State if state not in (State.PREPARED, *FORGOTTEN)]
+    gone = [brought_to(store, state) for state in (State.PREPARED, *FORGOTTEN)]
+    time.passes(30 * A_DAY)
+    store.prune()
+    assert store.outbox.list(limit=0).total == len(State)
+    time.passes(1)
+    store.prune()
+    assert {send.send_id for send in store.outbox.list(limit=99).items} == {send.send_id for send in kept}
+    with store._database.read() as connection:
+        for table in ("outbox_raw", "outbox_events", "approvals"):
+            rows = {row["send_id"] for row in connection.execute(f"SELECT send_id FROM {table}")}
+            assert not rows & {send.send_id for send in gone}
+
+
+FORGOTTEN = (State.DONE, State.REJECTED, State.CANCELLED, State.EXPIRED)
+
+
+def test_a_finished_send_is_kept_as_long_as_a_key_stands_for_it(path: Path, time: FakeTime) -> None:
+    store = open_store(path, clock=time.clock(), key_seconds=90 * A_DAY)
+    send = brought_to(store, State.DONE, a_send(idempotency_key="k"))
+    time.passes(60 * A_DAY)
+    store.prune()
+    assert store.keys.look_up(WORK, "send_email", "k", send.content_sha256) == send
+    time.passes(31 * A_DAY)
+    store.prune()
+    assert store.keys.look_up(WORK, "send_email", "k", send.content_sha256) is None
+    with pytest.raises(NotFound):
+        store.outbox.get(send.send_id)
+    store.close()
+
+
+def test_the_kit_knows_a_way_to_every_state(store: Store) -> None:
+    assert set(PATHS) == set(State)
+    send = store.outbox.prepare(a_send())
+    one_step(store, send.send_id, State.RESERVED)
+    assert store.outbox.get(send.send_id).state is State.RESERVED

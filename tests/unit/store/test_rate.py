@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.store.kit import WORK, FakeTime, a_send, brought_to
+
+from postroom.model.errors import RateLimited
+from postroom.store import RateLimit, RateStatus, State, Store, open_store
+from postroom.store.clock import Clock, Moment, elapsed, system_clock
+
+WINDOW = 3600.0
+
+
+@pytest.fixture
+def store(path: Path, time: FakeTime) -> Iterator[Store]:
+    opened = open_store(path, clock=time.clock(), limit=RateLimit(3, WINDOW))
+    yield opened
+    opened.close()
+
+
+def reserve(store: Store, **fields: str) -> str:
+    return store.outbox.reserve(store.outbox.prepare(a_send(**fields)).send_id).send.send_id
+
+
+def refused_for(store: Store) -> float:
+    with pytest.raises(RateLimited) as caught:
+        reserve(store)
+    assert caught.value.retry_after
+    return caught.value.retry_after
+
+
+def test_the_default_is_ten_an_hour(path: Path, time: FakeTime) -> None:
+    store = open_store(path, clock=time.clock())
+    for _ in range(10):
+        reserve(store)
+    time.passes(WINDOW - 12 * 60 + 1)
+    with pytest.raises(
+        RateLimited, match=r"Rate limit exceeded \(10 emails/hour\)\. Next send available in 12 minutes"
+    ):
+        reserve(store)
+    store.close()
+
+
+def test_the_answer_says_when_the_next_is_possible_and_keeps_its_word(store: Store, time: FakeTime) -> None:
+    for _ in range(3):
+        reserve(store)
+        time.passes(100.5)
+    wait = refused_for(store)
+    assert store.rate.status(WORK) == RateStatus(3, 3, int(wait))
+    time.passes(wait - 1.5)
+    assert refused_for(store) == 1 + 1
+    time.passes(2)
+    reserve(store)
+    assert store.rate.status(WORK).retry_after == pytest.approx(100, abs=1)
+
+
+def test_two_sends_exactly_a_window_apart_are_in_one_window(store: Store, time: FakeTime) -> None:
+    for _ in range(3):
+        reserve(store)
+    time.passes(WINDOW)
+    assert refused_for(store) == 1
+    time.passes(1)
+    reserve(store)
+
+
+def test_a_limit_of_none_at_all_never_lets_one_through(path: Path, time: FakeTime) -> None:
+    store = open_store(path, clock=time.clock(), limit=RateLimit(0, 60))
+    with pytest.raises(RateLimited, match=r"0 emails/60 seconds.*in 1 minute\."):
+        reserve(store)
+    store.close()
+
+
+def test_accounts_have_windows_of_their_own(store: Store) -> None:
+    for _ in range(3):
+        reserve(store)
+    reserve(store, account="home")
+
+
+def test_the_count_survives_restarts_and_reboots(store: Store, path: Path, time: FakeTime) -> None:
+    for _ in range(3):
+        reserve(store)
+    store.close()
+    time.passes(1800)
+    time.reboots()
+    again = open_store(path, clock=time.clock(), limit=RateLimit(3, WINDOW))
+    assert refused_for(again) == 1801
+    again.close()
+
+
+@pytest.mark.parametrize("step", [-1e9, -7200.0, 7200.0, 1e9])
+def test_setting_the_clock_neither_frees_nor_blocks(store: Store, time: FakeTime, step: float) -> None:
+    for _ in range(3):
+        reserve(store)
+    time.passes(1000)
+    time.is_set(step)
+    store.prune()
+    assert refused_for(store) == 2601
+    time.passes(2601)
+    reserve(store)
+
+
+def test_after_a_reboot_a_stamp_from_the_future_counts_as_inside(store: Store, path: Path, time: FakeTime) -> None:
+    for _ in range(3):
+        reserve(store)
+    time.reboots()
+    time.is_set(-7200)
+    again = open_store(path, clock=time.clock(), limit=RateLimit(3, WINDOW))
+    assert refused_for(again) == 7200 + WINDOW + 1
+    again.close()
+
+
+def test_a_cancelled_send_gives_its_token_back(store: Store) -> None:
+    sends = [reserve(store) for _ in range(3)]
+    store.outbox.cancel(sends[0])
+    reserve(store)
+
+
+@pytest.mark.parametrize("way", [(State.REJECTED,), (State.RETRYABLE, State.CANCELLED)])
+def test_a_send_that_was_submitted_once_keeps_its_token(store: Store, way: tuple[State, ...]) -> None:
+    send = brought_to(store, State.SENDING)
+    for to in way:
+        send = store.outbox.advance(send.send_id, expect=send.state, to=to)
+    assert store.rate.status(WORK).used == 1
+
+
+def test_a_held_send_counts_when_it_leaves_not_when_it_was_asked_for(store: Store, time: FakeTime) -> None:
+    held = brought_to(store, State.HELD)
+    time.passes(WINDOW + 1)
+    for _ in range(3):
+        reserve(store)
+    store.outbox.advance(held.send_id, expect=State.HELD, to=State.STAGED)
+    with pytest.raises(RateLimited):
+        store.outbox.advance(held.send_id, expect=State.STAGED, to=State.SENDING)
+    assert store.outbox.get(held.send_id).attempt == 0
+    time.passes(WINDOW + 1)
+    store.outbox.advance(held.send_id, expect=State.STAGED, to=State.SENDING)
+    assert store.rate.status(WORK).used == 1
+
+
+def test_old_tokens_are_forgotten(store: Store, time: FakeTime) -> None:
+    reserve(store)
+    time.passes(2 * 86_400.0)
+    recent = reserve(store)
+    time.passes(1)
+    store.prune()
+    with store._database.read() as connection:
+        assert [row["send_id"] for row in connection.execute("SELECT send_id FROM rate_tokens")] == [recent]
+
+
+_EVENTS = st.one_of(
+    st.tuples(st.just("passes"), st.floats(0, 5000)),
+    st.tuples(st.just("is_set"), st.floats(-1e8, 1e8)),
+    st.tuples(st.just("send"), st.just(0.0)),
+    st.tuples(st.just("cancel"), st.just(0.0)),
+    st.tuples(st.just("restarts"), st.just(0.0)),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(events=st.lists(_EVENTS, max_size=40))
+def test_no_window_ever_holds_one_too_many(
+    tmp_path_factory: pytest.TempPathFactory, events: list[tuple[str, float]]
+) -> None:
+    """Whatever the wall clock does within one boot, by the true time no window holds more than the limit."""
+    path, time, limit = tmp_path_factory.mktemp("rate") / "state.db", FakeTime(), RateLimit(3, WINDOW)
+    store = open_store(path, clock=time.clock(), limit=limit)
+    left: list[float] = []
+    for name, seconds in events:
+        if name in ("passes", "is_set"):
+            getattr(time, name)(seconds)
+        elif name == "restarts":
+            store.close()
+            store = open_store(path, clock=time.clock(), limit=limit)
+        elif name == "cancel":
+            with suppress(RateLimited):
+                store.outbox.cancel(store.outbox.reserve(store.outbox.prepare(a_send()).send_id).send.send_id)
+        else:
+            try:
+                send = store.outbox.reserve(store.outbox.prepare(a_send()).send_id).send
+                store.outbox.advance(send.send_id, expect=State.RESERVED, to=State.STAGED)
+                store.outbox.advance(send.send_id, expect=State.STAGED, to=State.SENDING)
+            except RateLimited:
+                assert sum(time.boottime - at <= WINDOW for at in left) == limit.sends
+            else:
+                left.append(time.boottime)
+    store.close()
+    for index in range(len(left) - limit.sends):
+        assert left[index + limit.sends] - left[index] > WINDOW
+
+
+def test_intervals_within_one_boot_come_from_the_boot_clock() -> None:
+    assert elapsed(Moment(100, 5, "a"), Moment(0, 65, "a")) == 60
+    assert elapsed(Moment(100, 5, "a"), Moment(160, 0, "b")) == 60
+    assert elapsed(Moment(100, 5, ""), Moment(160, 0, "")) == 60
+
+
+def test_the_system_clock_runs_and_knows_its_boot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clock = system_clock()
+    assert isinstance(clock, Clock)
+    assert elapsed(clock.now(), clock.now()) >= 0
+    monkeypatch.setattr("postroom.store.clock._BOOT_ID", tmp_path / "none")
+    system_clock.cache_clear()
+    assert system_clock().boot_id == ""
+    system_clock.cache_clear()

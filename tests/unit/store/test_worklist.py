@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.unit.store.kit import A_DAY, FakeTime, a_send, brought_to
+
+from postroom.model.errors import NotFound
+from postroom.store import RateLimit, State, Store, open_store
+from postroom.store.owner import Owner
+
+WAITING = {State.APPROVED, State.HELD, State.RETRYABLE, State.UNKNOWN}
+HELD_BY_A_WORKER = {State.RESERVED, State.STAGED, State.RECONCILING, State.ACCEPTED}
+
+
+def claimed(store: Store, now: float | None = None) -> set[str]:
+    return {send.send_id for send in store.worklist.due(now, limit=99)}
+
+
+@pytest.mark.parametrize("state", State)
+def test_only_what_waits_for_a_worker_is_claimed(store: Store, other: Store, state: State) -> None:
+    send = brought_to(store, state)
+    assert claimed(other) == ({send.send_id} if state in WAITING else set())
+    assert claimed(store) == set()
+    assert store.outbox.get(send.send_id).state is state
+
+
+def test_a_held_send_is_due_when_its_time_has_come(store: Store, time: FakeTime) -> None:
+    later = brought_to(store, State.HELD, a_send(not_before=time.wall + 60))
+    assert claimed(store) == set()
+    assert claimed(store, now=time.wall + 59.9) == set()
+    time.passes(60)
+    assert claimed(store) == {later.send_id}
+    assert later.wake_at == later.not_before
+
+
+def test_the_step_itself_may_say_when_to_look_again(store: Store, time: FakeTime) -> None:
+    send = brought_to(store, State.SENDING)
+    store.outbox.advance(send.send_id, expect=State.SENDING, to=State.RETRYABLE, wake_at=time.wall + 30)
+    assert claimed(store) == set()
+    time.passes(30)
+    assert claimed(store) == {send.send_id}
+
+
+def test_the_longest_waiting_come_first_and_not_all_at_once(store: Store, time: FakeTime) -> None:
+    sends = [brought_to(store, State.HELD, a_send(not_before=time.wall + delay)).send_id for delay in (30, 10, 20)]
+    time.passes(60)
+    assert [send.send_id for send in store.worklist.due(limit=2)] == [sends[1], sends[2]]
+    assert [send.send_id for send in store.worklist.due(limit=2)] == [sends[0]]
+
+
+def test_a_claimed_send_can_be_put_back_for_later(store: Store, other: Store, time: FakeTime) -> None:
+    send = brought_to(store, State.APPROVED)
+    assert claimed(store) == {send.send_id}
+    other.worklist.release(send.send_id)
+    assert claimed(other) == set()
+    store.worklist.release(send.send_id, wake_at=time.wall + 5)
+    assert claimed(other) == set()
+    time.passes(5)
+    assert claimed(other) == {send.send_id}
+    with pytest.raises(NotFound):
+        store.worklist.release("s0123456789")
+
+
+def test_work_of_the_living_is_not_recovered(store: Store, other: Store) -> None:
+    before = [brought_to(store, state, a_send(account=state.value)) for state in State]
+    assert other.worklist.recover() == []
+    assert store.worklist.recover() == []
+    assert [store.outbox.get(send.send_id) for send in before] == before
+
+
+@pytest.fixture
+def dead(path: Path, time: FakeTime, store: Store) -> dict[State, str]:
+    """One send in every state, and their worker gone."""
+    worker = open_store(path, clock=time.clock(), limit=RateLimit(99))
+    sends = {state: brought_to(worker, state, a_send(state.value, idempotency_key=state.value)) for state in State}
+    worker.close()
+    return {state: send.send_id for state, send in sends.items()}
+
+
+def test_after_a_death_every_send_under_way_is_unknown_and_the_rest_stands(
+    store: Store, dead: dict[State, str]
+) -> None:
+    recovered = {send.send_id for send in store.worklist.recover()}
+    assert recovered == {dead[state] for state in HELD_BY_A_WORKER | {State.SENDING, State.PREPARED}}
+    for state, send_id in dead.items():
+        now = {State.SENDING: State.UNKNOWN, State.PREPARED: State.CANCELLED}.get(state, state)
+        assert store.outbox.get(send_id).state is now
+    assert store.worklist.recover() == []
+
+
+def test_after_a_death_the_work_goes_to_the_next_who_asks(store: Store, dead: dict[State, str]) -> None:
+    store.worklist.recover()
+    assert claimed(store) == {dead[state] for state in HELD_BY_A_WORKER | WAITING | {State.SENDING}}
+
+
+def test_a_claimer_that_died_loses_its_claim(path: Path, store: Store, time: FakeTime) -> None:
+    send = brought_to(store, State.APPROVED)
+    worker = open_store(path, clock=time.clock())
+    assert claimed(worker) == {send.send_id}
+    worker.close()
+    assert claimed(store) == set()
+    assert [freed.send_id for freed in store.worklist.recover()] == [send.send_id]
+    assert claimed(store) == {send.send_id}
+
+
+def test_a_dead_preparers_key_and_token_were_never_taken(store: Store, dead: dict[State, str]) -> None:
+    store.worklist.recover()
+    assert store.keys.look_up("work", "send_email", State.PREPARED.value, "x") is None
+
+
+def test_an_owner_is_alive_while_it_is_open(tmp_path: Path) -> None:
+    one, two = Owner(tmp_path / "owners"), Owner(tmp_path / "owners")
+    assert one.is_alive(two.name)
+    assert one.is_alive(one.name)
+    two.close()
+    two.close()
+    assert not one.is_alive(two.name)
+    assert not one.is_alive("0123456789abcdef")
+    one.close()
+
+
+def test_the_lock_files_of_the_dead_are_swept_away(tmp_path: Path) -> None:
+    folder = tmp_path / "owners"
+    one = Owner(folder)
+    (folder / "feedfeedfeedfeed").touch()
+    two = Owner(folder)
+    assert {path.name for path in folder.iterdir()} == {one.name, two.name}
+    one.close()
+    two.close()
+
+
+def test_an_owner_whose_file_is_swept_before_it_is_locked_takes_another_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "owners"
+    real, swept = os.open, []
+
+    def open_and_sweep(path: Path, flags: int, mode: int = 0o777) -> int:
+        descriptor = real(path, flags, mode)
+        if flags & os.O_EXCL and not swept:
+            swept.append(path)
+            os.unlink(path)
+        return descriptor
+
+    monkeypatch.setattr(os, "open", open_and_sweep)
+    owner = Owner(folder)
+    assert owner.name != swept[0].name
+    assert owner.is_alive(owner.name)
+    owner.close()
+
+
+def test_a_forked_child_neither_uses_the_store_nor_keeps_its_lock(path: Path) -> None:
+    parent = open_store(path)
+    name, (done, told) = parent._owner.name, os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            parent.outbox.list()
+        except Exception as error:
+            os.write(told, type(error).__name__.encode())
+        os._exit(0)
+    os.close(told)
+    with os.fdopen(done, "rb") as answer:
+        assert answer.read() == b"InternalError"
+    os.waitpid(child, 0)
+    watcher = open_store(path)
+    assert watcher._owner.is_alive(name)
+    parent.close()
+    assert not watcher._owner.is_alive(name)
+    watcher.close()
+
+
+def test_a_child_that_outlives_its_parent_does_not_keep_it_alive(path: Path, store: Store) -> None:
+    """The middle process opens a store, forks, and dies; its child lives on."""
+    said, tell = os.pipe()
+    wait, release = os.pipe()
+    middle = os.fork()
+    if middle == 0:
+        owner = open_store(path)._owner
+        os.write(tell, owner.name.encode())
+        if os.fork() == 0:
+            os.close(release)
+            os.read(wait, 1)
+        os._exit(0)
+    os.waitpid(middle, 0)
+    name = os.read(said, 100).decode()
+    try:
+        assert not store._owner.is_alive(name)
+    finally:
+        for descriptor in (said, tell, wait, release):
+            os.close(descriptor)
+
+
+def test_a_schedule_of_years_does_not_block_what_comes_now(store: Store, time: FakeTime) -> None:
+    brought_to(store, State.HELD, a_send(not_before=time.wall + 3650 * A_DAY))
+    soon = brought_to(store, State.HELD)
+    assert claimed(store) == {soon.send_id}
