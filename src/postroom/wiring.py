@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import anyio
+
 from postroom.providers import registry
 from postroom.providers.context import ProviderContext
 from postroom.providers.protocol import Mailbox, Transport
 from postroom.service.house import Accounts, House
 from postroom.settings import AccountSettings, Settings
 from postroom.store import RateLimit, open_store
+from postroom.store.clock import Clock
 from postroom.store.vault import LOGS, Vault
 
 
@@ -28,11 +31,12 @@ class _Opener:
 
 
 @asynccontextmanager
-async def open_house(settings: Settings) -> AsyncIterator[House]:
+async def open_house(settings: Settings, *, clock: Clock | None = None) -> AsyncIterator[House]:
     """Everything a door needs, closed in order when it leaves. Accounts connect on first use."""
     vault = Vault(settings.safety.vault)
     store = open_store(
         settings.home / "state.db",
+        clock=clock,
         limit=RateLimit(settings.safety.sends_per_hour),
         audit_mirror=vault.root / LOGS / "actions",
     )
@@ -40,5 +44,21 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
     try:
         yield House(settings, store, accounts, vault)
     finally:
-        await accounts.close()
+        with anyio.CancelScope(shield=True):
+            await accounts.close()
         store.close()
+
+
+@asynccontextmanager
+async def open_working_house(settings: Settings) -> AsyncIterator[House]:
+    """A house that also works by itself: approvals given elsewhere, holds, schedules, retries. For servers."""
+    async with open_house(settings) as house:
+        if settings.server.read_only:
+            yield house
+            return
+        from postroom.service import worker
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(worker.run, house)
+            yield house
+            tasks.cancel_scope.cancel()

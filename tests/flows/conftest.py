@@ -2,68 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from mcp import Client
-from mcp_types import CallToolResult
+from tests.flows import mails
+from tests.flows.caller import Caller
 
 from postroom.doors.mcp.serve import server_for
 from postroom.doors.mcp.server import PostroomServer
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox, NewMail
 from postroom.settings import LocalAccount, Settings, build
-from tests.flows import mails
 
 ACCOUNTS = [
     {"name": "alex", "provider": "local", "address": "alex@demo.example", "display_name": "Alex Rivera"},
     {"name": "sam", "provider": "local", "address": "sam@demo.example", "display_name": "Sam Okafor"},
 ]
 ERAS = ("legacy", "2026-07-28")
-
-
-@dataclass(frozen=True)
-class Caller:
-    """A connected client that is short to write with."""
-
-    client: Client
-
-    async def __call__(self, tool: str, **arguments: Any) -> CallToolResult:
-        result = await self.client.call_tool(tool, arguments)
-        assert isinstance(result, CallToolResult)
-        return result
-
-    async def ok(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """The structured answer of a call that must succeed."""
-        result = await self(tool, **arguments)
-        assert not result.is_error, text_of(result)
-        assert result.structured_content is not None
-        return result.structured_content
-
-    async def error(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """The error of a call that must fail."""
-        result = await self(tool, **arguments)
-        assert result.is_error
-        assert result.structured_content is not None
-        error: dict[str, Any] = result.structured_content["error"]
-        assert text_of(result).startswith(f"{error['code']}: ")
-        return error
-
-    async def email_id(self, query: str) -> str:
-        """The one mail that a query finds."""
-        (row,) = (await self.ok("search_emails", query=query))["results"]
-        found: str = row["email_id"]
-        return found
-
-
-def text_of(result: CallToolResult) -> str:
-    block = result.content[0]
-    assert block.type == "text"
-    return block.text
 
 
 @pytest.fixture
@@ -85,17 +45,26 @@ def settings(make_settings: Callable[..., Settings]) -> Settings:
     return make_settings()
 
 
+@pytest.fixture(scope="session")
+def mailbox_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A mailbox with mail in it, made once and copied for each test."""
+    home = tmp_path_factory.mktemp("mailbox")
+    account = LocalAccount(name="alex", provider="local", address="alex@demo.example", path=home / "alex.db")
+
+    async def fill() -> None:
+        mailbox = LocalMailbox(account, ProviderContext(home=home, neighbours=(account,), read_only=False))
+        await mailbox.connect()
+        await mailbox.add_messages(NewMail(raw=mail.as_bytes(), folder="INBOX") for mail in mails.everything())
+        await mailbox.close()
+
+    anyio.run(fill)
+    return home / "alex.db"
+
+
 @pytest.fixture
-async def filled(settings: Settings) -> Settings:
+def filled(settings: Settings, mailbox_file: Path) -> Settings:
     """The settings of a house whose first account has mail."""
-    letters = [*mails.ordinary_inbox(), *mails.conversation(), mails.with_attachments(), mails.newsletter(), mails.hostile()]
-    context = ProviderContext(home=settings.home, neighbours=settings.accounts, read_only=False)
-    account = settings.accounts[0]
-    assert isinstance(account, LocalAccount)
-    mailbox = LocalMailbox(account, context)
-    await mailbox.connect()
-    await mailbox.add_messages(NewMail(raw=letter.as_bytes(), folder="INBOX") for letter in letters)
-    await mailbox.close()
+    shutil.copy(mailbox_file, settings.home / "alex.db")
     return settings
 
 

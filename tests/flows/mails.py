@@ -25,7 +25,11 @@ def letter(sender: str, subject: str, body: str, *, hours_ago: float, message_id
 
 
 def ordinary_inbox() -> list[EmailMessage]:
-    people = ["Ada Lovelace <ada@example.com>", "Grace Hopper <grace.hopper@example.org>", "Okafor, Sam <sam@example.net>"]
+    people = [
+        "Ada Lovelace <ada@example.com>",
+        "Grace Hopper <grace.hopper@example.org>",
+        "Okafor, Sam <sam@example.net>",
+    ]
     topics = ["Budget for the third quarter", "Notes from the meeting on Tuesday", "Can you review the contract draft?"]
     return [
         letter(
@@ -67,7 +71,7 @@ def newsletter() -> EmailMessage:
     articles = "".join(
         f'<table role="presentation" width="600" cellpadding="0" cellspacing="0" border="0" style="{style}"><tr>'
         f'<td align="left" valign="top" style="{style}"><img src="https://cdn.news.example/i/{n}.png" width="600" '
-        f'alt="" style="{style}"><h2 style="{style}">Story number {n}</h2><p style="{style}">What happened in place {n} '
+        f'alt="" style="{style}"><h2 style="{style}">Story number {n}</h2><p style="{style}">What happened in {n} '
         f"this week, told in two sentences for the hurried. It ended well for everyone involved.</p>"
         f'<a href="https://news.example/story/{n}?utm_source=letter&amp;utm_medium=email&amp;utm_campaign=w44" '
         f'style="{style};text-decoration:none">Read story {n}</a></td></tr></table>'
@@ -97,3 +101,7 @@ def hostile() -> EmailMessage:
         subtype="html",
     )
     return mail
+
+
+def everything() -> list[EmailMessage]:
+    return [*ordinary_inbox(), *conversation(), with_attachments(), newsletter(), hostile()]

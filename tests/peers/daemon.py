@@ -14,19 +14,22 @@ import pytest
 LOOPBACK = "127.0.0.1"
 
 
+def missing_programs(*names: str) -> str | None:
+    """Why these cannot be started here, in words; None when they can."""
+    places = f"{os.environ.get('PATH', '')}:/usr/sbin"
+    missing = [name for name in names if shutil.which(name, path=places) is None]
+    if missing:
+        return f"{', '.join(missing)} not installed"
+    return None if os.geteuid() == 0 else f"{', '.join(names)} can only be started by root"
+
+
 def require_programs(*names: str) -> None:
     """Skip (fail under CI) unless every program is there and we may start it."""
-    missing = [name for name in names if shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin") is None]
-    if missing:
-        _absent(f"{', '.join(missing)} not installed")
-    if os.geteuid() != 0:
-        _absent(f"{', '.join(names)} can only be started by root here")
-
-
-def _absent(reason: str) -> None:
-    if os.environ.get("CI", "").lower() == "true":
+    reason = missing_programs(*names)
+    if reason and os.environ.get("CI", "").lower() == "true":
         pytest.fail(f"peer missing under CI: {reason}", pytrace=False)
-    pytest.skip(f"peer missing: {reason}")
+    if reason:
+        pytest.skip(f"peer missing: {reason}")
 
 
 def free_ports(count: int) -> list[int]:
@@ -69,11 +72,13 @@ def stop_by_pid_file(pid_file: Path, *, kill: bool = False, seconds: float = 10)
 
 
 def _alive(pid: int) -> bool:
+    """A process that ended but was never waited for (no init in a container) counts as gone."""
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (ProcessLookupError, FileNotFoundError):
         return False
-    return True
+    return state != "Z"
 
 
 def _signal(pid: int, number: signal.Signals) -> None:

@@ -37,6 +37,11 @@ class Postfix:
             )
         wait_for_listener(self.plain, self.home / "log" / "mail.log")
 
+    def has_queued_mail(self) -> bool:
+        """Whether something accepted is still on its way."""
+        places = (self.home / "queue" / name for name in ("maildrop", "incoming", "active", "deferred"))
+        return any(path.is_file() for place in places for path in place.rglob("*"))
+
     def stop(self) -> None:
         stop_by_pid_file(self.home / "queue" / "pid" / "master.pid")
 

@@ -5,23 +5,20 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_VERBS: Final = (
-    "wrote|writes|schrieb|a écrit|escribió|escribio|ha scritto|scrisse|schreef|escreveu|napisał(?:\\(a\\))?|skrev"
-    "|napsal(?:\\(a\\))?|napsala?|пишет|написал(?:\\(а\\)|а)?|пише|kirjoitti|yazdı|írta|έγραψε|写道|寫道|님이 작성|wrote"
+_VERB = re.compile(
+    r"wrote|writes|schrieb|a écrit|escribió|ha scritto|scrisse|schreef|escreveu|napisał(?:\(a\))?|skrev"
+    r"|napsala?(?:\(a\))?|пишет|написала?(?:\(а\))?|пише|kirjoitti|yazdı|írta|έγραψε|写道|寫道|님이 작성",
+    re.IGNORECASE,
 )
-_OPENINGS: Final = "on|am|le|el|il|op|em|no dia|w dniu|dnia|den|dne|në|на|в|în|pada|vào|在|于"
-
-# "On Mon, 1 Jan 2024 at 10:00, Bob <bob@example.com> wrote:", "Am ... schrieb Bob <...>:", "Bob wrote:"
-_WROTE = re.compile(
-    rf"(?:(?:{_OPENINGS})\b.{{4,300}}(?:{_VERBS})\b?.{{0,200}}|.{{0,300}}\s?(?:{_VERBS}))\s?[:：]\Z", re.IGNORECASE
+_OPENING = re.compile(
+    r"(?:on|am|le|el|il|op|em|no dia|w dniu|dnia|den|dne|në|на|в|în|pada|vào)\s|在|于|\d{4}[-/.年]", re.IGNORECASE
 )
 # "2024年1月1日(月) 10:00 Bob <bob@example.com>:", "2024-01-01 10:00 GMT+01:00 Bob <bob@example.com>:"
-_DATED = re.compile(
-    r"\d{4}(?:[-/.]\d\d?[-/.]\d\d?|\s?年\s?\d\d?\s?月\s?\d\d?\s?日).{0,200}(?:<?\S+@\S+>?|写道|寫道)\s?[:：]?\Z"
-)
+_DATED = re.compile(r"\d{4}(?:[-/.]\d\d?[-/.]\d\d?|\s?年\s?\d\d?\s?月\s?\d\d?\s?日)")
 
 _ORIGINAL: Final = (
-    "original message|original appointment|ursprüngliche nachricht|originalnachricht|message d['’]origine|message original"
+    "original message|original appointment|ursprüngliche nachricht|originalnachricht|message d['’]origine"
+    "|message original"
     "|mensaje original|messaggio originale|oorspronkelijk bericht|mensagem original|wiadomość oryginalna"
     "|původní zpráva|oprindelig meddelelse|ursprungligt meddelande|opprinnelig melding|исходное сообщение"
     "|原始邮件|原始郵件|元のメッセージ|reply message"
@@ -40,12 +37,16 @@ _FIELD = re.compile(
     r"[*_]{0,3}\s?[:：]",
     re.IGNORECASE,
 )
-_FROM: Final = frozenset("from von de van da od från fra 发件人 寄件者 差出人 от".split())
+_FROM: Final = frozenset({"from", "von", "de", "van", "da", "od", "från", "fra", "发件人", "寄件者", "差出人", "от"})
+_SUBJECT = re.compile(
+    r"[*_\s>]{0,8}(?:subject|betreff|objet|asunto|onderwerp|oggetto|assunto|temat|ämne|emne|主题|主旨|件名|тема)[*_]{0,3}\s?[:：]",
+    re.IGNORECASE,
+)
 
 
 def is_separator(line: str) -> bool:
     """``-----Original Message-----``: all that follows is history."""
-    return len(line) < 200 and "-" in line[:3] + line[-3:] + "--" and bool(_SEPARATOR.match(line.strip()))
+    return len(line) < 200 and "--" in line and bool(_SEPARATOR.match(line.strip()))
 
 
 def is_forward(line: str) -> bool:
@@ -53,13 +54,23 @@ def is_forward(line: str) -> bool:
     return len(line) < 300 and bool(_FORWARD.match(line.strip()))
 
 
-def is_attribution(text: str) -> bool:
-    """``On ... wrote:``, given as one line."""
+def is_attribution(text: str, *, strict: bool = False) -> bool:
+    """``On ... wrote:`` in one of its languages. `strict` asks for a date or an address too: poets also wrote."""
     text = " ".join(text[:600].split())
-    return 6 < len(text) < 500 and text[-1] in ":：>" and bool(_WROTE.match(text) or _DATED.match(text))
+    if not 6 < len(text) < 500 or text[-1] not in ":：":
+        return False
+    if strict and not any(char.isdigit() or char == "@" for char in text):
+        return False
+    verbs = list(_VERB.finditer(text))
+    if not verbs:
+        return "@" in text and bool(_DATED.match(text))
+    return bool(_OPENING.match(text)) or (not strict and not text[verbs[-1].end() :].strip(" :："))
 
 
 def is_header_block(lines: list[str]) -> bool:
     """Outlook's ``From: / Sent: / To: / Subject:`` at the head of these lines (blank ones left out)."""
-    names = [found[1].lower() for line in lines[:6] if (found := _FIELD.match(line[:60]))]
-    return len(names) >= 3 and names[0] in _FROM and bool(_FIELD.match(lines[0][:60]))
+    first = _FIELD.match(lines[0][:60])
+    if first is None or first[1].lower() not in _FROM:
+        return False
+    fields = sum(1 for line in lines[:7] if _FIELD.match(line[:60]))
+    return fields >= 3 and any(_SUBJECT.match(line[:60]) for line in lines[:7])

@@ -38,11 +38,11 @@ def read_headers(data: bytes, start: int = 0, end: int | None = None) -> HeaderB
     """Read the fields that stand at `start`. A block without any field is a body alone."""
     separator, body_start = _find_end(data, start, len(data) if end is None else end)
     cut = min(separator, start + MAX_HEADER_BYTES)
-    block = data[start:cut].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    block = data[start:cut].rstrip(b"\r\n").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     text = _text(block.replace(b"\n ", b" ").replace(b"\n\t", b" "))
     fields: list[Field] = [(name.lower(), value[:MAX_VALUE].strip()) for name, value in _FIELD.findall(text)]
     defects = []
-    if len(fields) <= text.count("\n"):
+    if len(fields) <= text.count("\n") or (text and not fields):
         fields, odd_line = _fields_among_odd_lines(text.split("\n"))
         if odd_line:
             defects.append("A line among the headers is no header; the text was taken to begin there.")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from postroom.mime.attribution import is_attribution, is_forward
 
 if TYPE_CHECKING:
-    from turbohtml import Document, Node
+    from turbohtml import Document, Element, Node
 
 # Elements that hold a quote and nothing else.
 _QUOTES: Final = (
@@ -27,21 +28,45 @@ _FROM_HERE: Final = (
 )
 
 
+_MAX_BACK: Final = 8  # siblings looked at above a quote
+_LINE: Final = frozenset({"br", "div", "p", "blockquote", "table", "hr", "ul", "ol"})
+
+
 def fold_quotes(document: Document) -> int:
     """Take the history out of the document; answers how many characters it had.
 
     May leave nothing at all: the caller opens the mail again then, for a mail of history alone is shown whole.
     """
     folded = 0
-    for mark in document.select(_FROM_HERE)[:1]:
-        for node in [mark, *mark.following]:
-            folded += _dropped(node)
-    for quote in document.select(_QUOTES):
-        if quote.parent is None or _is_forwarded(quote):
+    mark = document.select_one(_FROM_HERE)
+    if mark is not None:
+        for node in [mark, *mark.ancestors]:
+            folded += sum(_dropped(later) for later in list(node.next_siblings))
+        folded += _dropped(mark)
+    for quote in _outermost(document):
+        above = _line_above(quote)
+        if _is_forwarded(quote, above):
             continue
-        _drop_attribution(quote)
+        if is_attribution(_text_of(above)):
+            folded += sum(map(_dropped, above))
         folded += _dropped(quote)
     return folded
+
+
+def _outermost(document: Document) -> list[Element]:
+    """Quotes that are in no other quote. Parents come before their children."""
+    quotes = set(document.select(_QUOTES))
+    if not quotes:
+        return []
+    found: list[Element] = []
+    within: set[Node | None] = set()
+    for element in document.iter_elements():
+        if element.parent in within:
+            within.add(element)
+        elif element in quotes:
+            within.add(element)
+            found.append(element)
+    return found
 
 
 def _dropped(node: Node) -> int:
@@ -50,23 +75,31 @@ def _dropped(node: Node) -> int:
     return length
 
 
-def _is_forwarded(quote: Node) -> bool:
+def _is_forwarded(quote: Element, above: list[Node]) -> bool:
     """A forwarded mail is what was sent, even where the program wraps it like a quote."""
-    head = [quote, *_before(quote, 3)]
-    return any(is_forward(line) for node in head for line in node.text.strip()[:300].split("\n")[:1])
+    start = "".join(islice(quote.stripped_strings, 1))
+    return is_forward(start[:200]) or is_forward(_text_of(above)[:200])
 
 
-def _before(node: Node, count: int) -> list[Node]:
-    found: list[Node] = []
-    sibling = node.previous_sibling
-    while sibling is not None and len(found) < count:
+def _text_of(nodes: list[Node]) -> str:
+    return " ".join("".join(node.text for node in nodes).split())
+
+
+def _line_above(quote: Element) -> list[Node]:
+    """The nodes of the last line of words before a quote, in order: an attribution stands there if anywhere."""
+    from turbohtml import Element as ElementType
+
+    line: list[Node] = []
+    sibling = quote.previous_sibling
+    for _ in range(_MAX_BACK):
+        if sibling is None:
+            break
+        ends_line = isinstance(sibling, ElementType) and sibling.tag in _LINE
+        if ends_line and line:
+            break
         if sibling.text.strip():
-            found.append(sibling)
+            line.insert(0, sibling)
+            if ends_line:
+                break
         sibling = sibling.previous_sibling
-    return found
-
-
-def _drop_attribution(quote: Node) -> None:
-    for sibling in _before(quote, 1):
-        if is_attribution(sibling.text.strip()[:600]):
-            sibling.decompose()
+    return line

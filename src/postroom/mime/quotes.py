@@ -25,41 +25,46 @@ def fold_text(text: str, *, fold_marked: bool = True) -> Folded:
     A mail that is nothing but history is left as it is.
     """
     lines = text.split("\n")
-    end = _history_start(lines)
-    kept = lines[:end]
+    kept = lines[: _history_start(lines, by_attribution=fold_marked)]
     if fold_marked:
         kept = _without_marked(kept)
-    visible = "\n".join(kept).rstrip()
-    if not visible.replace(_MARK, "").strip():
+    if len(kept) == len(lines) or not any(line.strip() and line is not _MARK for line in kept):
         return Folded(text, 0)
-    return Folded(
-        visible, max(0, len(text.rstrip()) - len(visible.replace(_MARK, ""))) if len(visible) < len(text) else 0
-    )
+    folded = sum(map(len, lines)) - sum(len(line) for line in kept if line is not _MARK)
+    return Folded("\n".join(kept).rstrip(), folded)
 
 
-def _history_start(lines: list[str]) -> int:
+def _history_start(lines: list[str], *, by_attribution: bool) -> int:
     """The line from which all is history; the number of lines where nothing is."""
+    last_marked = max((index for index, line in enumerate(lines) if _is_marked(line)), default=-1)
     for index, line in enumerate(lines):
         if not line or line[0] == ">":
             continue
         if is_forward(line):
             return len(lines)
-        if _starts_history(lines, index):
-            return index - 1 if index and _is_rule(lines[index - 1]) else index
+        # An attribution over text without marks: some programs quote by nothing else. Marked lines fold by themselves.
+        if _opens_history(lines, index) or (
+            by_attribution and index > last_marked and is_attribution(line, strict=True)
+        ):
+            return _above_rule(lines, index)
     return len(lines)
 
 
-def _starts_history(lines: list[str], index: int) -> bool:
+def _opens_history(lines: list[str], index: int) -> bool:
     line = lines[index]
     if is_separator(line):
         return True
-    if ":" not in line and "：" not in line:
+    if ":" not in line[:60] and "：" not in line[:60]:
         return False
-    ahead = [other for other in lines[index : index + 9] if other.strip()]
-    if is_header_block(ahead):
-        return True
-    # An attribution over text without marks: some programs quote by nothing else. Marked lines fold by themselves.
-    return is_attribution(line) and len(line) > 20 and not any(other[:1] == ">" for other in lines[index + 1 :])
+    return is_header_block([other for other in lines[index : index + 12] if other.strip()])
+
+
+def _above_rule(lines: list[str], index: int) -> int:
+    """The line that a program drew above its header block belongs to it."""
+    above = index
+    while above and not lines[above - 1].strip():
+        above -= 1
+    return above - 1 if above and _is_rule(lines[above - 1]) else index
 
 
 def _is_rule(line: str) -> bool:

@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 Format = Literal["markdown", "text", "html"]
 
 _CUT_NOTE = "\n\n[The rest of this email is too long to show.]"
-_WORTHLESS = re.compile(
-    r"\W*(?:(?:https?://|www\.)\S*|.{0,20}view (?:this |the )?(?:e-?mail|message|newsletter|it)? ?(?:in|on) .{0,30}|"
-    r".{0,20}(?:im|in ihrem|in deinem) browser .{0,20}|\[?(?:image|cid):?.{0,80}\]?|\W*)\W*\Z",
-    re.IGNORECASE,
-)
+_BROWSER = re.compile(r"\b(?:view|read|open|trouble|can't see|online|browser ansehen|im browser)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +34,7 @@ class Rendered:
 
 
 def render(body: Body, *, fmt: Format, keep_quoted: bool) -> Rendered:
-    """Markdown and HTML come from the richer reading, text from the plain one, each from the other where one is absent."""
+    """Markdown and HTML come from the richer reading, text from the plain one; from the other where one is absent."""
     if fmt == "html":
         return _safe_html(body, keep_quoted=keep_quoted)
     plain_first = fmt == "text" and body.text.strip()
@@ -54,12 +50,21 @@ def snippet(body: Body, length: int = 140) -> str:
     visible = fold_text(_words(body)).text
     line = ""
     for candidate in visible.split("\n"):
-        if not _WORTHLESS.match(candidate[:300]):
+        if not _is_worthless(candidate.strip()[:300]):
             line = f"{line} {candidate[:1_000]}" if line else candidate[:1_000]
         if len(line) > 2 * length:
             break
     line = clean_line(line) or clean_line(visible[:1_000])
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+def _is_worthless(line: str) -> bool:
+    """A bare link, an ornament, or the plea to open the mail somewhere else."""
+    if not any(map(str.isalnum, line)):
+        return True
+    if " " not in line and line.strip("<>()[]").lower().startswith(("http://", "https://", "www.", "cid:")):
+        return True
+    return len(line) < 120 and "browser" in line.lower() and bool(_BROWSER.search(line))
 
 
 def search_text(body: Body) -> str:

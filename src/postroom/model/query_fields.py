@@ -31,6 +31,7 @@ OPERATORS = (*GROUPED, "has", "is", "after", "before", "older_than", "newer_than
 
 _FLAGS = get_args(Flag)
 _BARE = re.compile(r'[^\s()"*]+\Z')
+_NO_OPERATOR = (":", "//")  # what follows the colon of std::string and http://
 _READ_AS_MORE = re.compile(r"-|(?:OR|AND|NOT)\Z|[^\W\d][\w-]*:(?!//|:)")
 
 
@@ -89,7 +90,7 @@ def leaf_text(leaf: Leaf) -> str:  # noqa: C901 - one arm per leaf
         case Correspondent(field, value):
             return f"{field}:{_written(value)}"
         case Subject(value, phrase):
-            return f"subject:{_quoted(value) if phrase else _written(value)}"
+            return f"subject:{_quoted(value)}" if phrase else _subject_word(value)
         case Filename(value):
             return f"filename:{_written(value)}"
         case In(folder):
@@ -141,8 +142,12 @@ def _flag(value: str) -> Flag:
     raise refusal(f"is: knows only {', '.join(f'is:{flag}' for flag in _FLAGS)}.")
 
 
+def _subject_word(value: str) -> str:
+    return f"subject:({value})" if value.startswith(_NO_OPERATOR) else f"subject:{_written(value)}"
+
+
 def _written(value: str) -> str:
-    return value if _BARE.match(value) else _quoted(value)
+    return value if _BARE.match(value) and not value.startswith(_NO_OPERATOR) else _quoted(value)
 
 
 def _quoted(value: str) -> str:

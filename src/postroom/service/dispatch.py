@@ -6,6 +6,8 @@ leave a send half done.
 
 from __future__ import annotations
 
+import logging
+
 import anyio
 
 from postroom.mime.parse import parse
@@ -28,6 +30,7 @@ from postroom.service.order import Order, digest_of, likeness
 from postroom.store import Reservation, Send, State
 from postroom.store.vault import DONE
 
+log = logging.getLogger("postroom.outbox")
 MAX_ATTEMPTS = 5
 _FIRST_RETRY, _LONGEST_RETRY = 60.0, 3600.0
 _PARKED = 300.0  # how long a send that may not leave now rests before it is looked at again
@@ -36,13 +39,20 @@ _NOT_SENT = (AuthRequired, InvalidRequest, NotFound, PermissionDenied, Unsupport
 
 
 async def prepare(house: House, order: Order) -> Send:
-    """The order's row; one that still waits for its answer is taken up again instead of made twice."""
-    waiting = await house.stored(house.store.outbox.latest, order.account.name, order.tool, order.digest)
-    if waiting is not None and waiting.state is State.PREPARED:
-        return waiting
+    """The order's row; the one a person is being asked about is taken up again instead of made twice."""
+    if order.wishes.can_elicit:
+        asked = await asked_about(house, order)
+        if asked is not None:
+            return asked
     hold = house.settings.safety.hold_seconds
     hold_until = house.store.clock.wall() + hold if hold else None
     return await house.stored(house.store.outbox.prepare, order.as_send(hold_until))
+
+
+async def asked_about(house: House, order: Order) -> Send | None:
+    """The row whose question waits for its answer, or has just been answered."""
+    latest = await house.stored(house.store.outbox.latest, order.account.name, order.tool, order.digest)
+    return latest if latest is not None and latest.state is State.PREPARED else None
 
 
 async def reserve(house: House, order: Order) -> Reservation:
@@ -115,6 +125,7 @@ async def _submit(account: Account, request: SubmitRequest) -> SubmitOutcome:
     except RateLimited as error:
         return SubmitOutcome("retryable", reason=error.message, retry_after=error.retry_after)
     except Exception as error:  # noqa: BLE001 (a lost answer has many faces, and none of them may look like a failure)
+        log.warning("submit_unclear", extra={"error_type": type(error).__name__, "provider": account.settings.provider})
         return SubmitOutcome("unknown", reason=error.message if isinstance(error, PostroomError) else "no answer")
     strangers = {address.casefold() for address in outcome.accepted} - {
         address.casefold() for address in request.envelope.recipients

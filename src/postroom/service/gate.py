@@ -20,14 +20,23 @@ from postroom.service.house import House
 from postroom.service.order import Order, preview_of
 from postroom.service.receipts import already, receipt
 from postroom.service.views import SendView
-from postroom.store import State
+
+_SHOW = (
+    "Nothing was sent. Show this preview to the user; to send exactly this, repeat the call with confirm=true within "
+    "ten minutes."
+)
+_SENT_JUST_NOW = (
+    "Nothing was sent: the same mail left a moment ago, see list_outbox. If the user really wants it twice, call "
+    "with confirm=false first, then confirm."
+)
 
 
 async def send(house: House, order: Order) -> SendView:
     """Let an order out, or say what is missing. Whatever happens is audited once."""
     record = Record.of(order, house.now())
     try:
-        view = await _pass(house, order)
+        async with house.one_at_a_time(order.digest):  # a twin in the same moment sees what became of the first
+            view = await _pass(house, order)
     except PostroomError as error:
         await audit(house, record.failed(error))
         raise
@@ -54,7 +63,7 @@ async def _pass(house: House, order: Order) -> SendView:
     if isinstance(decision, NeedsHuman) and decision.ask is Ask.APPROVAL:
         return await petitions.ask(house, order, decision.findings)
     if isinstance(decision, NeedsHuman) or not await _say_is_fresh(house, order, policy, facts):
-        return await _preview(house, order, decision)
+        return await _preview(house, order, decision, facts)
     reserved = await dispatch.reserve(house, order)  # 7 rate limit and key, on 8 bytes that lie on disk
     if reserved.replayed:
         return await already(house, reserved.send)
@@ -112,25 +121,25 @@ async def _say_is_fresh(house: House, order: Order, policy: Policy, facts: Facts
     if facts.previewed and isinstance(judge(order.draft, policy, replace(facts, previewed=False)), NeedsHuman):
         return await house.stored(house.store.previews.consume, order.account.name, order.digest)
     if facts.answer == "accepted":
-        asked = await house.stored(house.store.outbox.latest, order.account.name, order.tool, order.digest)
-        return asked is not None and asked.state is State.PREPARED
+        return await dispatch.asked_about(house, order) is not None
     return True
 
 
 async def _drop_question(house: House, order: Order) -> None:
     """A declined question leaves nothing behind."""
-    asked = await house.stored(house.store.outbox.latest, order.account.name, order.tool, order.digest)
-    if asked is not None and asked.state is State.PREPARED:
+    asked = await dispatch.asked_about(house, order)
+    if asked is not None:
         await house.stored(house.store.outbox.cancel, asked.send_id)
 
 
-async def _preview(house: House, order: Order, decision: NeedsHuman | Allow) -> SendView:
-    await house.stored(house.store.previews.remember, order.account.name, order.digest)
+async def _preview(house: House, order: Order, decision: NeedsHuman | Allow, facts: Facts) -> SendView:
+    """Show it. A confirmation of what has just left is most likely a retry: it must be previewed anew, on purpose."""
+    if not (order.wishes.confirm and facts.duplicate):
+        await house.stored(house.store.previews.remember, order.account.name, order.digest)
     return SendView(
         status="preview",
         account=order.account.name,
-        message="Nothing was sent. Show this preview to the user; to send exactly this, repeat the call with "
-        "confirm=true within ten minutes.",
+        message=_SENT_JUST_NOW if order.wishes.confirm and facts.duplicate else _SHOW,
         warnings=tuple(finding.message for finding in decision.findings),
         preview=preview_of(order),
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
@@ -136,10 +137,26 @@ class House:
     store: Store
     accounts: Accounts
     vault: Vault
+    _locks: dict[str, tuple[anyio.Lock, int]] = field(default_factory=dict)
 
     def now(self) -> datetime:
         """The store's clock, so that the whole house has one time."""
         return datetime.fromtimestamp(self.store.clock.wall(), UTC)
+
+    @asynccontextmanager
+    async def one_at_a_time(self, key: str) -> AsyncIterator[None]:
+        """Callers with the same key wait for each other, in order."""
+        lock, waiting = self._locks.get(key, (None, 0))
+        lock = lock or anyio.Lock()
+        self._locks[key] = (lock, waiting + 1)
+        try:
+            async with lock:
+                yield
+        finally:
+            lock, waiting = self._locks[key]
+            self._locks[key] = (lock, waiting - 1)
+            if waiting == 1:
+                del self._locks[key]
 
     async def stored(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a store call in a worker thread: a locked state file must not stop the event loop."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,6 +31,7 @@ class Database:
         self._busy_seconds = busy_seconds
         self._process = os.getpid()
         self._idle: list[sqlite3.Connection] = []
+        self._writing = threading.Lock()  # our own threads queue here: SQLite's way of waiting is to sleep and retry
         self._closed = False
         _make_private(path)
         self._prepare()
@@ -43,7 +45,7 @@ class Database:
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         """All or nothing, alone among writers of all processes."""
-        with self._borrowed() as connection:
+        with self._writing, self._borrowed() as connection:
             connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             connection.execute("BEGIN IMMEDIATE")
             try:

@@ -57,6 +57,8 @@ class Transitions:
     def _settle(self, connection: sqlite3.Connection, send: Send, to: State) -> None:
         """What the new state means for the token, the key, the bytes and the approval."""
         if to is State.SENDING:
+            if (send.not_before or 0.0) > self._clock.wall():
+                raise refused(send, to)  # nothing leaves before its time, whoever asks
             self._rate.take(connection, send.account, send.send_id)
         if to in UNSENT:
             self._keys.free(connection, send.send_id)

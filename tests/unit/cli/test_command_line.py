@@ -140,3 +140,9 @@ def test_help_is_cheap_it_loads_neither_settings_nor_the_protocol() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ})
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_every_command_that_is_written_can_be_given() -> None:
+    folder = Path(main.__file__).parent
+    written = {path.stem for path in folder.glob("*.py") if "\ndef register(" in path.read_text(encoding="utf-8")}
+    assert set(main.COMMANDS) == written

@@ -62,8 +62,18 @@ def _survives_readers(text: str) -> bool:
 one_line = st.text(st.characters(codec="utf-8"), max_size=120).filter(_is_one_line).filter(_survives_readers)
 names = st.text(st.characters(codec="utf-8"), max_size=12).filter(_is_one_line).filter(_survives_readers)
 bodies = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=400)
+
+
+def _is_wrapped(name: str) -> bool:
+    """The standard library takes quotation marks and angle brackets off a name even where they belong to it."""
+    return (name[:1], name[-1:]) in (('"', '"'), ("<", ">"))
+
+
 filenames = (
-    st.text(st.characters(codec="utf-8"), min_size=1, max_size=60).filter(_is_one_line).filter(_survives_readers)
+    st.text(st.characters(codec="utf-8"), min_size=1, max_size=60)
+    .filter(_is_one_line)
+    .filter(_survives_readers)
+    .filter(lambda name: not _is_wrapped(name))
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from postroom.model.errors import InvalidRequest
@@ -250,6 +250,10 @@ trees: st.SearchStrategy[Node] = st.recursive(
 
 
 @given(trees)
+@example(In(":"))
+@example(Label("//x"))
+@example(Correspondent("from", "-(a OR b)*"))
+@example(Text("from:x", phrase=True))
 def test_a_query_written_out_is_read_back_the_same(node: Node) -> None:
     text = to_text(Query(node))
     if len(text) <= MAX_LENGTH:

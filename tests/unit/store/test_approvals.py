@@ -20,6 +20,11 @@ def test_a_prepared_send_waits_for_a_person(store: Store, time: FakeTime, approv
     assert store.approvals.pending() == [approval]
 
 
+def test_what_was_put_before_the_person_is_remembered(store: Store, time: FakeTime) -> None:
+    send = store.outbox.prepare(a_send())
+    assert store.approvals.request(send.send_id, expires_at=time.wall + 1, asked="print").asked == "print"
+
+
 def test_a_send_is_asked_about_once(store: Store, time: FakeTime, approval: Approval) -> None:
     with pytest.raises(Conflict):
         store.approvals.request(approval.send_id, expires_at=time.wall)

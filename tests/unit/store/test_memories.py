@@ -62,6 +62,7 @@ def test_a_preview_counts_once(store: Store, other: Store) -> None:
 def test_a_preview_counts_for_ten_minutes(store: Store, time: FakeTime, later: float, counts: bool) -> None:
     store.previews.remember(WORK, sha("hello"))
     time.passes(later)
+    assert store.previews.is_valid(WORK, sha("hello")) is counts
     assert store.previews.consume(WORK, sha("hello")) is counts
 
 

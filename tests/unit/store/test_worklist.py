@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.unit.store.kit import A_DAY, FakeTime, a_send, brought_to
 
-from postroom.model.errors import NotFound
+from postroom.model.errors import Conflict, NotFound
 from postroom.store import RateLimit, State, Store, open_store
 from postroom.store.owner import Owner
 
@@ -33,6 +33,15 @@ def test_a_held_send_is_due_when_its_time_has_come(store: Store, time: FakeTime)
     time.passes(60)
     assert claimed(store) == {later.send_id}
     assert later.wake_at == later.not_before
+
+
+def test_nothing_leaves_before_its_time(store: Store, time: FakeTime) -> None:
+    send = brought_to(store, State.STAGED, a_send(not_before=time.wall + 60))
+    with pytest.raises(Conflict):
+        store.outbox.advance(send.send_id, expect=State.STAGED, to=State.SENDING)
+    assert store.outbox.get(send.send_id) == send
+    time.passes(60)
+    assert store.outbox.advance(send.send_id, expect=State.STAGED, to=State.SENDING).attempt == 1
 
 
 def test_the_step_itself_may_say_when_to_look_again(store: Store, time: FakeTime) -> None:

@@ -12,7 +12,7 @@ from postroom import __version__
 from postroom.doors.cli.options import Serve
 from postroom.model.errors import InvalidRequest, PostroomError
 
-COMMANDS = ("serve", "demo", "accounts", "search", "importing", "doctor")
+COMMANDS = ("serve", "demo", "accounts", "search", "importing", "doctor", "approvals", "outbox", "audit")
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
         WriteView,
     )
 
-ROWS_BUDGET = 6_200  # characters of a page's rows: snippets get what the other fields leave of it
-LONGEST_SNIPPET = 140
+ROWS_BUDGET = 6_100  # bytes of a page's rows: snippets get what the other fields leave of it
+MAX_SNIPPET, MAX_SUBJECT, MAX_RECIPIENTS = 140, 160, 3  # in a listing; read_email shows all
 UNTRUSTED_FIELDS = ["from", "to", "subject", "snippet", "labels"]
 
 
@@ -40,8 +40,8 @@ def answer(structured: Any, words: str, links: Iterable[ContentBlock] = ()) -> C
 
 
 def email_page(page: EmailPage) -> CallToolResult:
-    fitted = replace(page, results=_fit_snippets(page.results))
-    return answer({**plain(fitted), "untrusted_fields": UNTRUSTED_FIELDS}, text.email_page(page))
+    structured = {**plain(page), "results": _fitting_rows(page.results), "untrusted_fields": UNTRUSTED_FIELDS}
+    return answer(structured, text.email_page(page))
 
 
 def open_email(email: OpenEmail) -> CallToolResult:
@@ -160,14 +160,16 @@ def plain(view: Any) -> Any:
     }
 
 
-def _fit_snippets(rows: Sequence[EmailRow]) -> tuple[EmailRow, ...]:
+def _fitting_rows(rows: Sequence[EmailRow]) -> list[dict[str, Any]]:
     """A short list shows long snippets, a long list short ones: a page costs about the same either way."""
-    if not rows:
-        return ()
-    bare = [plain(replace(row, snippet="")) for row in rows]
-    spare = ROWS_BUDGET - len(json.dumps(bare, ensure_ascii=False, separators=(",", ":")))
-    room = max(0, min(LONGEST_SNIPPET, spare // len(rows)))
-    return tuple(replace(row, snippet=text.cut(row.snippet, room)) for row in rows)
+    fitting = [{**plain(row), "subject": text.cut(row.subject, MAX_SUBJECT), "snippet": ""} for row in rows]
+    for shown, row in zip(fitting, rows, strict=True):
+        if len(row.to) > MAX_RECIPIENTS:
+            shown["to"] = [*row.to[:MAX_RECIPIENTS], f"and {len(row.to) - MAX_RECIPIENTS} more"]
+    spare = ROWS_BUDGET - text.size_of(json.dumps(fitting, ensure_ascii=False, separators=(",", ":")))
+    for shown, row in zip(fitting, rows, strict=True):
+        shown["snippet"] = text.cut(row.snippet, min(MAX_SNIPPET, spare // len(rows)))
+    return fitting
 
 
 def _thread_email(email: OpenEmail, marker: str) -> shapes.ThreadEmail:

@@ -80,6 +80,8 @@ class Session:
 
     def list_folders(self, *returning: str) -> tuple[list[wire.Raw], list[wire.Raw]]:
         """The LIST answers and, where asked for and offered, the STATUS answers."""
+        if self.opened is not None:
+            self._ask(self._client.noop)  # else the open folder is counted as it was
         arguments = ["RETURN", f"({' '.join(returning)})"] if returning else []
         self._clear()
         self._ask(self._client._imap._simple_command, "LIST", '""', '"*"', *arguments)
@@ -146,7 +148,7 @@ class Session:
         return self._transfer(b"COPY", uids, folder)
 
     def _transfer(self, command: bytes, uids: Sequence[int], folder: str) -> tuple[int, dict[int, int]]:
-        target = self._client._normalise_folder(folder).encode("ascii")
+        target = self._client._normalise_folder(folder)
         self._uid_command(command, [wire.as_set(uids), target], "FETCH")
         return wire.read_copied(self._client._imap.untagged_responses.pop("COPYUID", []))
 
@@ -180,12 +182,16 @@ class Session:
             return False
         return True
 
-    def abort(self) -> None:
-        """Cut the connection, from any thread: whoever is waiting on it is woken by an error."""
+    def interrupt(self) -> None:
+        """End the connection from another thread: whoever waits on it is woken by an error, and closes it."""
         with contextlib.suppress(OSError, ValueError):
             self._client.socket().shutdown(socket.SHUT_RDWR)
+
+    def abort(self) -> None:
+        """Close the connection without a word. Only for the thread that uses it: a closed socket wakes nobody."""
+        self.interrupt()
         with contextlib.suppress(OSError, ValueError):
-            self._client.socket().close()
+            self._client._imap.shutdown()
 
     def close(self) -> None:
         with contextlib.suppress(*CONNECTION_LOST, imaplib.IMAP4.error):

@@ -136,7 +136,7 @@ class _Loan:
     def expire(self) -> None:
         self.expired = True
         if self.session is not None:
-            self.session.abort()
+            self.session.interrupt()
 
 
 def _applied(work: Callable[..., T], args: tuple[object, ...], kwargs: dict[str, object], session: Session) -> T:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 import anyio
@@ -31,14 +32,37 @@ async def watch(account: ImapAccount, folder: str, name: str) -> AsyncIterator[s
             continue
         if pause:
             yield name
-        try:
-            while True:
-                if await anyio.to_thread.run_sync(session.idle, _RENEWAL, abandon_on_cancel=True):
-                    yield name
-        except CONNECTION_LOST:
-            pause = _FIRST_PAUSE
-        finally:
-            session.abort()  # wakes the thread that waits on it
+        async with aclosing(_news(session)) as news:
+            async for _ in news:
+                yield name
+        pause = _FIRST_PAUSE
+
+
+async def _news(session: Session) -> AsyncGenerator[None, None]:
+    """One item per change, until the connection is lost."""
+    is_waiting = False
+    try:
+        while True:
+            is_waiting = True
+            changed = await anyio.to_thread.run_sync(_idle, session, abandon_on_cancel=True)
+            is_waiting = False
+            if changed:
+                yield None
+    except CONNECTION_LOST:
+        is_waiting = False
+    finally:
+        if is_waiting:
+            session.interrupt()
+        else:
+            session.abort()
+
+
+def _idle(session: Session) -> bool:
+    try:
+        return session.idle(_RENEWAL)
+    except BaseException:
+        session.abort()
+        raise
 
 
 def _listening(account: ImapAccount, folder: str) -> Session:

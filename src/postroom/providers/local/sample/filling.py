@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from postroom.model.address import Address
 from postroom.model.query import Flag
 from postroom.providers.local.convert import NewMail
-from postroom.providers.local.sample import arranged, languages, life, neighbours, newsletters, notices, work
+from postroom.providers.local.sample import arranged, aurora, languages, life, neighbours, newsletters, notices, work
 from postroom.providers.local.sample.letters import Letter
 from postroom.providers.local.sample.people import ALEX, OWNERS
 from postroom.providers.local.sample.writing import write
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 _FRESH_DAYS = 3  # what is older has been read unless its letter says otherwise
 
 
+async def fill(mailbox: LocalMailbox, address: str, *, now: datetime | None = None) -> int:
+    """Put the sample into a new mailbox, as the owner of `address` sees it; how many mails that were.
+
+    One transaction: it is all there or not at all. A mailbox that holds anything already is left as it is.
+    """
+    if any(folder.total for folder in await mailbox.folders()):
+        return 0
+    return len(await mailbox.add_messages(list(mails_of(owner_of(address), now or datetime.now(UTC)))))
+
+
 def owner_of(address: str) -> Address:
     """Whose eyes a mailbox has: Sam's for Sam's address, else Alex's."""
     return next((owner for owner in OWNERS if owner.key == address.casefold()), ALEX)
@@ -28,7 +38,7 @@ def owner_of(address: str) -> Address:
 def world(now: datetime) -> list[Letter]:
     """Every letter there is, oldest first."""
     letters = arranged.letters(now)
-    for part in (work, life, neighbours, newsletters, notices, languages):
+    for part in (aurora, work, life, neighbours, newsletters, notices, languages):
         letters += part.letters()
     return sorted(letters, key=lambda letter: -letter.days_ago)
 
@@ -38,7 +48,8 @@ def moment(letter: Letter, now: datetime) -> datetime:
     date = (now - timedelta(days=letter.days_ago)).replace(microsecond=0)
     if date.date() >= (now - timedelta(days=1)).date():
         return date
-    return date.replace(hour=8 + date.hour * 10 // 24)
+    midnight = date.replace(hour=0, minute=0, second=0)
+    return midnight + timedelta(hours=8, seconds=(date - midnight).seconds * 10 // 24)
 
 
 def mails_of(owner: Address, now: datetime) -> Iterator[NewMail]:
@@ -77,9 +88,3 @@ def _flags(letter: Letter, sent: bool, answered: bool, seen: bool) -> tuple[Flag
     if letter.draft:
         flags.append("draft")
     return tuple(flags)
-
-
-async def fill(mailbox: LocalMailbox, address: str, *, now: datetime | None = None) -> int:
-    """Put the sample into a new mailbox, as the owner of `address` sees it. Answers how many mails that are."""
-    mails = mails_of(owner_of(address), now or datetime.now(UTC))
-    return len(await mailbox.add_messages(mails))

@@ -1,0 +1,114 @@
+"""Toolset `drafts` from the client's end: written, answered, forwarded, changed, thrown away; never sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.flows.caller import Caller
+
+
+async def opened(call: Caller, draft: dict[str, Any]) -> dict[str, Any]:
+    return await call.ok("read_email", email_id=draft["email_id"], include_quoted=True)
+
+
+async def test_a_draft_is_saved_listed_and_not_sent(call: Caller) -> None:
+    draft = await call.ok("create_draft", to="Sam <sam@demo.example>", subject="Lunch?", body="At one?")
+
+    listed = await call.ok("list_drafts")
+    assert [entry["draft_id"] for entry in listed["results"]] == [draft["draft_id"]]
+    assert (draft["to"], draft["subject"]) == (["Sam <sam@demo.example>"], "Lunch?")
+    assert (await call.ok("list_emails", account="sam"))["total_count"] == 0
+    assert (await opened(call, draft))["untrusted"]["body"].strip() == "At one?"
+
+
+async def test_recipients_come_as_one_or_many(call: Caller) -> None:
+    draft = await call.ok(
+        "create_draft", to=["a@example.com", "b@example.com"], cc="c@example.com", bcc=["d@example.com"], body="x"
+    )
+
+    assert (draft["to"], draft["cc"], draft["bcc"]) == (
+        ["a@example.com", "b@example.com"],
+        ["c@example.com"],
+        ["d@example.com"],
+    )
+
+
+async def test_a_reply_goes_to_the_sender_in_the_same_thread(call: Caller) -> None:
+    row = (await call.ok("search_emails", query="from:cy"))["results"][0]
+
+    draft = await call.ok("draft_reply", email_id=row["email_id"], body="Sunday it is.")
+
+    assert draft["to"] == ["Cy <cy@example.com>"]
+    assert draft["subject"] == "Re: Picnic"
+    assert draft["thread_id"] == row["thread_id"]
+    assert "Yes, on Sunday." in (await opened(call, draft))["untrusted"]["body"]
+
+
+async def test_a_reply_can_do_without_the_quote(call: Caller) -> None:
+    email_id = await call.email_id("from:cy")
+
+    draft = await call.ok("draft_reply", email_id=email_id, body="Fine.", quote=False)
+
+    assert (await opened(call, draft))["untrusted"]["body"].strip() == "Fine."
+
+
+async def test_a_forward_takes_the_original_along(call: Caller) -> None:
+    email_id = await call.email_id("from:billing")
+
+    draft = await call.ok("draft_forward", email_id=email_id, to="sam@demo.example", comment="For you.")
+
+    assert draft["has_attachments"]
+    assert draft["subject"].endswith("Invoice 77")
+
+
+async def test_an_update_changes_only_what_is_named_and_keeps_the_id(call: Caller) -> None:
+    draft = await call.ok("create_draft", to="a@example.com", subject="Old", body="Words", bcc="b@example.com")
+
+    changed = await call.ok("update_draft", draft_id=draft["draft_id"], subject="New")
+
+    assert changed["draft_id"] == draft["draft_id"]
+    assert (changed["subject"], changed["to"], changed["bcc"]) == ("New", ["a@example.com"], ["b@example.com"])
+    assert (await opened(call, changed))["untrusted"]["body"].strip() == "Words"
+
+
+async def test_an_update_can_empty_a_field(call: Caller) -> None:
+    draft = await call.ok("create_draft", to="a@example.com", cc="c@example.com", body="x")
+
+    assert (await call.ok("update_draft", draft_id=draft["draft_id"], cc=[]))["cc"] == []
+
+
+async def test_null_in_an_update_keeps_what_is_there(call: Caller) -> None:
+    draft = await call.ok("create_draft", to="a@example.com", subject="Stays", body="x")
+
+    assert (await call.ok("update_draft", draft_id=draft["draft_id"], subject=None, body="y"))["subject"] == "Stays"
+
+
+async def test_a_deleted_draft_is_gone(call: Caller) -> None:
+    draft = await call.ok("create_draft", to="a@example.com", body="x")
+
+    assert await call.ok("delete_draft", draft_id=draft["draft_id"]) == {
+        "draft_id": draft["draft_id"],
+        "status": "deleted",
+    }
+    assert (await call.error("update_draft", draft_id=draft["draft_id"], body="y"))["code"] == "NOT_FOUND"
+
+
+async def test_a_file_from_an_allowed_folder_is_attached(call: Caller) -> None:
+    draft = await call.ok("create_draft", to="a@example.com", body="x", attachments=["plan.txt"])
+
+    (attachment,) = (await opened(call, draft))["attachments"]
+    assert attachment["filename"] == "plan.txt"
+
+
+async def test_a_file_from_elsewhere_is_refused_and_no_draft_is_left(call: Caller) -> None:
+    error = await call.error("create_draft", to="a@example.com", body="x", attachments=["/etc/passwd"])
+
+    assert error["code"] == "PERMISSION_DENIED"
+    assert (await call.ok("list_drafts"))["total_count"] == 0
+
+
+async def test_an_identity_that_is_not_ours_is_refused(call: Caller) -> None:
+    error = await call.error("create_draft", to="a@example.com", body="x", identity="boss@example.com")
+
+    assert error["code"] == "INVALID_REQUEST"
+    assert "alex@demo.example" in error["message"]

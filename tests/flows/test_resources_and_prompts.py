@@ -1,0 +1,80 @@
+"""Mail as resources, and the requests a person can pick."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_types import BlobResourceContents, TextResourceContents
+from tests.flows import mails
+from tests.flows.caller import Caller
+
+
+async def test_the_templates_are_announced(call: Caller) -> None:
+    templates = (await call.client.list_resource_templates()).resource_templates
+
+    assert {template.uri_template for template in templates} == {
+        "mail://{account}/{email_id}",
+        "mail://{account}/{email_id}/raw",
+        "mail://{account}/{email_id}/attachments/{attachment_id}",
+    }
+
+
+async def test_a_mail_is_read_as_text_with_its_words_set_apart(call: Caller) -> None:
+    email_id = await call.email_id("from:billing")
+
+    (content,) = (await call.client.read_resource(f"mail://alex/{email_id}")).contents
+
+    assert isinstance(content, TextResourceContents)
+    assert "See attached." in content.text
+    assert "<untrusted-" in content.text
+
+
+async def test_a_mail_is_read_as_it_came(call: Caller) -> None:
+    email_id = await call.email_id("from:billing")
+
+    (content,) = (await call.client.read_resource(f"mail://alex/{email_id}/raw")).contents
+
+    assert isinstance(content, BlobResourceContents)
+    assert b"<invoice-77@mail.example>" in base64.b64decode(content.blob)
+
+
+async def test_the_link_of_an_attachment_leads_to_its_bytes(call: Caller) -> None:
+    email_id = await call.email_id("from:billing")
+    pdf = (await call.ok("list_attachments", email_id=email_id))["attachments"][0]
+
+    (content,) = (await call.client.read_resource(pdf["uri"])).contents
+
+    assert isinstance(content, BlobResourceContents)
+    assert base64.b64decode(content.blob) == mails.PDF
+
+
+@pytest.mark.parametrize(
+    "uri", ["mail://alex/e0000000000", "mail://alex/e0000000000/raw", "mail://alex/e0000000000/attachments/1"]
+)
+async def test_a_link_that_leads_nowhere_says_so(caller: Caller, uri: str) -> None:
+    with pytest.raises(MCPError) as caught:
+        await caller.client.read_resource(uri)
+
+    assert "e0000000000" in str(caught.value)
+
+
+async def test_a_link_with_the_wrong_account_is_refused(caller: Caller) -> None:
+    email_id = await caller.email_id("from:billing")
+
+    with pytest.raises(MCPError, match="alex"):
+        await caller.client.read_resource(f"mail://sam/{email_id}")
+
+
+@pytest.mark.parametrize("name", ["triage_inbox", "daily_digest"])
+async def test_a_prompt_works_without_arguments(call: Caller, name: str) -> None:
+    prompt = await call.client.get_prompt(name)
+
+    assert "data" in str(prompt.messages[0].content)
+
+
+async def test_the_reply_prompt_names_the_mail(call: Caller) -> None:
+    prompt = await call.client.get_prompt("draft_reply", {"email_id": "e0000000000"})
+
+    assert "e0000000000" in str(prompt.messages[0].content)

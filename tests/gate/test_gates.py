@@ -1,0 +1,202 @@
+"""The five gate settings, and what releases each."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+from tests.gate.houses import MAIL, gate_house
+
+from postroom.model.errors import PermissionDenied
+from postroom.service import approvals, outbox, send, worker
+from postroom.service.order import Wishes
+
+
+async def test_preview_gate_wants_exactly_what_was_previewed_and_only_once(tmp_path):
+    async with gate_house(tmp_path, gate="preview") as gate:
+        assert (await gate.send()).status == "preview"
+        assert (await gate.send()).status == "sent"
+        for _ in range(3):  # a caller that retries blindly stays at the preview
+            assert (await gate.send()).status == "preview"
+        assert await gate.inbox() == ["Lunch?"]
+        await gate.send(confirm=False)
+        assert (await gate.send()).status == "sent"
+
+
+async def test_preview_gate_refuses_changed_content_and_stale_previews(tmp_path):
+    async with gate_house(tmp_path, gate="preview") as gate:
+        await gate.send(confirm=False)
+        assert (await gate.send(replace(MAIL, body="Shall we say one?"))).status == "preview"
+        assert (await gate.send(replace(MAIL, bcc=("carol@demo.example",)))).status == "preview"
+        gate.time.pass_(601)
+        assert (await gate.send()).status == "preview"
+        assert await gate.inbox() == []
+
+
+async def test_two_confirmations_of_one_preview_give_one_send(tmp_path):
+    import anyio
+
+    async with gate_house(tmp_path, gate="preview") as gate:
+        await gate.send(confirm=False)
+        seen: list[str] = []
+
+        async def one() -> None:
+            seen.append((await gate.send()).status)
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(10):
+                tasks.start_soon(one)
+        assert seen.count("sent") == 1
+        assert await gate.inbox() == ["Lunch?"]
+
+
+async def test_elicit_gate_asks_sends_on_yes_and_not_on_no(tmp_path):
+    async with gate_house(tmp_path, gate="elicit") as gate:
+        order = await gate.order(wishes=Wishes(confirm=True, can_elicit=True))
+        question = await send.question(gate.house, order)
+        assert "bob@demo.example" in question
+        assert "Lunch?" in question
+        assert await gate.inbox() == []
+        no = replace(order, wishes=replace(order.wishes, answer="declined"))
+        with pytest.raises(PermissionDenied):
+            await send.send(gate.house, no)
+        assert (await outbox.list_outbox(gate.house)).results == ()
+
+        await send.question(gate.house, order)
+        yes = replace(order, wishes=replace(order.wishes, answer="accepted"))
+        assert (await send.send(gate.house, yes)).status == "sent"
+        assert (await send.send(gate.house, yes)).status == "preview"  # the answer was used
+        assert await gate.inbox() == ["Lunch?"]
+
+
+async def test_an_answer_for_one_mail_does_not_release_another(tmp_path):
+    async with gate_house(tmp_path, gate="elicit") as gate:
+        asked = await gate.order(wishes=Wishes(confirm=True, can_elicit=True))
+        await send.question(gate.house, asked)
+        wishes = Wishes(confirm=True, can_elicit=True, answer="accepted")
+        other = await gate.order(replace(MAIL, to=("carol@demo.example",)), wishes)
+        assert (await send.send(gate.house, other)).status == "preview"
+        assert await gate.inbox("carol") == []
+
+
+async def test_the_question_is_the_same_on_a_retried_call_and_new_after_use(tmp_path):
+    async with gate_house(tmp_path, gate="elicit") as gate:
+        wishes = Wishes(confirm=True, can_elicit=True)
+        first = await send.question(gate.house, await gate.order(wishes=wishes))
+        again = await send.question(gate.house, await gate.order(wishes=wishes))
+        assert first == again
+        await send.send(gate.house, await gate.order(wishes=replace(wishes, answer="accepted")))
+        assert await send.question(gate.house, await gate.order(wishes=wishes)) != first
+
+
+async def test_approval_gate_waits_for_a_person_and_then_sends_by_itself(tmp_path):
+    async with gate_house(tmp_path, gate="approval") as gate:
+        asked = await gate.send()
+        assert asked.status == "needs_approval"
+        again = await gate.send()
+        assert (again.status, again.send_id) == ("needs_approval", asked.send_id)
+        assert await gate.inbox() == []
+        (waiting,) = await approvals.list_waiting(gate.house)
+        assert waiting.approval_id == asked.approval.approval_id
+        assert "Shall we say noon?" in await approvals.show(gate.house, waiting.approval_id)
+        granted = await approvals.approve(gate.house, waiting.approval_id, who="ada", how="test")
+        assert granted.status == "sent"
+        assert (await gate.send()).status == "already_executed"
+        assert await gate.inbox() == ["Lunch?"]
+        assert [path.parent.name for path in gate.house.vault.root.rglob("*.md")] == ["Done"]
+
+
+async def test_a_rejected_or_forgotten_approval_sends_nothing(tmp_path):
+    async with gate_house(tmp_path, gate="approval") as gate:
+        first = await gate.send()
+        rejected = await approvals.reject(gate.house, first.approval.approval_id, who="ada", how="test")
+        assert rejected.status == "rejected"
+        second = await gate.send()
+        assert second.send_id != first.send_id
+        gate.time.pass_(25 * 3600)
+        await worker.work_once(gate.house)
+        third = await gate.send()
+        assert third.send_id != second.send_id
+        assert await gate.inbox() == []
+
+
+async def test_auto_previews_for_friends_and_asks_a_person_about_strangers(tmp_path):
+    async with gate_house(tmp_path, gate="auto") as gate:
+        asked = await gate.send()
+        assert asked.status == "needs_approval"
+        await approvals.approve(gate.house, asked.approval.approval_id, who="ada", how="test")
+        friendly = replace(MAIL, subject="Again")
+        assert (await gate.send(friendly)).status == "preview"  # bob is known now
+        assert (await gate.send(friendly)).status == "sent"
+        stranger = replace(friendly, subject="Third", cc=("carol@demo.example",))
+        await gate.send(stranger, confirm=False)
+        assert (await gate.send(stranger)).status == "needs_approval"
+
+
+async def test_auto_knows_whom_sent_mail_went_to_even_without_our_memory(tmp_path):
+    async with gate_house(tmp_path, gate="confirm") as gate:
+        await gate.send()
+    (tmp_path / "state.db").unlink()
+    async with gate_house(tmp_path, gate="auto") as gate:
+        assert (await gate.send(replace(MAIL, subject="Again"))).status == "preview"
+
+
+async def test_auto_asks_through_the_client_where_it_can(tmp_path):
+    async with gate_house(tmp_path, gate="auto") as gate:
+        order = await gate.order(wishes=Wishes(confirm=True, can_elicit=True))
+        assert "Never written to before" in await send.question(gate.house, order)
+        yes = replace(order, wishes=replace(order.wishes, answer="accepted"))
+        assert (await send.send(gate.house, yes)).status == "sent"
+
+
+async def test_a_request_can_ask_for_more_say_but_never_for_less(tmp_path):
+    async with gate_house(tmp_path, gate="confirm") as gate:
+        assert (await gate.send(require_approval=True)).status == "needs_approval"
+    async with gate_house(tmp_path / "b", gate="approval") as gate:
+        assert (await gate.send(require_approval=False)).status == "needs_approval"
+
+
+def approve_by_hand(gate, folder="Approved", edit=lambda text: text.replace("status: pending", "status: approved")):
+    (path,) = (gate.house.vault.root / "Pending_Approval").iterdir()
+    path.write_text(edit(path.read_text()))
+    target = path.parent.parent / folder / path.name
+    path.rename(target)
+    return target
+
+
+async def test_a_file_moved_in_the_vault_is_heeded(tmp_path):
+    async with gate_house(tmp_path, gate="approval") as gate:
+        await gate.send()
+        approve_by_hand(gate)
+        await worker.work_once(gate.house)
+        assert await gate.inbox() == ["Lunch?"]
+        assert os.listdir(gate.house.vault.root / "Approved") == []
+        await gate.send(replace(MAIL, subject="Second"))
+        approve_by_hand(gate, "Rejected", lambda text: text)
+        await worker.work_once(gate.house)
+        assert await gate.inbox() == ["Lunch?"]
+        assert await approvals.list_waiting(gate.house) == ()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda text: text,  # moved, but the status still says pending
+        lambda text: text.replace("pending", "approved").replace("bob@demo.example", "carol@demo.example"),
+        lambda text: text.replace("pending", "approved").replace("noon", "midnight"),
+        lambda text: text.replace("pending", "approved").replace('subject: "Lunch?"', 'subject: "Dinner?"'),
+        lambda text: text.replace("pending", "approved").replace('content_sha256: "', 'content_sha256: "0'),
+        lambda text: text.replace("pending", "approved").replace("email_send", "email_reply"),
+        lambda text: text.replace("pending", "approved").replace("---\n# ", "# "),
+        lambda text: text.replace("status: pending", "status: &a approved"),
+    ],
+)
+async def test_a_tampered_file_approves_nothing_and_loses_nothing(tmp_path, edit):
+    async with gate_house(tmp_path, gate="approval") as gate:
+        view = await gate.send()
+        path = approve_by_hand(gate, edit=edit)
+        await worker.work_once(gate.house)
+        assert await gate.inbox() == []
+        assert path.exists()
+        assert (await approvals.list_waiting(gate.house))[0].send_id == view.send_id

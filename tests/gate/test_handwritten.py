@@ -1,0 +1,81 @@
+"""Approvals written by hand match on kind, status and recipient or thread, where the operator allows them at all."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+from tests.gate.houses import CONFIRMED, MAIL, gate_house
+
+from postroom.service import search, send, writing
+
+TEXT = "---\ntype: email_send\nstatus: approved\nto: bob@demo.example\n---\nGo ahead.\n"
+
+
+def write(gate, text=TEXT, name="go.md"):
+    gate.house.vault.prepare()
+    path = gate.house.vault.root / "Approved" / name
+    path.write_text(text)
+    path.chmod(0o600)
+    return path
+
+
+async def test_a_matching_file_releases_one_send_and_moves_to_done(tmp_path):
+    async with gate_house(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate)
+        assert (await gate.send()).status == "sent"
+        assert os.listdir(gate.house.vault.root / "Approved") == []
+        assert os.listdir(gate.house.vault.root / "Done") == ["go.md"]
+        assert (await gate.send(replace(MAIL, subject="Second"))).status == "needs_approval"
+        assert await gate.inbox() == ["Lunch?"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT.replace("approved", "pending"),
+        TEXT.replace("bob@", "carol@"),
+        TEXT.replace("email_send", "email_reply"),
+        TEXT.replace("---\nGo", "content_sha256: abc\n---\nGo"),
+        TEXT.replace("---\nGo", "expires: 2001-01-01T00:00:00+00:00\n---\nGo"),
+        TEXT.replace("to: bob@demo.example\n", ""),
+    ],
+)
+async def test_a_file_that_does_not_match_releases_nothing_and_stays(tmp_path, text):
+    async with gate_house(tmp_path, gate="approval", dialect="vault") as gate:
+        path = write(gate, text)
+        assert (await gate.send()).status == "needs_approval"
+        assert path.exists()
+
+
+async def test_every_recipient_must_be_named(tmp_path):
+    async with gate_house(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate)
+        assert (await gate.send(replace(MAIL, bcc=("carol@demo.example",)))).status == "needs_approval"
+
+
+async def test_elsewhere_they_count_for_nothing(tmp_path):
+    async with gate_house(tmp_path, gate="approval") as gate:
+        path = write(gate)
+        assert (await gate.send()).status == "needs_approval"
+        assert path.exists()
+
+
+async def test_a_reply_is_matched_by_its_thread(tmp_path):
+    async with gate_house(tmp_path, dialect="vault") as gate:
+        await gate.send()
+        (row,) = (await search.list_emails(gate.house, account="bob")).results
+    async with gate_house(tmp_path, gate="approval", dialect="vault") as gate:
+        order = await send.order_reply(gate.house, row.email_id, writing.ReplyRequest("Yes"), CONFIRMED)
+        write(gate, f"---\ntype: email_reply\nstatus: approved\nthread_id: '{order.draft.threading.thread_ref}'\n---\n")
+        assert (await send.send(gate.house, order)).status == "sent"
+
+
+async def test_a_full_rate_window_leaves_the_file_for_later(tmp_path):
+    async with gate_house(tmp_path, gate="approval", dialect="vault", sends_per_hour=1) as gate:
+        write(gate)
+        await gate.send()
+        path = write(gate)
+        assert (await gate.send(replace(MAIL, subject="Second"))).status == "needs_approval"
+        assert path.exists()

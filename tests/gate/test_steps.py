@@ -1,0 +1,227 @@
+"""The ten steps, one by one, on a real local mailbox."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.gate.houses import CONFIRMED, MAIL, gate_house
+
+from postroom.model.errors import Conflict, InvalidRequest, PermissionDenied, RateLimited
+from postroom.service import outbox, send, worker, writing
+from postroom.service.order import Wishes
+
+
+async def test_a_confirmed_mail_arrives_and_stands_in_sent(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        view = await gate.send()
+        assert view.status == "sent"
+        assert view.accepted == ("bob@demo.example",)
+        assert view.message_id.endswith("@demo.example>")
+        assert await gate.inbox() == ["Lunch?"]
+        assert (await outbox.list_outbox(gate.house, include_finished=True)).results[0].state == "done"
+
+
+async def test_without_confirm_there_is_a_preview_and_nothing_leaves(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        request = replace(MAIL, cc=("carol@demo.example",), bcc=("alice@demo.example",), body="x" * 300)
+        view = await gate.send(request, confirm=False)
+        assert view.status == "preview"
+        assert view.preview.to == ("bob@demo.example",)
+        assert view.preview.cc == ("carol@demo.example",)
+        assert view.preview.bcc == ("alice@demo.example",)
+        assert view.preview.subject == "Lunch?"
+        assert view.preview.body_excerpt == "x" * 200
+        assert view.preview.body_chars == 300
+        assert await gate.inbox() == []
+        assert (await outbox.list_outbox(gate.house, include_finished=True)).total_count == 0
+
+
+async def test_dev_mode_logs_and_sends_nothing(tmp_path):
+    async with gate_house(tmp_path, dev_mode=True) as gate:
+        view = await gate.send()
+        assert view.status == "dev_mode"
+        assert view.message == "[DEV_MODE] Send logged but not executed. To: b***@demo.example, Subject: Lunch?"
+        assert await gate.inbox() == []
+        assert gate.audit()[0]["result"] == "dev_mode"
+
+
+async def test_policy_refuses_blocked_and_unlisted_recipients(tmp_path):
+    async with gate_house(tmp_path, block_recipients=["*@evil.example"]) as gate:
+        with pytest.raises(PermissionDenied):
+            await gate.send(replace(MAIL, bcc=("eve@evil.example",)))
+        assert await gate.inbox() == []
+    async with gate_house(tmp_path, allow_recipients=["carol@demo.example"]) as gate:
+        with pytest.raises(PermissionDenied):
+            await gate.send()
+        assert gate.audit()[0]["result"] == "rejected"
+
+
+async def test_the_same_key_sends_once_and_answers_with_the_first_result(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        first = await gate.send(idempotency_key="k1")
+        again = await gate.send(idempotency_key="k1")
+        assert (first.status, again.status) == ("sent", "already_executed")
+        assert again.send_id == first.send_id
+        assert await gate.inbox() == ["Lunch?"]
+        with pytest.raises(Conflict):
+            await gate.send(replace(MAIL, subject="Other"), idempotency_key="k1")
+        assert (await gate.send(idempotency_key="k2")).status == "sent"
+        assert len(await gate.inbox()) == 2
+
+
+async def test_a_key_survives_a_restart_and_is_not_shared_between_tools_and_accounts(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        await gate.send(idempotency_key="k1")
+    async with gate_house(tmp_path) as gate:
+        assert (await gate.send(idempotency_key="k1")).status == "already_executed"
+        order = await send.order_mail(gate.house, MAIL, Wishes(confirm=True, idempotency_key="k1"), "carol")
+        assert (await send.send(gate.house, order)).status == "sent"
+
+
+async def test_a_key_counts_only_for_confirmed_calls(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        await gate.send(idempotency_key="k1")
+        assert (await gate.send(idempotency_key="k1", confirm=False)).status == "preview"
+
+
+async def test_fifty_parallel_calls_with_one_key_give_one_send(tmp_path):
+    import anyio
+
+    async with gate_house(tmp_path) as gate:
+        statuses: list[str] = []
+
+        async def one() -> None:
+            statuses.append((await gate.send(idempotency_key="k1")).status)
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(50):
+                tasks.start_soon(one)
+        assert sorted(statuses) == ["already_executed"] * 49 + ["sent"]
+        assert await gate.inbox() == ["Lunch?"]
+
+
+async def test_a_repeat_within_two_minutes_warns_and_sends_all_the_same(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        assert (await gate.send()).warnings == ("Never written to before: bob@demo.example.",)
+        again = await gate.send()
+        assert again.status == "sent"
+        assert any("just sent" in warning for warning in again.warnings)
+        gate.time.pass_(121)
+        assert (await gate.send()).warnings == ()
+
+
+async def test_the_eleventh_send_of_an_hour_is_refused_and_says_when(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        for number in range(10):
+            await gate.send(replace(MAIL, subject=f"n{number}"))
+        with pytest.raises(RateLimited, match="10 emails/hour") as limited:
+            await gate.send(replace(MAIL, subject="n10"))
+        assert 0 < limited.value.retry_after <= 3601
+        assert len(await gate.inbox()) == 10
+        assert gate.audit()[0]["result"] == "rate_limited"
+        gate.time.pass_(3601)
+        assert (await gate.send(replace(MAIL, subject="n10"))).status == "sent"
+
+
+async def test_a_refused_recipient_is_reported_and_nothing_left(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        view = await gate.send(replace(MAIL, cc=("nobody@elsewhere.example",)))
+        assert view.status == "rejected"
+        assert set(view.refused) == {"nobody@elsewhere.example"}
+        assert await gate.inbox() == []
+
+
+async def test_a_blind_copy_arrives_and_is_in_nobodys_headers(tmp_path):
+    from postroom.service import read, search
+
+    async with gate_house(tmp_path) as gate:
+        await gate.send(replace(MAIL, bcc=("carol@demo.example",)))
+        for account in ("bob", "carol"):
+            (row,) = (await search.list_emails(gate.house, account=account)).results
+            raw = await read.raw_email(gate.house, row.email_id)
+            assert b"carol" not in raw
+
+
+async def test_reply_and_forward_show_the_original_and_keep_the_thread(tmp_path):
+    from postroom.service import read, search
+
+    async with gate_house(tmp_path) as gate:
+        await gate.send()
+        (row,) = (await search.list_emails(gate.house, account="bob")).results
+        request = writing.ReplyRequest("Yes!")
+        preview = await send.send(gate.house, await send.order_reply(gate.house, row.email_id, request, Wishes()))
+        assert preview.preview.original_subject == "Lunch?"
+        assert "alice@demo.example" in preview.preview.original_sender
+        order = await send.order_reply(gate.house, row.email_id, request, CONFIRMED)
+        assert (await send.send(gate.house, order)).status == "sent"
+        thread = await read.get_thread(gate.house, row.email_id)
+        assert [email.row.subject for email in thread.emails] == ["Lunch?", "Re: Lunch?"]
+
+        forward = writing.ForwardRequest(("carol@demo.example",), comment="fyi")
+        shown = await send.send(gate.house, await send.order_forward(gate.house, row.email_id, forward, Wishes()))
+        assert any("original" in file for file in shown.preview.attachments)
+        order = await send.order_forward(gate.house, row.email_id, forward, CONFIRMED)
+        assert (await send.send(gate.house, order)).status == "sent"
+        assert await gate.inbox("carol") == ["Fwd: Lunch?"]
+
+
+async def test_a_draft_is_sent_as_it_stands_and_is_gone_afterwards(tmp_path):
+    from postroom.service import draft
+
+    async with gate_house(tmp_path) as gate:
+        saved = await draft.create_draft(gate.house, replace(MAIL, bcc=("carol@demo.example",)))
+        order = await send.order_draft(gate.house, saved.draft_id, CONFIRMED)
+        assert (await send.send(gate.house, order)).status == "sent"
+        assert await gate.inbox("bob") == ["Lunch?"]
+        assert await gate.inbox("carol") == ["Lunch?"]
+        assert (await draft.list_drafts(gate.house)).results == ()
+
+
+async def test_hold_and_schedule_wait_and_can_be_cancelled(tmp_path):
+    from datetime import timedelta
+
+    async with gate_house(tmp_path, hold_seconds=30) as gate:
+        held = await gate.send()
+        assert held.status == "held"
+        later = await gate.send(replace(MAIL, subject="Later"), send_at=gate.house.now() + timedelta(hours=2))
+        assert later.status == "scheduled"
+        await worker.work_once(gate.house)
+        assert await gate.inbox() == []
+        gate.time.pass_(31)
+        await worker.work_once(gate.house)
+        assert await gate.inbox() == ["Lunch?"]
+        assert (await outbox.cancel_send(gate.house, later.send_id)).status == "rejected"
+        gate.time.pass_(7200)
+        await worker.work_once(gate.house)
+        assert await gate.inbox() == ["Lunch?"]
+        with pytest.raises(Conflict):
+            await outbox.cancel_send(gate.house, held.send_id)
+
+
+@pytest.mark.parametrize("days", [-1, 400])
+async def test_a_schedule_in_the_past_or_far_away_is_refused(tmp_path, days):
+    from datetime import timedelta
+
+    async with gate_house(tmp_path) as gate:
+        with pytest.raises(InvalidRequest):
+            await gate.send(send_at=gate.house.now() + timedelta(days=days))
+        with pytest.raises(InvalidRequest):
+            await gate.send(send_at=gate.house.now().replace(tzinfo=None))
+
+
+async def test_held_mail_stays_while_dev_mode_or_read_only_is_on_and_obeys_a_new_block_list(tmp_path):
+    async with gate_house(tmp_path, hold_seconds=30) as gate:
+        view = await gate.send()
+        time = gate.time
+    time.pass_(60)
+    for settings in ({"dev_mode": True}, {"read_only": True}):
+        async with gate_house(tmp_path, time=time, **settings) as gate:
+            await worker.work_once(gate.house)
+            assert await gate.inbox() == []
+        time.pass_(600)
+    async with gate_house(tmp_path, time=time, block_recipients=["bob@demo.example"]) as gate:
+        await worker.work_once(gate.house)
+        assert await gate.inbox() == []
+        row, _, _ = await outbox.show_send(gate.house, view.send_id)
+        assert row.state == "cancelled"
