@@ -7,6 +7,8 @@ import os
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["tests.peers.fixtures"]
+
 settings.register_profile("patient", deadline=None)  # a busy machine is no failure
 settings.load_profile("patient")
 

@@ -7,11 +7,12 @@ from contextlib import asynccontextmanager
 
 import anyio
 
+from postroom.model.errors import InvalidRequest
 from postroom.providers import registry
 from postroom.providers.context import ProviderContext
 from postroom.providers.protocol import Mailbox, Transport
 from postroom.service.house import Accounts, House
-from postroom.settings import AccountSettings, Settings
+from postroom.settings import AccountSettings, LocalAccount, Settings
 from postroom.store import RateLimit, open_store
 from postroom.store.clock import Clock
 from postroom.store.vault import LOGS, Vault
@@ -33,6 +34,10 @@ class _Opener:
 @asynccontextmanager
 async def open_house(settings: Settings, *, clock: Clock | None = None) -> AsyncIterator[House]:
     """Everything a door needs, closed in order when it leaves. Accounts connect on first use."""
+    if settings.store.url:
+        raise InvalidRequest("store.url: a shared PostgreSQL store is not available yet; leave it empty for SQLite.")
+    if settings.is_demo:
+        await _fill_demo(settings)
     vault = Vault(settings.safety.vault)
     store = open_store(
         settings.home / "state.db",
@@ -47,6 +52,17 @@ async def open_house(settings: Settings, *, clock: Clock | None = None) -> Async
         with anyio.CancelScope(shield=True):
             await accounts.close()
         store.close()
+
+
+async def _fill_demo(settings: Settings) -> None:
+    """The sample mails, on the first start only: the file is written even where the house itself may only read."""
+    context = ProviderContext(home=settings.home, neighbours=tuple(settings.accounts), read_only=False)
+    for account in settings.accounts:
+        if isinstance(account, LocalAccount) and not account.path.exists():
+            mailbox = registry.open_mailbox(account, context)
+            await mailbox.connect()
+            await registry.fill_with_sample(account, mailbox)
+            await mailbox.close()
 
 
 @asynccontextmanager

@@ -77,7 +77,7 @@ def newsletter() -> EmailMessage:
         f'style="{style};text-decoration:none">Read story {n}</a></td></tr></table>'
         for n in range(1, 13)
     )
-    filler = f"<style>{'.x' + '{' + style + '}' * 1} " + f".pad {{{style}}} " * 60 + "</style>"
+    filler = "<style>" + f".pad {{{style}}} " * 110 + "</style>"
     html = f"<html><head>{filler}</head><body>{articles}</body></html>"
     mail = letter("Weekly <weekly@news.example>", "The week in twelve stories", "", hours_ago=6, message_id="weekly-44")
     mail.clear_content()

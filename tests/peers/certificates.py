@@ -20,7 +20,8 @@ class Certificates:
     key: Path
 
 
-def make_certificates(folder: Path) -> Certificates:
+def make_certificates(folder: Path, host: str = "localhost") -> Certificates:
+    """`localhost` is good for the loopback address too, any other name for itself alone."""
     ca_key, server_key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     ca_name = _name("Postroom Test CA")
     authority = (
@@ -30,9 +31,11 @@ def make_certificates(folder: Path) -> Certificates:
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(ca_key.public_key()), critical=False)
         .sign(ca_key, hashes.SHA256())
     )
-    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    names: list[x509.GeneralName] = [x509.DNSName(host)]
+    if host == "localhost":
+        names.append(x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
     server = (
-        _builder(_name("localhost"), ca_name, server_key)
+        _builder(_name(host), ca_name, server_key)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)

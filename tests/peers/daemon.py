@@ -57,18 +57,20 @@ def wait_for_listener(port: int, log: Path, seconds: float = 20) -> None:
     raise RuntimeError(f"nothing listens on {port} after {seconds} s:\n{tail}")
 
 
-def stop_by_pid_file(pid_file: Path, *, kill: bool = False, seconds: float = 10) -> None:
-    """End exactly the process that wrote this file, and wait until it is gone."""
+def kill_by_pid_file(pid_file: Path, seconds: float = 10) -> None:
+    """End the daemon that wrote this file, at once and with all its children: it leads a process group of its own."""
     try:
         pid = int(pid_file.read_text().strip())
+        leads_its_group = os.getpgid(pid) == pid
     except (OSError, ValueError):
         return
+    if not leads_its_group:
+        raise RuntimeError(f"process {pid} leads no group of its own; its children would be left behind")
+    os.killpg(pid, signal.SIGKILL)
     deadline = time.monotonic() + seconds
-    _signal(pid, signal.SIGKILL if kill else signal.SIGTERM)
     while _alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    if _alive(pid):
-        _signal(pid, signal.SIGKILL)
+        time.sleep(0.01)
+    pid_file.unlink(missing_ok=True)
 
 
 def _alive(pid: int) -> bool:
@@ -79,10 +81,3 @@ def _alive(pid: int) -> bool:
     except (ProcessLookupError, FileNotFoundError):
         return False
     return state != "Z"
-
-
-def _signal(pid: int, number: signal.Signals) -> None:
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        return

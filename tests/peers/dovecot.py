@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.peers.certificates import Certificates, make_certificates
-from tests.peers.daemon import LOOPBACK, free_ports, require_programs, stop_by_pid_file, wait_for_listener
+from tests.peers.daemon import LOOPBACK, free_ports, require_programs, kill_by_pid_file, wait_for_listener
 from tests.peers.tokens import ISSUER, KEY
 
 DOMAIN = "example.test"
@@ -59,22 +59,23 @@ class Dovecot:
             )
         wait_for_listener(self.imap, self.home / "dovecot.log")
 
-    def stop(self, *, kill: bool = False) -> None:
-        stop_by_pid_file(self.home / "run" / "master.pid", kill=kill)
+    def kill(self) -> None:
+        """The whole server, in the middle of whatever it does. It can be started again."""
+        kill_by_pid_file(self.home / "run" / "master.pid")
 
 
 @contextmanager
-def running_dovecot(*, capability: str = "", settings: str = "") -> Iterator[Dovecot]:
+def running_dovecot(*, capability: str = "", settings: str = "", certified: str = "localhost") -> Iterator[Dovecot]:
     """Start one, wait until it listens, stop and wipe it. `capability` narrows what it says it can do."""
     require_programs("dovecot", "doveadm")
     home = Path(tempfile.mkdtemp(prefix="postroom-dovecot-"))
-    server = Dovecot(home, make_certificates(home), *free_ports(5))
+    server = Dovecot(home, make_certificates(home, certified), *free_ports(5))
     try:
         _furnish(server, capability, settings)
         server.start()
         yield server
     finally:
-        server.stop()
+        server.kill()
         shutil.rmtree(home, ignore_errors=True)
 
 

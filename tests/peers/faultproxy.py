@@ -22,7 +22,9 @@ class Faults:
     cut_after_down: int | None = None  # bytes from the server until the connection is reset
     cut_on_client: bytes | None = None  # reset when the client has sent this, which is still passed on
     cut_before_client: bytes | None = None  # reset when the client sends this, which is not passed on
-    swallow_after: bytes | None = None  # once the client has sent this, the server's answers are dropped and it hangs up
+    swallow_after: bytes | None = (
+        None  # once the client has sent this, the server's answers are dropped and it hangs up
+    )
     silent: bool = False  # nothing goes through any more, the connection stays up
     drip: float = 0.0  # seconds between single bytes from the server
     times: int | None = None  # how many connections are still to suffer; None: all of them
@@ -133,13 +135,13 @@ def _holds(data: bytes, pattern: bytes | None) -> bool:
 
 
 @contextmanager
-def faulty(upstream: int) -> Iterator[FaultProxy]:
-    """A proxy before that loopback port."""
+def faulty(upstream: int, *, source: str = LOOPBACK) -> Iterator[FaultProxy]:
+    """A proxy before that loopback port, which sees connections come from `source`."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="faultproxy", daemon=True)
     thread.start()
     proxy = FaultProxy(0, Faults(), loop, [])
-    server = _wait(loop, lambda: asyncio.start_server(lambda r, w: _serve(proxy, upstream, r, w), LOOPBACK, 0))
+    server = _wait(loop, lambda: asyncio.start_server(lambda r, w: _serve(proxy, upstream, source, r, w), LOOPBACK, 0))
     proxy.port = server.sockets[0].getsockname()[1]
     try:
         yield proxy
@@ -160,11 +162,11 @@ async def _cancel_all() -> None:
 
 
 async def _serve(
-    proxy: FaultProxy, upstream: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    proxy: FaultProxy, upstream: int, source: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
     proxy.connections += 1
     try:
-        up_reader, up_writer = await asyncio.open_connection(LOOPBACK, upstream)
+        up_reader, up_writer = await asyncio.open_connection(LOOPBACK, upstream, local_addr=(source, 0))
     except OSError:
         writer.transport.abort()
         return

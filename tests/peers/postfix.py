@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.peers.daemon import LOOPBACK, free_ports, require_programs, stop_by_pid_file, wait_for_listener
+from tests.peers.daemon import LOOPBACK, free_ports, require_programs, kill_by_pid_file, wait_for_listener
 from tests.peers.dovecot import DOMAIN, Dovecot
 
 MESSAGE_SIZE_LIMIT = 5 * 2**20
@@ -42,8 +42,8 @@ class Postfix:
         places = (self.home / "queue" / name for name in ("maildrop", "incoming", "active", "deferred"))
         return any(path.is_file() for place in places for path in place.rglob("*"))
 
-    def stop(self) -> None:
-        stop_by_pid_file(self.home / "queue" / "pid" / "master.pid")
+    def kill(self) -> None:
+        kill_by_pid_file(self.home / "queue" / "pid" / "master.pid")
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def running_postfix(dovecot: Dovecot) -> Iterator[Postfix]:
         server.start()
         yield server
     finally:
-        server.stop()
+        server.kill()
         shutil.rmtree(home, ignore_errors=True)
 
 

@@ -133,6 +133,7 @@ class Database:
             cached_statements=256,
         )
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA synchronous = FULL")  # what was accepted survives a power cut
         if self.read_only:
             connection.execute("PRAGMA query_only = ON")

@@ -63,12 +63,14 @@ CREATE INDEX mail_draft ON mail (folder) WHERE draft;
 
 # The full text holds no copy of what it indexes; `mail_text` keeps it, compressed, because taking a mail out of the
 # full text needs the very words that went in. `place` is a token for the mail's folder: every search is limited to
-# some folders, and within the full text that costs a tenth of looking each hit up in `mail`.
+# some folders, and within the full text that costs a tenth of looking each hit up in `mail`. `hashsize` lets a block of
+# mails be gathered in memory before it is written.
 WORDS = """
 CREATE VIRTUAL TABLE words USING fts5 (
     subject, sender, receiver, cc, bcc, body, place,
     content='', columnsize=0, prefix='2 3 4', tokenize='unicode61 remove_diacritics 2'
 );
+INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
 CREATE TABLE mail_text (id INTEGER PRIMARY KEY, words BLOB NOT NULL);
 CREATE TABLE person (id INTEGER PRIMARY KEY, email TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (email, name));
 CREATE TABLE mail_people (id INTEGER PRIMARY KEY, sender TEXT NOT NULL, receiver TEXT NOT NULL, cc TEXT NOT NULL);

@@ -1,6 +1,7 @@
 """Adding mails to an index, changing and removing them. Each function is part of its caller's transaction.
 
-Batches work in key order: the full text takes rising keys several times faster than falling ones.
+The full text is written last and in one go, keys rising: it gathers what it is given, and falling keys or a statement
+with a trigger in between make it write what it has gathered so far (five times slower for a batch).
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from datetime import datetime
 
 from postroom.index.entry import Entry
@@ -32,6 +33,7 @@ _DROP_WORDS = (
     "INSERT INTO words (words, rowid, subject, sender, receiver, cc, bcc, body, place)"
     " VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_NO_WORDS = ("",) * 6
 _SETTING: dict[Flag, tuple[str, bool]] = {
     "unread": ("unread", True),
     "read": ("unread", False),
@@ -44,8 +46,9 @@ _SETTING: dict[Flag, tuple[str, bool]] = {
 def add(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
     """Folders must exist; refs must be new."""
     places = folder_ids(connection)
-    for entry in sorted(entries, key=lambda entry: _moment(entry.envelope.date)):
-        _add_one(connection, entry, places)
+    by_date = sorted(entries, key=lambda entry: _moment(entry.envelope.date))
+    words = [_add_row(connection, entry, places) for entry in by_date]
+    connection.executemany(_ADD_WORDS, words)
 
 
 def replace(connection: sqlite3.Connection, entry: Entry) -> None:
@@ -56,19 +59,28 @@ def replace(connection: sqlite3.Connection, entry: Entry) -> None:
 
 def remove(connection: sqlite3.Connection, refs: Sequence[str]) -> None:
     """Refs that are not there are passed over."""
-    for key, folder in sorted(_keys(connection, refs).values()):
-        (packed,) = connection.execute("SELECT words FROM mail_text WHERE id = ?", (key,)).fetchone()
-        connection.execute(_DROP_WORDS, (key, *json.loads(zlib.decompress(packed)), place(folder)))
-        connection.execute("DELETE FROM mail_text WHERE id = ?", (key,))
-        connection.execute("DELETE FROM mail_people WHERE id = ?", (key,))
-        connection.execute("DELETE FROM attachment WHERE mail = ?", (key,))
-        connection.execute("DELETE FROM mail_label WHERE mail = ?", (key,))
-        connection.execute("DELETE FROM mail WHERE id = ?", (key,))
+    keys = sorted(_keys(connection, refs).values())
+    connection.executemany(_DROP_WORDS, [_words_of(connection, key, folder) for key, folder in keys])
+    for table, column in (
+        ("mail_text", "id"),
+        ("mail_people", "id"),
+        ("attachment", "mail"),
+        ("mail_label", "mail"),
+        ("mail", "id"),
+    ):
+        connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(key,) for key, _ in keys])  # noqa: S608
 
 
 def move(connection: sqlite3.Connection, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
-    folder = folder_id(connection, folder_ref)
-    return _each(connection, refs, lambda key, old: _move_one(connection, key, old, folder))
+    """In the full text only the token for the place is exchanged: it lies there independently of the mail's words."""
+    new = folder_id(connection, folder_ref)
+    keys = _keys(connection, refs)
+    moving = sorted((key, old) for key, old in keys.values() if old != new)
+    connection.executemany("UPDATE mail SET folder = ? WHERE id = ?", [(new, key) for key, _ in moving])
+    for key, old in moving:
+        connection.execute(_DROP_WORDS, (key, *_NO_WORDS, place(old)))
+        connection.execute(_ADD_WORDS, (key, *_NO_WORDS, place(new)))
+    return _results(refs, keys)
 
 
 def set_flags(connection: sqlite3.Connection, refs: Sequence[str], flags: Sequence[Flag]) -> list[ItemResult]:
@@ -97,36 +109,39 @@ def gone() -> NotFound:
     return NotFound("This mail is gone: it was deleted, or its id is out of date. List or search again.")
 
 
-def _add_one(connection: sqlite3.Connection, entry: Entry, places: dict[str, int]) -> None:
+def _add_row(connection: sqlite3.Connection, entry: Entry, places: dict[str, int]) -> tuple[int | str, ...]:
+    """Everything but the full text; answers what it is to be given."""
     envelope = entry.envelope
     folder = places.get(envelope.folder)
     if folder is None:
         raise unknown_folder(envelope.folder)
     key = free_key(connection, envelope.date)
-    words = (normal(envelope.subject), *add_people(connection, key, envelope), normal(entry.body))
     connection.execute(INSERT, row_of(key, thread_of(connection, envelope), folder, envelope))
-    connection.execute(_ADD_WORDS, (key, *words, place(folder)))
+    words = (normal(envelope.subject), *add_people(connection, key, envelope), normal(entry.body))
     packed = zlib.compress(json.dumps(words, ensure_ascii=False, separators=(",", ":")).encode(), 1)
     connection.execute("INSERT INTO mail_text (id, words) VALUES (?, ?)", (key, packed))
     connection.executemany(
-        "INSERT INTO attachment (mail, name) VALUES (?, ?)", [(key, folded(storable(name))) for name in entry.filenames]
+        "INSERT INTO attachment (mail, name) VALUES (?, ?)",
+        [(key, folded(storable(name))) for name in entry.filenames],
     )
     attach(connection, key, envelope.labels)
+    return (key, *words, place(folder))
 
 
-def _move_one(connection: sqlite3.Connection, key: int, old: int, new: int) -> None:
-    """Only the token for the place is exchanged: the words of a mail lie in the full text independently of it."""
-    if old == new:
-        return
-    connection.execute(_DROP_WORDS, (key, "", "", "", "", "", "", place(old)))
-    connection.execute("INSERT INTO words (rowid, place) VALUES (?, ?)", (key, place(new)))
-    connection.execute("UPDATE mail SET folder = ? WHERE id = ?", (new, key))
+def _words_of(connection: sqlite3.Connection, key: int, folder: int) -> tuple[int | str, ...]:
+    """What the full text was given."""
+    (packed,) = connection.execute("SELECT words FROM mail_text WHERE id = ?", (key,)).fetchone()
+    return (key, *json.loads(zlib.decompress(packed)), place(folder))
 
 
 def _each(connection: sqlite3.Connection, refs: Sequence[str], change: Callable[[int, int], None]) -> list[ItemResult]:
     keys = _keys(connection, refs)
     for key, folder in sorted(keys.values()):
         change(key, folder)
+    return _results(refs, keys)
+
+
+def _results(refs: Sequence[str], keys: Container[str]) -> list[ItemResult]:
     return [ItemResult(ref, None if storable(ref) in keys else gone()) for ref in refs]
 
 

@@ -113,10 +113,23 @@ def decode_text(data: bytes, charset: str) -> str:
 
 
 def _by_grammar(data: bytes, codec: str) -> str:
+    if codec != "utf_8" and _is_surely_utf8(data):
+        return data.decode("utf_8").removeprefix("\ufeff")
     try:
         return data.decode(codec).removeprefix("\ufeff")
     except UnicodeError:
         return _utf8_or(data, "cp1252" if codec == "utf_8" else codec)
+
+
+def _is_surely_utf8(data: bytes) -> bool:
+    """A few letters of another charset may happen to be valid UTF-8; half a dozen do not."""
+    if data.isascii():
+        return False
+    try:
+        text = data.decode("utf_8")
+    except UnicodeDecodeError:
+        return False
+    return len(data) - len(text) >= 10
 
 
 def _utf8_or(data: bytes, codec: str) -> str:

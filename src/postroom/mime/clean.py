@@ -47,10 +47,12 @@ def cleaned(text: str) -> tuple[str, int]:
     if _HARMLESS.fullmatch(text):
         return text, 0
     text = _LINE_BREAKS.sub("\n", _SPACES.sub(" ", text))
-    removed, count = 0, 1
-    while count:  # what is removed may bring two halves of something removable together
+    removed = 0
+    for _ in range(8):  # what is removed may bring two halves of something removable together
         text, count = _REMOVED.subn("", text)
         removed += count
+        if not count:
+            break
     return text, removed
 
 

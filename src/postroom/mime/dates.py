@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
-from email.utils import parsedate_tz
 
 _MONTHS = {
     name: n
@@ -37,6 +36,8 @@ def _from_unusual(text: str) -> datetime | None:
     if _ISO.match(text):
         moment = datetime.fromisoformat(text.replace(" ", "T", 1).replace(" ", ""))
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    from email.utils import parsedate_tz  # most dates do without
+
     found = parsedate_tz(text)
     if found is None:
         return None

@@ -28,18 +28,19 @@ def decoded_size(data: bytes, encoding: str) -> int:
     """The size `decode_transfer` would give, without decoding base64: attachments are listed far more than opened."""
     if encoding != "base64":
         return len(decode_transfer(data, encoding))
-    return _base64_letters(data.rstrip()) * 3 // 4
+    return _size_by_lines(data.rstrip()) or len(from_base64(data))
 
 
-def _base64_letters(data: bytes) -> int:
-    """By arithmetic where all lines are of one length, as nearly always; else by counting."""
+def _size_by_lines(data: bytes) -> int:
+    """By arithmetic, where all lines are of one length and only the last is padded; else 0."""
     width = data.find(b"\n") + 1
     ends = data[width - 1 :: width] if width else b""
     returns = data[width - 2 :: width] if width > 1 and data[width - 2] == 13 else b""
-    if ends.count(b"\n") == len(ends) and returns.count(b"\r") == len(returns):
-        padding = len(data) - len(data.rstrip(b"="))
-        return len(data) - len(ends) - len(returns) - padding
-    return len(data.translate(None, b"\r\n\t ="))
+    is_even = ends.count(b"\n") == len(ends) and returns.count(b"\r") == len(returns)
+    if not is_even or b"=" in data[:width]:
+        return 0
+    padding = len(data) - len(data.rstrip(b"="))
+    return (len(data) - len(ends) - len(returns) - padding) * 3 // 4
 
 
 def from_base64(data: bytes) -> bytes:

@@ -99,13 +99,14 @@ def _tell_images(document: Document) -> None:
 
 def _alt(image: Element) -> str:
     """What an image says in words; empty for tracking pixels, spacers and names of files."""
-    if any(
-        (image.attr(side) or "").strip(" px").isdigit() and int((image.attr(side) or "").strip(" px")[:6]) <= 3
-        for side in ("width", "height")
-    ):
-        return ""
-    alt = clean_line(image.attr("alt") or "")[:150]
+    alt = "" if is_pixel(image) else clean_line(image.attr("alt") or "")[:150]
     return "" if len(alt) < 3 or _MEANINGLESS_ALT.match(alt) else alt
+
+
+def is_pixel(image: Element) -> bool:
+    """An image that nobody sees is there to tell its sender that the mail was opened."""
+    sides = [(image.attr(side) or "").strip(" px")[:6] for side in ("width", "height")]
+    return any(side.isdecimal() and int(side) <= 3 for side in sides)
 
 
 def _tell_links(document: Document) -> None:

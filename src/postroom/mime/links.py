@@ -6,6 +6,8 @@ import re
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
+from postroom.mime.clean import clean_line
+
 _MAX_URL: Final = 60  # what an opaque link is cut to
 _MAX_READABLE: Final = 120  # what a link in plain words may have
 _MAX_UNWRAPPED: Final = 3  # redirectors within redirectors
@@ -24,9 +26,7 @@ _OPAQUE = re.compile(rf"[A-Za-z0-9_=%.~+\-]{{{_TOKEN_LENGTH},}}\Z")
 _DIGIT = re.compile(r"\d")
 _WORD_BREAK = re.compile(r"[-_.+]|%20")
 _LOOKS_LIKE_HOST = re.compile(
-    r"(?:https?://)?(?:[^\s/@]{1,60}@)?((?:[a-z0-9\u00a1-\uffff](?:[a-z0-9\u00a1-\uffff\-]{0,61})?\.)+[a-z\u00a1-\uffff]{2,24})"
-    r"(?:[/:?#]\S*)?\Z",
-    re.IGNORECASE,
+    r"(?:https?://)?(?:[^\s/@]{1,60}@)?((?:[^\s./:?#@<>]{1,63}\.)+[^\W\d_]{2,24})(?:[/:?#]\S*)?\Z", re.IGNORECASE
 )
 # Redirectors that carry their target in the clear. Only these are believed: anyone can append ?url=https://bank.example.
 _REDIRECTORS: Final = {
@@ -74,7 +74,8 @@ def real_host(href: str) -> str:
 
 def disguised_host(text: str, href: str) -> str:
     """The real host, if the visible text names another one; else empty."""
-    claimed = _LOOKS_LIKE_HOST.match(_without_junk(text)) if "." in text else None
+    text = clean_line(text[:300])
+    claimed = _LOOKS_LIKE_HOST.match(text) if "." in text and " " not in text else None
     real = real_host(href) if claimed else ""
     if claimed is None or not real:
         return ""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from postroom.mime.attribution import is_attribution, is_forward, is_header_block, is_separator
 
 _MAX_JOINED = 4  # lines an attribution may be wrapped over
+_MAX_LINES = 20_000  # looked at for a header block; no person's mail has as many
 _MARK = "> […]"  # stands where a quote between two answers was
 
 
@@ -37,7 +38,7 @@ def fold_text(text: str, *, fold_marked: bool = True) -> Folded:
 def _history_start(lines: list[str], *, by_attribution: bool) -> int:
     """The line from which all is history; the number of lines where nothing is."""
     last_marked = max((index for index, line in enumerate(lines) if _is_marked(line)), default=-1)
-    for index, line in enumerate(lines):
+    for index, line in enumerate(lines[:_MAX_LINES]):
         if not line or line[0] == ">":
             continue
         if is_forward(line):
@@ -74,6 +75,7 @@ def _is_rule(line: str) -> bool:
 def _without_marked(lines: list[str]) -> list[str]:
     """Runs of ``>`` lines go, with the attribution above them; a mark shows where text follows."""
     kept: list[str] = []
+    last_words = max((index for index, line in enumerate(lines) if line.strip()), default=-1)
     index = 0
     while index < len(lines):
         if not _is_marked(lines[index]):
@@ -83,7 +85,7 @@ def _without_marked(lines: list[str]) -> list[str]:
         while index < len(lines) and (_is_marked(lines[index]) or _is_gap(lines, index)):
             index += 1
         _drop_attribution(kept)
-        if any(line.strip() for line in lines[index:]):
+        if index <= last_words:
             kept.append(_MARK)
     return kept
 
@@ -101,10 +103,10 @@ def _drop_attribution(kept: list[str]) -> None:
     end = len(kept)
     while end and not kept[end - 1].strip():
         end -= 1
-    for count in range(1, min(_MAX_JOINED, end) + 1):
-        block = kept[end - count : end]
-        if not block[0].strip():
-            return
-        if is_attribution(" ".join(block)):
-            del kept[end - count :]
-            return
+    blocks = [kept[end - count : end] for count in range(1, min(_MAX_JOINED, end) + 1)]
+    # Its last line alone often looks like one too, so the whole one, with its opening, is looked for first.
+    for strict in (True, False):
+        for block in blocks:
+            if block[0].strip() and is_attribution(" ".join(block), strict=strict):
+                del kept[end - len(block) :]
+                return

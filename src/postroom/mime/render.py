@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from postroom.mime.clean import clean_line, clean_text, hidden_runs
 from postroom.mime.html_document import OpenedHtml, open_html
 from postroom.mime.html_quotes import fold_quotes
-from postroom.mime.html_to_markdown import compact, to_markdown, to_plain_text
+from postroom.mime.html_to_markdown import compact, is_pixel, to_markdown, to_plain_text
 from postroom.mime.limits import MAX_RENDERED, MAX_TEXT
 from postroom.mime.links import shorten_in_text
 from postroom.mime.quotes import fold_text
@@ -127,6 +127,9 @@ def _safe_html(body: Body, *, keep_quoted: bool) -> Rendered:
         paragraphs = html_module.escape(plain.text).replace("\n", "<br>\n")
         return Rendered(f"<p>{paragraphs}</p>" if plain.text else "", plain.quoted_folded, plain.hidden_removed)
     opened, folded = _opened(body.html, keep_quoted=keep_quoted)
+    for image in opened.document.select("img"):
+        if is_pixel(image):
+            image.decompose()
     node = opened.document.select_one("body") or opened.document
     shown = clean_text(str(_sanitizer().sanitize(node))).strip()
     if opened.was_cut:

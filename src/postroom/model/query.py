@@ -50,7 +50,7 @@ class Is:
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """A folder by name or role. ``in:anywhere`` parses to no node at all."""
+    """A folder by name or role."""
 
     folder: str
 
@@ -112,23 +112,28 @@ Node = Leaf | Not | And | Or
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`node` None means everything. Without an `In` the query covers every folder but Trash and Junk."""
+    """`node` None means everything. Without an `In` the query covers every folder but Trash and Junk.
+
+    `anywhere` (``in:anywhere``) covers those two as well.
+    """
 
     node: Node | None = None
+    anywhere: bool = False
 
     def narrowed(self, *more: Node) -> Query:
         """This query with further conditions that must also hold."""
         nodes = ((self.node,) if self.node is not None else ()) + more
         if not nodes:
             return self
-        return Query(nodes[0] if len(nodes) == 1 else And(nodes))
+        return Query(nodes[0] if len(nodes) == 1 else And(nodes), self.anywhere)
 
     def leaves(self) -> Iterator[Leaf]:
         return _leaves(self.node)
 
     @property
     def names_folder(self) -> bool:
-        return any(isinstance(leaf, In) for leaf in self.leaves())
+        """Whether the query itself says where to look."""
+        return self.anywhere or any(isinstance(leaf, In) for leaf in self.leaves())
 
 
 def _leaves(node: Node | None) -> Iterator[Leaf]:

@@ -25,12 +25,15 @@ def parse_query(text: str, *, now: datetime) -> Query:
     """InvalidRequest, naming the fix, for anything malformed. `now` is what older_than: and newer_than: count from."""
     if len(text) > MAX_LENGTH:
         raise refusal(f"The query is longer than {MAX_LENGTH} characters. Search for fewer words.")
-    return Query(_Reader(tokenize(text), now).read_all())
+    reader = _Reader(tokenize(text), now)
+    node = reader.read_all()
+    return Query(node, reader.anywhere)
 
 
 def to_text(query: Query) -> str:
     """The query in the language again: `parse_query` reads it back to the same tree."""
-    return "" if query.node is None else _text(query.node)
+    parts = [*(["in:anywhere"] if query.anywhere else []), *([_text(query.node)] if query.node is not None else [])]
+    return " ".join(parts)
 
 
 class _Reader:
@@ -40,6 +43,7 @@ class _Reader:
         self._tokens = tokens
         self._position = 0
         self._now = now
+        self.anywhere = False  # in:anywhere asks for nothing; it only widens where the rest is looked for
 
     def read_all(self) -> Node | None:
         if not self._tokens:
@@ -97,7 +101,9 @@ class _Reader:
             raise refusal(f"{operator}: cannot stand inside {outer}:( ). Close the parenthesis first.")
         token = self._take()
         if token.kind != "open":
-            return field_leaf(operator, token, self._now)
+            leaf = field_leaf(operator, token, self._now)
+            self.anywhere = self.anywhere or leaf is None
+            return leaf
         if operator in OPERATORS and operator not in GROUPED:
             raise refusal(f"{operator}: takes a single value, no parentheses.")
         return self._group(operator, depth)

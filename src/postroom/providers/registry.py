@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from postroom.model.errors import InvalidRequest
+from postroom.model.errors import InvalidRequest, Unsupported
 from postroom.providers.context import ProviderContext
+from postroom.providers.import_report import ImportReport, Progress
 from postroom.providers.layers.dressed import Dressed, Layer, undressed
 from postroom.providers.layers.limit import Limit
 from postroom.providers.layers.log import Log
@@ -28,6 +30,14 @@ TRANSPORTS: Mapping[str, str] = {
     "imap": "postroom.providers.imap.smtp:SmtpTransport",
 }
 
+IMPORTERS: Mapping[str, str] = {
+    "local": "postroom.providers.local.importing:import_path",
+}
+
+SAMPLES: Mapping[str, str] = {
+    "local": "postroom.providers.local.sample:fill",
+}
+
 
 def open_mailbox(account: AccountSettings, context: ProviderContext) -> Mailbox:
     """Nothing is opened or logged in yet: `connect` does that."""
@@ -39,6 +49,27 @@ def open_transport(account: AccountSettings, context: ProviderContext, mailbox: 
     """`mailbox` is the same account's, dressed or not; a transport may share its connection or file."""
     bare = _load(TRANSPORTS, account.provider)(account, context, undressed(mailbox))
     return cast("Transport", wear(bare, account, context))
+
+
+async def import_archive(
+    account: AccountSettings,
+    mailbox: Mailbox,
+    path: Path,
+    *,
+    folder: str | None = None,
+    on_progress: Progress | None = None,
+) -> ImportReport:
+    """An mbox file, a Gmail Takeout or a Maildir into a connected mailbox; running it again adds nothing twice."""
+    take = _load_extra(IMPORTERS, account.provider, "import of mail archives")
+    report: ImportReport = await take(path, undressed(mailbox), folder=folder, on_progress=on_progress)
+    return report
+
+
+async def fill_with_sample(account: AccountSettings, mailbox: Mailbox) -> int:
+    """The sample mails into a connected mailbox that holds none yet; how many that were."""
+    fill = _load_extra(SAMPLES, account.provider, "sample mailbox")
+    filled: int = await fill(undressed(mailbox), account.address)
+    return filled
 
 
 def wear(bare: object, account: AccountSettings, context: ProviderContext) -> Dressed:
@@ -60,6 +91,12 @@ def _load(table: Mapping[str, str], kind: str) -> Any:
             f"The provider '{kind}' {reason}. Choose one of: {', '.join(sorted(table))}.",
             details={"provider": kind, "available": sorted(table)},
         ) from error
+
+
+def _load_extra(table: Mapping[str, str], kind: str, feature: str) -> Any:
+    if kind not in table:
+        raise Unsupported(kind, feature)
+    return _load(table, kind)
 
 
 def _missing(error: Exception) -> str:

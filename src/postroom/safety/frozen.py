@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+from postroom.model.address import Address
 from postroom.model.draft import Draft
 from postroom.model.errors import InternalError
 from postroom.model.outcome import WireEnvelope
@@ -27,7 +28,7 @@ _QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 def check_envelope(raw: bytes, envelope: WireEnvelope, draft_recipients: tuple[str, ...]) -> None:
     """Raise InternalError unless wire, headers and approval agree."""
-    if sorted(map(str.casefold, envelope.recipients)) != sorted(map(str.casefold, draft_recipients)):
+    if sorted(map(_key, envelope.recipients)) != sorted(map(_key, draft_recipients)):
         raise _differs("the recipients on the wire are not the approved ones")
     headers = _headers(raw)
     names = Counter(name for name, _ in headers)
@@ -36,11 +37,11 @@ def check_envelope(raw: bytes, envelope: WireEnvelope, draft_recipients: tuple[s
         raise _differs("it has a header that Postroom did not write")
     if any(count > 1 for count in names.values()):
         raise _differs("a header stands twice")
-    approved = {recipient.casefold() for recipient in draft_recipients}
+    approved = set(map(_key, draft_recipients))
     for name, value in headers:
         if name in ("to", "cc") and not _addresses(value) <= approved:
             raise _differs("a header names a recipient who was not approved")
-        if name == "from" and _addresses(value) != {envelope.sender.casefold()}:
+        if name == "from" and _addresses(value) != {_key(envelope.sender)}:
             raise _differs("the sender is not the approved one")
 
 
@@ -65,7 +66,11 @@ def _headers(raw: bytes) -> list[tuple[str, bytes]]:
 
 def _addresses(value: bytes) -> set[str]:
     bare = _QUOTED.sub(b"", value)
-    return {found.decode("utf-8", "replace").casefold() for found in _ADDRESS.findall(bare)}
+    return {_key(found.decode("utf-8", "replace")) for found in _ADDRESS.findall(bare)}
+
+
+def _key(email: str) -> str:
+    return Address(email).key
 
 
 def _differs(what: str) -> InternalError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from postroom.model.address import Address
+from postroom.model.address import Address, domain_key
 
 
 class Gate(StrEnum):
@@ -45,9 +45,11 @@ class Policy:
 
 
 def _listed(address: Address, patterns: tuple[str, ...]) -> bool:
-    return any(_matches(address, pattern.strip().casefold()) for pattern in patterns)
+    return any(_matches(address, pattern.strip()) for pattern in patterns)
 
 
 def _matches(address: Address, pattern: str) -> bool:
     """``alice@example.com`` that address; ``*@example.com`` that domain and none below it."""
-    return address.domain == pattern[2:] if pattern.startswith("*@") else address.key == pattern
+    return (
+        address.domain == domain_key(pattern[2:]) if pattern.startswith("*@") else address.key == Address(pattern).key
+    )

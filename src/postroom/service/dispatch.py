@@ -7,10 +7,12 @@ leave a send half done.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 
 import anyio
 
 from postroom.mime.parse import parse
+from postroom.model.address import Address
 from postroom.model.errors import (
     AuthRequired,
     InternalError,
@@ -127,9 +129,7 @@ async def _submit(account: Account, request: SubmitRequest) -> SubmitOutcome:
     except Exception as error:  # noqa: BLE001 (a lost answer has many faces, and none of them may look like a failure)
         log.warning("submit_unclear", extra={"error_type": type(error).__name__, "provider": account.settings.provider})
         return SubmitOutcome("unknown", reason=error.message if isinstance(error, PostroomError) else "no answer")
-    strangers = {address.casefold() for address in outcome.accepted} - {
-        address.casefold() for address in request.envelope.recipients
-    }
+    strangers = _keys(outcome.accepted) - _keys(request.envelope.recipients)
     if strangers:
         warning = "The provider reports a recipient who was not approved. Tell the operator at once."
         return SubmitOutcome("accepted", outcome.accepted, outcome.refused, outcome.message_ref, outcome.thread_ref,
@@ -205,6 +205,10 @@ async def _park(house: House, send: Send, seconds: float) -> Send:
     wake_at = house.store.clock.wall() + seconds
     await house.stored(house.store.worklist.release, send.send_id, wake_at=wake_at)
     return await house.stored(house.store.outbox.get, send.send_id)
+
+
+def _keys(emails: Iterable[str]) -> set[str]:
+    return {Address(email).key for email in emails}
 
 
 def _told(outcome: SubmitOutcome) -> dict[str, object]:

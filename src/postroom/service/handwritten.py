@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+from postroom.model.address import Address
 from postroom.model.errors import PostroomError, RateLimited
 from postroom.service import dispatch
 from postroom.service.house import House
@@ -59,5 +60,5 @@ def _fits(file: ApprovalFile, order: Order, now: str) -> bool:
         return False
     if order.kind == "email_reply":
         return bool(file.thread_id) and file.thread_id == order.draft.threading.thread_ref
-    approved = {address.strip().casefold() for address in file.to}
+    approved = {Address(address.strip()).key for address in file.to}
     return {address.key for address in order.draft.recipients} <= approved

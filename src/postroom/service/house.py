@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 import anyio
 import anyio.to_thread
 
+from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
 from postroom.model.errors import InvalidRequest, Unsupported
 
@@ -107,7 +108,7 @@ class Accounts:
         if wanted is None:
             return next(iter(self._configured.values()))
         for account in self._configured.values():
-            if wanted == account.name or (account.address and wanted.casefold() == account.address.casefold()):
+            if wanted == account.name or (account.address and Address(wanted).key == Address(account.address).key):
                 return account
         raise InvalidRequest(
             f"There is no account {wanted[:80]!r}. Use one of: {', '.join(self._configured)}.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from postroom.mime.clean import clean_line, clean_text
 from postroom.model.errors import InvalidRequest, NotFound
@@ -197,7 +197,8 @@ async def _open(house: House, account: Account, message: Message, reading: Readi
 def _body(message: Message, reading: Reading) -> tuple[str, int, int]:
     from postroom.mime.render import render
 
-    rendered = render(message.body, fmt=reading.body_format, keep_quoted=reading.include_quoted)
+    fmt = cast("Literal['markdown', 'text', 'html']", reading.body_format)
+    rendered = render(message.body, fmt=fmt, keep_quoted=reading.include_quoted)
     return rendered.text, rendered.quoted_folded, rendered.hidden_removed
 
 

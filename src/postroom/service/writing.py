@@ -173,7 +173,7 @@ async def _files(house: House, account: Account, paths: Sequence[str]) -> tuple[
 def _addressed_as(original: Message, own: Sequence[str]) -> str:
     """Answer from the address the mail was sent to, where it is one of ours."""
     received = {address.key for address in (*original.envelope.to, *original.envelope.cc)}
-    return next((email for email in own if email.casefold() in received), "")
+    return next((email for email in own if Address(email).key in received), "")
 
 
 def _one_line(subject: str) -> str:

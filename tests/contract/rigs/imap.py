@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from imapclient import IMAPClient
+from tests.peers.daemon import missing_programs
+from tests.peers.dovecot import DOMAIN, PASSWORD, Dovecot, running_dovecot
+from tests.peers.faultproxy import FaultProxy, faulty
+from tests.peers.postfix import Postfix, running_postfix
 
 from postroom.mime.parse import parse_headers
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.keywords import keyword_of
 from postroom.providers.registry import open_mailbox, open_transport
 from postroom.settings import ImapAccount
-from tests.peers.daemon import missing_programs
-from tests.peers.dovecot import DOMAIN, PASSWORD, Dovecot, running_dovecot
-from tests.peers.faultproxy import FaultProxy, faulty
-from tests.peers.postfix import Postfix, running_postfix
 
 from . import Rig, RigAccount, SeedMail
 
@@ -119,5 +119,3 @@ def _inbox(client: Any) -> list[bytes]:
     uids = client.search()
     found = client.fetch(uids, ["BODY.PEEK[]"]) if uids else {}
     return [found[uid][b"BODY[]"] for uid in sorted(found)]
-
-

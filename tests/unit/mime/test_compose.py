@@ -10,6 +10,7 @@ import unicodedata
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.message import EmailMessage
+from pathlib import Path
 
 import fast_mail_parser
 import pytest
@@ -249,6 +250,17 @@ def test_a_forwarded_original_is_carried_byte_for_byte(original: bytes, width: s
 def test_bare_line_feeds_of_an_original_become_line_ends_and_nothing_else_changes() -> None:
     raw = written(replace(SIMPLE, forwarded=b"Subject: x\nDKIM-Signature: a=b\n\nbody\r\n"))
     assert b"\r\n\r\nSubject: x\r\nDKIM-Signature: a=b\r\n\r\nbody\r\n\r\n--" in raw
+
+
+def test_every_mail_of_the_corpus_can_be_forwarded_as_it_came() -> None:
+    corpus = Path(__file__).parents[3].parent / "shared" / "corpora" / "mime"
+    if not corpus.is_dir():
+        pytest.skip("the corpus of real mails is not beside the project")
+    originals = [path.read_bytes() for path in corpus.rglob("*.eml") if path.stat().st_size < 1_000_000]
+    assert originals
+    for original in originals:
+        raw = written(replace(SIMPLE, forwarded=original))
+        assert b"\r\n\r\n" + re.sub(rb"(?<!\r)\n", b"\r\n", original) + b"\r\n--" in raw
 
 
 def test_a_mail_attached_as_a_file_is_not_encoded() -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from postroom.model.errors import InvalidRequest, PermissionDenied, ProviderUnavailable
+from postroom.model.errors import InvalidRequest, PermissionDenied, PostroomError, ProviderUnavailable, Unsupported
 from postroom.providers import registry
 from postroom.providers.context import ProviderContext
 from postroom.providers.layers.dressed import undressed
+from postroom.settings import LocalAccount
 
 
 @dataclass(frozen=True)
@@ -101,3 +102,38 @@ async def test_without_read_only_writes_go_through(tmp_path: Path) -> None:
 def test_a_transport_is_given_the_bare_mailbox(tmp_path: Path) -> None:
     mailbox, transport = opened(tmp_path)
     assert undressed(transport).mailbox is undressed(mailbox)
+
+
+async def test_only_a_mailbox_of_our_own_takes_archives_and_samples(tmp_path: Path) -> None:
+    mailbox, _ = opened(tmp_path)
+    account: Any = Account()
+    with pytest.raises(Unsupported, match="toy provider has no import"):
+        await registry.import_archive(account, mailbox, tmp_path)
+    with pytest.raises(Unsupported, match="toy provider has no sample"):
+        await registry.fill_with_sample(account, mailbox)
+
+
+async def test_the_embedded_mailbox_takes_the_sample_and_an_archive(tmp_path: Path) -> None:
+    account = LocalAccount(name="sam", address="sam@demo.example", path=tmp_path / "sam.db")
+    mailbox = registry.open_mailbox(account, ProviderContext(tmp_path, (account,)))
+    await mailbox.connect()
+    filled = await registry.fill_with_sample(account, mailbox)
+    archive = tmp_path / "old.mbox"
+    archive.write_bytes(b"From a@b.example Mon Jun 15 12:00:00 2026\nSubject: one\n\nHello.\n")
+    report = await registry.import_archive(account, mailbox, archive, folder="Old")
+    assert (report.added, report.folders) == (1, ("Old",))
+    assert sum(folder.total or 0 for folder in await mailbox.folders()) == filled + 1
+    await mailbox.close()
+
+
+async def test_a_read_only_mailbox_takes_nothing(tmp_path: Path) -> None:
+    account = LocalAccount(name="sam", address="sam@demo.example", path=tmp_path / "sam.db")
+    writable = registry.open_mailbox(account, ProviderContext(tmp_path))
+    await writable.connect()
+    await writable.close()
+    mailbox = registry.open_mailbox(account, ProviderContext(tmp_path, read_only=True))
+    await mailbox.connect()
+    with pytest.raises(PostroomError):
+        await registry.fill_with_sample(account, mailbox)
+    assert not any(folder.total for folder in await mailbox.folders())
+    await mailbox.close()

@@ -24,7 +24,7 @@ def test_a_reservation_takes_one_token(store: Store) -> None:
     assert store.rate.status(WORK).used == 1
 
 
-@pytest.mark.parametrize("state", set(State) - {State.PREPARED, State.APPROVED})
+@pytest.mark.parametrize("state", sorted(set(State) - {State.PREPARED, State.APPROVED}))
 def test_only_prepared_and_approved_sends_are_reserved(store: Store, state: State) -> None:
     send = brought_to(store, state)
     with pytest.raises(Conflict, match="cannot become reserved"):

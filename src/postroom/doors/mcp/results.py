@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
         WriteView,
     )
 
-ROWS_BUDGET = 6_100  # bytes of a page's rows: snippets get what the other fields leave of it
-MAX_SNIPPET, MAX_SUBJECT, MAX_RECIPIENTS = 140, 160, 3  # in a listing; read_email shows all
+PAGE_BUDGET = 8_350  # bytes of a page's rows and lines together: snippets get what the other fields leave of it
+MAX_SUBJECT, MAX_RECIPIENTS = 120, 3  # in a listing; read_email shows all
 UNTRUSTED_FIELDS = ["from", "to", "subject", "snippet", "labels"]
 
 
@@ -40,8 +41,14 @@ def answer(structured: Any, words: str, links: Iterable[ContentBlock] = ()) -> C
 
 
 def email_page(page: EmailPage) -> CallToolResult:
-    structured = {**plain(page), "results": _fitting_rows(page.results), "untrusted_fields": UNTRUSTED_FIELDS}
-    return answer(structured, text.email_page(page))
+    """A short list shows long snippets, a long list short ones or none: a page costs about the same either way."""
+    rows, lines = [_listed_row(row) for row in page.results], text.lines(page)
+    cost = text.size_of(json.dumps(rows, ensure_ascii=False, separators=(",", ":"))) + sum(map(text.size_of, lines))
+    room = max(0, PAGE_BUDGET - cost) // (2 * len(rows) or 1)
+    for shown, row in zip(rows, page.results, strict=True):
+        shown["snippet"] = text.cut(row.snippet, min(room, text.MAX_SNIPPET))
+    head = plain(replace(page, results=()))
+    return answer({**head, "results": rows, "untrusted_fields": UNTRUSTED_FIELDS}, text.email_page(page, lines, room))
 
 
 def open_email(email: OpenEmail) -> CallToolResult:
@@ -151,25 +158,24 @@ def attachment_uri(account: str, email_id: str, attachment_id: str) -> str:
 
 def plain(view: Any) -> Any:
     """A view as JSON knows it. `sender` is shown as `from`, as everywhere in mail."""
+    if view is None or isinstance(view, str | int | float | dict):
+        return view
     if isinstance(view, tuple):
         return [plain(item) for item in view]
-    if not is_dataclass(view):
-        return view
-    return {
-        "from" if field.name == "sender" else field.name: plain(getattr(view, field.name)) for field in fields(view)
-    }
+    return {shown: plain(getattr(view, name)) for name, shown in _names(view.__class__)}
 
 
-def _fitting_rows(rows: Sequence[EmailRow]) -> list[dict[str, Any]]:
-    """A short list shows long snippets, a long list short ones: a page costs about the same either way."""
-    fitting = [{**plain(row), "subject": text.cut(row.subject, MAX_SUBJECT), "snippet": ""} for row in rows]
-    for shown, row in zip(fitting, rows, strict=True):
-        if len(row.to) > MAX_RECIPIENTS:
-            shown["to"] = [*row.to[:MAX_RECIPIENTS], f"and {len(row.to) - MAX_RECIPIENTS} more"]
-    spare = ROWS_BUDGET - text.size_of(json.dumps(fitting, ensure_ascii=False, separators=(",", ":")))
-    for shown, row in zip(fitting, rows, strict=True):
-        shown["snippet"] = text.cut(row.snippet, min(MAX_SNIPPET, spare // len(rows)))
-    return fitting
+@cache
+def _names(view: Any) -> tuple[tuple[str, str], ...]:
+    return tuple((field.name, "from" if field.name == "sender" else field.name) for field in fields(view))
+
+
+def _listed_row(row: EmailRow) -> dict[str, Any]:
+    """Without its snippet; the subject cut where it is endless, recipients by address alone and the first of many."""
+    to = [address.rpartition("<")[2].removesuffix(">") for address in row.to[:MAX_RECIPIENTS]]
+    if len(row.to) > MAX_RECIPIENTS:
+        to.append(f"and {len(row.to) - MAX_RECIPIENTS} more")
+    return {**plain(row), "to": to, "subject": text.cut(row.subject, MAX_SUBJECT), "snippet": ""}
 
 
 def _thread_email(email: OpenEmail, marker: str) -> shapes.ThreadEmail:

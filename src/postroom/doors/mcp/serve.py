@@ -50,9 +50,9 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
 
 def server_for(settings: Settings) -> PostroomServer:
     """The server over a House of its own, opened when serving begins."""
-    from postroom.wiring import open_house
+    from postroom.wiring import open_working_house
 
-    return build_server(lambda: open_house(settings), settings)
+    return build_server(lambda: open_working_house(settings), settings)
 
 
 def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:

@@ -224,30 +224,6 @@ class Deleted(TypedDict):
     status: Literal["deleted"]
 
 
-Preview = TypedDict(
-    "Preview",
-    {
-        "from": str,
-        "to": list[str],
-        "cc": list[str],
-        "bcc": list[str],
-        "subject": str,
-        "body_excerpt": str,
-        "body_chars": int,
-        "attachments": list[str],
-        "original_subject": str,
-        "original_sender": str,
-        "send_at": str,
-    },
-)
-
-
-class Approval(TypedDict):
-    approval_id: str
-    expires: str
-    how: str
-
-
 class Sent(TypedDict):
     status: Literal[
         "preview",
@@ -268,8 +244,8 @@ class Sent(TypedDict):
     accepted: NotRequired[list[str]]
     refused: NotRequired[dict[str, str]]
     warnings: NotRequired[list[str]]
-    preview: NotRequired[Preview]
-    approval: NotRequired[Approval]
+    preview: NotRequired[dict[str, Any]]  # from, to, cc, bcc, subject, body_excerpt, attachments, original_*
+    approval: NotRequired[dict[str, Any]]  # approval_id, expires, how
 
 
 class OutboxRow(TypedDict):

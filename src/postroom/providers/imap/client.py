@@ -72,11 +72,15 @@ class Session:
         self.opened = _opened(folder, write, answer)
         return self.opened
 
-    def leave(self) -> None:
-        """Close the open folder without touching its mails; some servers refuse to delete an open one."""
-        if self.opened is not None and self.has("UNSELECT"):
-            self._ask(self._client.unselect_folder)
-            self.opened = None
+    def reopen(self, folder: str) -> Opened:
+        """Open it anew: some facts, its keywords among them, are told only then."""
+        self.opened = None
+        return self.open(folder)
+
+    def leave(self, folder: str) -> None:
+        """Make sure that this folder is not open; some servers refuse to delete an open one."""
+        if self.opened is not None and self.opened.folder == folder:
+            self.open("INBOX")
 
     def list_folders(self, *returning: str) -> tuple[list[wire.Raw], list[wire.Raw]]:
         """The LIST answers and, where asked for and offered, the STATUS answers."""
@@ -255,7 +259,8 @@ def _connected(account: ImapAccount) -> Any:
         if account.security == "starttls":
             _start_tls(client, context)
     except BaseException:
-        client.shutdown()
+        with contextlib.suppress(OSError):  # the first failure is the one to tell
+            client.shutdown()
         raise
     return client
 

@@ -158,6 +158,5 @@ def delete_folder(session: Session, ref: str) -> None:
     has_children = any(other.ref.startswith(ref + tree.separator) for other in folders if tree.separator)
     if folder.role or has_children or session.status(ref, "MESSAGES").get("MESSAGES", 0):
         raise Conflict("The folder is not empty or is one of the account's own. Only empty folders are removed.")
-    if session.opened is not None and session.opened.folder == ref:
-        session.leave()
+    session.leave(ref)
     session.delete_folder(ref)

@@ -78,16 +78,17 @@ def _answered(refs: Sequence[MailRef], results: Results) -> Results:
 def move(session: Session, folder: str, refs: Sequence[MailRef], target: str) -> Results:
     """To another folder. A chunk is moved whole or not at all; what went before a failure stays reported as moved."""
     there = _present(session, folder, refs)
-    results: Results = {}
+    ids = {} if session.has("UIDPLUS") else _message_ids(session, sorted(there))
+    new: dict[int, str] = {}
+    failed: dict[int, PostroomError] = {}
     for chunk in chunks(sorted(there)):
         try:
-            new_refs = _moved(session, chunk, target)
+            new.update(_moved(session, chunk, target))
         except PostroomError as refusal:
-            results.update((str(there[uid]), ItemResult(str(there[uid]), refusal)) for uid in chunk)
-        else:
-            results.update(
-                (str(there[uid]), ItemResult(str(there[uid]), new_ref=new_refs.get(uid, ""))) for uid in chunk
-            )
+            failed.update(dict.fromkeys(chunk, refusal))
+    # Only now: looking into the target leaves the source.
+    new.update(_found_again(session, target, {uid: ids[uid] for uid in ids if uid not in failed and uid not in new}))
+    results = {str(ref): ItemResult(str(ref), failed.get(uid), new.get(uid, "")) for uid, ref in there.items()}
     return _answered(refs, results)
 
 
@@ -97,17 +98,13 @@ def stay(session: Session, folder: str, refs: Sequence[MailRef]) -> Results:
 
 
 def _moved(session: Session, uids: Sequence[int], target: str) -> dict[int, str]:
-    """old UID -> new ref."""
-    tells = session.has("UIDPLUS")
-    ids = {} if tells else _message_ids(session, uids)
+    """old UID -> new ref, as far as the server tells."""
     if session.has("MOVE"):
         validity, pairs = session.move(uids, target)
     else:
         validity, pairs = session.copy(uids, target)
         remove(session, uids)
-    if pairs:
-        return {old: str(MailRef(target, validity, new)) for old, new in pairs.items()}
-    return _found_again(session, target, ids or _message_ids(session, uids))
+    return {old: str(MailRef(target, validity, new)) for old, new in pairs.items()}
 
 
 def remove(session: Session, uids: Sequence[int]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
 from postroom.model.draft import Identity, SavedDraft
-from postroom.model.errors import NotFound, PostroomError, Unsupported
+from postroom.model.errors import NotFound, PostroomError, ProviderError, Unsupported
 from postroom.model.folder import Folder, Role, match_folder
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
@@ -105,7 +105,7 @@ class ImapMailbox:
         places = []
         for folder in known:
             node = within(query.node or TRUE, {name: found == folder for name, found in named.items()}.__getitem__)
-            if node != FALSE and _is_searched(folder, list(named.values())):
+            if node != FALSE and _is_searched(folder, list(named.values()), query.anywhere):
                 places.append((folder, node))
         return places
 
@@ -226,7 +226,12 @@ class ImapMailbox:
         folder = await self._with_role(Role.DRAFTS)
         await self._pool.run(drafts.find, folder.ref, draft_ref)
         new = await self._pool.run_once(drafts.append, folder.ref, raw)
-        await self._pool.run(drafts.discard, folder.ref, draft_ref)
+        try:
+            await self._pool.run(drafts.discard, folder.ref, draft_ref)
+        except PostroomError as error:
+            raise ProviderError(
+                "The new version of the draft is saved, but the old one could not be removed. List the drafts."
+            ) from error
         return new
 
     async def find_draft(self, draft_ref: str) -> SavedDraft:
@@ -276,14 +281,13 @@ def _detected(session: Session, account: ImapAccount) -> Capabilities:
 
 
 def _labels_in(session: Session, folder: str) -> tuple[str, ...]:
-    session.leave()  # keywords are told when a folder is opened
-    return labels_of(session.open(folder).keywords)
+    return labels_of(session.reopen(folder).keywords)
 
 
-def _is_searched(folder: Folder, named: Sequence[Folder | None]) -> bool:
+def _is_searched(folder: Folder, named: Sequence[Folder | None], anywhere: bool) -> bool:
     if folder.role in folders.VIRTUAL:
         return folder in named
-    return bool(named) or folder.role not in (Role.TRASH, Role.JUNK)
+    return anywhere or bool(named) or folder.role not in (Role.TRASH, Role.JUNK)
 
 
 def _required(known: list[Folder], name: str) -> Folder:

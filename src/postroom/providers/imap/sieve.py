@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio.to_thread
+from sievelib.managesieve import Client, Error
 
 from postroom.model.errors import (
     AuthRequired,
     InvalidRequest,
     NotFound,
     PostroomError,
+    ProviderError,
     ProviderUnavailable,
     Unsupported,
 )
-from postroom.providers.imap.auth import bearer_response, secret_of, tls_context
+from postroom.providers.imap.auth import BearerAnswers, secret_of, tls_context
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
@@ -42,7 +46,7 @@ class SieveScripts:
         return await self._run(_listed)
 
     async def get(self, name: str) -> str:
-        return await self._run(lambda client: _required(client.getscript(name), client))
+        return str(await self._run(lambda client: _found(client.getscript(name))))
 
     async def check(self, script: str) -> None:
         """InvalidRequest with the server's complaint when it would not take the script."""
@@ -54,10 +58,11 @@ class SieveScripts:
 
     async def activate(self, name: str) -> None:
         """From now on this one runs; an empty name stops them all."""
-        await self._run(lambda client: _required(client.setactive(name) or None, client))
+        await self._run(lambda client: _found(client.setactive(name) or None))
 
     async def delete(self, name: str) -> None:
-        await self._run(lambda client: _required(client.deletescript(name) or None, client))
+        """Not the active one: activate another or none first."""
+        await self._run(lambda client: _found(client.deletescript(name) or None))
 
     async def _run(self, work: Callable[[Any], T]) -> T:
         if not self._account.sieve_host:
@@ -66,12 +71,9 @@ class SieveScripts:
 
 
 def _conversation(account: ImapAccount, work: Callable[[Any], T]) -> T:
-    from sievelib.managesieve import Error
-
-    client = _client(account)
+    client = _SieveClient(account)
     try:
-        if not client.connect(account.username, secret_of(account), **_manner(account)):
-            raise AuthRequired("The ManageSieve server refused the login. Check username and secrets of this account.")
+        client.log_in()
         result = work(client)
         client.logout()
     except PostroomError:
@@ -79,68 +81,78 @@ def _conversation(account: ImapAccount, work: Callable[[Any], T]) -> T:
     except (Error, OSError):
         raise ProviderUnavailable("The ManageSieve server cannot be reached or hung up. Try again later.") from None
     finally:
-        if client.sock is not None:
-            client.sock.close()
-            client.sock = None
+        client.hang_up()
     return result
 
 
-def _manner(account: ImapAccount) -> dict[str, Any]:
-    mechanism = "PLAIN" if account.auth == "password" else account.auth.upper()
-    return {
-        "ssl": account.sieve_security == "tls",
-        "starttls": account.sieve_security == "starttls",
-        "authmech": mechanism,
-    }
+class _SieveClient(Client):  # type: ignore[misc]  # sievelib has no types
+    """sievelib's client with our certificates, our timeout, and refusals of tokens answered as they must be.
 
+    The parent calls its private methods by the names Python gives them (``_Client__...``): so they are reached here.
+    """
 
-def _client(account: ImapAccount) -> Any:
-    """sievelib's client with our certificates, our timeout, and bearer tokens as the mechanisms spell them."""
-    import base64
-    import warnings
+    def __init__(self, account: ImapAccount) -> None:
+        super().__init__(account.sieve_host, account.sieve_port)
+        self.sock: Any = None
+        self._account = account
 
-    from sievelib.managesieve import Client
+    def log_in(self) -> None:
+        account = self._account
+        mechanism = "PLAIN" if account.auth == "password" else account.auth.upper()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a plain connection is the operator's explicit choice
+            accepted = self.connect(
+                account.username,
+                secret_of(account),
+                ssl=account.sieve_security == "tls",
+                starttls=account.sieve_security == "starttls",
+                authmech=mechanism,
+            )
+        if not accepted:
+            raise AuthRequired("The ManageSieve server refused the login. Check username and secrets of this account.")
 
-    class OwnClient(Client):  # type: ignore[misc]
-        read_timeout = account.timeout
+    def hang_up(self) -> None:
+        if self.sock is not None:
+            self.sock.close()
+            self.sock = None
 
-        def connect(self, *args: Any, **kwargs: Any) -> Any:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # "none" is the operator's choice
-                return super().connect(*args, **kwargs)
+    def _Client__get_capabilities(self) -> bool:  # noqa: N802
+        self.sock.settimeout(self._account.timeout)
+        return bool(super()._Client__get_capabilities())
 
-        # The names its parent calls: Python writes a class's private names out in full.
-        def _Client__enable_ssl(self, keyfile: Any = None, certfile: Any = None) -> None:  # noqa: N802
-            self.sock = tls_context(account).wrap_socket(self.sock, server_hostname=account.sieve_host)
+    def _Client__enable_ssl(self, keyfile: Any = None, certfile: Any = None) -> None:  # noqa: N802
+        self.sock = tls_context(self._account).wrap_socket(self.sock, server_hostname=self._account.sieve_host)
 
-        def _xoauth2_authentication(self, login: bytes, password: bytes, authz_id: bytes = b"") -> bool:
-            return self._bearer("xoauth2", login, password)
+    def _xoauth2_authentication(self, login: bytes, password: bytes, authz_id: bytes = b"") -> bool:
+        return self._present_token("xoauth2", login, password)
 
-        def _oauthbearer_authentication(self, login: bytes, password: bytes, authz_id: bytes = b"") -> bool:
-            return self._bearer("oauthbearer", login, password)
+    def _oauthbearer_authentication(self, login: bytes, password: bytes, authz_id: bytes = b"") -> bool:
+        return self._present_token("oauthbearer", login, password)
 
-        def _bearer(self, mechanism: str, login: bytes, token: bytes) -> bool:
-            first = base64.b64encode(bearer_response(mechanism, login.decode(), token.decode()))
-            code, _ = self._Client__send_command("AUTHENTICATE", [mechanism.upper().encode(), first])
-            return bool(code == "OK")
-
-    return OwnClient(account.sieve_host, account.sieve_port)
+    def _present_token(self, mechanism: str, login: bytes, token: bytes) -> bool:
+        answers = BearerAnswers(mechanism, login.decode(), token.decode())
+        words = [mechanism.upper().encode(), b64encode(answers(b""))]
+        code, _ = self._Client__send_command("AUTHENTICATE", words, nblines=1)
+        if code is None:  # the details of a refusal: they must be answered before it is said
+            code, _ = self._Client__send_command(f'"{b64encode(answers(b"")).decode()}"')
+        return bool(code == "OK")
 
 
 def _listed(client: Any) -> Scripts:
-    active, others = client.listscripts()
-    names = sorted({name for name in (active, *others) if name})
-    return Scripts(tuple(names), active or "")
+    listing = client.listscripts()
+    if listing is None:
+        raise ProviderError("The ManageSieve server does not list its scripts.")
+    active, others = listing
+    return Scripts(tuple(sorted({name for name in (active, *others) if name})), active or "")
 
 
-def _accepted(answer: bool | None, client: Any) -> None:
+def _accepted(answer: bool, client: Any) -> None:
     if not answer:
         complaint = client.errmsg.decode("utf-8", "replace")[:300] if client.errmsg else "no reason given"
         raise InvalidRequest(f"The server does not accept the Sieve script: {complaint}", details={"field": "script"})
 
 
-def _required(answer: Any, client: Any) -> Any:
+def _found(answer: Any) -> Any:
     if answer is None:
-        raise NotFound("The server has no Sieve script of that name.")
+        raise NotFound("The server has no such Sieve script, or it is in use. List the scripts to see what there is.")
     return answer
-

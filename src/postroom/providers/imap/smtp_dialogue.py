@@ -196,14 +196,20 @@ async def _final_dot(client: SMTP, patience: float) -> Answer:
 def _refusal(refused: Mapping[str, SMTPResponse]) -> Answer:
     permanent = any(response.code >= 500 for response in refused.values())
     reasons = {recipient: _reason(response.code, response.message) for recipient, response in refused.items()}
-    return Answer("rejected" if permanent else "retryable", "The SMTP server refused a recipient; nothing was sent.", reasons)
+    return Answer(
+        "rejected" if permanent else "retryable", "The SMTP server refused a recipient; nothing was sent.", reasons
+    )
 
 
 def _by_code(code: int, message: str, *, login: bool = False) -> Answer:
     if login or code in (530, 534, 535, 538):
         state: SubmitState = "retryable" if 400 <= code < 500 else "rejected"
-        return Answer(state, f"The SMTP server refused the login ({_reason(code, message)}). Check the account's secrets.")
-    return Answer("rejected" if code >= 500 else "retryable", f"The SMTP server refused the mail ({_reason(code, message)}).")
+        return Answer(
+            state, f"The SMTP server refused the login ({_reason(code, message)}). Check the account's secrets."
+        )
+    return Answer(
+        "rejected" if code >= 500 else "retryable", f"The SMTP server refused the mail ({_reason(code, message)})."
+    )
 
 
 def _reason(code: int, message: str) -> str:

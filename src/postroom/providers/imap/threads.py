@@ -11,8 +11,8 @@ from postroom.model.folder import Folder
 from postroom.model.message import Envelope
 from postroom.providers.imap.client import Session
 from postroom.providers.imap.criteria import searchable
-from postroom.providers.imap.refs import MailRef
 from postroom.providers.imap.reading import envelopes
+from postroom.providers.imap.refs import MailRef
 
 MAX_IDS = 60  # asked for at once
 MAX_ROUNDS = 4  # each round finds what answers the mails of the last

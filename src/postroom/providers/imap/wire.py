@@ -38,7 +38,7 @@ def read_fetches(answers: Sequence[Raw | None]) -> dict[int, Item]:
         tokens = read_tokens(group)
         content = tokens[1] if len(tokens) > 1 and isinstance(tokens[1], list) else []
         item = {_name(content[i]): content[i + 1] for i in range(0, len(content) - 1, 2)}
-        if isinstance(uid := item.pop("UID", None), bytes):
+        if isinstance(uid := item.pop("UID", None), bytes) and uid.isdigit():
             items.setdefault(int(uid), {}).update(item)
     return items
 

@@ -7,8 +7,6 @@ a run that was interrupted is simply started again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,23 +16,16 @@ from postroom.index.folders import check_folder_name
 from postroom.index.labels import check_label_name
 from postroom.mime.clean import clean_line
 from postroom.model.errors import InvalidRequest, PostroomError
+from postroom.providers.import_report import ImportReport, Progress
 from postroom.providers.local.archives import ArchivedMail, read_archive, size_of
 from postroom.providers.local.convert import NewMail
 
 if TYPE_CHECKING:
     from postroom.providers.local.provider import LocalMailbox
 
-Progress = Callable[[int, int], None]  # bytes of the archive done, bytes in all
 _BLOCK = 250
+_BLOCK_BYTES = 16 * 1024 * 1024
 _UNNAMED = "Imported"
-
-
-@dataclass(frozen=True, slots=True)
-class ImportReport:
-    added: int = 0
-    skipped_duplicates: int = 0
-    failed: int = 0  # unreadable, empty or absurdly large
-    folders: tuple[str, ...] = ()  # where mails were added
 
 
 async def import_path(
@@ -54,7 +45,15 @@ async def import_path(
 
 
 def _next_block(mails: Iterator[ArchivedMail]) -> list[ArchivedMail]:
-    return list(islice(mails, _BLOCK))
+    """Few enough, and not too large together, to be held in memory."""
+    block: list[ArchivedMail] = []
+    held = 0
+    for mail in mails:
+        block.append(mail)
+        held += mail.taken
+        if len(block) == _BLOCK or held > _BLOCK_BYTES:
+            break
+    return block
 
 
 async def _take(

@@ -11,8 +11,9 @@ from postroom.model.errors import InvalidRequest, NotFound, ProviderUnavailable
 from postroom.model.message import Envelope
 from postroom.model.query import In, Query
 from postroom.providers.context import ProviderContext
+from postroom.providers.import_report import ImportReport
 from postroom.providers.local import archives
-from postroom.providers.local.importing import ImportReport, import_path
+from postroom.providers.local.importing import import_path
 from postroom.providers.local.provider import LocalMailbox
 from postroom.settings import LocalAccount
 

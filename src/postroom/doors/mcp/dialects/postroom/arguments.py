@@ -9,7 +9,7 @@ from pydantic import Field
 
 MAX_BATCH = 1000
 
-AccountName = Annotated[str, Field(description="Account name; default: the first account")]
+AccountName = Annotated[str, Field(description="Default: the first account")]
 EmailId = Annotated[str, Field(description="Id of a mail (e...)")]
 EmailIds = Annotated[
     str | Annotated[list[str], Field(min_length=1, max_length=MAX_BATCH)],
@@ -17,10 +17,8 @@ EmailIds = Annotated[
 ]
 DraftId = Annotated[str, Field(description="Id of a draft (d...)")]
 Limit = Annotated[int, Field(ge=1, le=100)]
-Offset = Annotated[int, Field(ge=0, le=100_000, description="Results to skip")]
-Addresses = Annotated[
-    str | list[str], Field(description="An address, or a list: a@example.com or Name <a@example.com>")
-]
+Offset = Annotated[int, Field(ge=0)]
+Addresses = Annotated[str | list[str], Field(description="a@example.com, Name <a@example.com>, or a list")]
 MoreAddresses = str | list[str]
 Paths = Annotated[list[str], Field(description="Paths of files in the folders allowed for attaching")]
 Html = Annotated[str, Field(description="HTML version of body")]

@@ -14,7 +14,7 @@ from postroom.service.house import House
 
 toolset = Toolset("read")
 
-AccountOrAll = Annotated[str, Field(description="Account name or all; default: the first account")]
+AccountOrAll = Annotated[str, Field(description="Account or all; default: the first")]
 Mailbox = Annotated[str, Field(description="Folder by name or role: inbox, sent, drafts, archive, junk, trash")]
 QueryText = Annotated[
     str,

@@ -1,0 +1,16 @@
+"""What came of taking a mail archive into a mailbox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Progress = Callable[[int, int], None]  # bytes of the archive done, bytes in all
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    added: int = 0
+    skipped_duplicates: int = 0
+    failed: int = 0  # unreadable, empty or absurdly large
+    folders: tuple[str, ...] = ()  # where mails were added

@@ -1,0 +1,83 @@
+"""What must be true of a house in which a process was killed, and how a fresh process gets it there."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from tests.faults.scenarios import Scenario, cannot_tell, house_of
+from tests.gate.houses import START, GateHouse, SetClock
+
+from postroom.service import outbox, search, worker
+from postroom.store import State
+from postroom.store.send_states import FINISHED, UNSENT
+
+LATER = 100.0  # the victim is found a little later
+_RESTING = FINISHED | {State.NEEDS_HUMAN, State.AWAITING_APPROVAL}
+_PROMISES = {"sent", "already_executed", "held", "scheduled"}
+
+
+async def check(scenario: Scenario, home: Path, answers: list[str]) -> State | None:
+    """Recover and judge; then let client and person repeat all they did, and judge again. Answers how it ended."""
+    time = SetClock(START + LATER, 1000.0 + LATER)
+    async with house_of(scenario, home, time=time) as gate:
+        await _settle(gate, scenario)
+        await _judge(gate, scenario, promised=bool(_PROMISES & set(answers)))
+        ended = _latest(gate)
+        await scenario.act(gate, lambda _: None)
+        await _settle(gate, scenario)
+        await _judge(gate, scenario, promised=True)
+        return ended
+
+
+async def _settle(gate: GateHouse, scenario: Scenario) -> None:
+    if scenario.is_blind:
+        (await gate.meddle(scenario.sender)).reconciled = cannot_tell
+    for _ in range(10):
+        gate.time.pass_(1000)
+        await worker.work_once(gate.house)
+
+
+async def _judge(gate: GateHouse, scenario: Scenario, *, promised: bool) -> None:
+    sends = gate.house.store.outbox.list(limit=100).items
+    states = Counter(send.state for send in sends if send.content_sha256 in _contents(gate, scenario))
+    assert set(states) <= _RESTING, states
+    shown = Counter(row.state for row in (await outbox.list_outbox(gate.house, limit=100)).results)
+    assert shown[State.NEEDS_HUMAN] == states[State.NEEDS_HUMAN]
+    copies = [await _copies(gate, name, "INBOX", scenario.subject) for name in scenario.receivers]
+    filed = await _copies(gate, scenario.sender, "Sent", scenario.subject)
+    assert max(copies) <= 1, "sent twice"
+    assert filed <= 1, "filed twice"
+    if states[State.DONE]:
+        assert states[State.DONE] == 1
+        assert (min(copies), filed) == (1, 1), "done, and yet not everywhere"
+    if any(copies):
+        assert states[State.DONE] + states[State.NEEDS_HUMAN] == 1, "somebody has it and the outbox denies it"
+    if promised:
+        assert states[State.DONE] + states[State.NEEDS_HUMAN] == 1, "a promise was forgotten"
+    assert gate.house.store.audit.verify().ok
+    _check_mirror(gate.house.vault.root / "Logs" / "actions")
+
+
+def _contents(gate: GateHouse, scenario: Scenario) -> set[str]:
+    """The contents this scenario sends: all but what furnished the house."""
+    sends = gate.house.store.outbox.list(limit=100).items
+    furnished = {"send_email"} if scenario.subject.startswith("Re:") else set()
+    return {send.content_sha256 for send in sends if send.tool not in furnished}
+
+
+async def _copies(gate: GateHouse, account: str, mailbox: str, subject: str) -> int:
+    page = await search.list_emails(gate.house, account=account, mailbox=mailbox, limit=100)
+    return sum(row.subject == subject for row in page.results)
+
+
+def _latest(gate: GateHouse) -> State | None:
+    sends = [send for send in gate.house.store.outbox.list(limit=100).items if send.state not in UNSENT]
+    return sends[0].state if sends else None
+
+
+def _check_mirror(folder: Path) -> None:
+    for path in folder.glob("*.jsonl"):
+        for line in path.read_text().splitlines():
+            assert json.loads(line)["hash"]

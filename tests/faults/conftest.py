@@ -1,0 +1,33 @@
+"""The counts of the fault tests, told at the end of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+Record = Callable[..., None]
+_COUNTS = pytest.StashKey[dict[str, str]]()
+
+
+@pytest.fixture
+def record_fault(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> Record:
+    """Say how often something was tried, and how it ended."""
+
+    def record(what: str, times: int, endings: Mapping[str, int] | None = None) -> None:
+        ended = ", ".join(f"{name} {count}" for name, count in sorted((endings or {}).items()))
+        record_property("fault", f"{times:5} x {what}" + (f": {ended}" if ended else ""))
+
+    return record
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    lines = [
+        str(value)
+        for report in terminalreporter.getreports("passed")
+        for name, value in report.user_properties
+        if name == "fault"
+    ]
+    if lines:
+        terminalreporter.section("faults survived")
+        terminalreporter.write_line("\n".join(lines))

@@ -1,0 +1,176 @@
+"""What the victims of the kill tests are doing when they die: one mail each, on every way out of the house.
+
+`act` is also what the client and the person do again afterwards: whatever was interrupted is simply repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tests.gate.houses import CONFIRMED, MAIL, GateHouse, gate_house
+
+from postroom.model.errors import Conflict, NotFound
+from postroom.model.outcome import SubmitOutcome, SubmitRequest
+from postroom.service import draft, search, send, worker, writing
+from postroom.service.order import Wishes
+
+KEYED = replace(CONFIRMED, idempotency_key="order-1")
+SUBJECT = MAIL.subject
+Say = Callable[[str], None]
+Act = Callable[[GateHouse, Say], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`prepare` furnishes the house before anything is at stake; `meddle` is done to every process's transport."""
+
+    act: Act
+    safety: dict[str, Any] = field(default_factory=dict)
+    sender: str = "alice"
+    receivers: tuple[str, ...] = ("bob",)
+    subject: str = SUBJECT
+    prepare: Callable[[GateHouse], Awaitable[None]] | None = None
+    is_blind: bool = False  # the provider cannot tell afterwards what became of a submission
+
+
+async def send_with_key(gate: GateHouse, say: Say) -> None:
+    with _in_progress(say):
+        say((await gate.send(idempotency_key="order-1")).status)
+
+
+async def send_to_several(gate: GateHouse, say: Say) -> None:
+    with _in_progress(say):
+        mail = replace(MAIL, cc=("carol@demo.example",), bcc=("alice@demo.example",))
+        say((await gate.send(mail, idempotency_key="order-1")).status)
+
+
+async def approve_by_file(gate: GateHouse, say: Say) -> None:
+    say((await gate.send()).status)
+    approve_pending(gate.house.vault.root)
+    await worker.work_once(gate.house)
+
+
+async def send_after_hold(gate: GateHouse, say: Say) -> None:
+    await send_with_key(gate, say)
+    gate.time.pass_(31)
+    await worker.work_once(gate.house)
+
+
+async def send_saved_draft(gate: GateHouse, say: Say) -> None:
+    drafts = (await draft.list_drafts(gate.house)).results
+    with _in_progress(say):
+        for saved in drafts:
+            order = await send.order_draft(gate.house, saved.draft_id, KEYED)
+            say((await send.send(gate.house, order)).status)
+
+
+async def reply(gate: GateHouse, say: Say) -> None:
+    (original,) = (await search.list_emails(gate.house, account="bob", mailbox="INBOX")).results
+    order = await send.order_reply(gate.house, original.email_id, writing.ReplyRequest("Yes!"), KEYED)
+    with _in_progress(say):
+        say((await send.send(gate.house, order)).status)
+
+
+async def answer_a_question(gate: GateHouse, say: Say) -> None:
+    wishes = replace(KEYED, can_elicit=True)
+    with _in_progress(say):
+        await send.question(gate.house, await gate.order(wishes=wishes))
+        order = await gate.order(wishes=replace(wishes, answer="accepted"))
+        say((await send.send(gate.house, order)).status)
+
+
+async def use_a_handwritten_approval(gate: GateHouse, say: Say) -> None:
+    say((await gate.send()).status)
+    approve_pending(gate.house.vault.root)
+    await worker.work_once(gate.house)
+
+
+async def retry_after_refusal(gate: GateHouse, say: Say) -> None:
+    """The provider says "later" to the first attempt of this process."""
+    meddled = await gate.meddle()
+    refusals = iter([SubmitOutcome("retryable", reason="451 later")])
+    meddled.before = lambda _: next(refusals, None)
+    await send_with_key(gate, say)
+    gate.time.pass_(61)
+    await worker.work_once(gate.house)
+
+
+async def lose_the_answer(gate: GateHouse, say: Say) -> None:
+    """The provider takes it; the connection dies before it can say so."""
+    meddled = await gate.meddle()
+    meddled.after = _lost
+    await send_with_key(gate, say)
+
+
+async def lose_the_answer_for_good(gate: GateHouse, say: Say) -> None:
+    meddled = await gate.meddle()
+    meddled.after = _lost
+    meddled.reconciled = cannot_tell
+    await send_with_key(gate, say)
+
+
+def cannot_tell(_: SubmitRequest) -> SubmitOutcome:
+    return SubmitOutcome("unknown", reason="nobody knows")
+
+
+def approve_pending(vault: Path) -> None:
+    """A person reads what waits, says yes and moves it."""
+    for path in (vault / "Pending_Approval").glob("*.md"):
+        path.write_text(path.read_text().replace("status: pending", "status: approved"))
+        path.rename(vault / "Approved" / path.name)
+
+
+def _lost(_: SubmitOutcome) -> SubmitOutcome:
+    raise ConnectionResetError("the answer never came")
+
+
+@contextmanager
+def _in_progress(say: Say) -> Iterator[None]:
+    """A repeated call may hear that the first is still at work, or that its draft has gone out."""
+    try:
+        yield
+    except (Conflict, NotFound) as answer:
+        say(answer.code)
+
+
+async def _write_to_bob(gate: GateHouse) -> None:
+    await gate.send()
+
+
+async def _save_draft(gate: GateHouse) -> None:
+    await draft.create_draft(gate.house, replace(MAIL, cc=("carol@demo.example",)))
+
+
+async def _write_approval(gate: GateHouse) -> None:
+    gate.house.vault.prepare()
+    path = gate.house.vault.root / "Approved" / "go.md"
+    path.write_text("---\ntype: email_send\nstatus: approved\nto: bob@demo.example\n---\nGo ahead.\n")
+    path.chmod(0o600)
+
+
+SCENARIOS = {
+    "send with a key": Scenario(send_with_key),
+    "send to several": Scenario(send_to_several, receivers=("bob", "carol", "alice")),
+    "approval by file": Scenario(approve_by_file, {"gate": "approval"}),
+    "hand-written approval": Scenario(
+        use_a_handwritten_approval, {"gate": "approval", "dialect": "vault"}, prepare=_write_approval
+    ),
+    "question and answer": Scenario(answer_a_question, {"gate": "elicit"}),
+    "held": Scenario(send_after_hold, {"hold_seconds": 30}),
+    "saved draft": Scenario(send_saved_draft, receivers=("bob", "carol"), prepare=_save_draft),
+    "reply": Scenario(reply, sender="bob", receivers=("alice",), subject=f"Re: {SUBJECT}", prepare=_write_to_bob),
+    "retryable": Scenario(retry_after_refusal),
+    "lost answer": Scenario(lose_the_answer),
+    "lost answer, no evidence": Scenario(lose_the_answer_for_good, is_blind=True),
+}
+
+
+def house_of(scenario: Scenario, home: Path, **more: Any) -> Any:
+    return gate_house(home, **scenario.safety, **more)
+
+
+__all__ = ["SCENARIOS", "Scenario", "Wishes", "house_of"]

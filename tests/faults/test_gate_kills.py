@@ -1,0 +1,91 @@
+"""kill -9 wherever a send changes anything: nothing accepted is lost, nothing is sent twice, no doubt is hidden."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from tests.faults.aftermath import check
+from tests.faults.scenarios import SCENARIOS
+
+ROOT = Path(__file__).parents[2]
+MEMORY = Path("/dev/shm")  # death by signal is the same there, and the disk is spared thousands of syncs
+
+
+class Victims:
+    """The process that forks the victims, and a fresh furnished house for each."""
+
+    def __init__(self, homes: Path) -> None:
+        self._homes = homes
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.victim"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def order(self, **order: Any) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order).encode() + b"\n")
+        self._process.stdin.flush()
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return answer
+
+    def furnished(self, scenario: str) -> Path:
+        template = self._homes / scenario.replace(" ", "-")
+        if not template.exists():
+            template.mkdir()
+            told = self.order(scenario=scenario, home=str(template), kill_at=-1)
+            assert told["exit"] == 0
+        return template
+
+    @contextmanager
+    def house(self, scenario: str) -> Iterator[Path]:
+        home = self._homes / "house"
+        shutil.copytree(self.furnished(scenario), home)
+        try:
+            yield home
+        finally:
+            shutil.rmtree(home)
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=30)
+
+
+@pytest.fixture(scope="module")
+def victims(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Victims]:
+    with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else tmp_path_factory.getbasetemp()) as homes:
+        victims = Victims(Path(homes))
+        yield victims
+        victims.close()
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+async def test_a_send_survives_death_at_every_change(victims: Victims, scenario: str, record_fault) -> None:
+    with victims.house(scenario) as home:
+        undisturbed = victims.order(scenario=scenario, home=str(home), kill_at=0)
+        assert undisturbed["exit"] == 0
+        await check(SCENARIOS[scenario], home, undisturbed["answers"])
+    endings: Counter[str] = Counter()
+    for point in range(1, undisturbed["points"] + 1):
+        with victims.house(scenario) as home:
+            told = victims.order(scenario=scenario, home=str(home), kill_at=point)
+            assert told["signal"] == signal.SIGKILL
+            try:
+                ended = await check(SCENARIOS[scenario], home, told["answers"])
+            except Exception as error:
+                error.add_note(f"{scenario}: killed at point {point} of {undisturbed['points']}, {told}")
+                raise
+            endings[str(ended)] += 1
+    record_fault(f"kill -9, {scenario}", sum(endings.values()), endings)
+    assert endings

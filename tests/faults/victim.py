@@ -1,0 +1,94 @@
+"""A process that lives to be killed: it imports everything once, then forks a child for each order it reads.
+
+An order is a JSON line ``{"scenario", "home", "kill_at", "file_limit"}``; the answer tells how the child ended, what it
+had answered its callers by then, and how many places to die it passed. With `kill_at` -1 it only furnishes the house.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+from tests.faults import kill_points
+from tests.faults.scenarios import SCENARIOS, Scenario, house_of
+
+import postroom.mime.render
+import postroom.providers.local.provider
+import postroom.service.draft
+import postroom.service.read  # noqa: F401 (imported here so that no child has to)
+
+
+def main() -> None:
+    for line in sys.stdin:
+        order = json.loads(line)
+        print(json.dumps(_carry_out(order)), flush=True)
+
+
+def _carry_out(order: dict[str, Any]) -> dict[str, Any]:
+    ear, mouth = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _live(order, mouth)
+    os.close(mouth)
+    with os.fdopen(ear) as told:
+        answers = told.read().split("\n")[:-1]
+    _, status = os.waitpid(child, 0)
+    points = [int(answer.removeprefix("points ")) for answer in answers if answer.startswith("points ")]
+    return {
+        "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
+        "exit": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
+        "answers": [answer for answer in answers if not answer.startswith("points ")],
+        "points": points[0] if points else None,
+    }
+
+
+def _live(order: dict[str, Any], mouth: int) -> None:
+    status = 1
+    try:
+        scenario, home = SCENARIOS[order["scenario"]], Path(order["home"])
+        if order["kill_at"] < 0:
+            anyio.run(_furnish, scenario, home)
+        else:
+            anyio.run(_act, scenario, home, order["kill_at"], order.get("file_limit", 0), mouth)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+async def _furnish(scenario: Scenario, home: Path) -> None:
+    async with house_of(scenario, home) as gate:
+        for name in ("alice", "bob", "carol"):
+            await gate.house.accounts.open(name)
+        if scenario.prepare is not None:
+            await scenario.prepare(gate)
+
+
+async def _act(scenario: Scenario, home: Path, kill_at: int, file_limit: int, mouth: int) -> None:
+    countdown = kill_points.Countdown(kill_at)
+    kill_points.install(countdown)
+    if file_limit:
+        _die_beyond(file_limit)
+    async with house_of(scenario, home) as gate:
+        await scenario.act(gate, lambda answer: _tell(mouth, answer))
+        _tell(mouth, f"points {countdown.passed}")
+
+
+def _die_beyond(limit: int) -> None:
+    """The kernel ends the process in the middle of the write that makes a file longer than this."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+
+
+def _tell(mouth: int, answer: str) -> None:
+    os.write(mouth, f"{answer}\n".encode())
+
+
+if __name__ == "__main__":
+    main()

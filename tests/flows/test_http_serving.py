@@ -1,0 +1,79 @@
+"""The HTTP door over a real house: plain posts and session clients see the same mail."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client
+from tests.flows.caller import Caller
+
+from postroom.doors.mcp.serve import serve_http
+from postroom.settings import Settings
+
+
+@pytest.fixture
+async def url(filled: Settings) -> AsyncIterator[str]:
+    port_known = anyio.Event()
+    ports: list[int] = []
+
+    def announce(port: int) -> None:
+        ports.append(port)
+        port_known.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(serve_http, filled, "127.0.0.1", 0, announce)
+        await port_known.wait()
+        yield f"http://127.0.0.1:{ports[0]}"
+        tasks.cancel_scope.cancel()
+
+
+async def post(url: str, tool: str, **arguments: Any) -> dict[str, Any]:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    async with httpx2.AsyncClient() as client:
+        answer = await client.post(f"{url}/mcp", json=call)
+    assert answer.status_code == 200
+    result: dict[str, Any] = answer.json()["result"]
+    return result
+
+
+async def test_a_change_made_by_a_plain_post_is_seen_by_a_session_and_undone(url: str) -> None:
+    found = (await post(url, "search_emails", query="from:billing"))["structuredContent"]["results"][0]
+    written = (await post(url, "mark_email", email_id=found["email_id"], flag="starred"))["structuredContent"]
+
+    async with Client(f"{url}/mcp", mode="legacy") as client:
+        caller = Caller(client)
+        assert (await caller.ok("search_emails", query="is:starred"))["total_count"] == 1
+        await caller.ok("undo", operation_id=written["operation_id"])
+
+    assert (await post(url, "search_emails", query="is:starred"))["structuredContent"]["total_count"] == 0
+
+
+async def test_a_session_client_hears_of_progress(url: str) -> None:
+    reports: list[float] = []
+
+    async def note(progress: float, _total: float | None, _message: str | None) -> None:
+        reports.append(progress)
+
+    async with Client(f"{url}/mcp", mode="legacy") as client:
+        ids = [row["email_id"] for row in (await Caller(client).ok("list_emails", limit=25))["results"]]
+        await client.call_tool("mark_email", {"email_id": ids, "flag": "read"}, progress_callback=note)
+
+    assert reports
+    assert reports[-1] == 25
+
+
+async def test_many_posts_at_once_are_all_answered(url: str) -> None:
+    answers: list[dict[str, Any]] = []
+
+    async def one() -> None:
+        answers.append(await post(url, "list_emails", limit=5))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(30):
+            tasks.start_soon(one)
+
+    assert [answer["structuredContent"]["total_count"] for answer in answers] == [25] * 30

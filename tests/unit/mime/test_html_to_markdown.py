@@ -1,0 +1,135 @@
+"""HTML mails as a model reads them."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from postroom.mime.limits import MAX_TEXT
+from postroom.mime.render import render
+from postroom.model.message import Body
+
+
+def markdown(html: str) -> str:
+    return render(Body(html=html), fmt="markdown", keep_quoted=True).text
+
+
+def test_words_keep_their_structure() -> None:
+    html = "<h1>Title</h1><p>One <b>bold</b> word</p><ul><li>a</li><li>b</li></ul><blockquote>said</blockquote>"
+    assert markdown(html) == "# Title\n\nOne **bold** word\n\n- a\n- b\n\n> said"
+
+
+def test_layout_tables_are_flattened() -> None:
+    html = "<table><tr><td><table><tr><td><p>Hello</p></td></tr><tr><td>World</td></tr></table></td></tr></table>"
+    assert markdown(html) == "Hello\n\nWorld"
+
+
+def test_tables_of_data_stay_tables() -> None:
+    html = "<table><tr><th>Item</th><th>Price</th></tr><tr><td>Tea</td><td>3</td></tr></table>"
+    assert "| Tea | 3 |" in markdown(html)
+
+
+def test_a_table_for_presentation_is_layout_whatever_its_cells() -> None:
+    html = '<table role="presentation"><tr><td>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr></table>'
+    assert "|" not in markdown(html)
+
+
+def test_links_are_kept_short() -> None:
+    html = '<p>Read <a href="https://news.example/a?utm_source=x" title="long title">the story</a>.</p>'
+    assert markdown(html) == "Read [the story](https://news.example/a)."
+
+
+@pytest.mark.parametrize("href", ["javascript:alert(1)", "data:text/html,x", "#top", ""])
+def test_links_that_are_none_leave_their_words(href: str) -> None:
+    assert markdown(f'<p>Press <a href="{href}">here</a> now</p>') == "Press here now"
+
+
+def test_a_link_in_disguise_is_told() -> None:
+    shown = markdown('<a href="https://evil.example/login">www.bank.example</a>')
+    assert "(really: evil.example)" in shown
+
+
+def test_a_link_that_names_itself_stands_once() -> None:
+    assert markdown('<a href="https://example.com/a">example.com/a</a>').count("example.com/a") == 1
+
+
+def test_images_are_told_by_their_words_only() -> None:
+    html = (
+        '<img src="https://x.example/a.png" alt="A red bicycle"><img src="b" alt="logo"><img src="c">'
+        '<img src="https://track.example/p.gif" width="1" height="1" alt="open tracker"><img src="d" alt="IMG_1.jpg">'
+    )
+    assert markdown(html) == "A red bicycle"
+
+
+def test_an_image_within_a_link_gives_the_link_its_words() -> None:
+    assert markdown('<a href="https://x.example"><img src="a" alt="Buy now"></a>') == "[Buy now](https://x.example)"
+    assert markdown('<p>x</p><a href="https://x.example"><img src="a"></a>') == "x"
+
+
+def test_blanks_are_compact() -> None:
+    assert markdown("<p>a&nbsp;&nbsp; b</p><br><br><br><p>&nbsp;</p><div></div><p>c</p>") == "a b\n\nc"
+
+
+def test_a_document_that_is_too_long_is_cut_and_says_so() -> None:
+    shown = markdown("<p>" + "word " * (MAX_TEXT // 4) + "</p>")
+    assert shown.endswith("[The rest of this email is too long to show.]")
+    assert len(shown) <= MAX_TEXT + 100
+
+
+def newsletter(size: int) -> str:
+    """Table layout, a style element, a hidden preheader, tracking links with long tokens, a tracking pixel."""
+    dice = random.Random(7)
+    words = (
+        "market",
+        "report",
+        "city",
+        "people",
+        "weather",
+        "music",
+        "travel",
+        "garden",
+        "kitchen",
+        "science",
+        "story",
+    )
+
+    def say(count: int) -> str:
+        return " ".join(dice.choice(words) for _ in range(count)).capitalize()
+
+    def track() -> str:
+        token = "".join(dice.choice("abcdefABCDEF0123456789-_") for _ in range(120))
+        return f"https://click.news.example/ls/click?upn={token}&amp;utm_source=newsletter&amp;utm_medium=email"
+
+    font = "font-family:Helvetica,Arial,sans-serif;font-size:16px;line-height:24px;color:#333333;padding:20px 30px"
+    button = "display:inline-block;color:#ffffff;padding:12px 24px;text-decoration:none;border-radius:4px"
+    table = "table border='0' cellpadding='0' cellspacing='0' width='100%' role='presentation'"
+    head = (
+        "<html><head><title>News</title><style>.col{width:600px}.btn{background-color:#1a73e8;color:#ffffff}"
+        "@media screen and (max-width:600px){.col{width:100%!important}}</style></head><body bgcolor='#f4f4f4'>"
+        f"<div style='display:none;max-height:0;overflow:hidden'>PREHEADER {say(9)}{'&#847;&zwnj;&nbsp;' * 60}</div>"
+    )
+    blocks: list[str] = []
+    while sum(map(len, blocks)) + len(head) < size:
+        picture = f"<img src='https://img.news.example/{dice.random()}.png' width='540' height='200' alt=''>"
+        blocks.append(
+            f"<{table}><tr><td align='left' valign='top' class='col' style='{font}'>"
+            f"<a href='{track()}' target='_blank'>{picture}</a>"
+            f"<h2 style='margin:16px 0;font-weight:bold'><a href='{track()}' style='{font}'>{say(5)}</a></h2>"
+            f"<p style='margin:0 0 12px 0;{font}'>{say(18)}.</p><{table}><tr><td class='btn' bgcolor='#1a73e8'>"
+            f"<a href='{track()}' style='{button}'>Read more</a></td></tr></table></td></tr></table>"
+        )
+    pixel = "<img src='https://open.news.example/o.gif' width='1' height='1' alt=''>"
+    return f"{head}{''.join(blocks)}{pixel}</body></html>"
+
+
+def test_a_newsletter_of_26_kilobytes_is_read_in_under_4_with_its_links() -> None:
+    html = newsletter(26_000)
+    shown = markdown(html)
+    assert len(html) >= 26_000
+    assert len(shown.encode()) < 4_000
+    assert "PREHEADER" not in shown
+    headings = len(re.findall("<h2", html))
+    assert shown.count("https://click.news.example/ls/click") == 2 * headings
+    assert "Read more" in shown

@@ -1,0 +1,117 @@
+"""Logging in to a real Dovecot: every kind of security and every way to prove who one is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.peers.accounts import imap_account, opened
+from tests.peers.certificates import make_certificates
+from tests.peers.daemon import free_ports
+from tests.peers.dovecot import Dovecot, running_dovecot
+from tests.peers.faultproxy import faulty
+from tests.peers.tokens import make_token
+
+from postroom.model.errors import AuthRequired, ProviderError, ProviderUnavailable
+from postroom.settings import ImapAccount
+
+
+def account(dovecot: Dovecot, security: str, **changes: Any) -> ImapAccount:
+    port = dovecot.imaps if security == "tls" else dovecot.imap
+    return imap_account(
+        dovecot, host="localhost", security=security, port=port, **({"ca_file": dovecot.certificates.ca} | changes)
+    )
+
+
+@pytest.mark.parametrize("security", ["tls", "starttls", "none"])
+async def test_a_password_opens_the_mailbox_over(dovecot: Dovecot, security: str) -> None:
+    async with opened(account(dovecot, security)) as mailbox:
+        assert any(folder.role == "inbox" for folder in await mailbox.folders())
+
+
+@pytest.mark.parametrize("security", ["tls", "starttls"])
+async def test_a_stranger_to_our_authorities_is_refused(dovecot: Dovecot, tmp_path: Path, security: str) -> None:
+    for ca_file in (None, make_certificates(tmp_path).ca):
+        with pytest.raises(ProviderError, match="certificate"):
+            async with opened(account(dovecot, security, ca_file=ca_file)):
+                pass
+
+
+async def test_a_certificate_for_another_name_is_refused() -> None:
+    with running_dovecot(certified="elsewhere.test") as impostor:
+        with pytest.raises(ProviderError, match="certificate"):
+            async with opened(account(impostor, "tls")):
+                pass
+
+
+async def test_capabilities_are_those_after_login(dovecot: Dovecot) -> None:
+    async with opened(account(dovecot, "starttls")) as mailbox:
+        capabilities = await mailbox.connect()
+    assert capabilities.has_delta, "Dovecot names CONDSTORE only to whom it knows"
+
+
+async def test_a_wrong_password_says_that_one_must_log_in_again(dovecot: Dovecot) -> None:
+    with pytest.raises(AuthRequired) as caught:
+        async with opened(account(dovecot, "tls", password="wrong")):
+            pass
+    assert "wrong" not in caught.value.message
+
+
+async def test_a_missing_password_says_where_to_put_one(dovecot: Dovecot) -> None:
+    with pytest.raises(AuthRequired, match="password_env"):
+        async with opened(account(dovecot, "tls", password=None)):
+            pass
+
+
+@pytest.mark.parametrize("mechanism", ["xoauth2", "oauthbearer"])
+async def test_a_token_opens_the_mailbox_by(dovecot: Dovecot, mechanism: str) -> None:
+    user = dovecot.new_user()
+    async with opened(
+        account(dovecot, "tls", auth=mechanism, token=make_token(user), password=None, address=user)
+    ) as box:
+        assert any(folder.role == "drafts" for folder in await box.folders())
+
+
+@pytest.mark.parametrize("mechanism", ["xoauth2", "oauthbearer"])
+@pytest.mark.parametrize(
+    "fault",
+    [{"lifetime": -60}, {"issuer": "https://evil.example"}, {"algorithm": "none"}, {"key": b"another key"}],
+    ids=["expired", "issuer", "unsigned", "key"],
+)
+async def test_a_refused_token_is_answered_and_said(dovecot: Dovecot, mechanism: str, fault: dict[str, Any]) -> None:
+    user = dovecot.new_user()
+    token = make_token(user, **fault)
+    with pytest.raises(AuthRequired) as caught:
+        async with opened(account(dovecot, "tls", auth=mechanism, token=token, password=None, address=user)):
+            pass
+    assert token not in caught.value.message
+
+
+async def test_another_users_token_opens_nothing(dovecot: Dovecot) -> None:
+    token = make_token(dovecot.new_user())
+    with pytest.raises(AuthRequired):
+        async with opened(account(dovecot, "tls", auth="xoauth2", token=token, password=None)):
+            pass
+
+
+async def test_passwords_are_not_sent_where_the_server_wants_none_in_the_clear() -> None:
+    # Dovecot trusts a client that comes from its own address: come from another one.
+    with running_dovecot(settings="disable_plaintext_auth = yes\n") as strict:
+        with faulty(strict.imap, source="127.0.0.2") as proxy, pytest.raises(AuthRequired, match="starttls"):
+            async with opened(imap_account(strict, port=proxy.port)):
+                pass
+
+
+async def test_a_server_without_starttls_is_not_trusted_in_the_clear(dovecot: Dovecot) -> None:
+    with running_dovecot(settings="ssl = no\n") as plain:
+        with pytest.raises(ProviderError, match="STARTTLS"):
+            async with opened(imap_account(plain, security="starttls", ca_file=dovecot.certificates.ca)):
+                pass
+
+
+async def test_a_server_that_is_not_there_is_unavailable(dovecot: Dovecot) -> None:
+    (port,) = free_ports(1)
+    with pytest.raises(ProviderUnavailable):
+        async with opened(imap_account(dovecot, port=port)):
+            pass

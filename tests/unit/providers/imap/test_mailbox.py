@@ -1,0 +1,151 @@
+"""What only IMAP has: UIDVALIDITY, other programs' deleted mails, narrow servers, big folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from imapclient import IMAPClient
+from tests.peers.accounts import imap_account, letter, opened
+from tests.peers.dovecot import PASSWORD, Dovecot, running_dovecot
+
+from postroom.model.errors import NotFound
+from postroom.model.query import HasAttachment, In, Query, Text
+from postroom.providers.imap.provider import ImapMailbox
+
+PLAIN_SERVER = "IMAP4rev1 NAMESPACE"
+SERVERS = ["full", "without MOVE", "plain"]
+
+
+@pytest.fixture(scope="module")
+def narrow_servers(dovecot: Dovecot) -> Iterator[dict[str, Dovecot]]:
+    without_move = "IMAP4rev1 UIDPLUS NAMESPACE UNSELECT ESEARCH SORT LITERAL+"
+    with running_dovecot(capability=without_move) as second, running_dovecot(capability=PLAIN_SERVER) as third:
+        yield dict(zip(SERVERS, (dovecot, second, third), strict=True))
+
+
+def logged_in(dovecot: Dovecot, user: str) -> Any:
+    client = IMAPClient(dovecot.host, dovecot.imap, ssl=False, timeout=10)
+    client.login(user, PASSWORD)
+    return client
+
+
+async def put(mailbox: ImapMailbox, *keys: str) -> list[str]:
+    """Mails in the inbox, by way of Drafts: the provider's own verbs are enough."""
+    saved = [await mailbox.create_draft(letter(key)) for key in keys]
+    return [result.new_ref for result in await mailbox.move([draft.ref for draft in saved], "INBOX")]
+
+
+@pytest.mark.parametrize("server", SERVERS)
+async def test_moving_never_takes_another_programs_deleted_mails_along(
+    narrow_servers: dict[str, Dovecot], server: str
+) -> None:
+    dovecot = narrow_servers[server]
+    account = imap_account(dovecot)
+    async with opened(account) as mailbox:
+        first, second, third = await put(mailbox, "first", "second", "third")
+        with logged_in(dovecot, account.username) as other:
+            other.select_folder("INBOX")
+            other.add_flags([int(second.rpartition("|")[2])], ["\\Deleted"])
+            (result,) = await mailbox.move([first], "Archive")
+            assert result.ok
+            assert result.new_ref.startswith("Archive|")
+            other.noop()
+            left = other.fetch(other.search(), ["FLAGS", "ENVELOPE"])
+            subjects = {item[b"ENVELOPE"].subject for item in left.values()}
+            assert b"second" in subjects, "a mail that another program had marked is gone"
+            other.remove_flags([int(second.rpartition("|")[2])], ["\\Deleted"])
+        page = await mailbox.search(Query(In("INBOX")), limit=10, offset=0)
+        assert {row.ref for row in page.items} == {second, third}
+        assert [row.subject for row in await mailbox.thread("<first@seed.example>")] == ["first"]
+
+
+@pytest.mark.parametrize("server", SERVERS)
+async def test_many_chunks_are_each_moved_from_the_right_folder(
+    narrow_servers: dict[str, Dovecot], server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postroom.providers.imap.client._CHUNK", 2)
+    async with opened(imap_account(narrow_servers[server])) as mailbox:
+        keys = [f"m{n}" for n in range(7)]
+        refs = await put(mailbox, *keys)
+        await mailbox.move([(await mailbox.create_draft(letter("bystander"))).ref], "Archive")
+        results = await mailbox.move(refs, "Archive")
+        assert all(result.ok and result.new_ref for result in results)
+        rows = await mailbox.envelopes([result.new_ref for result in results])
+        assert [row and row.subject for row in rows] == keys
+        archived = await mailbox.search(Query(In("Archive")), limit=20, offset=0)
+        assert archived.total == 8
+        assert (await mailbox.search(Query(In("INBOX")), limit=20, offset=0)).total == 0
+
+
+async def test_after_a_new_uidvalidity_old_refs_lead_nowhere(dovecot: Dovecot) -> None:
+    account = imap_account(dovecot)
+    async with opened(account) as mailbox:
+        refs = await put(mailbox, "first", "second")
+    dovecot.forget_uids(account.username)
+    async with opened(account) as mailbox:
+        assert await mailbox.envelopes(refs) == [None, None]
+        with pytest.raises(NotFound):
+            await mailbox.fetch(refs[0])
+        results = await mailbox.set_flags(refs, add=["starred"])
+        assert [type(result.error) for result in results] == [NotFound, NotFound]
+        results = await mailbox.move(refs, "Trash")
+        assert [result.ok for result in results] == [False, False]
+        page = await mailbox.search(Query(In("INBOX")), limit=10, offset=0)
+        assert len(page.items) == 2
+        assert not any(row.starred for row in page.items)
+
+
+async def test_a_folder_of_odd_letters_is_read_written_and_named_in_refs(dovecot: Dovecot) -> None:
+    async with opened(imap_account(dovecot)) as mailbox:
+        folder = await mailbox.create_folder('a|b "q" & ü\\x')
+        (ref,) = await put(mailbox, "one")
+        (moved,) = await mailbox.move([ref], folder.ref)
+        assert (await mailbox.fetch(moved.new_ref)).envelope.folder == folder.name
+        page = await mailbox.search(Query(In(folder.name)), limit=10, offset=0)
+        assert [row.ref for row in page.items] == [moved.new_ref]
+
+
+async def test_what_takes_too_long_to_count_is_not_counted(dovecot: Dovecot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postroom.providers.imap.searching.CHECKED_WHOLE", 3)
+    monkeypatch.setattr("postroom.providers.imap.client._CHUNK", 2)
+    with_file = (
+        b"Subject: filed\r\nMIME-Version: 1.0\r\nContent-Type: application/pdf; name=a.pdf\r\n"
+        b"Content-Disposition: attachment\r\n\r\nx\r\n"
+    )
+    async with opened(imap_account(dovecot)) as mailbox:
+        for key in range(6):
+            await mailbox.create_draft(letter(f"m{key}"))
+            await mailbox.create_draft(with_file)
+        first = await mailbox.search(Query(HasAttachment()), limit=2, offset=0)
+        assert (len(first.items), first.total, first.has_more) == (2, None, True)
+        last = await mailbox.search(Query(HasAttachment()), limit=4, offset=4)
+        assert (len(last.items), last.has_more) == (2, False)
+
+
+async def test_a_word_of_the_mime_headers_finds_nothing(dovecot: Dovecot) -> None:
+    async with opened(imap_account(dovecot)) as mailbox:
+        await put(mailbox, "one")
+        assert (await mailbox.search(Query(Text("plain")), limit=10, offset=0)).items == ()
+
+
+async def test_no_drafts_folder_is_said_in_the_words_of_the_drafts_dialect() -> None:
+    bare = "namespace inbox {\n  mailbox Drafts {\n    auto = no\n  }\n}\n"
+    with running_dovecot(settings=bare) as server:
+        async with opened(imap_account(server)) as mailbox:
+            with pytest.raises(NotFound, match="Could not find Drafts folder. Available folders can be listed with"):
+                await mailbox.create_draft(letter("one"))
+
+
+async def test_draft_update_leaves_other_deleted_drafts_alone(dovecot: Dovecot) -> None:
+    account = imap_account(dovecot)
+    async with opened(account) as mailbox:
+        marked = await mailbox.create_draft(letter("marked"))
+        draft = await mailbox.create_draft(letter("draft"))
+        with logged_in(dovecot, account.username) as other:
+            other.select_folder("Drafts")
+            other.add_flags([int(marked.ref.rpartition("|")[2])], ["\\Deleted"])
+            await mailbox.update_draft(draft.ref, letter("draft", text="Two."))
+            other.noop()
+            assert len(other.search()) == 2

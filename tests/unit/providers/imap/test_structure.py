@@ -1,0 +1,95 @@
+"""BODYSTRUCTURE must tell the same story as the bytes: asked of a real server about the same mails."""
+
+from __future__ import annotations
+
+from email.message import EmailMessage
+from email.mime.text import MIMEText
+
+import pytest
+from tests.peers.accounts import imap_account, opened
+from tests.peers.dovecot import Dovecot
+
+from postroom.mime.parse import parse
+from postroom.providers.imap import structure
+from postroom.providers.imap.client import Session
+
+
+def nested() -> bytes:
+    inner = EmailMessage()
+    inner["Subject"], inner["From"] = "Inner", "in@x.example"
+    inner.set_content("inner text")
+    inner.add_attachment(b"deep", maintype="application", subtype="zip", filename="deep.zip")
+    outer = EmailMessage()
+    outer["Subject"], outer["From"], outer["Message-ID"] = "Outer", "out@x.example", "<outer@x.example>"
+    outer.set_content("plain words")
+    outer.add_alternative("<p>rich <img src='cid:pic'></p>", subtype="html")
+    outer.get_payload()[1].add_related(b"\x89PNG", "image", "png", cid="<pic>")  # type: ignore[union-attr]
+    outer.add_attachment(b"%PDF" + bytes(4000), maintype="application", subtype="pdf", filename="Übersicht 請求書.pdf")
+    outer.add_attachment(inner)
+    outer.add_attachment("BEGIN:VCALENDAR", subtype="calendar", filename="invite.ics")
+    return outer.as_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+
+
+def single(kind: str) -> bytes:
+    if kind == "pdf":
+        return (
+            b"Subject: only a file\r\nContent-Type: application/pdf; name=a.pdf\r\n"
+            b"Content-Transfer-Encoding: base64\r\n\r\nJVBERg==\r\n"
+        )
+    return MIMEText("Grüße", kind, "utf-8").as_bytes().replace(b"\n", b"\r\n")
+
+
+MAILS = {
+    "nested": nested(),
+    "plain": single("plain"),
+    "html": single("html"),
+    "file": single("pdf"),
+    "broken": b"Content-Type: multipart/mixed; boundary=x\r\n\r\nno parts here",
+    "empty": b"\r\n",
+}
+
+
+@pytest.fixture
+def answers(dovecot: Dovecot) -> dict[str, structure.Part]:
+    session = Session(imap_account(dovecot))
+    try:
+        for raw in MAILS.values():
+            session.append("INBOX", raw, [])
+        session.open("INBOX")
+        items = session.fetch(range(1, len(MAILS) + 1), "UID BODYSTRUCTURE")
+        return {key: structure.read_structure(items[uid]["BODYSTRUCTURE"]) for uid, key in enumerate(MAILS, 1)}
+    finally:
+        session.close()
+
+
+@pytest.mark.parametrize("key", [key for key in MAILS if key != "broken"])
+def test_attachments_are_those_of_the_bytes(answers: dict[str, structure.Part], key: str) -> None:
+    told, read = structure.attachments(answers[key]), parse(MAILS[key]).attachments
+    shape = [(a.part, a.mime_type, a.inline, a.content_id) for a in told]
+    assert shape == [(a.part, a.mime_type, a.inline, a.content_id) for a in read]
+    assert [a.filename for a in told if a.mime_type != "message/rfc822"] == [
+        a.filename for a in read if a.mime_type != "message/rfc822"
+    ]
+    for mine, theirs in zip(told, read, strict=True):
+        assert abs(mine.size - theirs.size) <= max(4, theirs.size // 20)
+
+
+async def test_a_large_mail_is_read_without_its_attachments_and_reads_the_same(
+    dovecot: Dovecot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(imap_account(dovecot)) as mailbox:
+        saved = await mailbox.create_draft(MAILS["nested"])
+        whole = await mailbox.fetch(saved.message_ref)
+        monkeypatch.setattr("postroom.providers.imap.reading._WHOLE", 0)
+        pieced = await mailbox.fetch(saved.message_ref)
+        assert pieced.body == whole.body
+        assert pieced.headers == whole.headers
+        assert [a.part for a in pieced.attachments] == [a.part for a in whole.attachments]
+        assert pieced.envelope == whole.envelope
+        pdf = next(a for a in pieced.attachments if a.mime_type == "application/pdf")
+        assert await mailbox.fetch_part(saved.message_ref, pdf.part) == b"%PDF" + bytes(4000)
+
+
+@pytest.mark.parametrize("answer", [None, [], [None], [[], b"MIXED"], [[[[b"TEXT"]]]], [b"TEXT", b"PLAIN", b"odd"]])
+def test_broken_answers_give_some_part(answer: object) -> None:
+    assert structure.attachments(structure.read_structure(answer)) is not None

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroom.providers.imap import wire
+
+
+def test_a_fetch_answer_with_literals_is_read_by_uid() -> None:
+    answers = [
+        (b"1 (UID 5 FLAGS (\\Seen $Forwarded) BODY[HEADER.FIELDS (DATE FROM)] {7}", b"Date: x"),
+        (b" BODY[] {4}", b"a)b("),
+        b")",
+        b"2 (UID 6 RFC822.SIZE 44)",
+        None,
+    ]
+    assert wire.read_fetches(answers) == {
+        5: {"FLAGS": [b"\\Seen", b"$Forwarded"], "HEADERS": b"Date: x", "BODY[]": b"a)b("},
+        6: {"RFC822.SIZE": b"44"},
+    }
+
+
+def test_announcements_without_a_uid_are_passed_over_and_later_facts_win() -> None:
+    answers = [b"3 (FLAGS (\\Seen))", b"1 (UID 5 FLAGS ())", b"1 (UID 5 FLAGS (\\Flagged))"]
+    assert wire.read_fetches(answers) == {5: {"FLAGS": [b"\\Flagged"]}}
+
+
+def test_partial_sections_are_named_without_their_offset() -> None:
+    assert wire.read_fetches([(b"1 (UID 5 BODY[1]<0> {2}", b"ab"), b")"]) == {5: {"BODY[1]": b"ab"}}
+
+
+@pytest.mark.parametrize(
+    ("line", "tokens"),
+    [
+        (b'"a \\"quoted\\" \\\\ string" NIL nil', [b'a "quoted" \\ string', None, None]),
+        (b'(("TEXT" "PLAIN") "MIXED") 12', [[[b"TEXT", b"PLAIN"], b"MIXED"], b"12"]),
+        (b"((unclosed", [[[b"unclosed"]]]),
+        (b"closed))) after", [b"closed", b"after"]),
+        (b"", []),
+    ],
+)
+def test_tokens_are_read_from(line: bytes, tokens: list[object]) -> None:
+    assert wire.read_tokens([line]) == tokens
+
+
+_PIECES = st.lists(st.sampled_from([b"1 (", b"UID ", b"5 ", b"x ", b"(", b")", b'"', b"\\", b"NIL ", b"BODY[", b"{3}"]))
+
+
+@given(st.lists(st.one_of(_PIECES.map(b"".join), st.tuples(_PIECES.map(b"".join), st.binary()), st.none())))
+def test_no_answer_however_broken_raises(answers: list[wire.Raw | None]) -> None:
+    assert all(isinstance(uid, int) for uid in wire.read_fetches(answers))
+
+
+def test_nesting_beyond_reason_is_bounded() -> None:
+    assert wire.read_tokens([b"(" * 100_000 + b")" * 100_000])
+
+
+@given(st.sets(st.integers(1, 2**32 - 1)))
+def test_a_set_of_uids_is_read_back_as_it_was_written(uids: set[int]) -> None:
+    assert wire.read_set(wire.as_set(uids)) == sorted(uids)
+
+
+def test_consecutive_uids_become_a_range() -> None:
+    assert wire.as_set([3, 1, 2, 9]) == b"1:3,9"
+
+
+def test_copied_uids_are_paired_across_ranges() -> None:
+    assert wire.read_copied([b"77 4:6,9 101:104"]) == (77, {4: 101, 5: 102, 6: 103, 9: 104})
+    assert wire.read_copied([]) == (0, {})
+
+
+def test_the_uid_of_an_appended_mail_is_found_in_the_answer() -> None:
+    assert wire.read_appended(b"[APPENDUID 38505 3955] Append completed.") == (38505, 3955)
+    assert wire.read_appended(b"Append completed.") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        (b" 1-Jun-2026 10:00:05 +0200", datetime(2026, 6, 1, 10, 0, 5, tzinfo=timezone(timedelta(hours=2)))),
+        (b"17-jul-1996 02:44:25 -0730", datetime(1996, 7, 17, 2, 44, 25, tzinfo=timezone(-timedelta(hours=7.5)))),
+        (b"31-Feb-2026 10:00:05 +0200", None),
+        (b"yesterday", None),
+        (None, None),
+    ],
+)
+def test_internal_dates_are_aware_or_none(text: bytes | None, moment: datetime | None) -> None:
+    assert wire.read_internal_date(text) == moment
