@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from postroom.model.errors import InvalidRequest
+from postroom.model.errors import InvalidRequest, PermissionDenied
 from postroom.providers import registry
 from postroom.providers.context import ProviderContext
 from postroom.providers.protocol import Mailbox, Transport
@@ -17,9 +17,13 @@ from postroom.store import RateLimit, open_store
 from postroom.store.clock import Clock
 from postroom.store.vault import LOGS, Vault
 
+# A promise by structure: whatever else goes wrong, a server of these dialects has nothing that could send.
+DIALECTS_WITHOUT_TRANSPORT = frozenset({"drafts"})
+
 
 class _Opener:
     def __init__(self, settings: Settings) -> None:
+        self._sends = settings.server.dialect not in DIALECTS_WITHOUT_TRANSPORT
         self._context = ProviderContext(
             home=settings.home, neighbours=tuple(settings.accounts), read_only=settings.server.read_only
         )
@@ -28,6 +32,8 @@ class _Opener:
         return registry.open_mailbox(account, self._context)
 
     def transport(self, account: AccountSettings, mailbox: Mailbox) -> Transport:
+        if not self._sends:
+            raise PermissionDenied("This server only writes drafts: no transport is ever built in this dialect.")
         return registry.open_transport(account, self._context, mailbox)
 
 
@@ -69,7 +75,7 @@ async def _fill_demo(settings: Settings) -> None:
 async def open_working_house(settings: Settings) -> AsyncIterator[House]:
     """A house that also works by itself: approvals given elsewhere, holds, schedules, retries. For servers."""
     async with open_house(settings) as house:
-        if settings.server.read_only:
+        if settings.server.read_only or settings.server.dialect in DIALECTS_WITHOUT_TRANSPORT:
             yield house
             return
         from postroom.service import worker

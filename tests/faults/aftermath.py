@@ -10,7 +10,7 @@ from tests.faults.scenarios import Scenario, cannot_tell, house_of
 from tests.gate.houses import START, GateHouse, SetClock
 
 from postroom.service import outbox, search, worker
-from postroom.store import State
+from postroom.store import Send, State
 from postroom.store.send_states import FINISHED, UNSENT
 
 LATER = 100.0  # the victim is found a little later
@@ -24,7 +24,7 @@ async def check(scenario: Scenario, home: Path, answers: list[str]) -> State | N
     async with house_of(scenario, home, time=time) as gate:
         await _settle(gate, scenario)
         await _judge(gate, scenario, promised=bool(_PROMISES & set(answers)))
-        ended = _latest(gate)
+        ended = _latest(gate, scenario)
         await scenario.act(gate, lambda _: None)
         await _settle(gate, scenario)
         await _judge(gate, scenario, promised=True)
@@ -35,13 +35,14 @@ async def _settle(gate: GateHouse, scenario: Scenario) -> None:
     if scenario.is_blind:
         (await gate.meddle(scenario.sender)).reconciled = cannot_tell
     for _ in range(10):
-        gate.time.pass_(1000)
+        gate.time.pass_(4000)
         await worker.work_once(gate.house)
+        if gate.house.store.outbox.list(states=set(State) - _RESTING).total == 0:
+            return
 
 
 async def _judge(gate: GateHouse, scenario: Scenario, *, promised: bool) -> None:
-    sends = gate.house.store.outbox.list(limit=100).items
-    states = Counter(send.state for send in sends if send.content_sha256 in _contents(gate, scenario))
+    states = Counter(send.state for send in _sends(gate, scenario))
     assert set(states) <= _RESTING, states
     shown = Counter(row.state for row in (await outbox.list_outbox(gate.house, limit=100)).results)
     assert shown[State.NEEDS_HUMAN] == states[State.NEEDS_HUMAN]
@@ -60,11 +61,10 @@ async def _judge(gate: GateHouse, scenario: Scenario, *, promised: bool) -> None
     _check_mirror(gate.house.vault.root / "Logs" / "actions")
 
 
-def _contents(gate: GateHouse, scenario: Scenario) -> set[str]:
-    """The contents this scenario sends: all but what furnished the house."""
+def _sends(gate: GateHouse, scenario: Scenario) -> list[Send]:
+    """Newest first, without what only furnished the house."""
     sends = gate.house.store.outbox.list(limit=100).items
-    furnished = {"send_email"} if scenario.subject.startswith("Re:") else set()
-    return {send.content_sha256 for send in sends if send.tool not in furnished}
+    return [send for send in sends if (send.tool == "reply_email") == scenario.subject.startswith("Re:")]
 
 
 async def _copies(gate: GateHouse, account: str, mailbox: str, subject: str) -> int:
@@ -72,9 +72,8 @@ async def _copies(gate: GateHouse, account: str, mailbox: str, subject: str) -> 
     return sum(row.subject == subject for row in page.results)
 
 
-def _latest(gate: GateHouse) -> State | None:
-    sends = [send for send in gate.house.store.outbox.list(limit=100).items if send.state not in UNSENT]
-    return sends[0].state if sends else None
+def _latest(gate: GateHouse, scenario: Scenario) -> State | None:
+    return next((send.state for send in _sends(gate, scenario) if send.state not in UNSENT), None)
 
 
 def _check_mirror(folder: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from postroom.providers.local.transport import LocalTransport
 
-_LASTING = ("BEGIN IMMEDIATE", "INSERT", "UPDATE", "DELETE", "COMMIT")
+_LASTING = ("UPDATE outbox SET", "COMMIT")  # what else a transaction does vanishes with it all the same
 _FILE_EVENTS = ("os.rename", "os.mkdir", "os.remove")
 Tick = Callable[[], None]
 
@@ -50,17 +50,12 @@ def install(tick: Tick) -> None:
 def _watch_databases(tick: Tick) -> None:
     class Watched(sqlite3.Connection):
         def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
-            lasting = sql.startswith(_LASTING)
-            if lasting:
+            if sql.startswith(_LASTING):
                 tick()
             cursor = super().execute(sql, *parameters)
             if sql == "COMMIT":
                 tick()
             return cursor
-
-        def executemany(self, sql: str, parameters: Any) -> sqlite3.Cursor:
-            tick()
-            return super().executemany(sql, parameters)
 
     connect = sqlite3.connect
 

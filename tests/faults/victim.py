@@ -12,19 +12,18 @@ import resource
 import signal
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
 from tests.faults import kill_points
 from tests.faults.scenarios import SCENARIOS, Scenario, house_of
 
-import postroom.mime.render
-import postroom.providers.local.provider
-import postroom.service.draft
-import postroom.service.read  # noqa: F401 (imported here so that no child has to)
-
 
 def main() -> None:
+    with TemporaryDirectory() as home:
+        for name in ("send with a key", "approval by file"):
+            anyio.run(_rehearse, SCENARIOS[name], Path(home) / name)
     for line in sys.stdin:
         order = json.loads(line)
         print(json.dumps(_carry_out(order)), flush=True)
@@ -59,6 +58,14 @@ def _live(order: dict[str, Any], mouth: int) -> None:
         status = 0
     finally:
         os._exit(status)
+
+
+async def _rehearse(scenario: Scenario, home: Path) -> None:
+    """Once without harm, so that everything is imported that is imported late."""
+    home.mkdir()
+    await _furnish(scenario, home)
+    async with house_of(scenario, home) as gate:
+        await scenario.act(gate, lambda _: None)
 
 
 async def _furnish(scenario: Scenario, home: Path) -> None:

@@ -7,10 +7,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.peers.dovecot import PASSWORD, Dovecot
+
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
 from postroom.settings import ImapAccount
-from tests.peers.dovecot import PASSWORD, Dovecot
 
 
 def imap_account(dovecot: Dovecot, user: str = "", **changes: Any) -> ImapAccount:

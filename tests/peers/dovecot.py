@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.peers.certificates import Certificates, make_certificates
-from tests.peers.daemon import LOOPBACK, free_ports, require_programs, kill_by_pid_file, wait_for_listener
+from tests.peers.daemon import LOOPBACK, free_ports, kill_by_pid_file, require_programs, wait_for_listener
 from tests.peers.tokens import ISSUER, KEY
 
 DOMAIN = "example.test"
@@ -42,10 +43,12 @@ class Dovecot:
     def maildir(self, user: str) -> Path:
         return self.home / "mail" / user / "Maildir"
 
-    def forget_uids(self, user: str) -> None:
-        """Drop the server's own bookkeeping: the next login finds the same mails under a new UIDVALIDITY."""
+    def renumber(self, user: str) -> None:
+        """As after a restored backup: the inbox keeps its mails and UIDs, under another UIDVALIDITY."""
         self.doveadm("kick", user)
-        for path in self.maildir(user).glob("dovecot*"):
+        numbers = self.maildir(user) / "dovecot-uidlist"
+        numbers.write_text(re.sub(r" V(\d+)", lambda found: f" V{int(found[1]) + 1000}", numbers.read_text(), count=1))
+        for path in self.maildir(user).glob("dovecot.*"):
             path.unlink()
 
     def doveadm(self, *arguments: str) -> None:
@@ -137,7 +140,13 @@ namespace inbox {{
   separator = /
 {"".join(_special(name) for name in ("Drafts", "Sent", "Trash", "Junk", "Archive"))}
 }}
+service imap {{
+  service_count = 500
+  process_min_avail = 2
+}}
 service imap-login {{
+  service_count = 0
+  process_min_avail = 1
   inet_listener imap {{
     port = {server.imap}
   }}

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.peers.daemon import LOOPBACK, free_ports, require_programs, kill_by_pid_file, wait_for_listener
+from tests.peers.daemon import LOOPBACK, free_ports, kill_by_pid_file, require_programs, wait_for_listener
 from tests.peers.dovecot import DOMAIN, Dovecot
 
 MESSAGE_SIZE_LIMIT = 5 * 2**20

@@ -1,4 +1,4 @@
-"""Any query node as a condition on a row of `mail`."""
+"""Any query node as a condition in SQL, for what the full text does not hold."""
 
 from __future__ import annotations
 
@@ -6,98 +6,64 @@ from dataclasses import dataclass
 from typing import Any
 
 from postroom.index.keys import DATED, first_key
-from postroom.index.labels import label_key
 from postroom.index.matching import Names, expression
 from postroom.index.people import part_condition
-from postroom.index.words import NOTHING, storable
-from postroom.model.query import (
-    After,
-    And,
-    Before,
-    Correspondent,
-    Filename,
-    Flag,
-    HasAttachment,
-    In,
-    Is,
-    Label,
-    Larger,
-    Leaf,
-    Node,
-    Not,
-    Or,
-    Smaller,
-)
+from postroom.index.words import storable
+from postroom.model.query import After, And, Before, Correspondent, Filename, In, Larger, Leaf, Node, Not, Or, Smaller
 from postroom.model.words import folded
-
-_FLAGS: dict[Flag, str] = {
-    "unread": "mail.unread",
-    "read": "NOT mail.unread",
-    "starred": "mail.starred",
-    "unstarred": "NOT mail.starred",
-    "draft": "mail.draft",
-    "answered": "mail.answered",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
+    """`needs_mail` is false where the key alone decides, so that counting need not look into the table."""
+
     sql: str
     values: tuple[Any, ...] = ()
+    needs_mail: bool = False
 
 
-def condition(node: Node, names: Names) -> Condition:
+def condition(node: Node, names: Names, key: str) -> Condition:
+    """`key` is how the query at hand spells a mail's key: by the table or by the full text."""
     match node:
         case Not():
-            inner = condition(node.node, names)
-            return Condition(f"NOT ({inner.sql})", inner.values)
+            inner = condition(node.node, names, key)
+            return Condition(f"NOT ({inner.sql})", inner.values, inner.needs_mail)
         case And():
-            return joined([condition(child, names) for child in node.nodes], "AND", empty="1")
+            return joined([condition(child, names, key) for child in node.nodes], "AND")
         case Or():
-            return joined([condition(child, names) for child in node.nodes], "OR", empty="0")
-    return _leaf(node, names)
+            return joined([condition(child, names, key) for child in node.nodes], "OR")
+    return _leaf(node, names, key)
 
 
-def joined(parts: list[Condition], word: str, *, empty: str) -> Condition:
+def joined(parts: list[Condition], word: str) -> Condition:
     if not parts:
-        return Condition(empty)
-    return Condition(
-        f" {word} ".join(f"({part.sql})" for part in parts), tuple(v for part in parts for v in part.values)
-    )
+        return Condition("1" if word == "AND" else "0")
+    sql = f" {word} ".join(f"({part.sql})" for part in parts) if len(parts) > 1 else parts[0].sql
+    values = tuple(value for part in parts for value in part.values)
+    return Condition(sql, values, any(part.needs_mail for part in parts))
 
 
-def _leaf(node: Leaf, names: Names) -> Condition:
+def _leaf(node: Leaf, names: Names, key: str) -> Condition:
     match node:
-        case HasAttachment():
-            return Condition("mail.has_attachments")
-        case Is():
-            return Condition(_FLAGS[node.flag])
-        case In():
-            return Condition("mail.folder = ?", (names.folder(node.folder),))
-        case Label():
-            return Condition(
-                "EXISTS (SELECT 1 FROM mail_label WHERE mail_label.mail = mail.id"
-                " AND mail_label.label = (SELECT id FROM label WHERE folded = ?))",
-                (label_key(node.name),),
-            )
         case After():
-            return Condition("mail.id >= ?", (first_key(node.moment),))
+            return Condition(f"{key} >= ?", (first_key(node.moment),))
         case Before():
-            return Condition("mail.id >= ? AND mail.id < ?", (DATED, first_key(node.moment)))
+            return Condition(f"{key} >= ? AND {key} < ?", (DATED, first_key(node.moment)))
         case Larger():
-            return Condition("mail.size > ?", (node.size,))
+            return Condition("mail.size > ?", (node.size,), needs_mail=True)
         case Smaller():
-            return Condition("mail.size < ?", (node.size,))
+            return Condition("mail.size < ?", (node.size,), needs_mail=True)
         case Filename():
-            return Condition(
-                "mail.id IN (SELECT mail FROM attachment WHERE instr(name, ?))", (folded(storable(node.value)),)
-            )
-    return _words(node, names)
+            wanted = folded(storable(node.value))
+            return Condition(f"{key} IN (SELECT mail FROM attachment WHERE instr(name, ?))", (wanted,))  # noqa: S608
+        case In():
+            return Condition("mail.folder = ?", (names.folder(node.folder),), needs_mail=True)
+    return _told(node, names, key)
 
 
-def _words(node: Leaf, names: Names) -> Condition:
+def _told(node: Leaf, names: Names, key: str) -> Condition:
     match = expression(node, names)
     if match is None and isinstance(node, Correspondent):
-        sql, value = part_condition(node)
-        return Condition(sql, (value,))
-    return Condition("mail.id IN (SELECT rowid FROM words WHERE words MATCH ?)", (match or NOTHING,))
+        sql, wanted = part_condition(node, key)
+        return Condition(sql, (wanted,))
+    return Condition(f"{key} IN (SELECT rowid FROM words WHERE words MATCH ?)", (match,))  # noqa: S608

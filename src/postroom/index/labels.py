@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
 
 from postroom.index.words import storable
 from postroom.model.errors import InvalidRequest
@@ -25,16 +24,10 @@ def label_id(connection: sqlite3.Connection, name: str) -> int | None:
     return None if row is None else int(row[0])
 
 
-def attach(connection: sqlite3.Connection, key: int, names: Iterable[str]) -> None:
-    """Put labels on the mail with that key; one that is there already stays as it is."""
-    for name in names:
-        connection.execute("INSERT OR IGNORE INTO label (name, folded) VALUES (?, ?)", (name, label_key(name)))
-        number = label_id(connection, name)
-        connection.execute("INSERT OR IGNORE INTO mail_label (label, mail) VALUES (?, ?)", (number, key))
-
-
-def detach(connection: sqlite3.Connection, key: int, name: str) -> None:
-    connection.execute("DELETE FROM mail_label WHERE mail = ? AND label = ?", (key, label_id(connection, name)))
+def make_label(connection: sqlite3.Connection, name: str) -> int:
+    """Its number, whether it is new or not; the first spelling stays."""
+    connection.execute("INSERT OR IGNORE INTO label (name, folded) VALUES (?, ?)", (name, label_key(name)))
+    return label_id(connection, name) or 0
 
 
 def check_label_name(name: str) -> None:

@@ -1,15 +1,19 @@
-"""The part of a query that the full text can answer by itself, as an FTS5 expression."""
+"""A query as one FTS5 expression over words and state: what the full text can answer by itself."""
 
 from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass, field
 
+from postroom.index import state
 from postroom.index.folders import find_folder
+from postroom.index.labels import label_id
 from postroom.index.people import COLUMNS, people_tokens
-from postroom.index.words import NOTHING, phrase, token
+from postroom.index.words import phrase
 from postroom.model.folder import Folder
-from postroom.model.query import And, Correspondent, In, Node, Not, Or, Subject, Text
+from postroom.model.query import And, Correspondent, HasAttachment, In, Is, Label, Leaf, Node, Not, Or, Subject, Text
+
+NOTHING = 'state : "\ue0ff"'  # no mail has this token
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,51 +35,64 @@ class Names:
         return self._people[wanted]
 
 
-def has_words(node: Node) -> bool:
-    """Whether the full text narrows this down well: a folder alone is better looked up in the table."""
-    if isinstance(node, And):
-        return any(map(has_words, node.nodes))
-    if isinstance(node, Or):
-        return all(map(has_words, node.nodes))
-    return isinstance(node, (Text, Subject, Correspondent))
-
-
 def expression(node: Node, names: Names) -> str | None:
-    """None where it takes more than words and folders. A Not alone is none: something must be there to take from."""
+    """None where some part of it (a date, a size, a file's name) is not in the full text."""
     match node:
-        case Text():
-            return phrase(node.value, prefix=node.prefix)
-        case Subject():
-            return phrase(node.value, column="subject")
-        case Correspondent():
-            return _correspondent(node, names)
-        case In():
-            return in_folder(names.folder(node.folder))
+        case Not():
+            return conjunction((node,), names)
         case And():
             return conjunction(node.nodes, names)
         case Or():
-            return _all_of(node.nodes, " OR ", names)
-    return None
+            return _each_of(node.nodes, " OR ", names) if node.nodes else NOTHING
+    return _leaf(node, names)
 
 
 def conjunction(nodes: tuple[Node, ...], names: Names) -> str | None:
-    """``(a AND b) NOT (c OR d)``"""
+    """``(a AND b) NOT (c OR d)``; with nothing to take from, from every mail."""
     wanted = tuple(node for node in nodes if not isinstance(node, Not))
     unwanted = tuple(node.node for node in nodes if isinstance(node, Not))
-    positive = _all_of(wanted, " AND ", names)
-    negative = _all_of(unwanted, " OR ", names)
-    if not wanted or positive is None or negative is None:
+    positive = _each_of(wanted, " AND ", names) if wanted else has_state(state.ANY)
+    negative = _each_of(unwanted, " OR ", names) if unwanted else ""
+    if positive is None or negative is None:
         return None
-    return f"({positive}) NOT ({negative})" if unwanted else positive
+    return f"({positive}) NOT ({negative})" if negative else positive
 
 
-def place(folder: int) -> str:
-    """The token that says in which folder a mail lies."""
-    return token(f"f{folder}")
+def has_state(*tokens: str) -> str:
+    return " OR ".join(f'state : "{token}"' for token in tokens)
 
 
-def in_folder(folder: int) -> str:
-    return f'place : "{place(folder)}"'
+def _each_of(nodes: tuple[Node, ...], joint: str, names: Names) -> str | None:
+    parts = [expression(node, names) for node in nodes]
+    return None if None in parts else joint.join(f"({part})" for part in parts)
+
+
+def _leaf(node: Leaf, names: Names) -> str | None:
+    match node:
+        case Text():
+            words = phrase(node.value)
+            return (f"{words} *" if node.prefix else words) if words else NOTHING
+        case Subject():
+            words = phrase(node.value)
+            return f"subject : {words}" if words else NOTHING
+        case Correspondent():
+            return _correspondent(node, names)
+        case In():
+            return has_state(state.folder_token(names.folder(node.folder)))
+        case Is():
+            return _is(node)
+        case HasAttachment():
+            return has_state(state.HAS_ATTACHMENT)
+        case Label():
+            number = label_id(names.connection, node.name)
+            return NOTHING if number is None else has_state(state.label_token(number))
+    return None
+
+
+def _is(node: Is) -> str:
+    column, value = state.CLAIMS[node.flag]
+    token = has_state(state.FLAGS[column])
+    return token if value else f"({has_state(state.ANY)}) NOT ({token})"
 
 
 def _correspondent(node: Correspondent, names: Names) -> str | None:
@@ -83,10 +100,3 @@ def _correspondent(node: Correspondent, names: Names) -> str | None:
     if people is None:
         return None
     return f"{COLUMNS[node.field]} : ({' OR '.join(people)})" if people else NOTHING
-
-
-def _all_of(nodes: tuple[Node, ...], joint: str, names: Names) -> str | None:
-    if not nodes:
-        return NOTHING
-    parts = [expression(node, names) for node in nodes]
-    return None if None in parts else joint.join(f"({part})" for part in parts)

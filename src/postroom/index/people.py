@@ -9,7 +9,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-from postroom.index.words import normal, storable, token
+from postroom.index.state import PERSON
+from postroom.index.words import normal, storable
 from postroom.model.address import Address
 from postroom.model.message import Envelope
 from postroom.model.query import AddressField, Correspondent
@@ -39,11 +40,11 @@ def people_tokens(connection: sqlite3.Connection, value: str) -> list[str] | Non
     return None if len(rows) > MAX_PEOPLE else [_token(number) for (number,) in rows]
 
 
-def part_condition(node: Correspondent) -> tuple[str, str]:
-    """The same question asked of one mail: a condition on `mail`, and its value."""
+def part_condition(node: Correspondent, key: str) -> tuple[str, str]:
+    """The same question asked of the mail with that key: a condition, and its value."""
     wanted, column = _plain(node.value), COLUMNS[node.field]
     text = f"substr({column}, 1, instr({column}, char(10)))" if "@" in wanted else column
-    return f"(SELECT instr({text}, ?) FROM mail_people WHERE mail_people.id = mail.id)", wanted  # noqa: S608
+    return f"(SELECT instr({text}, ?) FROM mail_people WHERE mail_people.id = {key})", wanted  # noqa: S608
 
 
 def _part(people: Iterable[Address]) -> str:
@@ -75,4 +76,4 @@ def _plain(text: str) -> str:
 
 
 def _token(number: int) -> str:
-    return token(f"p{number}")
+    return f"{PERSON}{number}"

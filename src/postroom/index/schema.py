@@ -56,18 +56,14 @@ CREATE TABLE mail (
 );
 CREATE INDEX mail_by_folder ON mail (folder);
 CREATE INDEX mail_by_thread ON mail (thread);
-CREATE INDEX mail_unread ON mail (folder) WHERE unread;
-CREATE INDEX mail_starred ON mail (folder) WHERE starred;
-CREATE INDEX mail_draft ON mail (folder) WHERE draft;
 """
 
 # The full text holds no copy of what it indexes; `mail_text` keeps it, compressed, because taking a mail out of the
-# full text needs the very words that went in. `place` is a token for the mail's folder: every search is limited to
-# some folders, and within the full text that costs a tenth of looking each hit up in `mail`. `hashsize` lets a block of
-# mails be gathered in memory before it is written.
+# full text needs the very words that went in. `state` is explained in the module of that name. `hashsize` lets a block
+# of mails be gathered in memory before it is written.
 WORDS = """
 CREATE VIRTUAL TABLE words USING fts5 (
-    subject, sender, receiver, cc, bcc, body, place,
+    subject, sender, receiver, cc, bcc, body, state,
     content='', columnsize=0, prefix='2 3 4', tokenize='unicode61 remove_diacritics 2'
 );
 INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);

@@ -7,24 +7,24 @@ from dataclasses import dataclass
 
 from postroom.index.conditions import Condition, condition, joined
 from postroom.index.folders import find_folder, folder_ids, list_folders
-from postroom.index.matching import Names, conjunction, has_words, in_folder
+from postroom.index.matching import Names, conjunction, expression, has_state
 from postroom.index.rows import ENVELOPE, envelope_of
-from postroom.index.words import NOTHING
-from postroom.model.folder import Folder, Role
+from postroom.index.state import folder_token
+from postroom.model.folder import Role
 from postroom.model.message import Envelope, Page
-from postroom.model.query import And, In, Node, Not, Query
+from postroom.model.query import And, In, Node, Query
 
 UNSEARCHED = (Role.TRASH, Role.JUNK)  # unless a query names a folder
-
-_MATCH = "words MATCH ?"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where a search begins, and what must hold. `total` is set where it is known without counting."""
+    """Where a search begins (`counted` is enough of it for counting), and what must hold. `total` is set where it is
+    known without counting."""
 
     source: str
-    order: str
+    counted: str
+    key: str
     where: Condition
     total: int | None = None
 
@@ -32,7 +32,7 @@ class Plan:
 def search(connection: sqlite3.Connection, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
     plan = _plan(connection, query)
     rows = connection.execute(
-        f"SELECT {ENVELOPE} FROM {plan.source} WHERE {plan.where.sql} ORDER BY {plan.order} DESC LIMIT ? OFFSET ?",  # noqa: S608
+        f"SELECT {ENVELOPE} FROM {plan.source} WHERE {plan.where.sql} ORDER BY {plan.key} DESC LIMIT ? OFFSET ?",  # noqa: S608
         (*plan.where.values, limit, offset),
     ).fetchall()
     total = _total(connection, plan, len(rows), limit, offset)
@@ -44,8 +44,7 @@ def _total(connection: sqlite3.Connection, plan: Plan, found: int, limit: int, o
         return plan.total
     if found < limit and (found or not offset):
         return offset + found  # the page reached the end
-    source = "words" if plan.where.sql == _MATCH else plan.source
-    sql = f"SELECT count(*) FROM {source} WHERE {plan.where.sql}"  # noqa: S608
+    sql = f"SELECT count(*) FROM {plan.counted} WHERE {plan.where.sql}"  # noqa: S608
     return int(connection.execute(sql, plan.where.values).fetchone()[0])
 
 
@@ -53,37 +52,37 @@ def _plan(connection: sqlite3.Connection, query: Query) -> Plan:
     names = Names(connection, list_folders(connection), folder_ids(connection))
     hidden = [] if query.names_folder else _unsearched(names)
     nodes = _conjuncts(query.node)
-    told = tuple(node for node in nodes if _is_told(node, names))
-    if any(map(has_words, told)):
-        return _words_plan(nodes, told, hidden, names)
-    return _table_plan(nodes, hidden, names)
+    told = tuple(node for node in nodes if expression(node, names) is not None)
+    if all(isinstance(node, In) for node in told):
+        return _table_plan(nodes, hidden, names)  # a folder alone is better looked up in the table
+    return _words_plan(nodes, told, hidden, names)
 
 
 def _words_plan(nodes: tuple[Node, ...], told: tuple[Node, ...], hidden: list[int], names: Names) -> Plan:
     """The full text leads (CROSS keeps SQLite from guessing otherwise); the rest is looked up hit by hit."""
-    match = conjunction(told, names) or NOTHING
+    match = conjunction(told, names)
     if hidden:
-        match = f"({match}) NOT ({' OR '.join(map(in_folder, hidden))})"
-    parts = [Condition(_MATCH, (match,))]
-    parts += [condition(node, names) for node in nodes if node not in told]
-    where = parts[0] if len(parts) == 1 else joined(parts, "AND", empty="1")
-    return Plan("words CROSS JOIN mail ON mail.id = words.rowid", "words.rowid", where)
+        match = f"({match}) NOT ({has_state(*map(folder_token, hidden))})"
+    rest = [condition(node, names, "words.rowid") for node in nodes if node not in told]
+    where = joined([Condition("words MATCH ?", (match,)), *rest], "AND")
+    both = "words CROSS JOIN mail ON mail.id = words.rowid"
+    return Plan(both, both if where.needs_mail else "words", "words.rowid", where)
 
 
 def _table_plan(nodes: tuple[Node, ...], hidden: list[int], names: Names) -> Plan:
-    parts = [condition(node, names) for node in nodes]
+    parts = [condition(node, names, "mail.id") for node in nodes]
     if hidden:
         parts.append(Condition(f"mail.folder NOT IN ({','.join(map(str, hidden))})"))
-    return Plan("mail", "mail.id", joined(parts, "AND", empty="1"), _known_total(nodes, names.folders))
+    return Plan("mail", "mail", "mail.id", joined(parts, "AND"), _known_total(nodes, hidden, names))
 
 
-def _known_total(nodes: tuple[Node, ...], folders: list[Folder]) -> int | None:
+def _known_total(nodes: tuple[Node, ...], hidden: list[int], names: Names) -> int | None:
     """A whole folder, or all that is searched, has been counted already."""
     match nodes:
         case ():
-            return sum(folder.total or 0 for folder in folders if folder.role not in UNSEARCHED)
+            return sum(folder.total or 0 for folder in names.folders if names.numbers[folder.name] not in hidden)
         case (In(folder=name),):
-            return find_folder(folders, name).total
+            return find_folder(names.folders, name).total
     return None
 
 
@@ -96,8 +95,3 @@ def _conjuncts(node: Node | None) -> tuple[Node, ...]:
     if isinstance(node, And):
         return tuple(inner for child in node.nodes for inner in _conjuncts(child))
     return () if node is None else (node,)
-
-
-def _is_told(node: Node, names: Names) -> bool:
-    """Whether the full text can answer it, be it by taking away."""
-    return conjunction((node.node if isinstance(node, Not) else node,), names) is not None

@@ -12,10 +12,10 @@ import unicodedata
 
 from postroom.model.words import words
 
-MARK = "\ue000"  # leads the tokens that are ours; mail text never contains it once it is in normal form
-NOTHING = f'place : "{MARK}nothing"'  # an expression that no mail matches
-
 MAX_CHARS = 256 * 1024  # of one text: what lies behind is not searchable
+
+# Private-use characters are the tokens of our own (see `state`): mail text has none of them once it is in normal form.
+_OURS = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 
 _UNSPACED = re.compile(
     "([\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u30ff\u3105-\u318f"
@@ -29,8 +29,8 @@ def normal(text: str) -> str:
     text = text[:MAX_CHARS]
     if text.isascii():
         return text.replace("\0", " ")  # the full text splits it by the same rule
-    text = unicodedata.normalize("NFKC", storable(text)).replace(MARK, " ")
-    return " ".join(words(_UNSPACED.sub(r" \1 ", text)))
+    text = unicodedata.normalize("NFKC", storable(text))
+    return " ".join(words(_UNSPACED.sub(r" \1 ", _OURS.sub(" ", text))))
 
 
 def storable(text: str) -> str:
@@ -40,15 +40,7 @@ def storable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def phrase(text: str, *, prefix: bool = False, column: str = "") -> str:
-    """A full-text expression for these words in a row; with `prefix` the last one may go on."""
+def phrase(text: str) -> str:
+    """These words in a row as a full-text string; empty when there is no word in it."""
     text = normal(text).replace('"', " ")
-    if not words(text):
-        return NOTHING
-    quoted = f'"{text}" *' if prefix else f'"{text}"'
-    return f"{column} : {quoted}" if column else quoted
-
-
-def token(name: str) -> str:
-    """A word of our own making, which no mail contains. Names are ASCII letters and digits."""
-    return MARK + name
+    return f'"{text}"' if words(text) else ""

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from datetime import datetime
 
+from postroom.index import state
 from postroom.index.entry import Entry
 from postroom.index.folders import folder_id, folder_ids, unknown_folder
 from postroom.index.keys import UNDATED, free_key
-from postroom.index.labels import attach, check_label_name, detach
-from postroom.index.matching import place
+from postroom.index.labels import check_label_name, label_id, make_label
 from postroom.index.people import add_people
 from postroom.index.rows import INSERT, chunks, marks, row_of
 from postroom.index.threads import thread_of
@@ -26,29 +26,17 @@ from postroom.model.outcome import ItemResult
 from postroom.model.query import Flag
 from postroom.model.words import folded
 
-_ADD_WORDS = (
-    "INSERT INTO words (rowid, subject, sender, receiver, cc, bcc, body, place) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_DROP_WORDS = (
-    "INSERT INTO words (words, rowid, subject, sender, receiver, cc, bcc, body, place)"
-    " VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_NO_WORDS = ("",) * 6
-_SETTING: dict[Flag, tuple[str, bool]] = {
-    "unread": ("unread", True),
-    "read": ("unread", False),
-    "starred": ("starred", True),
-    "unstarred": ("starred", False),
-    "answered": ("answered", True),
-}
+SETTABLE: tuple[Flag, ...] = ("unread", "read", "starred", "unstarred", "answered")
+
+_HAS_LABEL = "EXISTS (SELECT 1 FROM mail_label WHERE mail_label.mail = mail.id AND mail_label.label = {})"
+_TABLES = (("mail_text", "id"), ("mail_people", "id"), ("attachment", "mail"), ("mail_label", "mail"), ("mail", "id"))
 
 
 def add(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
     """Folders must exist; refs must be new."""
     places = folder_ids(connection)
     by_date = sorted(entries, key=lambda entry: _moment(entry.envelope.date))
-    words = [_add_row(connection, entry, places) for entry in by_date]
-    connection.executemany(_ADD_WORDS, words)
+    state.add_words(connection, [_add_row(connection, entry, places) for entry in by_date])
 
 
 def replace(connection: sqlite3.Connection, entry: Entry) -> None:
@@ -59,58 +47,59 @@ def replace(connection: sqlite3.Connection, entry: Entry) -> None:
 
 def remove(connection: sqlite3.Connection, refs: Sequence[str]) -> None:
     """Refs that are not there are passed over."""
-    keys = sorted(_keys(connection, refs).values())
-    connection.executemany(_DROP_WORDS, [_words_of(connection, key, folder) for key, folder in keys])
-    for table, column in (
-        ("mail_text", "id"),
-        ("mail_people", "id"),
-        ("attachment", "mail"),
-        ("mail_label", "mail"),
-        ("mail", "id"),
-    ):
-        connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(key,) for key, _ in keys])  # noqa: S608
+    keys = sorted(key for key, _ in _found(connection, refs).values())
+    state.drop_words(connection, [(key, _words(connection, key)) for key in keys])
+    for table, column in _TABLES:
+        connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(key,) for key in keys])  # noqa: S608
 
 
 def move(connection: sqlite3.Connection, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
-    """In the full text only the token for the place is exchanged: it lies there independently of the mail's words."""
     new = folder_id(connection, folder_ref)
-    keys = _keys(connection, refs)
-    moving = sorted((key, old) for key, old in keys.values() if old != new)
-    connection.executemany("UPDATE mail SET folder = ? WHERE id = ?", [(new, key) for key, _ in moving])
-    for key, old in moving:
-        connection.execute(_DROP_WORDS, (key, *_NO_WORDS, place(old)))
-        connection.execute(_ADD_WORDS, (key, *_NO_WORDS, place(new)))
-    return _results(refs, keys)
+    found = _found(connection, refs, "folder")
+    for old in {folder for _, folder in found.values()} - {new}:
+        moving = [key for key, folder in found.values() if folder == old]
+        connection.executemany("UPDATE mail SET folder = ? WHERE id = ?", [(new, key) for key in moving])
+        state.exchange(connection, moving, drop=state.folder_token(old), add=state.folder_token(new))
+    return _results(refs, found)
 
 
 def set_flags(connection: sqlite3.Connection, refs: Sequence[str], flags: Sequence[Flag]) -> list[ItemResult]:
-    changes = [_setting(flag) for flag in flags]
-
-    def change(key: int, _folder: int) -> None:
-        for column, value in changes:
-            connection.execute(
-                f"UPDATE mail SET {column} = ? WHERE id = ? AND {column} <> ?",  # noqa: S608
-                (value, key, value),
+    for flag in flags:
+        if flag not in SETTABLE:
+            raise InvalidRequest(
+                f"{str(flag)[:40]!r} cannot be set. Use one of: {', '.join(SETTABLE)}.", details={"field": "flag"}
             )
-
-    return _each(connection, refs, change)
+    for flag in flags:
+        _set_flag(connection, refs, *state.CLAIMS[flag])
+    return _results(refs, _found(connection, refs))
 
 
 def apply_label(connection: sqlite3.Connection, refs: Sequence[str], label: str) -> list[ItemResult]:
     check_label_name(label)
-    return _each(connection, refs, lambda key, _folder: attach(connection, key, [label]))
+    number = make_label(connection, label)
+    found = _found(connection, refs, _HAS_LABEL.format(number))
+    labelling = [key for key, has_it in found.values() if not has_it]
+    connection.executemany("INSERT INTO mail_label (label, mail) VALUES (?, ?)", [(number, key) for key in labelling])
+    state.exchange(connection, labelling, add=state.label_token(number))
+    return _results(refs, found)
 
 
 def remove_label(connection: sqlite3.Connection, refs: Sequence[str], label: str) -> list[ItemResult]:
-    return _each(connection, refs, lambda key, _folder: detach(connection, key, label))
+    """A label that a mail has not, or that there is none of, is taken away already."""
+    number = label_id(connection, label) or 0
+    found = _found(connection, refs, _HAS_LABEL.format(number))
+    labelled = [key for key, has_it in found.values() if has_it]
+    connection.executemany("DELETE FROM mail_label WHERE label = ? AND mail = ?", [(number, key) for key in labelled])
+    state.exchange(connection, labelled, drop=state.label_token(number))
+    return _results(refs, found)
 
 
 def gone() -> NotFound:
     return NotFound("This mail is gone: it was deleted, or its id is out of date. List or search again.")
 
 
-def _add_row(connection: sqlite3.Connection, entry: Entry, places: dict[str, int]) -> tuple[int | str, ...]:
-    """Everything but the full text; answers what it is to be given."""
+def _add_row(connection: sqlite3.Connection, entry: Entry, places: dict[str, int]) -> tuple[int, state.Words]:
+    """Everything but the full text; answers what that is to be given."""
     envelope = entry.envelope
     folder = places.get(envelope.folder)
     if folder is None:
@@ -124,42 +113,38 @@ def _add_row(connection: sqlite3.Connection, entry: Entry, places: dict[str, int
         "INSERT INTO attachment (mail, name) VALUES (?, ?)",
         [(key, folded(storable(name))) for name in entry.filenames],
     )
-    attach(connection, key, envelope.labels)
-    return (key, *words, place(folder))
+    connection.executemany(
+        "INSERT OR IGNORE INTO mail_label (label, mail) VALUES (?, ?)",
+        [(make_label(connection, name), key) for name in envelope.labels],
+    )
+    return key, words
 
 
-def _words_of(connection: sqlite3.Connection, key: int, folder: int) -> tuple[int | str, ...]:
+def _words(connection: sqlite3.Connection, key: int) -> state.Words:
     """What the full text was given."""
     (packed,) = connection.execute("SELECT words FROM mail_text WHERE id = ?", (key,)).fetchone()
-    return (key, *json.loads(zlib.decompress(packed)), place(folder))
+    return tuple(json.loads(zlib.decompress(packed)))
 
 
-def _each(connection: sqlite3.Connection, refs: Sequence[str], change: Callable[[int, int], None]) -> list[ItemResult]:
-    keys = _keys(connection, refs)
-    for key, folder in sorted(keys.values()):
-        change(key, folder)
-    return _results(refs, keys)
+def _set_flag(connection: sqlite3.Connection, refs: Sequence[str], column: str, value: bool) -> None:
+    found = _found(connection, refs, column)
+    changing = [key for key, is_set in found.values() if bool(is_set) != value]
+    connection.executemany(f"UPDATE mail SET {column} = ? WHERE id = ?", [(value, key) for key in changing])  # noqa: S608
+    token = state.FLAGS[column]
+    state.exchange(connection, changing, **{"add" if value else "drop": token})
 
 
-def _results(refs: Sequence[str], keys: Container[str]) -> list[ItemResult]:
-    return [ItemResult(ref, None if storable(ref) in keys else gone()) for ref in refs]
-
-
-def _keys(connection: sqlite3.Connection, refs: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """ref -> (key, folder) of those that are there."""
+def _found(connection: sqlite3.Connection, refs: Sequence[str], column: str = "0") -> dict[str, tuple[int, int]]:
+    """ref -> (key, the column's value) of those that are there."""
     found: dict[str, tuple[int, int]] = {}
     for chunk in chunks(refs):
-        rows = connection.execute(f"SELECT ref, id, folder FROM mail WHERE ref IN ({marks(chunk)})", chunk)  # noqa: S608
-        found.update((ref, (key, folder)) for ref, key, folder in rows)
+        rows = connection.execute(f"SELECT ref, id, {column} FROM mail WHERE ref IN ({marks(chunk)})", chunk)  # noqa: S608
+        found.update((ref, (key, value)) for ref, key, value in rows)
     return found
 
 
-def _setting(flag: Flag) -> tuple[str, bool]:
-    if flag not in _SETTING:
-        raise InvalidRequest(
-            f"{str(flag)[:40]!r} cannot be set. Use one of: {', '.join(_SETTING)}.", details={"field": "flag"}
-        )
-    return _SETTING[flag]
+def _results(refs: Sequence[str], found: Container[str]) -> list[ItemResult]:
+    return [ItemResult(ref, None if storable(ref) in found else gone()) for ref in refs]
 
 
 def _moment(date: datetime | None) -> float:

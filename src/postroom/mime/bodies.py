@@ -116,10 +116,17 @@ def describe(raw: bytes, part: Part) -> Attachment:
         part=part.number,
         filename=_name(raw, part),
         mime_type=kind,
-        size=decoded_size(raw[part.start : part.end], part.encoding),
-        inline=part.disposition.value == "inline" or (bool(content_id) and part.disposition.value != "attachment"),
+        size=decoded_size(raw, part.encoding, part.start, part.end),
+        inline=is_inline(part, content_id),
         content_id=content_id,
     )
+
+
+def is_inline(part: Part, content_id: str) -> bool:
+    """Shown within the text. Some programs call every file inline: only pictures and what the HTML can name are."""
+    if part.disposition.value == "attachment":
+        return False
+    return bool(content_id) or (part.disposition.value == "inline" and part.content.value.startswith("image/"))
 
 
 def _name(raw: bytes, part: Part) -> str:

@@ -24,23 +24,29 @@ def decode_transfer(data: bytes, encoding: str) -> bytes:
     return data
 
 
-def decoded_size(data: bytes, encoding: str) -> int:
-    """The size `decode_transfer` would give, without decoding base64: attachments are listed far more than opened."""
-    if encoding != "base64":
-        return len(decode_transfer(data, encoding))
-    return _size_by_lines(data.rstrip()) or len(from_base64(data))
+def decoded_size(data: bytes, encoding: str, start: int = 0, end: int | None = None) -> int:
+    """The size `decode_transfer` would give for [start:end], mostly without decoding or even copying it.
+
+    Attachments are listed far more often than they are opened.
+    """
+    end = len(data) if end is None else end
+    size = _size_by_lines(data, start, end) if encoding == "base64" else 0
+    return size or len(decode_transfer(data[start:end], encoding))
 
 
-def _size_by_lines(data: bytes) -> int:
-    """By arithmetic, where all lines are of one length and only the last is padded; else 0."""
-    width = data.find(b"\n") + 1
-    ends = data[width - 1 :: width] if width else b""
-    returns = data[width - 2 :: width] if width > 1 and data[width - 2] == 13 else b""
-    is_even = ends.count(b"\n") == len(ends) and returns.count(b"\r") == len(returns)
-    if not is_even or b"=" in data[:width]:
+def _size_by_lines(data: bytes, start: int, end: int) -> int:
+    """By arithmetic, where all lines of base64 are of one length and only the last is padded; else 0."""
+    end -= 2 - len(data[max(start, end - 2) : end].rstrip(b"\r\n")) if end - start >= 2 else 0
+    width = data.find(b"\n", start, end) + 1 - start
+    if width <= 1 or b"=" in data[start : start + width]:
         return 0
-    padding = len(data) - len(data.rstrip(b"="))
-    return (len(data) - len(ends) - len(returns) - padding) * 3 // 4
+    ends = data[start + width - 1 : end : width]
+    returns = data[start + width - 2 : end : width] if data[start + width - 2] == 13 else b""
+    last_line = data[start + len(ends) * width : end]
+    if ends.count(b"\n") != len(ends) or returns.count(b"\r") != len(returns) or [last_line] != last_line.split():
+        return 0
+    padding = data.count(b"=", end - 2, end)
+    return (end - start - len(ends) - len(returns) - padding) * 3 // 4
 
 
 def from_base64(data: bytes) -> bytes:

@@ -45,7 +45,8 @@ def _drop_never_shown(document: Document) -> int:
 
     pieces = 0
     for element in document.select(_NEVER_SHOWN):
-        pieces += element.tag not in _SPEECHLESS and any(map(str.isalnum, element.inner_html))
+        words = element.inner_html if element.tag == "template" else element.text
+        pieces += element.tag not in _SPEECHLESS and any(map(str.isalnum, words))
         element.decompose()
     for node in [node for node in document.descendants if isinstance(node, Comment)]:
         pieces += any(map(str.isalnum, node.data))

@@ -18,6 +18,7 @@ class Capabilities:
     has_threading: bool = False
     has_server_side_rules: bool = False
     has_push: bool = False
+    has_uids: bool = False
     has_delta: bool = False
     max_attachment_size_mb: int | None = None
     requests_per_second: float | None = None

@@ -121,6 +121,17 @@ class AliasMaker(Protocol):
 
 
 @runtime_checkable
+class Numbered(Protocol):
+    """capabilities.has_uids: mails have numbers within their folder, as IMAP's UIDs."""
+
+    async def uid_of(self, ref: str) -> int: ...
+
+    async def mail_with_uid(self, uid: int, folder_ref: str) -> Envelope | None:
+        """The mail of that number in that folder and in no other; None when there is none."""
+        ...
+
+
+@runtime_checkable
 class Watcher(Protocol):
     """capabilities.has_push"""
 

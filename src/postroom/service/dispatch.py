@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 
 import anyio
 
@@ -15,6 +16,7 @@ from postroom.mime.parse import parse
 from postroom.model.address import Address
 from postroom.model.errors import (
     AuthRequired,
+    Conflict,
     InternalError,
     InvalidRequest,
     NotFound,
@@ -62,21 +64,32 @@ async def reserve(house: House, order: Order) -> Reservation:
     send = await prepare(house, order)
     try:
         return await house.stored(house.store.outbox.reserve, send.send_id)
-    except RateLimited:
-        await house.stored(house.store.outbox.cancel, send.send_id)
+    except PostroomError:
+        with suppress(Conflict):  # somebody else has taken it further in the same moment: then it is theirs
+            await house.stored(house.store.outbox.cancel, send.send_id)
         raise
 
 
 async def go_on(house: House, send: Send) -> Send:
-    """Take a send of ours as far as it gets now: held, accepted, refused, to be tried again, or unclear."""
+    """Take a send of ours as far as it gets now: held, accepted, refused, to be tried again, or unclear.
+
+    Where the state file fails us in the middle, the row is let fall: the worker treats it like a dead process's.
+    """
     with anyio.CancelScope(shield=True):
-        send = await _go_on(house, send)
-    return send  # noqa: RET504 (a cancel scope may swallow, says its type)
+        try:
+            send = await _go_on(house, send)
+        except BaseException:
+            house.let_fall.add(send.send_id)
+            raise
+    return send
 
 
 async def _go_on(house: House, send: Send) -> Send:
     if send.state is State.APPROVED:
-        send = (await house.stored(house.store.outbox.reserve, send.send_id)).send
+        reserved = await house.stored(house.store.outbox.reserve, send.send_id)
+        if reserved.replayed:
+            return reserved.send
+        send = reserved.send
     if send.state is State.RESERVED and (send.not_before or 0) > house.store.clock.wall():
         return await house.stored(house.store.outbox.advance, send.send_id, expect=State.RESERVED, to=State.HELD)
     if send.state in (State.UNKNOWN, State.RECONCILING):

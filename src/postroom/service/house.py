@@ -17,7 +17,7 @@ from postroom.model.capabilities import Capabilities
 from postroom.model.errors import InvalidRequest, Unsupported
 
 if TYPE_CHECKING:
-    from postroom.providers.protocol import AliasMaker, Drafts, FolderMaker, Labels, Mailbox, Transport
+    from postroom.providers.protocol import AliasMaker, Drafts, FolderMaker, Labels, Mailbox, Numbered, Transport
     from postroom.settings import AccountSettings, Settings
     from postroom.store import Store
     from postroom.store.vault import Vault
@@ -67,6 +67,10 @@ class Account:
     @property
     def folder_maker(self) -> FolderMaker:
         return cast("FolderMaker", self._only_if(self.capabilities.can_create_folder, "creating of folders"))
+
+    @property
+    def numbered(self) -> Numbered:
+        return cast("Numbered", self._only_if(self.capabilities.has_uids, "mail numbers (UIDs)"))
 
     @property
     def alias_maker(self) -> AliasMaker:
@@ -138,6 +142,7 @@ class House:
     store: Store
     accounts: Accounts
     vault: Vault
+    let_fall: set[str] = field(default_factory=set)  # sends that an error tore from our hands; see worker
     _locks: dict[str, tuple[anyio.Lock, int]] = field(default_factory=dict)
 
     def now(self) -> datetime:

@@ -24,6 +24,7 @@ from postroom.store.approval_file import ApprovalFile
 from postroom.store.send_states import FINISHED
 
 LIFETIME = timedelta(hours=24)
+_WRITING_SECONDS = 60.0
 _HOW = (
     "A person approves it: `postroom approvals approve {approval_id}`, or in the vault set `status: approved` and move "
     "the file from Pending_Approval to Approved. Postroom then sends it by itself; repeat the call to see the result."
@@ -64,11 +65,21 @@ async def standing(house: House, order: Order) -> SendView | None:
     if send is None or send.state is State.PREPARED:
         return None
     if send.state is State.AWAITING_APPROVAL:
+        if await _cannot_be_read(house, send):
+            await house.stored(house.store.outbox.cancel, send.send_id)
+            return None
         return replace(await awaiting(house, send), preview=preview_of(order))
     if send.state in _AT_WORK:
         return await receipt(house, send)
     age = house.store.clock.wall() - send.created_at
     return await already(house, send) if send.approval_id and age < LIFETIME.total_seconds() else None
+
+
+async def _cannot_be_read(house: House, send: Send) -> bool:
+    """Its file is gone, or was never written because we died on the way: nobody can approve what nobody can read."""
+    is_being_written = house.store.clock.wall() - send.created_at <= _WRITING_SECONDS
+    path = await house.stored(house.vault.find, file_name(send.kind, send.approval_id))
+    return path is None and not is_being_written
 
 
 async def awaiting(house: House, send: Send) -> SendView:

@@ -18,6 +18,7 @@ from postroom.service.views import AttachmentView, OpenEmail, SavedFile, SenderF
 
 BodyFormat = Literal["markdown", "text", "html", "raw"]
 MAX_BODY_CHARS = 200_000
+MAX_CHARS = 3500  # what is shown unless more is asked for: about a thousand tokens, and enough for most mails
 MAX_BASE64_BYTES = 64 * 1024
 
 
@@ -27,7 +28,7 @@ class Reading:
 
     body_format: str = "markdown"
     include_quoted: bool = False
-    max_chars: int = 8000
+    max_chars: int = MAX_CHARS
     offset: int = 0
 
     def __post_init__(self) -> None:
@@ -46,7 +47,7 @@ async def read_email(
     account: str | None = None,
     body_format: str = "markdown",
     include_quoted: bool = False,
-    max_chars: int = 8000,
+    max_chars: int = MAX_CHARS,
     offset: int = 0,
 ) -> OpenEmail:
     reading = Reading(body_format, include_quoted, max_chars, offset)

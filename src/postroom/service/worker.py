@@ -21,24 +21,32 @@ _AFTER_TROUBLE = 60.0
 
 
 async def run(house: House, *, pause: float = POLL_SECONDS) -> None:
-    """Until cancelled. Trouble with one send never stops the others."""
+    """Until cancelled. Trouble with one send never stops the others, and no round stops the next."""
     while True:
         try:
             await work_once(house)
         except PostroomError as error:
             log.warning("worker_paused", extra={"code": error.code})
+        except Exception as error:  # noqa: BLE001 (the server must not die of what one round ran into)
+            log.error("worker_paused", extra={"error_type": type(error).__name__})  # noqa: TRY400 (no traces in logs)
         await anyio.sleep(pause)
 
 
 async def work_once(house: House) -> int:
     """Everything that is due now; answers how much there was."""
-    await house.stored(house.store.worklist.recover)
+    await _recover(house)
     await house.stored(house.store.approvals.expire)
     done = await approvals.heed_vault(house)
     for send in await house.stored(house.store.worklist.due):
         await _take_up(house, send)
         done += 1
     return done
+
+
+async def _recover(house: House) -> None:
+    fallen = frozenset(house.let_fall)
+    await house.stored(house.store.worklist.recover, fallen)
+    house.let_fall -= fallen
 
 
 async def _take_up(house: House, send: Send) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,17 +40,18 @@ class Vault:
             (self.root / name).mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def write_pending(self, name: str, file: ApprovalFile) -> Path:
-        self.prepare()
         path = self.root / PENDING / name
         temporary = path.with_name(f".{name}.part")
         try:
+            self.prepare()
             with temporary.open("xb") as handle:
                 handle.write(render(file))
                 handle.flush()
                 os.fsync(handle.fileno())
             temporary.rename(path)
         except OSError as error:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):
+                temporary.unlink()
             why = os.strerror(error.errno or 0)
             raise InternalError(f"The approval could not be written to the vault ({why}).") from None
         return path
@@ -59,8 +61,11 @@ class Vault:
         known = self._seen.setdefault(folder, {})
         present = set()
         for entry in self._entries(folder):
+            try:
+                state = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:  # moved on while we looked
+                continue
             present.add(entry.name)
-            state = entry.stat(follow_symlinks=False)
             version = (state.st_mtime_ns, state.st_size, state.st_ino)
             if known.get(entry.name, (None,))[0] != version:
                 known[entry.name] = (version, _read(Path(entry.path)))
@@ -69,7 +74,10 @@ class Vault:
             del known[name]
 
     def claim(self, path: Path, folder: str = DONE) -> Path | None:
-        """Move a file; None when another process was faster. The rename is what makes it happen once."""
+        """Move a file; None when another process was faster. The rename is what makes it happen once.
+
+        InternalError when the folder does not take it.
+        """
         target = self.root / folder / path.name
         number = 1
         while target.exists():
@@ -79,6 +87,9 @@ class Vault:
             path.rename(target)
         except FileNotFoundError:
             return None
+        except OSError as error:
+            why = os.strerror(error.errno or 0)
+            raise InternalError(f"An approval file could not be moved to {folder} ({why}).") from None
         return target
 
     def find(self, name: str) -> Path | None:

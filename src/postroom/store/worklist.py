@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Collection
 
 from postroom.store import sends
 from postroom.store.clock import Clock
@@ -51,19 +52,22 @@ class WorkList:
                 (wake_at, sends.load(connection, send_id).send_id, self._owner.name),
             )
 
-    def recover(self) -> list[Send]:
-        """Free what the dead held; answers those sends as they stand now. Rows of the living are never touched.
+    def recover(self, let_fall: Collection[str] = ()) -> list[Send]:
+        """Free what the dead held; answers those sends as they stand now. Rows of the living are never touched, but for
+        those of ours that we `let_fall`: nobody works on them any more.
 
         SENDING becomes UNKNOWN: the bytes may have left. PREPARED is cancelled: nobody was told it was accepted.
         """
         with self._database.read() as connection:
             rows = connection.execute("SELECT DISTINCT owner FROM outbox WHERE owner IS NOT NULL").fetchall()
         dead = [row["owner"] for row in rows if not self._owner.is_alive(row["owner"])]
-        if not dead:
+        if not dead and not let_fall:
             return []
         with self._database.transaction() as connection:
             held = connection.execute(
-                "SELECT * FROM outbox WHERE owner IN (SELECT value FROM json_each(?))", (json.dumps(dead),)
+                "SELECT * FROM outbox WHERE owner IN (SELECT value FROM json_each(?1))"
+                " OR owner = ?2 AND send_id IN (SELECT value FROM json_each(?3))",
+                (json.dumps(dead), self._owner.name, json.dumps(sorted(let_fall))),
             ).fetchall()
             return [self._freed(connection, sends.from_row(row)) for row in held]
 

@@ -92,6 +92,7 @@ def test_the_size_of_base64_is_known_without_decoding_it(size: int, line: int) -
 
 def test_the_size_of_base64_in_uneven_lines_is_known_too() -> None:
     data = base64.b64encode(b"x" * 300)
+    assert decoded_size(base64.encodebytes(b"x" * 301) + b" \r\n\r\n", "base64") == 301
     assert decoded_size(data[:11] + b"\r\n" + data[11:50] + b"\n \n" + data[50:], "base64") == 300
 
 

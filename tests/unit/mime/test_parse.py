@@ -197,6 +197,20 @@ def test_attachments_are_listed_by_their_imap_numbers() -> None:
     assert (document.part, document.filename, document.size, document.inline) == ("2", "plan.pdf", 200, False)
 
 
+@pytest.mark.parametrize(
+    ("fields", "inline"),
+    [
+        ("image/png\nContent-Disposition: inline; filename=a.png", True),
+        ("image/png\nContent-ID: <a@x>", True),
+        ("image/png\nContent-ID: <a@x>\nContent-Disposition: attachment", False),
+        ("application/pdf\nContent-Disposition: inline; filename=a.pdf", False),
+        ("image/png; name=a.png", False),
+    ],
+)
+def test_only_what_is_shown_within_the_text_is_inline(fields: str, inline: bool) -> None:
+    assert parse(multipart("mixed", TEXT, f"Content-Type: {fields}\n\nx")).attachments[0].inline is inline
+
+
 def test_an_attached_mail_is_one_attachment_named_by_its_subject() -> None:
     inner = "Content-Type: message/rfc822\n\nSubject: =?utf-8?q?Caf=C3=A9?= / plan\n\ninner text"
     raw = multipart("mixed", TEXT, inner)

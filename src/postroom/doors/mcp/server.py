@@ -30,6 +30,7 @@ class Dialect(Protocol):
     TOOLSETS: tuple[Toolset, ...]
     INSTRUCTIONS: str
     HAS_MAIL_RESOURCES: bool  # mail:// resources and prompts speak the handles of the default dialect
+    # A module may also have `failure(error) -> CallToolResult`, where its contract words errors in a way of its own.
 
 
 class PostroomServer(MCPServer[House]):
@@ -47,6 +48,7 @@ class PostroomServer(MCPServer[House]):
         )
         self._toolset_of = {spec.name: toolset.name for toolset in dialect.TOOLSETS for spec in toolset.specs}
         self._registered = {tool.name: tool for tool in tools}
+        self._failure: Callable[[PostroomError], CallToolResult] = getattr(dialect, "failure", failures.failure)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[House, Any] | None = None
@@ -58,7 +60,7 @@ class PostroomServer(MCPServer[House]):
         except (PostroomError, ToolError) as problem:
             error = failures.as_postroom_error(problem, name)
             status, code = "error", error.code
-            return failures.failure(error)
+            return self._failure(error)
         finally:
             shown = name if name in self._registered else "unknown"
             duration = round((time.perf_counter() - started) * 1000, 1)

@@ -242,6 +242,16 @@ class ImapMailbox:
         await self._pool.run(drafts.find, folder.ref, draft_ref)
         await self._pool.run(drafts.discard, folder.ref, draft_ref)
 
+    # Numbers
+
+    async def uid_of(self, ref: str) -> int:
+        return read_ref(ref).uid
+
+    async def mail_with_uid(self, uid: int, folder_ref: str) -> Envelope | None:
+        validity = await self._pool.run(_validity_of, folder_ref)
+        (found,) = await self.envelopes([str(MailRef(folder_ref, validity, uid))])
+        return found
+
     # For the transport of the same account
 
     async def file_sent(self, raw: bytes, message_id: str) -> str:
@@ -274,10 +284,15 @@ def _detected(session: Session, account: ImapAccount) -> Capabilities:
         has_threading=True,
         has_server_side_rules=bool(account.sieve_host),
         has_push=session.has("IDLE"),
+        has_uids=True,
         has_delta=session.has("CONDSTORE"),
         max_attachment_size_mb=int(int(limit) / 1.37 / 2**20) if limit.isdigit() else None,
         burst=account.max_connections,
     )
+
+
+def _validity_of(session: Session, folder: str) -> int:
+    return session.open(folder).validity
 
 
 def _labels_in(session: Session, folder: str) -> tuple[str, ...]:

@@ -92,7 +92,7 @@ def _check(request: SubmitRequest) -> None:
 
 async def _log_in(client: SMTP, account: ImapAccount) -> None:
     """A server without AUTH takes mail by other rules, for instance from its own network."""
-    await client._ehlo_or_helo_if_needed()
+    await client.ehlo()
     offered = set(client.server_auth_methods)
     if not offered:
         return

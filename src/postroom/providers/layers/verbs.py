@@ -18,6 +18,8 @@ READING = frozenset(
         "find_draft",
         "labels",
         "reconcile",
+        "uid_of",
+        "mail_with_uid",
     }
 )
 

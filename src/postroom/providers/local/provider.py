@@ -47,6 +47,7 @@ CAPABILITIES = Capabilities(
     can_create_alias=True,
     has_threading=True,
     has_push=True,
+    has_uids=True,
     max_attachment_size_mb=25,
 )
 
@@ -134,6 +135,16 @@ class LocalMailbox:
 
     async def delete_draft(self, draft_ref: str) -> None:
         await self._write(drafts.delete_draft, draft_ref)
+
+    # --- numbers
+
+    async def uid_of(self, ref: str) -> int:
+        return int(ref)
+
+    async def mail_with_uid(self, uid: int, folder_ref: str) -> Envelope | None:
+        (found,) = await self.envelopes([str(uid)])
+        names = {folder.name for folder in await self.folders() if folder.ref == folder_ref}
+        return found if found is not None and found.folder in names else None
 
     # --- identities
 

@@ -39,10 +39,9 @@ async def test_a_stranger_to_our_authorities_is_refused(dovecot: Dovecot, tmp_pa
 
 
 async def test_a_certificate_for_another_name_is_refused() -> None:
-    with running_dovecot(certified="elsewhere.test") as impostor:
-        with pytest.raises(ProviderError, match="certificate"):
-            async with opened(account(impostor, "tls")):
-                pass
+    with running_dovecot(certified="elsewhere.test") as impostor, pytest.raises(ProviderError, match="certificate"):
+        async with opened(account(impostor, "tls")):
+            pass
 
 
 async def test_capabilities_are_those_after_login(dovecot: Dovecot) -> None:
@@ -97,17 +96,19 @@ async def test_another_users_token_opens_nothing(dovecot: Dovecot) -> None:
 
 async def test_passwords_are_not_sent_where_the_server_wants_none_in_the_clear() -> None:
     # Dovecot trusts a client that comes from its own address: come from another one.
-    with running_dovecot(settings="disable_plaintext_auth = yes\n") as strict:
-        with faulty(strict.imap, source="127.0.0.2") as proxy, pytest.raises(AuthRequired, match="starttls"):
-            async with opened(imap_account(strict, port=proxy.port)):
-                pass
+    with (
+        running_dovecot(settings="disable_plaintext_auth = yes\n") as strict,
+        faulty(strict.imap, source="127.0.0.2") as proxy,
+        pytest.raises(AuthRequired, match="starttls"),
+    ):
+        async with opened(imap_account(strict, port=proxy.port)):
+            pass
 
 
 async def test_a_server_without_starttls_is_not_trusted_in_the_clear(dovecot: Dovecot) -> None:
-    with running_dovecot(settings="ssl = no\n") as plain:
-        with pytest.raises(ProviderError, match="STARTTLS"):
-            async with opened(imap_account(plain, security="starttls", ca_file=dovecot.certificates.ca)):
-                pass
+    with running_dovecot(settings="ssl = no\n") as plain, pytest.raises(ProviderError, match="STARTTLS"):
+        async with opened(imap_account(plain, security="starttls", ca_file=dovecot.certificates.ca)):
+            pass
 
 
 async def test_a_server_that_is_not_there_is_unavailable(dovecot: Dovecot) -> None:

@@ -83,7 +83,7 @@ async def test_after_a_new_uidvalidity_old_refs_lead_nowhere(dovecot: Dovecot) -
     account = imap_account(dovecot)
     async with opened(account) as mailbox:
         refs = await put(mailbox, "first", "second")
-    dovecot.forget_uids(account.username)
+    dovecot.renumber(account.username)
     async with opened(account) as mailbox:
         assert await mailbox.envelopes(refs) == [None, None]
         with pytest.raises(NotFound):
@@ -134,7 +134,7 @@ async def test_no_drafts_folder_is_said_in_the_words_of_the_drafts_dialect() -> 
     bare = "namespace inbox {\n  mailbox Drafts {\n    auto = no\n  }\n}\n"
     with running_dovecot(settings=bare) as server:
         async with opened(imap_account(server)) as mailbox:
-            with pytest.raises(NotFound, match="Could not find Drafts folder. Available folders can be listed with"):
+            with pytest.raises(NotFound, match="Could not find Drafts folder"):
                 await mailbox.create_draft(letter("one"))
 
 

@@ -94,7 +94,7 @@ async def read_email(
     email_id: EmailId,
     body_format: Literal["markdown", "text", "html", "raw"] = "markdown",
     include_quoted: Annotated[bool, Field(description="Show quoted history too")] = False,
-    max_chars: MaxChars = 8000,
+    max_chars: MaxChars = 3500,
     offset: Annotated[int, Field(ge=0, description="Where in the body to start")] = 0,
     account: AccountName = "",
 ) -> CallToolResult:

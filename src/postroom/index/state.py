@@ -1,0 +1,75 @@
+"""The state of a mail as tokens in the full text: where it lies, how it is flagged and labelled, what it has.
+
+A search is then one expression over words and state together; looking each hit up in `mail` would cost ten times as
+much. State changes often and words never, so a change exchanges single tokens: in the full text each token lies
+independently of the others of its mail.
+
+Each token is one private-use character. None enters with a mail's text, and at one character none has a prefix, so that
+taking one token away cannot take the entry of a common prefix with it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+
+from postroom.model.query import Flag
+
+ANY = "\ue000"  # every mail has it
+HAS_ATTACHMENT = "\ue001"
+FLAGS = {"unread": "\ue002", "starred": "\ue003", "answered": "\ue004", "draft": "\ue005"}  # by column of `mail`
+PERSON = "\ue010"  # leads the token of a correspondent, see `people`
+
+# What a flag of the query language says about a column.
+CLAIMS: dict[Flag, tuple[str, bool]] = {
+    "unread": ("unread", True),
+    "read": ("unread", False),
+    "starred": ("starred", True),
+    "unstarred": ("starred", False),
+    "answered": ("answered", True),
+    "draft": ("draft", True),
+}
+
+_COLUMNS = "subject, sender, receiver, cc, bcc, body, state"
+_ADD = f"INSERT INTO words (rowid, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+_DROP = f"INSERT INTO words (words, rowid, {_COLUMNS}) VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+_NO_WORDS = ("",) * 6
+
+Words = tuple[str, ...]  # of every column but the state
+
+
+def folder_token(folder: int) -> str:
+    return chr(0xF0000 + folder)
+
+
+def label_token(label: int) -> str:
+    return chr(0x100000 + label)
+
+
+def state_of(connection: sqlite3.Connection, key: int) -> str:
+    row = connection.execute(
+        f"SELECT folder, has_attachments, {', '.join(FLAGS)} FROM mail WHERE id = ?",  # noqa: S608
+        (key,),
+    ).fetchone()
+    labels = connection.execute("SELECT label FROM mail_label WHERE mail = ?", (key,))
+    tokens = [ANY, folder_token(row[0]), *([HAS_ATTACHMENT] if row[1] else [])]
+    tokens += [token for token, is_set in zip(FLAGS.values(), row[2:], strict=True) if is_set]
+    return " ".join([*tokens, *(label_token(label) for (label,) in labels)])
+
+
+def add_words(connection: sqlite3.Connection, words: Iterable[tuple[int, Words]]) -> None:
+    """Enter mails whose rows are complete."""
+    connection.executemany(_ADD, [(key, *texts, state_of(connection, key)) for key, texts in words])
+
+
+def drop_words(connection: sqlite3.Connection, words: Iterable[tuple[int, Words]]) -> None:
+    """Take mails out, before their rows are removed. The words must be those that went in."""
+    connection.executemany(_DROP, [(key, *texts, state_of(connection, key)) for key, texts in words])
+
+
+def exchange(connection: sqlite3.Connection, keys: Iterable[int], *, drop: str = "", add: str = "") -> None:
+    """Tokens that these mails have, for tokens that they have not. The full text counts entries, so that taking and
+    adding always go together, be it with nothing."""
+    for key in sorted(keys):
+        connection.execute(_DROP, (key, *_NO_WORDS, drop))
+        connection.execute(_ADD, (key, *_NO_WORDS, add))

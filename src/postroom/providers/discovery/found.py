@@ -1,0 +1,50 @@
+"""What the search for an address's servers comes to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Security = Literal["tls", "starttls"]
+AuthKind = Literal["password", "app-password", "oauth2"]
+Source = Literal["known", "autoconfig", "srv", "mx", "guess"]
+
+_LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
+_HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    host: str
+    port: int
+    security: Security
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port} ({self.security})"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`usernames` in the order worth trying, `note` what a person must know before logging in.
+
+    `is_assured` is false where nobody vouches for a server outside the address's own domain: whoever can forge a DNS
+    answer could have put it there, so a person has to look at it before a password goes there.
+    """
+
+    imap: Server
+    smtp: Server | None
+    auth: AuthKind
+    usernames: tuple[str, ...]
+    source: Source
+    note: str = ""
+    is_assured: bool = True
+
+
+def is_host(text: str) -> bool:
+    """Whether it can be a host's name or IPv4 address: what others publish ends up in a settings file."""
+    return len(text) <= 253 and _HOST.fullmatch(text) is not None
+
+
+def is_within(host: str, domain: str) -> bool:
+    return host == domain or host.endswith(f".{domain}")

@@ -1,0 +1,64 @@
+"""A server in the dialect under test, on the embedded mailbox or on a real Dovecot, with a client in memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from imapclient import IMAPClient
+from mcp import Client
+from tests.flows.caller import Caller
+from tests.peers.dovecot import PASSWORD, Dovecot, running_dovecot
+
+from postroom.doors.mcp.serve import server_for
+from postroom.settings import Settings, build
+
+
+@pytest.fixture(scope="module")
+def dovecot() -> Iterator[Dovecot]:
+    with running_dovecot() as server:
+        yield server
+
+
+class Mailbox:
+    """A user of a Dovecot, seen past Postroom: what the tests put in and look at."""
+
+    def __init__(self, server: Dovecot) -> None:
+        self.server = server
+        self.address = server.new_user("alice")
+
+    def __enter__(self) -> IMAPClient:
+        self.client = IMAPClient(self.server.host, self.server.imap, ssl=False, timeout=20)
+        self.client.login(self.address, PASSWORD)
+        return self.client
+
+    def __exit__(self, *_: object) -> None:
+        self.client.logout()
+
+    def settings(self, home: Path, dialect: str) -> Settings:
+        account = {
+            "name": "alice",
+            "provider": "imap",
+            "address": self.address,
+            "host": self.server.host,
+            "port": self.server.imap,
+            "security": "none",
+            "password": PASSWORD,
+            "smtp_host": "127.0.0.1",
+            "smtp_port": 9,
+        }
+        return build({"server": {"dialect": dialect}, "accounts": [account]}, home=home)
+
+
+@asynccontextmanager
+async def client_of(settings: Settings) -> AsyncIterator[Caller]:
+    async with Client(server_for(settings)) as client:
+        yield Caller(client)
+
+
+def local_settings(home: Path, dialect: str, **server: Any) -> Settings:
+    account = {"name": "alice", "provider": "local", "address": "alice@demo.example", "path": "alice.db"}
+    return build({"server": {"dialect": dialect, **server}, "accounts": [account]}, home=home)

@@ -1,0 +1,329 @@
+"""The drafts dialect, line by line, on a real Dovecot. `docs/contracts/drafts.md` maps its contract to these tests."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+from tests.dialects.conftest import Mailbox, client_of, local_settings
+from tests.flows.caller import text_of
+from tests.peers.dovecot import running_dovecot
+
+from postroom.doors.mcp.dialects import drafts
+from postroom.doors.mcp.toolbox import bind
+
+NOT_A_DRAFT = "You can only update drafts. The email you provided is not in the drafts folder."
+NO_FOLDER = "Could not find Drafts folder. Available folders can be listed with list_folders."
+
+
+def letter(subject="Offer", sender="Bob <bob@example.test>", to="", cc="", message_id="<m1@example.test>", **headers):
+    mail = EmailMessage(policy=policy.SMTP)
+    mail["From"], mail["To"], mail["Subject"], mail["Message-ID"] = sender, to, subject, message_id
+    if cc:
+        mail["Cc"] = cc
+    for name, value in headers.items():
+        mail[name.replace("_", "-")] = value
+    mail["Date"] = "Sun, 15 Nov 2026 10:00:00 +0000"
+    mail.set_content("What do you think?")
+    return mail.as_bytes()
+
+
+@pytest.fixture
+def mailbox(dovecot):
+    return Mailbox(dovecot)
+
+
+@pytest.fixture
+async def call(mailbox, tmp_path):
+    async with client_of(mailbox.settings(tmp_path, "drafts")) as caller:
+        yield caller
+
+
+def put(mailbox, raw, folder="INBOX"):
+    with mailbox as client:
+        return int(client.append(folder, raw).decode().partition("APPENDUID ")[2].partition("]")[0].split()[1])
+
+
+def saved(mailbox, folder="Drafts"):
+    """uid -> (flags, the mail) of everything in a folder."""
+    with mailbox as client:
+        client.select_folder(folder, readonly=True)
+        found = client.fetch(client.search(), ["FLAGS", "BODY.PEEK[]"])
+        return {
+            uid: (set(item[b"FLAGS"]), message_from_bytes(item[b"BODY[]"], policy=policy.default))
+            for uid, item in found.items()
+        }
+
+
+# --- tool metadata
+
+
+PARAMETERS = {
+    "create_draft": ({"to", "subject", "body"}, {"cc", "bcc", "in_reply_to"}),
+    "draft_reply": ({"uid", "body"}, {"reply_all"}),
+    "update_draft": ({"uid", "to", "subject", "body"}, {"cc", "bcc", "in_reply_to"}),
+}
+
+
+@pytest.mark.parametrize("tool", PARAMETERS)
+def test_each_tool_has_exactly_the_agreed_parameters(tool):
+    spec = next(spec for spec in drafts.drafting.specs if spec.name == tool)
+    schema = bind(spec).parameters
+    required, optional = PARAMETERS[tool]
+    assert set(schema["required"]) == required
+    assert set(schema["properties"]) == required | optional
+    types = {name: shape.get("type") for name, shape in schema["properties"].items()}
+    assert all(types[name] == "integer" for name in types if name in ("uid", "in_reply_to"))
+    assert all(types[name] == "string" for name in types if name in ("to", "subject", "body", "cc", "bcc"))
+    assert types.get("reply_all") in (None, "boolean")
+
+
+async def test_the_tools_its_design_presumes_are_there_and_nothing_that_sends(call):
+    names = {tool.name for tool in (await call.client.list_tools()).tools}
+    assert names == {*PARAMETERS, "list_folders", "list_emails", "search_emails", "read_email"}
+
+
+async def test_mail_is_found_listed_and_read_by_its_number(call, mailbox):
+    uid = put(mailbox, letter())
+    (row,) = (await call.ok("list_emails"))["results"]
+    assert (row["uid"], row["subject"]) == (uid, "Offer")
+    assert [one["uid"] for one in (await call.ok("search_emails", query="think"))["results"]] == [uid]
+    assert "What do you think?" in (await call.ok("read_email", uid=uid))["untrusted"]["body"]
+    assert text_of(await call("read_email", uid=uid + 1)) == f"Email with UID {uid + 1} not found."
+    assert "Drafts" in [folder["name"] for folder in (await call.ok("list_folders"))["folders"]]
+
+
+# --- create_draft
+
+
+async def test_create_draft_appends_with_the_draft_flag_and_answers_with_its_number(call, mailbox):
+    answer = await call.ok("create_draft", to="bob@example.test", subject="Hello", body="Hi Bob")
+    assert set(answer) == {"uid", "subject", "to", "date"}
+    ((uid, (flags, mail)),) = saved(mailbox).items()
+    assert answer["uid"] == uid
+    assert (answer["subject"], answer["to"]) == ("Hello", "bob@example.test")
+    assert answer["date"].startswith(mail["Date"].datetime.isoformat()[:13])
+    assert b"\\Draft" in flags
+    assert (mail["To"], mail["Subject"], mail.get_content().strip()) == ("bob@example.test", "Hello", "Hi Bob")
+    assert mailbox.address in mail["From"]
+    assert mail["In-Reply-To"] is None
+
+
+async def test_cc_and_bcc_take_one_or_several_addresses_and_are_kept_in_the_draft(call, mailbox):
+    await call.ok(
+        "create_draft",
+        to="bob@example.test",
+        subject="Hello",
+        body="Hi",
+        cc='"Mustermann, Eva" <eva@example.test>, carl@example.test',
+        bcc="dora@example.test",
+    )
+    ((_, (_, mail)),) = saved(mailbox).items()
+    assert [address.addr_spec for address in mail["Cc"].addresses] == ["eva@example.test", "carl@example.test"]
+    assert mail["Bcc"] == "dora@example.test"
+
+
+async def test_in_reply_to_sets_the_threading_headers_and_one_re(call, mailbox):
+    uid = put(mailbox, letter(References="<m0@example.test>"))
+    answer = await call.ok("create_draft", to="bob@example.test", subject="Offer", body="Yes", in_reply_to=uid)
+    ((_, (_, mail)),) = saved(mailbox).items()
+    assert mail["In-Reply-To"] == "<m1@example.test>"
+    assert mail["References"].split() == ["<m0@example.test>", "<m1@example.test>"]
+    assert mail["Subject"] == answer["subject"] == "Re: Offer"
+    again = await call.ok("create_draft", to="bob@example.test", subject="Re: Offer", body="Yes", in_reply_to=uid)
+    assert again["subject"] == "Re: Offer"
+
+
+async def test_in_reply_to_a_mail_that_is_not_there_saves_nothing(call, mailbox):
+    result = await call("create_draft", to="bob@example.test", subject="x", body="y", in_reply_to=4711)
+    assert result.is_error
+    assert text_of(result) == "Email with UID 4711 not found."
+    assert saved(mailbox) == {}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"to": "not-an-address"},
+        {"to": ""},
+        {"subject": "a\r\nBcc: eve@evil.example"},
+        {"cc": "alice@example.org]<bob@example.com>"},
+        {"bbc": "x"},
+        {"in_reply_to": "abc"},
+        {"body": None},
+    ],
+)
+async def test_bad_input_is_refused_and_saves_nothing(call, mailbox, wrong):
+    arguments = {"to": "bob@example.test", "subject": "x", "body": "y", **wrong}
+    assert (await call("create_draft", **arguments)).is_error
+    assert saved(mailbox) == {}
+
+
+# --- draft_reply
+
+
+async def test_draft_reply_derives_recipient_subject_and_threading(call, mailbox):
+    uid = put(mailbox, letter(to=mailbox.address, cc="carl@example.test"))
+    answer = await call.ok("draft_reply", uid=uid, body="Gladly")
+    ((draft_uid, (flags, mail)),) = saved(mailbox).items()
+    assert answer["uid"] == draft_uid
+    assert b"\\Draft" in flags
+    assert mail["To"] == "bob@example.test"
+    assert mail["Cc"] is None
+    assert mail["Subject"] == "Re: Offer"
+    assert mail["In-Reply-To"] == "<m1@example.test>"
+    assert mail["References"] == "<m1@example.test>"
+
+
+async def test_reply_all_copies_the_others_and_leaves_the_own_address_out(call, mailbox):
+    to = f"{mailbox.address.upper()}, dora@example.test"
+    uid = put(mailbox, letter(to=to, cc="carl@example.test, bob@example.test"))
+    await call.ok("draft_reply", uid=uid, body="Gladly", reply_all=True)
+    ((_, (_, mail)),) = saved(mailbox).items()
+    assert mail["To"] == "bob@example.test"
+    assert [address.addr_spec for address in mail["Cc"].addresses] == ["dora@example.test", "carl@example.test"]
+
+
+async def test_a_subject_that_has_its_re_gets_no_second_one(call, mailbox):
+    uid = put(mailbox, letter(subject="Re: Offer", to=mailbox.address))
+    assert (await call.ok("draft_reply", uid=uid, body="ok"))["subject"] == "Re: Offer"
+
+
+async def test_a_reply_to_a_mail_that_does_not_exist_says_so_word_for_word(call, mailbox):
+    result = await call("draft_reply", uid=99, body="ok")
+    assert result.is_error
+    assert text_of(result) == "Email with UID 99 not found."
+    assert saved(mailbox) == {}
+
+
+async def test_replying_does_not_mark_the_original_as_read(call, mailbox):
+    uid = put(mailbox, letter(to=mailbox.address))
+    await call.ok("draft_reply", uid=uid, body="ok")
+    flags, _ = saved(mailbox, "INBOX")[uid]
+    assert b"\\Seen" not in flags
+
+
+# --- update_draft
+
+
+async def test_update_draft_replaces_the_draft_and_answers_with_the_new_number(call, mailbox):
+    first = await call.ok("create_draft", to="bob@example.test", subject="One", body="1", cc="carl@example.test")
+    second = await call.ok("update_draft", uid=first["uid"], to="eva@example.test", subject="Two", body="2")
+    ((uid, (flags, mail)),) = saved(mailbox).items()
+    assert second["uid"] == uid != first["uid"]
+    assert b"\\Draft" in flags
+    assert (mail["To"], mail["Subject"], mail["Cc"]) == ("eva@example.test", "Two", None)
+    assert mail.get_content().strip() == "2"
+
+
+async def test_other_drafts_marked_deleted_survive_an_update(call, mailbox):
+    first = await call.ok("create_draft", to="bob@example.test", subject="One", body="1")
+    other = put(mailbox, letter(subject="Other"), "Drafts")
+    with mailbox as client:
+        client.select_folder("Drafts")
+        client.add_flags([other], [b"\\Deleted"])
+    await call.ok("update_draft", uid=first["uid"], to="bob@example.test", subject="Two", body="2")
+    assert other in saved(mailbox)
+
+
+async def test_update_draft_refuses_what_is_not_in_the_drafts_folder(call, mailbox):
+    for _ in range(3):
+        uid = put(mailbox, letter())
+    before = saved(mailbox, "INBOX")
+    result = await call("update_draft", uid=uid, to="bob@example.test", subject="x", body="y")
+    assert result.is_error
+    assert text_of(result) == NOT_A_DRAFT
+    assert saved(mailbox) == {}
+    assert saved(mailbox, "INBOX").keys() == before.keys()
+
+
+async def test_a_draft_updated_as_a_reply_keeps_its_thread(call, mailbox):
+    uid = put(mailbox, letter(to=mailbox.address))
+    reply = await call.ok("draft_reply", uid=uid, body="ok")
+    await call.ok("update_draft", uid=reply["uid"], to="bob@example.test", subject="Re: Offer", body="better")
+    ((_, (_, mail)),) = saved(mailbox).items()
+    assert mail["In-Reply-To"] == "<m1@example.test>"
+
+
+# --- finding the drafts folder
+
+
+FOLDERS = "namespace inbox {{\n  mailbox Drafts {{\n    special_use =\n    auto = {auto}\n  }}\n{more}}}\n"
+ENTWUERFE = "  mailbox Entwurf {\n    special_use = \\Drafts\n    auto = create\n  }\n"
+
+
+async def drafted(config, home):
+    with running_dovecot(settings=config) as server:
+        mailbox = Mailbox(server)
+        async with client_of(mailbox.settings(home, "drafts")) as call:
+            result = await call("create_draft", to="bob@example.test", subject="x", body="y")
+            folders = {"Entwurf", "Drafts"} & set(_folders(mailbox))
+            return result, {name for name in folders if saved(mailbox, name)}
+
+
+def _folders(mailbox):
+    with mailbox as client:
+        return [name for _, _, name in client.list_folders()]
+
+
+async def test_the_folder_with_the_special_use_attribute_is_taken_whatever_its_name(tmp_path):
+    result, used = await drafted(FOLDERS.format(auto="create", more=ENTWUERFE), tmp_path)
+    assert not result.is_error
+    assert used == {"Entwurf"}
+
+
+async def test_without_the_attribute_the_name_drafts_is_taken(tmp_path):
+    result, used = await drafted(FOLDERS.format(auto="create", more=""), tmp_path)
+    assert not result.is_error
+    assert used == {"Drafts"}
+
+
+async def test_without_any_drafts_folder_the_error_says_so_word_for_word(tmp_path):
+    result, used = await drafted(FOLDERS.format(auto="no", more=""), tmp_path)
+    assert result.is_error
+    assert text_of(result) == NO_FOLDER
+    assert used == set()
+
+
+# --- structure
+
+
+async def test_no_transport_is_ever_built_in_this_dialect(tmp_path):
+    from postroom.model.errors import PermissionDenied
+    from postroom.wiring import open_house
+
+    async with open_house(local_settings(tmp_path, "drafts", toolsets=["read", "drafts", "send"])) as house:
+        account = await house.accounts.open()
+        with pytest.raises(PermissionDenied):
+            _ = account.transport
+
+
+def test_not_even_the_code_of_a_transport_is_loaded(tmp_path):
+    program = (
+        "import asyncio, sys\n"
+        "from pathlib import Path\n"
+        "from tests.dialects.conftest import client_of, local_settings\n"
+        "async def main():\n"
+        "    async with client_of(local_settings(Path(sys.argv[1]), 'drafts')) as call:\n"
+        "        await call.ok('create_draft', to='bob@demo.example', subject='x', body='y')\n"
+        "asyncio.run(main())\n"
+        "print([name for name in sys.modules if name in ('aiosmtplib', 'postroom.service.dispatch',"
+        " 'postroom.service.gate', 'postroom.providers.imap.smtp')])\n"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=root, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+async def test_the_dialect_works_on_the_embedded_mailbox_too(tmp_path):
+    async with client_of(local_settings(tmp_path, "drafts")) as call:
+        first = await call.ok("create_draft", to="bob@demo.example", subject="One", body="1")
+        second = await call.ok("update_draft", uid=first["uid"], to="bob@demo.example", subject="Two", body="2")
+        (row,) = (await call.ok("list_emails", folder="Drafts"))["results"]
+        assert (row["uid"], row["subject"]) == (second["uid"], "Two")
+        result = await call("update_draft", uid=9999, to="bob@demo.example", subject="x", body="y")
+        assert text_of(result) == NOT_A_DRAFT
