@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from postroom.model.address import masked
-from postroom.model.errors import PermissionDenied, PostroomError, RateLimited
+from postroom.model.errors import PermissionDenied, PostroomError, ProviderUnavailable, RateLimited
 from postroom.service.house import House
 from postroom.service.order import Order
 from postroom.store import AuditEntry
 from postroom.store.audit_entry import Result
 
+log = logging.getLogger("postroom.audit")
 _RESULTS: dict[str, Result] = {
     "preview": "preview",
     "needs_approval": "preview",
@@ -63,6 +65,12 @@ class Record:
         return replace(self, entry=replace(self.entry, result=result, error=error.code))
 
 
-async def audit(house: House, record: Record) -> None:
+async def audit(house: House, record: Record) -> bool:
+    """False when it could not be written: what was done is done, and its caller must hear that, not this."""
     took = round((house.now() - record.started).total_seconds() * 1000)
-    await house.stored(house.store.audit.append, replace(record.entry, duration_ms=max(took, 0)))
+    try:
+        await house.stored(house.store.audit.append, replace(record.entry, duration_ms=max(took, 0)))
+    except ProviderUnavailable as error:
+        log.error("audit_failed", extra={"code": error.code})  # noqa: TRY400 (no traces in logs)
+        return False
+    return True

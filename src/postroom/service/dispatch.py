@@ -76,11 +76,14 @@ async def go_on(house: House, send: Send) -> Send:
     Where the state file fails us in the middle, the row is let fall: the worker treats it like a dead process's.
     """
     with anyio.CancelScope(shield=True):
-        try:
-            send = await _go_on(house, send)
-        except BaseException:
-            house.let_fall.add(send.send_id)
-            raise
+        async with house.one_at_a_time(send.send_id):
+            try:
+                send = await _go_on(house, send)
+            except Conflict:  # somebody else has it
+                raise
+            except BaseException:
+                house.let_fall.add(send.send_id)
+                raise
     return send
 
 

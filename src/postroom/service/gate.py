@@ -25,6 +25,7 @@ _SHOW = (
     "Nothing was sent. Show this preview to the user; to send exactly this, repeat the call with confirm=true within "
     "ten minutes."
 )
+_NOT_AUDITED = "This could not be written to the audit; the operator should look at the disk."
 _SENT_JUST_NOW = (
     "Nothing was sent: the same mail left a moment ago, see list_outbox. If the user really wants it twice, call "
     "with confirm=false first, then confirm."
@@ -40,8 +41,9 @@ async def send(house: House, order: Order) -> SendView:
     except PostroomError as error:
         await audit(house, record.failed(error))
         raise
-    await audit(house, record.ended(view.status))
-    return view
+    if await audit(house, record.ended(view.status)):
+        return view
+    return replace(view, warnings=(*view.warnings, _NOT_AUDITED))
 
 
 async def _pass(house: House, order: Order) -> SendView:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from postroom.model.errors import InvalidRequest
-from postroom.model.query import In, Is, Node, Query
+from postroom.model.folder import Role
+from postroom.model.query import In, Is, Query
 from postroom.model.query_text import parse_query
 from postroom.service.accounts import find_folder
-from postroom.service.house import House
+from postroom.service.house import Account, House
 from postroom.service.showing import rows
 from postroom.service.views import EmailPage, EmailRow
 
@@ -60,7 +61,7 @@ async def _find(
 
 async def _find_in(house: House, query: Query, name: str, mailbox: str | None, limit: int, offset: int) -> EmailPage:
     account = await house.accounts.open(name)
-    where: tuple[Node, ...] = (In((await find_folder(account, mailbox)).name),) if mailbox else ()
+    where = (await _place(account, mailbox),) if mailbox else ()
     page = await account.mailbox.search(query.narrowed(*where), limit=limit, offset=offset)
     return EmailPage(
         results=await rows(house, account, page.items),
@@ -70,6 +71,12 @@ async def _find_in(house: House, query: Query, name: str, mailbox: str | None, l
         has_more=page.has_more,
         filters_not_applied=page.not_applied,
     )
+
+
+async def _place(account: Account, mailbox: str) -> In:
+    """Every mailbox has an inbox: for that one the provider need not be asked."""
+    is_inbox = mailbox.casefold() == Role.INBOX.value
+    return In(Role.INBOX.value if is_inbox else (await find_folder(account, mailbox)).name)
 
 
 def _merged(pages: list[EmailPage], limit: int, offset: int) -> EmailPage:

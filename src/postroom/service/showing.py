@@ -17,7 +17,8 @@ async def rows(house: House, account: Account, envelopes: Sequence[Envelope]) ->
     """One row per envelope, with handles issued for mails and threads."""
     if not envelopes:
         return ()
-    email_ids, thread_ids = await house.stored(_issue, house, account.name, envelopes)
+    ids = _known(house, account.name, envelopes)
+    email_ids, thread_ids = ids or await house.stored(_issue, house, account.name, envelopes)
     return tuple(
         _row(account.name, envelope, email_id, thread_id)
         for envelope, email_id, thread_id in zip(envelopes, email_ids, thread_ids, strict=True)
@@ -66,6 +67,14 @@ def shown_addresses(addresses: Iterable[Address]) -> tuple[str, ...]:
 
 def shown_date(envelope: Envelope) -> str:
     return envelope.date.isoformat(timespec="seconds") if envelope.date else ""
+
+
+def _known(house: House, account: str, envelopes: Sequence[Envelope]) -> tuple[list[str], list[str]] | None:
+    """For mails seen before: a read, which no lock can hold up, is quicker done than handed to a thread."""
+    known = house.store.handles.known
+    emails = known(Kind.EMAIL, account, [envelope.ref for envelope in envelopes])
+    threads = known(Kind.THREAD, account, [envelope.thread_ref for envelope in envelopes]) if emails else None
+    return (emails, threads) if emails and threads else None
 
 
 def _issue(house: House, account: str, envelopes: Sequence[Envelope]) -> tuple[list[str], list[str]]:

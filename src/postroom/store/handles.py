@@ -63,6 +63,12 @@ class Handles:
                 known = _completed(connection, kind, account, wanted)
         return [known[ref] for ref in refs]
 
+    def known(self, kind: Kind, account: str, refs: Sequence[str]) -> list[str] | None:
+        """What `issue` would answer without writing anything; None when a ref has no handle yet. Never waits."""
+        with self._database.read() as connection:
+            found = _known(connection, kind, account, list(dict.fromkeys(refs)))
+        return [found[ref] for ref in refs] if all(ref in found for ref in refs) else None
+
     def resolve(self, handle: str, kind: Kind) -> Handle:
         return self.resolve_many([handle], kind)[0]
 

@@ -1,9 +1,9 @@
 """The servers of the large providers, so that most people need no lookup at all.
 
-One line each: the domains of its addresses, the IMAP server, the SMTP server, remarks. Ports are 993 and 465 unless
-written; 143, 587 and the bridge's own speak STARTTLS. A domain with a leading dot stands for every name below it, which is how
-the mail exchangers (MX) of hosted domains are recognised. `local` means that one logs in with the part before the @;
-any other remark is the name of a note below, and a note says whether a usual password will do.
+One line each: the domains of its addresses, the IMAP server, the SMTP server, remarks. Ports are 993 and 465; one that
+is written speaks STARTTLS unless ``/tls`` follows. A domain with a leading dot stands for every name below it, which is
+how the mail exchangers (MX) of hosted domains are recognised. The remark `local` means that one logs in with the part
+before the @; any other is the name of a note below, which also says whether a usual password will do.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ _NOTES: dict[str, tuple[AuthKind, str]] = {
     "fastmail": ("app-password", f"Fastmail {_APP} https://app.fastmail.com/settings/security."),
     "proton": (
         "app-password",
-        "Proton Mail is reached through Proton Mail Bridge on this machine. Start it, take the password it shows for "
-        "this mailbox, export its TLS certificate and name that file with --ca-file.",
+        "Proton Mail is reached through its Bridge on this machine: take the password that it shows for this mailbox, "
+        + "export its TLS certificate and name that file with --ca-file.",
     ),
     "zoho": ("password", "Switch on IMAP access in Zoho's mail settings; with two-factor login, use an app password."),
     "switch": ("password", "Access for mail programs (IMAP) must be switched on in the webmail's settings first."),

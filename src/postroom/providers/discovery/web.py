@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ssl
 from functools import partial
+from http.client import HTTPException, HTTPMessage
+from typing import IO
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 import anyio
 import anyio.to_thread
@@ -19,16 +22,21 @@ async def fetch(url: str, *, context: ssl.SSLContext | None = None, patience: fl
     return None
 
 
-def _fetched(url: str, context: ssl.SSLContext | None, patience: float) -> bytes | None:
-    from http.client import HTTPException
-    from urllib.request import HTTPSHandler, OpenerDirector, ProxyHandler, Request
+class _HttpsOnly(HTTPRedirectHandler):
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
+        if not newurl.startswith("https://"):
+            return None
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
-    opener = OpenerDirector()
-    for handler in (ProxyHandler(), HTTPSHandler(context=context or ssl.create_default_context()), *_answer_readers()):
-        opener.add_handler(handler)
+
+def _fetched(url: str, context: ssl.SSLContext | None, patience: float) -> bytes | None:
+    opener = build_opener(HTTPSHandler(context=context or ssl.create_default_context()), _HttpsOnly())
+    opener.addheaders = [("Accept", "text/xml, */*")]
     try:
-        with opener.open(Request(url, headers={"Accept": "text/xml, */*"}), timeout=patience) as answer:  # noqa: S310
+        with opener.open(url, timeout=patience) as answer:
             document: bytes = answer.read(LONGEST + 1)
-    except (OSError, HTTPException, ValueError, AttributeError):
+    except (OSError, HTTPException, ValueError):
         return None
     return document if len(document) <= LONGEST else None

@@ -1,0 +1,52 @@
+"""From an address to its servers, the surest way first."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from postroom.providers.discovery import autoconfig, guessing, records, resolving, web
+from postroom.providers.discovery.found import Found
+from postroom.providers.discovery.known import find_known
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Every way out of the machine that finding takes."""
+
+    fetch: autoconfig.Fetch = web.fetch
+    resolve: resolving.Resolve = resolving.resolve
+    probe: guessing.Probe = guessing.probe
+
+
+async def find(address: str, reach: Reach | None = None) -> Found | None:
+    """Never raises for what a network may do; an answer without SMTP is completed by a guess where one holds."""
+    domain = ascii_domain(address)
+    if not domain:
+        return None
+    if known := find_known(domain, address):
+        return known
+    reach = reach or Reach()
+    found = await _published(address, domain, reach) or await guessing.look(address, domain, reach.probe)
+    if found is not None and found.smtp is None:
+        found = replace(found, smtp=await guessing.guess("smtp", domain, reach.probe))
+    return found
+
+
+async def _published(address: str, domain: str, reach: Reach) -> Found | None:
+    """All three are asked at once; the first of them that knows is believed."""
+    answers = await asyncio.gather(
+        autoconfig.look(address, domain, reach.fetch),
+        records.look_for_services(address, domain, reach.resolve),
+        records.look_for_host(address, domain, reach.resolve),
+    )
+    return next((found for found in answers if found is not None), None)
+
+
+def ascii_domain(address: str) -> str:
+    """The domain as DNS knows it, lower-case; empty when it cannot be one."""
+    domain = address.rpartition("@")[2].strip().rstrip(".").lower()
+    try:
+        return domain.encode("idna").decode("ascii")
+    except UnicodeError:
+        return ""
