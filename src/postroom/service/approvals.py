@@ -7,16 +7,18 @@ recipient, another subject, one changed byte of the letter) approves nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from postroom.model.errors import Conflict, NotFound, PermissionDenied, PostroomError
+from postroom.model.errors import Conflict, NotFound, PermissionDenied, PostroomError, RateLimited
 from postroom.service import dispatch
+from postroom.service.auditing import Record, audited
 from postroom.service.house import House
 from postroom.service.petitions import file_name
 from postroom.service.receipts import receipt
 from postroom.service.views import SendView
-from postroom.store import Approval
+from postroom.store import Approval, Send
 from postroom.store.approval_file import ApprovalFile
 from postroom.store.outbox import Verdict
 from postroom.store.vault import APPROVED, REJECTED, Found
@@ -56,7 +58,8 @@ async def show(house: House, approval_id: str) -> str:
 async def approve(house: House, approval_id: str, *, who: str, how: str) -> SendView:
     """Grant it and send it. Raises Conflict when somebody was faster."""
     approval = await house.stored(house.store.approvals.approve, approval_id, who=who, how=how)
-    return await _release(house, approval)
+    send = await house.stored(house.store.outbox.get, approval.send_id)
+    return await audited(house, Record.of_send(send, "approve", how, house.now()), _release(house, send))
 
 
 async def reject(house: House, approval_id: str, *, who: str, how: str) -> SendView:
@@ -68,8 +71,9 @@ async def reject(house: House, approval_id: str, *, who: str, how: str) -> SendV
         if path is not None and path.parent.name != REJECTED:
             house.vault.claim(path, REJECTED)
 
-    await house.stored(clear)
-    return await receipt(house, send)
+    with suppress(PostroomError):  # the file is a paper of ours; the word was taken
+        await house.stored(clear)
+    return await audited(house, Record.of_send(send, "reject", how, house.now()), receipt(house, send))
 
 
 async def heed_vault(house: House) -> int:
@@ -125,12 +129,12 @@ def _check_covers(house: House, file: ApprovalFile) -> None:
         raise PermissionDenied("The file no longer says what was asked about. It approves nothing.")
 
 
-async def _release(house: House, approval: Approval) -> SendView:
-    send = await house.stored(house.store.outbox.get, approval.send_id)
+async def _release(house: House, send: Send) -> SendView:
+    """Conflict: a running server took it up in the same moment. RateLimited: it waits. It leaves once all the same."""
     try:
         send = await dispatch.go_on(house, send)
-    except Conflict:  # a running server took it up in the same moment; it leaves once all the same
-        send = await house.stored(house.store.outbox.get, approval.send_id)
+    except (Conflict, RateLimited):
+        send = await house.stored(house.store.outbox.get, send.send_id)
     return await receipt(house, send)
 
 
@@ -154,9 +158,5 @@ def _iso(wall: float) -> str:
 async def resolve(house: House, send_id: str, verdict: Verdict) -> SendView:
     """A person's word on a send nobody else could decide: it was sent, send it again, or drop it."""
     decided = await house.stored(house.store.outbox.resolve, send_id, verdict)
-    if verdict != "drop":
-        try:
-            decided = await dispatch.go_on(house, decided)
-        except Conflict:
-            decided = await house.stored(house.store.outbox.get, send_id)
-    return await receipt(house, decided)
+    after = receipt(house, decided) if verdict == "drop" else _release(house, decided)
+    return await audited(house, Record.of_send(decided, f"resolve_{verdict}", "command line", house.now()), after)

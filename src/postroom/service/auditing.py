@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -12,9 +13,11 @@ from postroom.model.address import masked
 from postroom.model.errors import PermissionDenied, PostroomError, ProviderUnavailable, RateLimited
 from postroom.service.house import House
 from postroom.service.order import Order
-from postroom.store import AuditEntry
+from postroom.service.views import SendView
+from postroom.store import AuditEntry, Send
 from postroom.store.audit_entry import Result
 
+_NOT_AUDITED = "This could not be written to the audit; the operator should look at the disk."
 log = logging.getLogger("postroom.audit")
 _RESULTS: dict[str, Result] = {
     "preview": "preview",
@@ -52,6 +55,19 @@ class Record:
         )
         return cls(entry, started)
 
+    @classmethod
+    def of_send(cls, send: Send, action: str, actor: str, started: datetime) -> Record:
+        """For what is done with a send that waits: by a person, or by itself."""
+        entry = AuditEntry(
+            action_type=action,
+            result="success",
+            correlation_id=secrets.token_hex(8),
+            actor=actor,
+            target=", ".join(map(masked, send.recipients[:5])),
+            parameters={"kind": send.kind, "recipients": len(send.recipients), "attempt": send.attempt},
+        )
+        return cls(entry, started)
+
     def ended(self, status: str) -> Record:
         state = {**self.entry.parameters, "state": status}
         return replace(self, entry=replace(self.entry, result=_RESULTS.get(status, "success"), parameters=state))
@@ -63,6 +79,18 @@ class Record:
         elif isinstance(error, PermissionDenied):
             result = "rejected"
         return replace(self, entry=replace(self.entry, result=result, error=error.code))
+
+
+async def audited(house: House, record: Record, work: Awaitable[SendView]) -> SendView:
+    """Do it, and audit what came of it, once."""
+    try:
+        view = await work
+    except PostroomError as error:
+        await audit(house, record.failed(error))
+        raise
+    if await audit(house, record.ended(view.status)):
+        return view
+    return replace(view, warnings=(*view.warnings, _NOT_AUDITED))
 
 
 async def audit(house: House, record: Record) -> bool:

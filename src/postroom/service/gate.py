@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from postroom.model.address import masked
-from postroom.model.errors import PermissionDenied, PostroomError
+from postroom.model.errors import PermissionDenied
 from postroom.safety import limits
 from postroom.safety.judge import Allow, Ask, Deny, Facts, NeedsHuman, judge, policy_denial
 from postroom.safety.policy import Policy
 from postroom.service import dispatch, petitions
-from postroom.service.auditing import Record, audit
+from postroom.service.auditing import Record, audited
 from postroom.service.facts import facts_for, policy_for
 from postroom.service.house import House
 from postroom.service.order import Order, preview_of
@@ -25,7 +25,6 @@ _SHOW = (
     "Nothing was sent. Show this preview to the user; to send exactly this, repeat the call with confirm=true within "
     "ten minutes."
 )
-_NOT_AUDITED = "This could not be written to the audit; the operator should look at the disk."
 _SENT_JUST_NOW = (
     "Nothing was sent: the same mail left a moment ago, see list_outbox. If the user really wants it twice, call "
     "with confirm=false first, then confirm."
@@ -34,16 +33,12 @@ _SENT_JUST_NOW = (
 
 async def send(house: House, order: Order) -> SendView:
     """Let an order out, or say what is missing. Whatever happens is audited once."""
-    record = Record.of(order, house.now())
-    try:
-        async with house.one_at_a_time(order.digest):  # a twin in the same moment sees what became of the first
-            view = await _pass(house, order)
-    except PostroomError as error:
-        await audit(house, record.failed(error))
-        raise
-    if await audit(house, record.ended(view.status)):
-        return view
-    return replace(view, warnings=(*view.warnings, _NOT_AUDITED))
+    return await audited(house, Record.of(order, house.now()), _alone(house, order))
+
+
+async def _alone(house: House, order: Order) -> SendView:
+    async with house.one_at_a_time(order.digest):  # a twin in the same moment sees what became of the first
+        return await _pass(house, order)
 
 
 async def _pass(house: House, order: Order) -> SendView:

@@ -7,6 +7,7 @@ operator allows them. Each releases one send: moving the file to Done is what ta
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 from postroom.model.address import Address
@@ -35,30 +36,41 @@ async def release(house: House, order: Order, send_id: str, approval_id: str) ->
         return None
     try:
         await house.stored(house.store.approvals.approve, approval_id, who="vault", how="handwritten")
-        send = await house.stored(house.store.outbox.get, send_id)
-        return await receipt(house, await dispatch.go_on(house, send))
-    except RateLimited:
+    except PostroomError:  # it released nothing, so it goes back to where it lay
         with suppress(PostroomError):
             await house.stored(house.vault.claim, taken, APPROVED)
         raise
+    send = await house.stored(house.store.outbox.get, send_id)
+    with suppress(RateLimited):  # approved is approved: it leaves by itself when there is room
+        send = await dispatch.go_on(house, send)
+    return await receipt(house, send)
 
 
 def _matching(house: House, order: Order) -> Path | None:
     for found in house.vault.scan(APPROVED):
-        if found.file is not None and _fits(found.file, order, house.now().isoformat()):
+        if found.file is not None and _fits(found.file, order, house.now()):
             return found.path
     return None
 
 
-def _fits(file: ApprovalFile, order: Order, now: str) -> bool:
+def _fits(file: ApprovalFile, order: Order, now: datetime) -> bool:
     if (
         file.content_sha256
         or file.type != order.kind
         or file.status != "approved"
-        or (file.expires and file.expires < now)
+        or (file.expires and not _is_ahead(file.expires, now))
     ):
         return False
     if order.kind == "email_reply":
         return bool(file.thread_id) and file.thread_id == order.draft.threading.thread_ref
     approved = {Address(address.strip()).key for address in file.to}
     return {address.key for address in order.draft.recipients} <= approved
+
+
+def _is_ahead(expires: str, now: datetime) -> bool:
+    """A date that cannot be read is one that has passed."""
+    try:
+        moment = datetime.fromisoformat(expires)
+    except ValueError:
+        return False
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) > now

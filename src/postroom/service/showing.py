@@ -18,10 +18,11 @@ async def rows(house: House, account: Account, envelopes: Sequence[Envelope]) ->
     if not envelopes:
         return ()
     ids = _known(house, account.name, envelopes)
-    email_ids, thread_ids = ids or await house.stored(_issue, house, account.name, envelopes)
+    if ids is None:
+        ids = await house.stored(_issue, house, account.name, envelopes)
     return tuple(
         _row(account.name, envelope, email_id, thread_id)
-        for envelope, email_id, thread_id in zip(envelopes, email_ids, thread_ids, strict=True)
+        for envelope, email_id, thread_id in zip(envelopes, *ids, strict=True)
     )
 
 

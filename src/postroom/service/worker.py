@@ -12,7 +12,9 @@ import anyio
 
 from postroom.model.errors import PostroomError
 from postroom.service import approvals, dispatch
+from postroom.service.auditing import Record, audit
 from postroom.service.house import House
+from postroom.service.receipts import receipt
 from postroom.store import Send
 
 log = logging.getLogger("postroom.worker")
@@ -50,10 +52,16 @@ async def _recover(house: House) -> None:
 
 
 async def _take_up(house: House, send: Send) -> None:
+    record = Record.of_send(send, send.tool, "worker", house.now())
     try:
         after = await dispatch.go_on(house, send)
         log.info("outbox", extra={"status": after.state.value, "attempt": after.attempt})
+        record = record.ended((await receipt(house, after)).status)
     except PostroomError as error:
         log.warning("outbox", extra={"status": send.state.value, "code": error.code})
         wake_at = house.store.clock.wall() + (error.retry_after or _AFTER_TROUBLE)
         await house.stored(house.store.worklist.release, send.send_id, wake_at=wake_at)
+        after = await house.stored(house.store.outbox.get, send.send_id)
+        record = record.failed(error)
+    if after.state is not send.state:
+        await audit(house, record)

@@ -36,13 +36,20 @@ class Pool:
         self._slots = anyio.CapacityLimiter(account.max_connections)
         self._closed = False
 
-    async def run(self, work: Callable[Concatenate[Session, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Work that may be done twice: reading, setting flags, removing named mails."""
-        return await self._run(partial(_applied, work, args, kwargs), repeatable=True)
+    async def run(
+        self, folder: str, work: Callable[Concatenate[Session, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Work that may be done twice: reading, setting flags, removing named mails.
 
-    async def run_once(self, work: Callable[Concatenate[Session, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        `folder` is where it will happen: opening a large one takes long, so a connection that has it open is preferred.
+        """
+        return await self._run(folder, partial(_applied, work, args, kwargs), repeatable=True)
+
+    async def run_once(
+        self, folder: str, work: Callable[Concatenate[Session, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """Work that must not be repeated once begun: appending, copying, moving, creating."""
-        return await self._run(partial(_applied, work, args, kwargs), repeatable=False)
+        return await self._run(folder, partial(_applied, work, args, kwargs), repeatable=False)
 
     async def close(self) -> None:
         self._closed = True
@@ -52,8 +59,8 @@ class Pool:
         for session in self._taken_all():
             session.close()
 
-    async def _run(self, work: Callable[[Session], T], *, repeatable: bool) -> T:
-        loan = _Loan()
+    async def _run(self, folder: str, work: Callable[[Session], T], *, repeatable: bool) -> T:
+        loan = _Loan(folder)
         timer = asyncio.get_running_loop().call_later(self._account.timeout * _PATIENCE, loan.expire)
         try:
             return await anyio.to_thread.run_sync(self._attempt, work, loan, repeatable, limiter=self._slots)
@@ -87,7 +94,7 @@ class Pool:
 
     def _take(self, loan: _Loan) -> Session:
         loan.session = None
-        while (session := self._pop_idle()) is not None:
+        while (session := self._pop_idle(loan.folder)) is not None:
             if session.is_alive():
                 loan.session, loan.is_new = session, False
                 return session
@@ -95,9 +102,14 @@ class Pool:
         loan.session, loan.is_new = Session(self._account), True
         return loan.session
 
-    def _pop_idle(self) -> Session | None:
+    def _pop_idle(self, folder: str) -> Session | None:
+        """One that has the folder open, else the one that has been idle longest."""
         with self._lock:
-            return self._idle.pop() if self._idle else None
+            for session in self._idle:
+                if session.opened is not None and session.opened.folder == folder:
+                    self._idle.remove(session)
+                    return session
+            return self._idle.pop(0) if self._idle else None
 
     def _give_back(self, session: Session) -> None:
         with self._lock:
@@ -119,7 +131,8 @@ class Pool:
 class _Loan:
     """Which session a call is using, so that the event loop can cut it off when its time is up."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
         self.session: Session | None = None
         self.is_new = False
         self.expired = False

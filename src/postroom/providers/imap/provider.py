@@ -42,7 +42,7 @@ class ImapMailbox:
 
     async def connect(self) -> Capabilities:
         if self._capabilities is None:
-            self._capabilities = await self._pool.run(_detected, self._account)
+            self._capabilities = await self._pool.run("INBOX", _detected, self._account)
         return self._capabilities
 
     async def close(self) -> None:
@@ -54,20 +54,20 @@ class ImapMailbox:
     # Folders
 
     async def folders(self) -> list[Folder]:
-        self._folders = await self._pool.run(folders.list_folders, counted=True)
+        self._folders = await self._pool.run("", folders.list_folders, counted=True)
         return self._folders
 
     async def create_folder(self, name: str) -> Folder:
         self._folders = None
-        return await self._pool.run_once(folders.create_folder, name)
+        return await self._pool.run_once("", folders.create_folder, name)
 
     async def delete_folder(self, folder_ref: str) -> None:
         self._folders = None
-        await self._pool.run_once(folders.delete_folder, folder_ref)
+        await self._pool.run_once("", folders.delete_folder, folder_ref)
 
     async def _known_folders(self) -> list[Folder]:
         if self._folders is None:
-            self._folders = await self._pool.run(folders.list_folders, counted=False)
+            self._folders = await self._pool.run("", folders.list_folders, counted=False)
         return self._folders
 
     async def _folder_name(self, ref: str) -> str:
@@ -88,7 +88,9 @@ class ImapMailbox:
         found: list[searching.Hits] = [searching.Hits((), 0)] * len(places)
 
         async def look(index: int, folder: Folder, node: Node) -> None:
-            found[index] = await self._pool.run(searching.find, folder, node, wanted=wanted, dated=len(places) > 1)
+            found[index] = await self._pool.run(
+                folder.ref, searching.find, folder, node, wanted=wanted, dated=len(places) > 1
+            )
 
         await together([partial(look, index, *place) for index, place in enumerate(places)])
         page, total, has_more = searching.merged(found, limit=limit, offset=offset)
@@ -113,19 +115,22 @@ class ImapMailbox:
         found: dict[str, Envelope] = {}
 
         async def look(folder: str, group: list[MailRef]) -> None:
-            found.update(await self._pool.run(reading.envelopes, folder, await self._folder_name(folder), group))
+            found.update(
+                await self._pool.run(folder, reading.envelopes, folder, await self._folder_name(folder), group)
+            )
 
         await together([partial(look, folder, group) for folder, group in by_folder(refs).items()])
         return [found.get(ref) for ref in refs]
 
     async def fetch(self, ref: str) -> Message:
-        return await self._pool.run(reading.fetch, ref, await self._folder_name(read_ref(ref).folder))
+        folder = read_ref(ref).folder
+        return await self._pool.run(folder, reading.fetch, ref, await self._folder_name(folder))
 
     async def fetch_raw(self, ref: str) -> bytes:
-        return await self._pool.run(reading.fetch_raw, ref)
+        return await self._pool.run(read_ref(ref).folder, reading.fetch_raw, ref)
 
     async def fetch_part(self, ref: str, part: str) -> bytes:
-        return await self._pool.run(reading.fetch_part, ref, part)
+        return await self._pool.run(read_ref(ref).folder, reading.fetch_part, ref, part)
 
     async def thread(self, thread_ref: str) -> list[Envelope]:
         """Round by round: what names the thread's first mail, then what names those, until nothing new turns up."""
@@ -148,7 +153,7 @@ class ImapMailbox:
         found: dict[str, Envelope] = {}
 
         async def look(folder: Folder) -> None:
-            found.update(await self._pool.run(threads.related, folder, ids))
+            found.update(await self._pool.run(folder.ref, threads.related, folder, ids))
 
         places = [folder for folder in await self._known_folders() if folder.role not in folders.VIRTUAL]
         await together([partial(look, folder) for folder in places])
@@ -165,7 +170,7 @@ class ImapMailbox:
 
     async def set_flags(self, refs: Sequence[str], *, add: Sequence[Flag]) -> list[ItemResult]:
         async def change(folder: str, group: list[MailRef]) -> organising.Results:
-            return await self._pool.run(organising.claim_flags, folder, group, add)
+            return await self._pool.run(folder, organising.claim_flags, folder, group, add)
 
         return await _each_folder(refs, change)
 
@@ -176,8 +181,8 @@ class ImapMailbox:
 
         async def change(folder: str, group: list[MailRef]) -> organising.Results:
             if folder == folder_ref:
-                return await self._pool.run(organising.stay, folder, group)
-            return await self._pool.run_once(organising.move, folder, group, folder_ref)
+                return await self._pool.run(folder, organising.stay, folder, group)
+            return await self._pool.run_once(folder, organising.move, folder, group, folder_ref)
 
         return await _each_folder(refs, change)
 
@@ -186,7 +191,7 @@ class ImapMailbox:
         found: set[str] = set()
 
         async def look(folder: Folder) -> None:
-            found.update(await self._pool.run(_labels_in, folder.ref))
+            found.update(await self._pool.run(folder.ref, _labels_in, folder.ref))
 
         await together([partial(look, folder) for folder in await self._known_folders()])
         return sorted(found, key=str.casefold)
@@ -202,7 +207,7 @@ class ImapMailbox:
         keyword = keyword_of(label)
 
         async def change(folder: str, group: list[MailRef]) -> organising.Results:
-            return await self._pool.run(organising.set_keyword, folder, group, keyword, wanted)
+            return await self._pool.run(folder, organising.set_keyword, folder, group, keyword, wanted)
 
         return await _each_folder(refs, change)
 
@@ -220,14 +225,14 @@ class ImapMailbox:
 
     async def create_draft(self, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
         folder = await self._with_role(Role.DRAFTS)
-        return await self._pool.run_once(drafts.append, folder.ref, raw)
+        return await self._pool.run_once(folder.ref, drafts.append, folder.ref, raw)
 
     async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
         folder = await self._with_role(Role.DRAFTS)
-        await self._pool.run(drafts.find, folder.ref, draft_ref)
-        new = await self._pool.run_once(drafts.append, folder.ref, raw)
+        await self._pool.run(folder.ref, drafts.find, folder.ref, draft_ref)
+        new = await self._pool.run_once(folder.ref, drafts.append, folder.ref, raw)
         try:
-            await self._pool.run(drafts.discard, folder.ref, draft_ref)
+            await self._pool.run(folder.ref, drafts.discard, folder.ref, draft_ref)
         except PostroomError as error:
             raise ProviderError(
                 "The new version of the draft is saved, but the old one could not be removed. List the drafts."
@@ -235,12 +240,13 @@ class ImapMailbox:
         return new
 
     async def find_draft(self, draft_ref: str) -> SavedDraft:
-        return await self._pool.run(drafts.find, (await self._with_role(Role.DRAFTS)).ref, draft_ref)
+        folder = await self._with_role(Role.DRAFTS)
+        return await self._pool.run(folder.ref, drafts.find, folder.ref, draft_ref)
 
     async def delete_draft(self, draft_ref: str) -> None:
         folder = await self._with_role(Role.DRAFTS)
-        await self._pool.run(drafts.find, folder.ref, draft_ref)
-        await self._pool.run(drafts.discard, folder.ref, draft_ref)
+        await self._pool.run(folder.ref, drafts.find, folder.ref, draft_ref)
+        await self._pool.run(folder.ref, drafts.discard, folder.ref, draft_ref)
 
     # Numbers
 
@@ -260,12 +266,12 @@ class ImapMailbox:
         there = await self.find_sent(message_id)
         if there:
             return there
-        return (await self._pool.run_once(drafts.append, folder.ref, raw, ("\\Seen",))).ref
+        return (await self._pool.run_once(folder.ref, drafts.append, folder.ref, raw, ("\\Seen",))).ref
 
     async def find_sent(self, message_id: str) -> str:
         """The ref of the mail with that Message-ID in Sent; empty when there is none."""
         folder = await self._with_role(Role.SENT)
-        found = await self._pool.run(organising.newest_with_id, folder.ref, message_id)
+        found = await self._pool.run(folder.ref, organising.newest_with_id, folder.ref, message_id)
         return str(found) if found else ""
 
     def changes(self) -> AsyncIterator[str]:

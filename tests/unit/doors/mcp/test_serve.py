@@ -11,7 +11,7 @@ from postroom.doors.mcp.serve import serve_http, tokens_for
 from postroom.settings import Settings, SettingsError, build
 
 ACCOUNT = {"name": "alex", "provider": "local", "address": "alex@demo.example", "path": "alex.db"}
-HEAVY = ("turbohtml", "fast_mail_parser", "mailparser_reply", "yaml", "imapclient", "aiosmtplib")
+HEAVY = ("turbohtml", "yaml", "imapclient", "aiosmtplib")
 
 
 def settings_with(tmp_path: Path, **server: object) -> Settings:
