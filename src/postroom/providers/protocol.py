@@ -154,3 +154,12 @@ class Transport(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class LoginCheck(Protocol):
+    """A transport that can be tried without sending anything."""
+
+    async def check_login(self) -> None:
+        """Go as far as a submission's login and leave again; raises what stopped it."""
+        ...

@@ -45,11 +45,14 @@ class WorkList:
             return [sends.load(connection, row["send_id"]) for row in rows]
 
     def release(self, send_id: str, *, wake_at: float = 0.0) -> None:
-        """Put a claimed send back, for any worker to take up from `wake_at` on. Only the claimer's call counts."""
+        """Put a claimed send back, for any worker to take up from `wake_at` on. Only the claimer's call counts.
+
+        A SENDING one stays ours: its bytes may have left, and only `recover` knows what that means.
+        """
         with self._database.transaction() as connection:
             connection.execute(
-                "UPDATE outbox SET owner = NULL, wake_at = ? WHERE send_id = ? AND owner = ?",
-                (wake_at, sends.load(connection, send_id).send_id, self._owner.name),
+                "UPDATE outbox SET owner = NULL, wake_at = ? WHERE send_id = ? AND owner = ? AND state != ?",
+                (wake_at, sends.load(connection, send_id).send_id, self._owner.name, State.SENDING),
             )
 
     def recover(self, let_fall: Collection[str] = ()) -> list[Send]:

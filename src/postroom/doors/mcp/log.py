@@ -34,7 +34,8 @@ ALLOWED_FIELDS = (
     "port",
     "attempt",
 )
-EVENTS = frozenset({"tool_call", "internal_error", "provider call"})  # messages that are said as they stand
+# Messages that are said as they stand.
+EVENTS = frozenset({"tool_call", "internal_error", "provider call", "outbox", "submit_unclear", "worker_paused"})
 
 
 class AllowListFormatter(logging.Formatter):

@@ -106,6 +106,7 @@ privateemail.com .privateemail.com | mail.privateemail.com | mail.privateemail.c
 """
 
 _APP = "takes an app password here, not the one of the account; make one at"
+_BRIDGE = "Proton Mail is reached through its Bridge, running on this machine, which"
 _NOTES: dict[str, tuple[AuthKind, str]] = {
     "google": ("app-password", f"Google {_APP} https://myaccount.google.com/apppasswords (2-step verification first)."),
     "microsoft": ("oauth2", "Microsoft takes no passwords over IMAP and SMTP, only OAuth2 access tokens."),
@@ -113,11 +114,7 @@ _NOTES: dict[str, tuple[AuthKind, str]] = {
     "aol": ("app-password", f"AOL {_APP} https://login.aol.com/account/security."),
     "apple": ("app-password", f"Apple {_APP} https://account.apple.com under Sign-In and Security."),
     "fastmail": ("app-password", f"Fastmail {_APP} https://app.fastmail.com/settings/security."),
-    "proton": (
-        "app-password",
-        "Proton Mail is reached through its Bridge on this machine: take the password that it shows for this mailbox, "
-        + "export its TLS certificate and name that file with --ca-file.",
-    ),
+    "proton": ("app-password", f"{_BRIDGE} takes its own password; export its certificate and name it with --ca-file."),
     "zoho": ("password", "Switch on IMAP access in Zoho's mail settings; with two-factor login, use an app password."),
     "switch": ("password", "Access for mail programs (IMAP) must be switched on in the webmail's settings first."),
     "telekom": (

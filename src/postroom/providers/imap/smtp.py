@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from postroom.model.errors import PostroomError, Unsupported
+from postroom.model.errors import AuthRequired, PostroomError, ProviderError, ProviderUnavailable, Unsupported
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.providers.imap import smtp_dialogue
 from postroom.providers.imap.smtp_dialogue import Answer
@@ -44,6 +44,13 @@ class SmtpTransport:
             return SubmitOutcome("unknown", reason="No copy is in Sent; the server may or may not have accepted it.")
         return SubmitOutcome("accepted", request.envelope.recipients, message_ref=ref, thread_ref=request.thread_ref)
 
+    async def check_login(self) -> None:
+        if not self._account.smtp_host:
+            raise Unsupported("imap", "sending (smtp_host is not set)")
+        answer = await smtp_dialogue.log_in_only(self._account)
+        if answer is not None:
+            raise _as_error(answer)
+
     async def close(self) -> None:
         """Nothing stays open between two mails."""
 
@@ -73,3 +80,9 @@ def _outcome(request: SubmitRequest, answer: Answer) -> SubmitOutcome:
         thread_ref=request.thread_ref if answer.state == "accepted" else "",
         reason=answer.reason,
     )
+
+
+def _as_error(answer: Answer) -> PostroomError:
+    if answer.state == "retryable":
+        return ProviderUnavailable(answer.reason)
+    return AuthRequired(answer.reason) if answer.login_refused else ProviderError(answer.reason)

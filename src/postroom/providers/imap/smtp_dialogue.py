@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import ssl
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from postroom.model.errors import PostroomError
+from postroom.model.errors import AuthRequired, PostroomError
 from postroom.model.outcome import SubmitRequest, SubmitState
 from postroom.providers.imap.auth import BearerAnswers, secret_of, tls_context
 
@@ -32,6 +32,7 @@ class Answer:
     state: SubmitState
     reason: str = ""
     refused: Mapping[str, str] = field(default_factory=dict)
+    login_refused: bool = False
 
 
 class _Ended(Exception):
@@ -44,27 +45,51 @@ class _Ended(Exception):
 
 async def submit(account: ImapAccount, request: SubmitRequest) -> Answer:
     """The dot is sent only after every recipient was taken."""
-    import aiosmtplib
-
     client = _client(account)
-    try:
+
+    async def up_to_the_dot() -> None:
         _check(request)
         await client.connect()
         await _log_in(client, account)
         await _envelope(client, request)
         await _begin_data(client, request.raw)
+
+    try:
+        return await _ending(up_to_the_dot) or await _final_dot(client, account.timeout * _FINAL_ANSWER_FACTOR)
+    finally:
+        client.close()
+
+
+async def log_in_only(account: ImapAccount) -> Answer | None:
+    """The same conversation as far as the login; None when it went well. No mail is spoken of."""
+    client = _client(account)
+
+    async def up_to_the_login() -> None:
+        await client.connect()
+        await _log_in(client, account)
+        await client.quit()
+
+    try:
+        return await _ending(up_to_the_login)
+    finally:
+        client.close()
+
+
+async def _ending(steps: Callable[[], Awaitable[None]]) -> Answer | None:
+    """How the conversation ended early, None when every step was taken. Either way nothing was accepted yet."""
+    import aiosmtplib
+
+    try:
+        await steps()
     except _Ended as ended:
         return ended.answer
     except PostroomError as error:
-        return Answer("rejected", error.message)
+        return Answer("rejected", error.message, login_refused=isinstance(error, AuthRequired))
     except aiosmtplib.SMTPResponseException as error:
         return _by_code(error.code, error.message)
     except (aiosmtplib.SMTPException, OSError) as error:
         return _not_reached(error)
-    else:
-        return await _final_dot(client, account.timeout * _FINAL_ANSWER_FACTOR)
-    finally:
-        client.close()
+    return None
 
 
 def _client(account: ImapAccount) -> SMTP:
@@ -97,7 +122,8 @@ async def _log_in(client: SMTP, account: ImapAccount) -> None:
     if not offered:
         return
     if account.auth == "password" and offered.isdisjoint(client.AUTH_METHODS):
-        raise _Ended(Answer("rejected", "The SMTP server takes no passwords; set auth to xoauth2 and a token."))
+        reason = "The SMTP server takes no passwords; set auth to xoauth2 and a token."
+        raise _Ended(Answer("rejected", reason, login_refused=True))
     if account.auth == "password":
         await client.login(account.username, secret_of(account))
     else:
@@ -204,9 +230,8 @@ def _refusal(refused: Mapping[str, SMTPResponse]) -> Answer:
 def _by_code(code: int, message: str, *, login: bool = False) -> Answer:
     if login or code in (530, 534, 535, 538):
         state: SubmitState = "retryable" if 400 <= code < 500 else "rejected"
-        return Answer(
-            state, f"The SMTP server refused the login ({_reason(code, message)}). Check the account's secrets."
-        )
+        reason = f"The SMTP server refused the login ({_reason(code, message)}). Check the account's secrets."
+        return Answer(state, reason, login_refused=True)
     return Answer(
         "rejected" if code >= 500 else "retryable", f"The SMTP server refused the mail ({_reason(code, message)})."
     )

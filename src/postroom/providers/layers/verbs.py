@@ -18,6 +18,7 @@ READING = frozenset(
         "find_draft",
         "labels",
         "reconcile",
+        "check_login",
         "uid_of",
         "mail_with_uid",
     }
