@@ -1,7 +1,11 @@
-"""Secrets, fetched at the moment they are needed: from the settings, a variable, a file or the system's keyring."""
+"""Secrets, fetched at the moment they are needed: from the settings, a variable, a file, or where `keep` has put them.
+
+`keep` prefers the system's keyring; a machine without one gets an encrypted file in the home folder.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +13,9 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from postroom.model.errors import AuthRequired
+from postroom.settings import secret_file
 from postroom.settings.accounts import AccountSettings
+from postroom.settings.paths import home_folder
 from postroom.settings.sections import ServerSettings
 
 KEYRING_SERVICE = "postroom"
@@ -21,15 +27,40 @@ def resolve(account: AccountSettings, secret: str, *, environ: Mapping[str, str]
     AuthRequired when the settings point to a variable or a file that is not there: going on without it would only
     be refused later, and less clearly.
     """
+    variables = os.environ if environ is None else environ
     where = f"account {account.name}: {secret}"
     written: SecretStr | None = getattr(account, secret)
     if written is not None:
         return written.get_secret_value()
     if variable := getattr(account, f"{secret}_env"):
-        return _from_variable(variable, f"{where}_env", os.environ if environ is None else environ)
+        return _from_variable(variable, f"{where}_env", variables)
     if path := getattr(account, f"{secret}_file"):
         return _from_file(path, f"{where}_file")
-    return from_keyring(account.name, secret)
+    return kept(account.name, secret, environ=variables)
+
+
+def kept(account: str, secret: str, *, environ: Mapping[str, str]) -> str | None:
+    """The file first: where there is one, it is what was kept last."""
+    return secret_file.read(home_folder(environ), account, secret) or from_keyring(account, secret)
+
+
+def keep(account: str, secret: str, value: str, *, environ: Mapping[str, str], in_file: bool = False) -> str:
+    """Store it, and say in words where it lies now."""
+    home = home_folder(environ)
+    if not in_file and _into_keyring(account, secret, value):
+        secret_file.remove(home, account, secret)
+        return "the system's keyring"
+    return f"the encrypted file {secret_file.write(home, account, secret, value)}"
+
+
+def forget(account: str, secret: str, *, environ: Mapping[str, str]) -> None:
+    """Wherever `keep` has put it; forgetting what is not there is fine."""
+    import keyring
+    import keyring.errors
+
+    secret_file.remove(home_folder(environ), account, secret)
+    with contextlib.suppress(keyring.errors.KeyringError, RuntimeError):
+        keyring.delete_password(KEYRING_SERVICE, f"{account}/{secret}")
 
 
 def resolve_tokens(server: ServerSettings, *, environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
@@ -54,6 +85,18 @@ def from_keyring(account: str, secret: str) -> str | None:
         return keyring.get_password(KEYRING_SERVICE, f"{account}/{secret}")
     except keyring.errors.KeyringError:
         return None
+
+
+def _into_keyring(account: str, secret: str, value: str) -> bool:
+    """Read back before it is believed: some keyrings take everything and keep nothing."""
+    import keyring
+    import keyring.errors
+
+    try:
+        keyring.set_password(KEYRING_SERVICE, f"{account}/{secret}", value)
+        return keyring.get_password(KEYRING_SERVICE, f"{account}/{secret}") == value
+    except (keyring.errors.KeyringError, RuntimeError):
+        return False
 
 
 def _from_variable(variable: str, where: str, environ: Mapping[str, str]) -> str:

@@ -22,9 +22,9 @@ def _first_sentence(description: str) -> str:
 
 
 def _hint(spec: ToolSpec) -> str:
+    if spec.open_world and not spec.read_only:
+        return "sends, through the gate"
     words = ["reads" if spec.read_only else "removes or overwrites" if spec.destructive else "writes"]
-    if spec.open_world:
-        words.append("reaches others")
     if spec.idempotent and not spec.read_only:
         words.append("safe to repeat")
     return ", ".join(words)

@@ -4,30 +4,41 @@ from __future__ import annotations
 
 import sqlite3
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from postroom.index import folders, labels, writing
 from postroom.model.folder import Folder, match_folder
 from postroom.providers.local import contents
-from postroom.providers.local.convert import NewMail, entry_for
+from postroom.providers.local.convert import NewMail, Prepared, filed, prepare
 
 BLOCK = 500  # mails of one transaction
 
 
-def add_block(
-    connection: sqlite3.Connection, mails: Sequence[NewMail], *, thread_ref: str = "", skip_known: bool = False
-) -> list[str]:
+def prepare_block(mails: Iterator[NewMail]) -> list[Prepared]:
+    """The next block of them; empty at the end."""
+    return [prepare(mail) for mail in islice(mails, BLOCK)]
+
+
+def add_block(connection: sqlite3.Connection, block: Sequence[Prepared], *, skip_known: bool = False) -> list[str]:
     """The new refs in order; with `skip_known` an empty one for a mail whose very bytes are here already."""
-    places = _places(connection, mails)
+    places = _places(connection, [prepared.mail for prepared in block])
     refs, entries = [], []
-    for mail in mails:
-        if skip_known and contents.is_kept(connection, mail.raw):
+    for prepared in block:
+        if skip_known and contents.is_kept(connection, prepared.packed):
             refs.append("")
             continue
-        refs.append(contents.keep(connection, mail.raw))
-        entries.append(entry_for(mail, refs[-1], places[mail.folder], thread_ref=thread_ref))
+        refs.append(contents.keep(connection, prepared.packed))
+        entries.append(filed(prepared, refs[-1], places[prepared.mail.folder]))
     writing.add(connection, entries)
     return refs
+
+
+def add_one(connection: sqlite3.Connection, prepared: Prepared, *, thread_ref: str = "") -> str:
+    place = _places(connection, [prepared.mail])[prepared.mail.folder]
+    ref = contents.keep(connection, prepared.packed)
+    writing.add(connection, [filed(prepared, ref, place, thread_ref=thread_ref)])
+    return ref
 
 
 def make_folder(connection: sqlite3.Connection, name: str) -> Folder:

@@ -4,22 +4,44 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
+from dataclasses import dataclass
 from hashlib import blake2b
 
 from postroom.index.words import storable
 from postroom.index.writing import gone
 
-_WORTH_PACKING = 512  # bytes
+_WORTH_COMPRESSING = 512  # bytes
 
 
-def keep(connection: sqlite3.Connection, raw: bytes) -> str:
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A mail's bytes, ready to be written."""
+
+    digest: bytes
+    is_compressed: bool
+    content: bytes
+
+
+def pack(raw: bytes) -> Packed:
+    compressed = zlib.compress(raw, 1) if len(raw) > _WORTH_COMPRESSING else raw
+    helps = len(compressed) < len(raw)
+    return Packed(blake2b(raw, digest_size=16).digest(), helps, compressed if helps else raw)
+
+
+def keep(connection: sqlite3.Connection, packed: Packed) -> str:
     """Answers the new mail's ref."""
-    row = connection.execute("INSERT INTO raw (digest, packed, content) VALUES (?, ?, ?)", _row(raw))
+    row = connection.execute(
+        "INSERT INTO raw (digest, packed, content) VALUES (?, ?, ?)",
+        (packed.digest, packed.is_compressed, packed.content),
+    )
     return str(row.lastrowid)
 
 
-def exchange(connection: sqlite3.Connection, ref: str, raw: bytes) -> None:
-    connection.execute("UPDATE raw SET digest = ?, packed = ?, content = ? WHERE number = ?", (*_row(raw), int(ref)))
+def exchange(connection: sqlite3.Connection, ref: str, packed: Packed) -> None:
+    connection.execute(
+        "UPDATE raw SET digest = ?, packed = ?, content = ? WHERE number = ?",
+        (packed.digest, packed.is_compressed, packed.content, int(ref)),
+    )
 
 
 def discard(connection: sqlite3.Connection, ref: str) -> None:
@@ -36,16 +58,6 @@ def content(connection: sqlite3.Connection, ref: str) -> bytes:
     return zlib.decompress(row[1]) if row[0] else bytes(row[1])
 
 
-def is_kept(connection: sqlite3.Connection, raw: bytes) -> bool:
+def is_kept(connection: sqlite3.Connection, packed: Packed) -> bool:
     """Whether a mail of exactly these bytes is there."""
-    return connection.execute("SELECT 1 FROM raw WHERE digest = ?", (_digest(raw),)).fetchone() is not None
-
-
-def _row(raw: bytes) -> tuple[bytes, bool, bytes]:
-    packed = zlib.compress(raw, 1) if len(raw) > _WORTH_PACKING else raw
-    helps = len(packed) < len(raw)
-    return _digest(raw), helps, packed if helps else raw
-
-
-def _digest(raw: bytes) -> bytes:
-    return blake2b(raw, digest_size=16).digest()
+    return connection.execute("SELECT 1 FROM raw WHERE digest = ?", (packed.digest,)).fetchone() is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from postroom.index.entry import Entry
@@ -28,15 +28,24 @@ class NewMail:
     date: datetime | None = None
 
 
-def entry_for(mail: NewMail, ref: str, folder: Folder, *, thread_ref: str = "") -> Entry:
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A mail read and packed: all the work that needs no transaction. Its entry has no ref, folder or thread yet."""
+
+    mail: NewMail
+    packed: contents.Packed
+    entry: Entry
+
+
+def prepare(mail: NewMail) -> Prepared:
     from postroom.mime import parse, render
 
     parsed = parse.parse(mail.raw)
-    draft = folder.role is Role.DRAFTS or "draft" in mail.flags
+    draft = "draft" in mail.flags
     envelope = Envelope(
-        ref=ref,
-        thread_ref=thread_ref,
-        folder=folder.name,
+        ref="",
+        thread_ref="",
+        folder="",
         sender=parsed.sender,
         to=parsed.to,
         cc=parsed.cc,
@@ -56,7 +65,23 @@ def entry_for(mail: NewMail, ref: str, folder: Folder, *, thread_ref: str = "") 
         in_reply_to=parsed.in_reply_to,
         references=parsed.references,
     )
-    return Entry(envelope, render.search_text(parsed.body), tuple(part.filename for part in parsed.attachments))
+    filenames = tuple(part.filename for part in parsed.attachments)
+    return Prepared(mail, contents.pack(mail.raw), Entry(envelope, render.search_text(parsed.body), filenames))
+
+
+def filed(prepared: Prepared, ref: str, folder: Folder, *, thread_ref: str = "") -> Entry:
+    """The entry with its ref and its place. What is put into Drafts is a draft."""
+    entry = prepared.entry
+    draft = entry.envelope.draft or folder.role is Role.DRAFTS
+    envelope = replace(
+        entry.envelope,
+        ref=ref,
+        thread_ref=thread_ref,
+        folder=folder.name,
+        draft=draft,
+        unread=entry.envelope.unread and not draft,
+    )
+    return Entry(envelope, entry.body, entry.filenames)
 
 
 def open_mail(connection: sqlite3.Connection, ref: str) -> Message:

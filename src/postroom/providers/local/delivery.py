@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 from postroom.index.rows import envelopes
 from postroom.index.writing import remove
+from postroom.model.folder import Role
 from postroom.model.outcome import SubmitRequest
 from postroom.providers.local import contents
-from postroom.providers.local.adding import add_block
-from postroom.providers.local.convert import NewMail
+from postroom.providers.local.adding import add_one
+from postroom.providers.local.convert import NewMail, Prepared, prepare
 from postroom.providers.local.drafts import known_thread
 
 SENT_COPY = ""  # the recipient under which the copy in Sent is noted
@@ -20,12 +21,11 @@ _BCC = re.compile(rb"^(?:resent-)?bcc[ \t]*:[^\n]*\n?(?:[ \t][^\n]*\n?)*", re.IG
 _BLANK_LINE = re.compile(rb"(?:\A|(?<=\n))\r?\n")
 
 
-def deliver(connection: sqlite3.Connection, attempt_id: str, recipients: Sequence[str], raw: bytes) -> None:
+def deliver(connection: sqlite3.Connection, attempt_id: str, recipients: Sequence[str], mail: Prepared) -> None:
     """One copy in this mailbox's INBOX, whichever of its addresses it was sent to."""
     if any(delivered(connection, attempt_id, recipient) for recipient in recipients):
         return
-    (ref,) = add_block(connection, [NewMail(without_bcc(raw))])
-    _note(connection, attempt_id, recipients, ref)
+    _note(connection, attempt_id, recipients, add_one(connection, mail))
 
 
 def file_sent(connection: sqlite3.Connection, request: SubmitRequest) -> None:
@@ -34,8 +34,8 @@ def file_sent(connection: sqlite3.Connection, request: SubmitRequest) -> None:
         return
     ref = ""
     if request.save_to_sent:
-        mail = NewMail(request.raw, folder="sent", flags=("read",))
-        (ref,) = add_block(connection, [mail], thread_ref=known_thread(connection, request.thread_ref))
+        mail = prepare(NewMail(request.raw, folder=Role.SENT, flags=("read",)))
+        ref = add_one(connection, mail, thread_ref=known_thread(connection, request.thread_ref))
     _note(connection, request.attempt_id, [SENT_COPY], ref)
     _remove_draft(connection, request.draft_ref)
 

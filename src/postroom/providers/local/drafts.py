@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 
 from postroom.index import writing
 from postroom.index.folders import find_folder, list_folders
@@ -15,8 +16,8 @@ from postroom.model.folder import Role
 from postroom.model.message import Envelope, Page
 from postroom.model.query import And, In, Is, Query
 from postroom.providers.local import contents
-from postroom.providers.local.adding import add_block
-from postroom.providers.local.convert import NewMail, entry_for, envelope_of
+from postroom.providers.local.adding import add_one
+from postroom.providers.local.convert import NewMail, Prepared, envelope_of, filed, prepare
 
 _DRAFTS = Query(And((In(Role.DRAFTS), Is("draft"))))
 
@@ -27,20 +28,24 @@ def list_drafts(connection: sqlite3.Connection, limit: int, offset: int) -> Page
     return Page(items, page.total, page.limit, page.offset, page.has_more)
 
 
-def create_draft(connection: sqlite3.Connection, raw: bytes, thread_ref: str) -> SavedDraft:
-    mail = NewMail(raw, folder=Role.DRAFTS, flags=("read", "draft"))
-    (ref,) = add_block(connection, [mail], thread_ref=known_thread(connection, thread_ref))
+def as_draft(raw: bytes) -> Prepared:
+    return prepare(NewMail(raw, folder=Role.DRAFTS, flags=("read", "draft")))
+
+
+def create_draft(connection: sqlite3.Connection, draft: Prepared, thread_ref: str) -> SavedDraft:
+    ref = add_one(connection, draft, thread_ref=known_thread(connection, thread_ref))
     return _saved(envelope_of(connection, ref))
 
 
-def update_draft(connection: sqlite3.Connection, ref: str, raw: bytes, thread_ref: str) -> SavedDraft:
+def update_draft(connection: sqlite3.Connection, ref: str, draft: Prepared, thread_ref: str) -> SavedDraft:
     """Old and new change places in one transaction; the ref stays, and so do thread, labels and star."""
     old = draft_envelope(connection, ref)
-    mail = NewMail(raw, flags=("read", "draft", *(("starred",) if old.starred else ())), labels=old.labels)
-    thread = known_thread(connection, thread_ref) or old.thread_ref
-    contents.exchange(connection, ref, raw)
     place = find_folder(list_folders(connection), old.folder)
-    writing.replace(connection, entry_for(mail, ref, place, thread_ref=thread))
+    thread = known_thread(connection, thread_ref) or old.thread_ref
+    entry = filed(draft, ref, place, thread_ref=thread)
+    kept = replace(entry.envelope, labels=old.labels, starred=old.starred)
+    contents.exchange(connection, ref, draft.packed)
+    writing.replace(connection, replace(entry, envelope=kept))
     return _saved(envelope_of(connection, ref))
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from itertools import islice
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
@@ -125,10 +124,11 @@ class LocalMailbox:
         return await self._read(drafts.list_drafts, limit, offset)
 
     async def create_draft(self, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
-        return await self._write(drafts.create_draft, raw, thread_ref)
+        return await self._write(drafts.create_draft, await self._aside(drafts.as_draft, raw), thread_ref)
 
     async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
-        return await self._write(drafts.update_draft, draft_ref, raw, thread_ref)
+        draft = await self._aside(drafts.as_draft, raw)
+        return await self._write(drafts.update_draft, draft_ref, draft, thread_ref)
 
     async def find_draft(self, draft_ref: str) -> SavedDraft:
         return await self._read(drafts.find_draft, draft_ref)
@@ -155,7 +155,7 @@ class LocalMailbox:
     async def create_alias(self, address: Address, signature_html: str) -> Identity:
         """An address that is anyone's already, in this house, is refused: its mail would go astray."""
         parse_address(address.email)
-        taken = await anyio.to_thread.run_sync(self.neighbourhood.mailbox_of, address.email, limiter=self._readers)
+        taken = await self._aside(self.neighbourhood.mailbox_of, address.email)
         if taken is not None:
             raise Conflict("This address belongs to an account already. Choose another one.")
         return await self._write(identities.add_alias, address, signature_html)
@@ -171,18 +171,27 @@ class LocalMailbox:
         date: datetime | None = None,
     ) -> str:
         """Answers the new mail's ref. See `NewMail` for what the arguments mean."""
-        (ref,) = await self._write(adding.add_block, [NewMail(raw, folder, flags, labels, date)])
-        return ref
+        mail = await self._aside(convert.prepare, NewMail(raw, folder, flags, labels, date))
+        return await self._write(adding.add_one, mail)
 
     async def add_messages(self, mails: Iterable[NewMail], *, skip_known: bool = False) -> list[str]:
-        """Block by block, each on disk before the next is asked for (in a worker thread, so it may read files).
+        """Block by block, each on disk before the one after the next is asked for (in a thread, so it may read files).
         With `skip_known` a mail whose very bytes are here already gets an empty ref."""
-        coming, refs = iter(mails), list[str]()
-        while True:
-            block = await anyio.to_thread.run_sync(list, islice(coming, adding.BLOCK), limiter=self._writers)
-            if not block:
-                return refs
-            refs += await self._write(adding.add_block, block, skip_known=skip_known)
+        from concurrent.futures import ThreadPoolExecutor
+
+        source, refs, ahead = iter(mails), list[str](), ThreadPoolExecutor(1)
+        try:
+            coming = ahead.submit(adding.prepare_block, source)
+            while block := await self._aside(coming.result):
+                coming = ahead.submit(adding.prepare_block, source)
+                refs += await self._write(adding.add_block, block, skip_known=skip_known)
+        finally:
+            ahead.shutdown(wait=False, cancel_futures=True)
+        return refs
+
+    async def _aside(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """What needs no file, but time."""
+        return await anyio.to_thread.run_sync(partial(work, *args, **kwargs), limiter=self._readers)
 
     async def _read(self, verb: Callable[Concatenate[Connection, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         def run() -> R:

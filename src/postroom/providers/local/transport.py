@@ -17,6 +17,7 @@ from postroom.model.errors import PostroomError
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.providers.context import ProviderContext
 from postroom.providers.local import delivery
+from postroom.providers.local.convert import NewMail, prepare
 
 if TYPE_CHECKING:
     from postroom.providers.local.provider import LocalMailbox
@@ -46,9 +47,10 @@ class LocalTransport:
         mailboxes, refused = self._mailboxes(request)
         if refused or not mailboxes:
             return SubmitOutcome("rejected", refused=refused, reason="Nothing was delivered.")
+        mail = prepare(NewMail(delivery.without_bcc(request.raw)))
         for database, recipients in mailboxes.items():
             with database.writing() as connection:
-                delivery.deliver(connection, request.attempt_id, recipients, request.raw)
+                delivery.deliver(connection, request.attempt_id, recipients, mail)
         with self._neighbourhood.own.writing() as connection:
             delivery.file_sent(connection, request)
         return self._accepted(request)

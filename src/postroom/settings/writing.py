@@ -1,0 +1,93 @@
+"""Adding an account to the settings file: everything that is in it stays as it is, byte for byte."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from postroom.settings import file, own_file
+from postroom.settings.environment import merge_environment
+from postroom.settings.loading import build
+from postroom.settings.model import Settings
+from postroom.settings.paths import config_file, home_folder
+from postroom.settings.problems import SettingsError
+
+Table = Mapping[str, str | int]
+
+
+def target(path: Path | None, environ: Mapping[str, str]) -> Path:
+    """The file that `load` would read, whether or not it is there yet."""
+    named = path or (Path(environ["POSTROOM_CONFIG"]) if environ.get("POSTROOM_CONFIG") else config_file(environ))
+    return named.expanduser().absolute()
+
+
+def grown(path: Path, account: Table | None, environ: Mapping[str, str]) -> Settings:
+    """What the settings would be with this account at the end of the file; without one, what they are.
+
+    Unlike `load` this takes a file without accounts, or none at all, as it is: no sample mailbox.
+    """
+    data = file.read(path) if path.is_file() else {}
+    if account is not None:
+        data = {**data, "accounts": [*data.get("accounts", []), dict(account)]}
+    return build(merge_environment(data, environ), home=home_folder(environ), config_path=path)
+
+
+def append_account(path: Path, account: Table) -> None:
+    """Creates the file, for its owner alone, where there is none. All or nothing."""
+    path = path.resolve()  # a link to the real file stays a link
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with _sole_writer(path.parent):
+            before = path.read_bytes() if path.exists() else b""
+            mode = path.stat().st_mode & 0o777 if path.exists() else own_file.OWNER_ONLY
+            own_file.replace(path, _appended(path, before, account), mode=mode)
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def rendered(account: Table) -> str:
+    return "\n".join(["[[accounts]]", *(f"{key} = {_value(value)}" for key, value in account.items()), ""])
+
+
+def _value(value: str | int) -> str:
+    return json.dumps(value, ensure_ascii=False)  # TOML's basic strings escape the same characters the same way
+
+
+def _appended(path: Path, before: bytes, account: Table) -> bytes:
+    line_end = b"\r\n" if b"\r\n" in before else b"\n"
+    text = rendered(account).encode().replace(b"\n", line_end)
+    gap = b"" if not before else line_end if before.endswith(b"\n") else line_end * 2
+    after = before + gap + text
+    if _parsed(after) != _expected(_parsed(before), account):
+        raise SettingsError(f"{path}: no account can be added at its end; add this yourself:\n{rendered(account)}")
+    return after
+
+
+def _expected(before: dict[str, Any] | None, account: Table) -> dict[str, Any] | None:
+    if before is None or "mail_api" in before:  # [mail_api] is an account list of its own
+        return {}
+    return {**before, "accounts": [*before.get("accounts", []), dict(account)]}
+
+
+def _parsed(content: bytes) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(content.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return None
+
+
+@contextmanager
+def _sole_writer(folder: Path) -> Iterator[None]:
+    """One at a time: two that read the same file and write it back would lose one of their accounts."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
