@@ -18,20 +18,24 @@ _RESTING = FINISHED | {State.NEEDS_HUMAN, State.AWAITING_APPROVAL}
 _PROMISES = {"sent", "already_executed", "held", "scheduled"}
 
 
+def later() -> SetClock:
+    return SetClock(START + LATER, 1000.0 + LATER)
+
+
 async def check(scenario: Scenario, home: Path, answers: list[str]) -> State | None:
     """Recover and judge; then let client and person repeat all they did, and judge again. Answers how it ended."""
-    time = SetClock(START + LATER, 1000.0 + LATER)
-    async with house_of(scenario, home, time=time) as gate:
-        await _settle(gate, scenario)
+    async with house_of(scenario, home, time=later()) as gate:
+        await settle(gate, scenario)
         await _judge(gate, scenario, promised=bool(_PROMISES & set(answers)))
         ended = _latest(gate, scenario)
         await scenario.act(gate, lambda _: None)
-        await _settle(gate, scenario)
+        await settle(gate, scenario)
         await _judge(gate, scenario, promised=True)
         return ended
 
 
-async def _settle(gate: GateHouse, scenario: Scenario) -> None:
+async def settle(gate: GateHouse, scenario: Scenario) -> None:
+    """What a running server does by itself, with time passing, until nothing moves any more."""
     if scenario.is_blind:
         (await gate.meddle(scenario.sender)).reconciled = cannot_tell
     for _ in range(10):

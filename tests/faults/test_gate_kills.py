@@ -81,11 +81,43 @@ async def test_a_send_survives_death_at_every_change(victims: Victims, scenario:
         with victims.house(scenario) as home:
             told = victims.order(scenario=scenario, home=str(home), kill_at=point)
             assert told["signal"] == signal.SIGKILL
-            try:
-                ended = await check(SCENARIOS[scenario], home, told["answers"])
-            except Exception as error:
-                error.add_note(f"{scenario}: killed at point {point} of {undisturbed['points']}, {told}")
-                raise
-            endings[str(ended)] += 1
+            endings[await judged(scenario, home, told, f"killed at point {point}")] += 1
     record_fault(f"kill -9, {scenario}", sum(endings.values()), endings)
-    assert endings
+    assert endings["done"]
+
+
+async def test_a_second_death_while_clearing_up_after_the_first_changes_nothing(victims: Victims, record_fault) -> None:
+    scenario, endings = "lost answer", Counter[str]()
+    with victims.house(scenario) as home:
+        last = victims.order(scenario=scenario, home=str(home), kill_at=0)["points"]
+    for first in range(last // 4, last, 9):
+        for second in range(1, 25):
+            with victims.house(scenario) as home:
+                told = victims.order(scenario=scenario, home=str(home), kill_at=first)
+                after = victims.order(scenario=scenario, home=str(home), kill_at=second, recover=True)
+                if after["signal"] != signal.SIGKILL:
+                    break
+                endings[await judged(scenario, home, told, f"killed at {first}, then at {second}")] += 1
+    record_fault("kill -9 twice", sum(endings.values()), endings)
+    assert endings["done"]
+
+
+async def test_a_send_survives_death_in_the_middle_of_a_write(victims: Victims, record_fault) -> None:
+    """The kernel ends the process when a file grows past a limit: pages and lines are left half written."""
+    scenario, endings = "send to several", Counter[str]()
+    for limit in range(1_000, 400_000, 2_777):
+        with victims.house(scenario) as home:
+            told = victims.order(scenario=scenario, home=str(home), kill_at=0, file_limit=limit)
+            if told["signal"] != signal.SIGXFSZ:
+                break
+            endings[await judged(scenario, home, told, f"cut off at {limit} bytes")] += 1
+    record_fault("death in the middle of a write", sum(endings.values()), endings)
+    assert endings["done"]
+
+
+async def judged(scenario: str, home: Path, told: dict[str, Any], what: str) -> str:
+    try:
+        return str(await check(SCENARIOS[scenario], home, told["answers"]))
+    except Exception as error:
+        error.add_note(f"{scenario}: {what}, {told}")
+        raise

@@ -1,7 +1,8 @@
 """A process that lives to be killed: it imports everything once, then forks a child for each order it reads.
 
-An order is a JSON line ``{"scenario", "home", "kill_at", "file_limit"}``; the answer tells how the child ended, what it
-had answered its callers by then, and how many places to die it passed. With `kill_at` -1 it only furnishes the house.
+An order is a JSON line ``{"scenario", "home", "kill_at", "file_limit", "recover"}``; the answer tells how the child
+ended, what it had answered its callers by then, and how many places to die it passed. With `kill_at` -1 it only
+furnishes the house; with `recover` it clears up after an earlier victim instead of acting.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import anyio
 from tests.faults import kill_points
+from tests.faults.aftermath import later, settle
 from tests.faults.scenarios import SCENARIOS, Scenario, house_of
 
 
@@ -54,7 +56,7 @@ def _live(order: dict[str, Any], mouth: int) -> None:
         if order["kill_at"] < 0:
             anyio.run(_furnish, scenario, home)
         else:
-            anyio.run(_act, scenario, home, order["kill_at"], order.get("file_limit", 0), mouth)
+            anyio.run(_act, scenario, home, order, mouth)
         status = 0
     finally:
         os._exit(status)
@@ -76,13 +78,16 @@ async def _furnish(scenario: Scenario, home: Path) -> None:
             await scenario.prepare(gate)
 
 
-async def _act(scenario: Scenario, home: Path, kill_at: int, file_limit: int, mouth: int) -> None:
-    countdown = kill_points.Countdown(kill_at)
+async def _act(scenario: Scenario, home: Path, order: dict[str, Any], mouth: int) -> None:
+    countdown = kill_points.Countdown(order["kill_at"])
     kill_points.install(countdown)
-    if file_limit:
-        _die_beyond(file_limit)
-    async with house_of(scenario, home) as gate:
-        await scenario.act(gate, lambda answer: _tell(mouth, answer))
+    if order.get("file_limit"):
+        _die_beyond(order["file_limit"])
+    async with house_of(scenario, home, time=later() if order.get("recover") else None) as gate:
+        if order.get("recover"):
+            await settle(gate, scenario)
+        else:
+            await scenario.act(gate, lambda answer: _tell(mouth, answer))
         _tell(mouth, f"points {countdown.passed}")
 
 

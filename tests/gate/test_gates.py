@@ -200,3 +200,28 @@ async def test_a_tampered_file_approves_nothing_and_loses_nothing(tmp_path, edit
         assert await gate.inbox() == []
         assert path.exists()
         assert (await approvals.list_waiting(gate.house))[0].send_id == view.send_id
+
+
+async def test_files_of_sends_that_are_over_are_filed_away(tmp_path):
+    async with gate_house(tmp_path, gate="approval") as gate:
+        folder = gate.house.vault.root
+        refused = await gate.send(replace(MAIL, to=("nobody@elsewhere.example",)))
+        await approvals.approve(gate.house, refused.approval.approval_id, who="ada", how="test")
+        await gate.send(replace(MAIL, subject="Forgotten"))
+        gate.time.pass_(25 * 3600)
+        await gate.send(replace(MAIL, subject="Still open"))
+        await worker.work_once(gate.house)
+        assert len(os.listdir(folder / "Pending_Approval")) == 1
+        assert len(os.listdir(folder / "Rejected")) == 2
+
+
+async def test_a_person_can_see_why_a_moved_file_leads_to_nothing(tmp_path):
+    async with gate_house(tmp_path, gate="approval") as gate:
+        await gate.send()
+        path = approve_by_hand(gate, edit=lambda text: text)
+        assert await approvals.unheeded(gate.house) == (
+            (path.name, "The file was moved, but its status is not `approved`."),
+        )
+        path.write_text("---\nnonsense")
+        ((_, reason),) = await approvals.unheeded(gate.house)
+        assert "front matter" in reason

@@ -10,7 +10,7 @@ Contracts that hold for every method
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol, runtime_checkable
 
 from postroom.model.address import Address
@@ -135,8 +135,9 @@ class Numbered(Protocol):
 class Watcher(Protocol):
     """capabilities.has_push"""
 
-    def changes(self) -> AsyncIterator[str]:
-        """Yields a folder name whenever something in that folder changed."""
+    def changes(self) -> AsyncGenerator[str, None]:
+        """Yields a folder's name as soon as that folder is watched, and then whenever something in it changed or may
+        have changed unseen: whoever looks at the folder after each of these misses nothing. Watches until closed."""
         ...
 
 

@@ -18,10 +18,11 @@ from postroom.service.house import House
 from postroom.service.petitions import file_name
 from postroom.service.receipts import receipt
 from postroom.service.views import SendView
-from postroom.store import Approval, Send
+from postroom.store import Approval, Send, State
 from postroom.store.approval_file import ApprovalFile
 from postroom.store.outbox import Verdict
-from postroom.store.vault import APPROVED, REJECTED, Found
+from postroom.store.send_states import FINISHED
+from postroom.store.vault import APPROVED, DONE, PENDING, REJECTED, Found
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +89,47 @@ async def heed_vault(house: House) -> int:
     return heeded
 
 
-def problem_of(house: House, found: Found) -> str:
-    """Why a file in Approved leads to nothing; empty when it would."""
+async def unheeded(house: House) -> tuple[tuple[str, str], ...]:
+    """Files in Approved that lead to nothing, each with the reason: for a person who wonders."""
+
+    def look() -> tuple[tuple[str, str], ...]:
+        reasons = [(found.path.name, _problem(house, found)) for found in house.vault.scan(APPROVED)]
+        return tuple((name, reason) for name, reason in reasons if reason)
+
+    return await house.stored(look)
+
+
+def _problem(house: House, found: Found) -> str:
     if found.file is None:
         return found.problem
+    if not found.file.approval_id:
+        return ""  # written by hand; whether it counts depends on the mail it is for
     try:
         _check_covers(house, found.file)
     except PostroomError as error:
         return error.message
     return ""
+
+
+async def tidy_vault(house: House) -> None:
+    """Files of sends that are over leave the folders where something is still to be decided."""
+
+    def tidy() -> None:
+        waiting = {approval.approval_id for approval in house.store.approvals.pending()}
+        for folder in (PENDING, APPROVED):
+            for found in list(house.vault.scan(folder)):
+                if found.file is not None and found.file.approval_id and found.file.approval_id not in waiting:
+                    _file_away(house, found)
+
+    await house.stored(tidy)
+
+
+def _file_away(house: House, found: Found) -> None:
+    assert found.file is not None
+    with suppress(PostroomError):  # an approval of another house, or of long ago
+        send = house.store.outbox.get(house.store.approvals.get(found.file.approval_id).send_id)
+        if send.state in FINISHED:
+            house.vault.claim(found.path, DONE if send.state is State.DONE else REJECTED)
 
 
 def _news(house: House) -> Iterator[Found]:

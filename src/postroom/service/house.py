@@ -17,7 +17,16 @@ from postroom.model.capabilities import Capabilities
 from postroom.model.errors import InvalidRequest, Unsupported
 
 if TYPE_CHECKING:
-    from postroom.providers.protocol import AliasMaker, Drafts, FolderMaker, Labels, Mailbox, Numbered, Transport
+    from postroom.providers.protocol import (
+        AliasMaker,
+        Drafts,
+        FolderMaker,
+        Labels,
+        Mailbox,
+        Numbered,
+        Transport,
+        Watcher,
+    )
     from postroom.settings import AccountSettings, Settings
     from postroom.store import Store
     from postroom.store.vault import Vault
@@ -75,6 +84,10 @@ class Account:
     @property
     def alias_maker(self) -> AliasMaker:
         return cast("AliasMaker", self._only_if(self.capabilities.can_create_alias, "creating of aliases"))
+
+    @property
+    def watcher(self) -> Watcher:
+        return cast("Watcher", self._only_if(self.capabilities.has_push, "telling of changes"))
 
     def _only_if(self, able: bool, feature: str) -> Any:
         if not able:

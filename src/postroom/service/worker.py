@@ -42,6 +42,7 @@ async def work_once(house: House) -> int:
     for send in await house.stored(house.store.worklist.due):
         await _take_up(house, send)
         done += 1
+    await approvals.tidy_vault(house)
     return done
 
 

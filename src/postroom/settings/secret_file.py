@@ -1,8 +1,8 @@
 """Secrets in encrypted files of the home folder, for machines without a keyring.
 
-One file per secret, sealed with AES-256-GCM under the key in ``secrets.key`` and bound to the name it is kept under. Key and
-files lie side by side, so this keeps a secret out of a backup, a copied file or a passing glance; whoever can read
-everything the user can read, reads the secret too.
+One file per secret, sealed with AES-256-GCM under the key in ``secrets.key`` and bound to the name it is kept under.
+Key and files lie side by side, so this keeps a secret out of a glance, a search and a copy of the files alone; whoever
+can read everything the user can read, reads the secret too.
 """
 
 from __future__ import annotations
@@ -89,6 +89,5 @@ def _name(account: str, secret: str) -> bytes:
 
 
 def _unreadable(account: str, secret: str, why: str) -> AuthRequired:
-    return AuthRequired(
-        f"The stored {secret} of account {account} cannot be read ({why}). Store it anew: postroom accounts login {account}"
-    )
+    fix = f"Store it anew: postroom accounts login {account}"
+    return AuthRequired(f"The stored {secret} of account {account} cannot be read ({why}). {fix}")

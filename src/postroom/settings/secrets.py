@@ -55,12 +55,13 @@ def keep(account: str, secret: str, value: str, *, environ: Mapping[str, str], i
 
 def forget(account: str, secret: str, *, environ: Mapping[str, str]) -> None:
     """Wherever `keep` has put it; forgetting what is not there is fine."""
-    import keyring
-    import keyring.errors
-
     secret_file.remove(home_folder(environ), account, secret)
-    with contextlib.suppress(keyring.errors.KeyringError, RuntimeError):
-        keyring.delete_password(KEYRING_SERVICE, f"{account}/{secret}")
+    with contextlib.suppress(ImportError):
+        import keyring
+        import keyring.errors
+
+        with contextlib.suppress(keyring.errors.KeyringError, RuntimeError):
+            keyring.delete_password(KEYRING_SERVICE, f"{account}/{secret}")
 
 
 def resolve_tokens(server: ServerSettings, *, environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
@@ -89,9 +90,11 @@ def from_keyring(account: str, secret: str) -> str | None:
 
 def _into_keyring(account: str, secret: str, value: str) -> bool:
     """Read back before it is believed: some keyrings take everything and keep nothing."""
-    import keyring
-    import keyring.errors
-
+    try:
+        import keyring
+        import keyring.errors
+    except ImportError:
+        return False
     try:
         keyring.set_password(KEYRING_SERVICE, f"{account}/{secret}", value)
         return keyring.get_password(KEYRING_SERVICE, f"{account}/{secret}") == value

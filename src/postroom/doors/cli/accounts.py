@@ -1,17 +1,21 @@
-"""postroom accounts: which mailboxes are configured, and with --check whether each can be opened."""
+"""postroom accounts: which mailboxes are configured, and with --check whether each opens; adding one, logging in anew."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from postroom.doors.cli.options import Subparsers, add_config, in_house
 
 
 def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("accounts", help="list the configured accounts")
+    parser = subparsers.add_parser("accounts", help="list the configured accounts, add one, log in anew")
     add_config(parser)
     parser.add_argument("--check", action="store_true", help="log in to each")
     parser.set_defaults(run=run)
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB")
+    _register_add(verbs)
+    _register_login(verbs)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -25,3 +29,47 @@ def run(args: argparse.Namespace) -> int:
     ]
     print("\n".join(table.lines(rows)))
     return 0 if not args.check or all(account.status == "ok" for account in accounts) else 1
+
+
+def _register_add(verbs: Subparsers) -> None:
+    verb = verbs.add_parser("add", help="set up a mailbox: finds its servers, tries the login, writes it down")
+    verb.add_argument("address", help="for instance alice@example.com")
+    verb.add_argument("--name", default="", help="what to call the account (default: from the address)")
+    verb.add_argument("--display-name", default="", metavar="TEXT", help="the name beside the address")
+    verb.add_argument("--username", default="", help="what to log in with, where it is not the address")
+    verb.add_argument("--auth", choices=("password", "xoauth2", "oauthbearer"), default="password")
+    verb.add_argument("--ca-file", type=Path, metavar="FILE", help="the certificate authority to trust")
+    for prefix, what in (("", "IMAP"), ("smtp-", "SMTP")):
+        verb.add_argument(f"--{prefix}host", default="", help=f"the {what} server, instead of looking for it")
+        verb.add_argument(f"--{prefix}port", type=int, default=0, metavar="N")
+        verb.add_argument(f"--{prefix}security", choices=("tls", "starttls", "none"), default="")
+    verb.add_argument("--yes", action="store_true", help="trust servers outside the address's domain without asking")
+    _add_secret(verb)
+    verb.set_defaults(run=_add)
+
+
+def _register_login(verbs: Subparsers) -> None:
+    verb = verbs.add_parser("login", help="store a new password or token of an account")
+    verb.add_argument("name", help="as postroom accounts shows it")
+    _add_secret(verb)
+    verb.set_defaults(run=_login)
+
+
+def _add_secret(verb: argparse.ArgumentParser) -> None:
+    add_config(verb)
+    verb.set_defaults(config=argparse.SUPPRESS)  # else it would undo a --config that stands before the verb
+    verb.add_argument("--password-stdin", action="store_true", help="read the password or token from standard input")
+    verb.add_argument("--secret-file", action="store_true", help="keep it in an encrypted file, not in the keyring")
+    verb.add_argument("--no-check", action="store_true", help="store without trying to log in")
+
+
+def _add(args: argparse.Namespace) -> int:
+    from postroom.doors.cli import account_setup
+
+    return account_setup.add(args)
+
+
+def _login(args: argparse.Namespace) -> int:
+    from postroom.doors.cli import account_setup
+
+    return account_setup.log_in(args)

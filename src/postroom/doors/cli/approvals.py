@@ -37,14 +37,15 @@ def run(args: argparse.Namespace) -> int:
 
 async def _listed(house: House) -> list[str]:
     from postroom.doors.cli import table
-    from postroom.service.approvals import list_waiting
+    from postroom.service.approvals import list_waiting, unheeded
 
     waiting = await list_waiting(house)
     rows = [
         (one.approval_id, one.created[:16].replace("T", " "), one.account, one.kind, ", ".join(one.recipients))
         for one in waiting
     ]
-    return [*table.lines(rows, widest=60), f"{len(rows)} waiting"]
+    ignored = [f"not used: {name}: {reason}" for name, reason in await unheeded(house)]
+    return [*table.lines(rows, widest=60), f"{len(rows)} waiting", *ignored]
 
 
 async def _decided(house: House, verb: str, approval_id: str) -> int:

@@ -9,11 +9,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from postroom.model.errors import PostroomError
+from postroom.model.errors import AuthRequired, NotFound, PostroomError
 from postroom.service.house import House
 from postroom.settings import Settings
 
-NEEDED_ROLES = ("inbox", "sent", "drafts", "trash")
+# What cannot be done without a folder of that role.
+NEEDED_ROLES = {
+    "inbox": "nothing can be listed",
+    "sent": "no copy of what is sent can be kept",
+    "drafts": "no draft can be saved",
+    "trash": "nothing can be deleted",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +45,9 @@ def settings_and_home(settings: Settings) -> Iterator[Finding]:
 
 
 async def account(house: House, name: str) -> AsyncIterator[Finding]:
-    """Connecting, folders, reading, and where it may write a draft; stops where nothing more can work."""
-    for what, look in (("connect", _connect), ("folders", _folders), ("read", _read), ("draft", _draft)):
+    """Connecting, folders, reading, a draft where it may write, a submission's login; stops where nothing can work."""
+    looks = (("connect", _connect), ("folders", _folders), ("read", _read), ("draft", _draft), ("send", _send))
+    for what, look in looks:
         finding = await _looked(f"{name}: {what}", look, house, name)
         yield finding
         if not finding.ok and what == "connect":
@@ -68,6 +75,10 @@ def _writable(home: Path) -> Finding:
 async def _looked(what: str, look: Callable[[House, str], Awaitable[str]], house: House, name: str) -> Finding:
     try:
         return Finding(what, True, await look(house, name))
+    except AuthRequired as error:
+        from postroom.service.logins import explained
+
+        return Finding(what, False, explained(error, house.accounts.named(name)).message)
     except PostroomError as error:
         return Finding(what, False, error.message)
 
@@ -84,8 +95,11 @@ async def _folders(house: House, name: str) -> str:
 
     folders = await list_folders(house, name)
     found = {folder.role: folder.name for folder in folders}
-    roles = ", ".join(f"{role} {found[role]}" if role in found else f"no {role} folder" for role in NEEDED_ROLES)
-    return f"{len(folders)} ({roles})"
+    missing = [f"no {role} folder, so {harm}" for role, harm in NEEDED_ROLES.items() if role not in found]
+    if missing:
+        names = ", ".join(role.title() for role in NEEDED_ROLES if role not in found)
+        raise NotFound(f"{'; '.join(missing)}. Create at the provider, or in its webmail: {names}")
+    return f"{len(folders)} ({', '.join(f'{role} {found[role]}' for role in NEEDED_ROLES)})"
 
 
 async def _read(house: House, name: str) -> str:
@@ -112,3 +126,9 @@ async def _draft(house: House, name: str) -> str:
     )
     await delete_draft(house, draft.draft_id)
     return "one was saved and deleted again"
+
+
+async def _send(house: House, name: str) -> str:
+    from postroom.service.logins import check_sending
+
+    return await check_sending(house, name)

@@ -28,7 +28,7 @@ def secret_of(account: ImapAccount) -> str:
     return secret
 
 
-def log_in(client: Any, account: ImapAccount) -> None:
+def prove_identity(client: Any, account: ImapAccount) -> None:
     """Log an IMAPClient in. Raises the client's own error when the server refuses."""
     secret = secret_of(account)
     if account.auth != "password":

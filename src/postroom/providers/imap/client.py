@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from postroom.model.errors import AuthRequired, PermissionDenied, ProviderError
+from postroom.model.errors import PermissionDenied
 from postroom.providers.imap import wire
-from postroom.providers.imap.auth import log_in, tls_context
+from postroom.providers.imap.connecting import connect, log_in
 from postroom.providers.imap.failures import CONNECTION_LOST, refused
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _CHUNK = 500  # UIDs per command: enough to forget the round trip, short enough for any server's line limit
 _QUIET = 30.0  # seconds after which a connection is asked whether it is still there
-_LONGEST_LINE = 50_000_000  # imaplib allows 1 MB, which the UIDs of 150,000 mails exceed
 
 Keys = Sequence[bytes]  # search keys, word by word; words beyond ASCII travel as literals
 
@@ -46,9 +45,9 @@ class Session:
     """Raises model errors for refusals, and the members of CONNECTION_LOST when the connection breaks."""
 
     def __init__(self, account: ImapAccount) -> None:
-        self._client = _connected(account)
+        self._client = connect(account)
         try:
-            _logged_in(self._client, account)
+            log_in(self._client, account)
             self.capabilities = frozenset(name.decode("ascii", "replace") for name in self._client.capabilities())
         except BaseException:
             self.abort()
@@ -240,57 +239,6 @@ class Session:
 def chunks(uids: Sequence[int]) -> Iterator[Sequence[int]]:
     for start in range(0, len(uids), _CHUNK):
         yield uids[start : start + _CHUNK]
-
-
-def _connected(account: ImapAccount) -> Any:
-    import imapclient
-
-    imaplib._MAXLINE = max(imaplib._MAXLINE, _LONGEST_LINE)  # type: ignore[attr-defined]
-    context = None if account.security == "none" else tls_context(account)
-    client = imapclient.IMAPClient(
-        account.host,
-        account.port,
-        ssl=account.security == "tls",
-        ssl_context=context,
-        timeout=float(account.timeout),
-    )
-    client._imap.debug = 0  # IMAPClient would log every line it reads: slow, and mails do not belong into logs
-    try:
-        if account.security == "starttls":
-            _start_tls(client, context)
-    except BaseException:
-        with contextlib.suppress(OSError):  # the first failure is the one to tell
-            client.shutdown()
-        raise
-    return client
-
-
-def _start_tls(client: Any, context: Any) -> None:
-    """Never falls back to plain text: an attacker could take STARTTLS out of the server's list."""
-    if not client.has_capability("STARTTLS"):
-        raise ProviderError('The mail server offers no STARTTLS. Set security to "tls" and the port that goes with it.')
-    client.starttls(context)
-    client._set_read_timeout()
-
-
-def _logged_in(client: Any, account: ImapAccount) -> None:
-    if client.has_capability("LOGINDISABLED"):
-        raise AuthRequired('The mail server takes no passwords in the clear. Set security to "starttls" or "tls".')
-    try:
-        log_in(client, account)
-    except imaplib.IMAP4.abort:
-        raise
-    except imaplib.IMAP4.error as error:
-        raise _login_refused(error) from None
-    # Servers offer more once they know who asks, and not all of them say so unasked.
-    client._cached_capabilities = None
-    client._imap.untagged_responses.pop("CAPABILITY", None)
-
-
-def _login_refused(error: Exception) -> Exception:
-    """Busy servers refuse logins too; every other refusal means that somebody must look at the credentials."""
-    known = refused(error)
-    return known if known.retryable else refused(imaplib.IMAP4.error("[AUTHENTICATIONFAILED]"))
 
 
 def _opened(folder: str, writable: bool, answer: dict[bytes, Any]) -> Opened:

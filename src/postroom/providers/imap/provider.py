@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,24 +11,23 @@ from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.errors import NotFound, PostroomError, ProviderError, Unsupported
-from postroom.model.folder import Folder, Role, match_folder
+from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
 from postroom.model.query import Flag, In, Node, Query
 from postroom.providers.imap import drafts, folders, organising, reading, searching, threads
 from postroom.providers.imap.client import Session
-from postroom.providers.imap.criteria import FALSE, TRUE, within
+from postroom.providers.imap.detecting import PROVIDER, detect
+from postroom.providers.imap.directory import Directory
 from postroom.providers.imap.keywords import keyword_of, labels_of
 from postroom.providers.imap.pool import Pool
-from postroom.providers.imap.refs import MailRef, by_folder, gone, read_ref
-from postroom.providers.imap.together import together
+from postroom.providers.imap.refs import MailRef, by_folder, read_ref
+from postroom.providers.imap.together import each_folder, together
 from postroom.providers.imap.watching import watch
 
 if TYPE_CHECKING:
     from postroom.providers.context import ProviderContext
     from postroom.settings.accounts import ImapAccount
-
-PROVIDER = "imap"
 
 
 class ImapMailbox:
@@ -37,12 +36,12 @@ class ImapMailbox:
     def __init__(self, account: ImapAccount, context: ProviderContext) -> None:
         self._account = account
         self._pool = Pool(account)
-        self._folders: list[Folder] | None = None
+        self._directory = Directory(self._pool)
         self._capabilities: Capabilities | None = None
 
     async def connect(self) -> Capabilities:
         if self._capabilities is None:
-            self._capabilities = await self._pool.run("INBOX", _detected, self._account)
+            self._capabilities = await self._pool.run("INBOX", detect, self._account)
         return self._capabilities
 
     async def close(self) -> None:
@@ -54,36 +53,24 @@ class ImapMailbox:
     # Folders
 
     async def folders(self) -> list[Folder]:
-        self._folders = await self._pool.run("", folders.list_folders, counted=True)
-        return self._folders
+        return await self._directory.counted()
 
     async def create_folder(self, name: str) -> Folder:
-        self._folders = None
-        return await self._pool.run_once("", folders.create_folder, name)
+        try:
+            return await self._pool.run_once("", folders.create_folder, name)
+        finally:
+            self._directory.forget()
 
     async def delete_folder(self, folder_ref: str) -> None:
-        self._folders = None
-        await self._pool.run_once("", folders.delete_folder, folder_ref)
-
-    async def _known_folders(self) -> list[Folder]:
-        if self._folders is None:
-            self._folders = await self._pool.run("", folders.list_folders, counted=False)
-        return self._folders
-
-    async def _folder_name(self, ref: str) -> str:
-        return next((folder.name for folder in await self._known_folders() if folder.ref == ref), ref)
-
-    async def _with_role(self, role: Role) -> Folder:
         try:
-            return folders.folder_with(await self._known_folders(), role)
-        except NotFound:
-            self._folders = None  # it may have been made since
-            return folders.folder_with(await self._known_folders(), role)
+            await self._pool.run_once("", folders.delete_folder, folder_ref)
+        finally:
+            self._directory.forget()
 
     # Reading
 
     async def search(self, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
-        places = await self._places(query)
+        places = await self._directory.places(query)
         wanted = offset + limit + 1
         found: list[searching.Hits] = [searching.Hits((), 0)] * len(places)
 
@@ -97,26 +84,12 @@ class ImapMailbox:
         rows = await self.envelopes([str(hit.ref) for hit in page])
         return Page(tuple(row for row in rows if row is not None), total, limit, offset, has_more)
 
-    async def _places(self, query: Query) -> list[tuple[Folder, Node]]:
-        """The folders where something may be found, each with what is left to ask there."""
-        known = await self._known_folders()
-        named = {leaf.folder: match_folder(known, leaf.folder) for leaf in query.leaves() if isinstance(leaf, In)}
-        if None in named.values():
-            known = await self.folders()
-            named = {name: _required(known, name) for name in named}
-        places = []
-        for folder in known:
-            node = within(query.node or TRUE, {name: found == folder for name, found in named.items()}.__getitem__)
-            if node != FALSE and _is_searched(folder, list(named.values()), query.anywhere):
-                places.append((folder, node))
-        return places
-
     async def envelopes(self, refs: Sequence[str]) -> list[Envelope | None]:
         found: dict[str, Envelope] = {}
 
         async def look(folder: str, group: list[MailRef]) -> None:
             found.update(
-                await self._pool.run(folder, reading.envelopes, folder, await self._folder_name(folder), group)
+                await self._pool.run(folder, reading.envelopes, folder, await self._directory.name_of(folder), group)
             )
 
         await together([partial(look, folder, group) for folder, group in by_folder(refs).items()])
@@ -124,7 +97,7 @@ class ImapMailbox:
 
     async def fetch(self, ref: str) -> Message:
         folder = read_ref(ref).folder
-        return await self._pool.run(folder, reading.fetch, ref, await self._folder_name(folder))
+        return await self._pool.run(folder, reading.fetch, ref, await self._directory.name_of(folder))
 
     async def fetch_raw(self, ref: str) -> bytes:
         return await self._pool.run(read_ref(ref).folder, reading.fetch_raw, ref)
@@ -155,7 +128,7 @@ class ImapMailbox:
         async def look(folder: Folder) -> None:
             found.update(await self._pool.run(folder.ref, threads.related, folder, ids))
 
-        places = [folder for folder in await self._known_folders() if folder.role not in folders.VIRTUAL]
+        places = [folder for folder in await self._directory.known() if folder.role not in folders.VIRTUAL]
         await together([partial(look, folder) for folder in places])
         return found
 
@@ -172,19 +145,17 @@ class ImapMailbox:
         async def change(folder: str, group: list[MailRef]) -> organising.Results:
             return await self._pool.run(folder, organising.claim_flags, folder, group, add)
 
-        return await _each_folder(refs, change)
+        return await each_folder(refs, change)
 
     async def move(self, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
-        if not any(folder.ref == folder_ref for folder in await self._known_folders()):
-            self._folders = None
-            _required(await self._known_folders(), folder_ref)
+        await self._directory.require(folder_ref)
 
         async def change(folder: str, group: list[MailRef]) -> organising.Results:
             if folder == folder_ref:
                 return await self._pool.run(folder, organising.stay, folder, group)
             return await self._pool.run_once(folder, organising.move, folder, group, folder_ref)
 
-        return await _each_folder(refs, change)
+        return await each_folder(refs, change)
 
     async def labels(self) -> list[str]:
         self._needs_labels()
@@ -193,7 +164,7 @@ class ImapMailbox:
         async def look(folder: Folder) -> None:
             found.update(await self._pool.run(folder.ref, _labels_in, folder.ref))
 
-        await together([partial(look, folder) for folder in await self._known_folders()])
+        await together([partial(look, folder) for folder in await self._directory.known()])
         return sorted(found, key=str.casefold)
 
     async def apply_label(self, refs: Sequence[str], label: str) -> list[ItemResult]:
@@ -209,7 +180,7 @@ class ImapMailbox:
         async def change(folder: str, group: list[MailRef]) -> organising.Results:
             return await self._pool.run(folder, organising.set_keyword, folder, group, keyword, wanted)
 
-        return await _each_folder(refs, change)
+        return await each_folder(refs, change)
 
     def _needs_labels(self) -> None:
         if self._capabilities is not None and not self._capabilities.can_label:
@@ -218,17 +189,17 @@ class ImapMailbox:
     # Drafts
 
     async def list_drafts(self, *, limit: int, offset: int) -> Page[tuple[SavedDraft, Envelope]]:
-        folder = await self._with_role(Role.DRAFTS)
+        folder = await self._directory.with_role(Role.DRAFTS)
         page = await self.search(Query(In(folder.ref)), limit=limit, offset=offset)
         items = tuple((drafts.saved(row), row) for row in page.items)
         return Page(items, page.total, limit, offset, page.has_more)
 
     async def create_draft(self, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
-        folder = await self._with_role(Role.DRAFTS)
+        folder = await self._directory.with_role(Role.DRAFTS)
         return await self._pool.run_once(folder.ref, drafts.append, folder.ref, raw)
 
     async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
-        folder = await self._with_role(Role.DRAFTS)
+        folder = await self._directory.with_role(Role.DRAFTS)
         await self._pool.run(folder.ref, drafts.find, folder.ref, draft_ref)
         new = await self._pool.run_once(folder.ref, drafts.append, folder.ref, raw)
         try:
@@ -240,11 +211,11 @@ class ImapMailbox:
         return new
 
     async def find_draft(self, draft_ref: str) -> SavedDraft:
-        folder = await self._with_role(Role.DRAFTS)
+        folder = await self._directory.with_role(Role.DRAFTS)
         return await self._pool.run(folder.ref, drafts.find, folder.ref, draft_ref)
 
     async def delete_draft(self, draft_ref: str) -> None:
-        folder = await self._with_role(Role.DRAFTS)
+        folder = await self._directory.with_role(Role.DRAFTS)
         await self._pool.run(folder.ref, drafts.find, folder.ref, draft_ref)
         await self._pool.run(folder.ref, drafts.discard, folder.ref, draft_ref)
 
@@ -254,7 +225,7 @@ class ImapMailbox:
         return read_ref(ref).uid
 
     async def mail_with_uid(self, uid: int, folder_ref: str) -> Envelope | None:
-        validity = await self._pool.run(_validity_of, folder_ref)
+        validity = await self._pool.run(folder_ref, _validity_of, folder_ref)
         (found,) = await self.envelopes([str(MailRef(folder_ref, validity, uid))])
         return found
 
@@ -262,7 +233,7 @@ class ImapMailbox:
 
     async def file_sent(self, raw: bytes, message_id: str) -> str:
         """The ref of the copy in Sent. Servers that file what they submit have put one there themselves."""
-        folder = await self._with_role(Role.SENT)
+        folder = await self._directory.with_role(Role.SENT)
         there = await self.find_sent(message_id)
         if there:
             return there
@@ -270,31 +241,12 @@ class ImapMailbox:
 
     async def find_sent(self, message_id: str) -> str:
         """The ref of the mail with that Message-ID in Sent; empty when there is none."""
-        folder = await self._with_role(Role.SENT)
+        folder = await self._directory.with_role(Role.SENT)
         found = await self._pool.run(folder.ref, organising.newest_with_id, folder.ref, message_id)
         return str(found) if found else ""
 
-    def changes(self) -> AsyncIterator[str]:
+    def changes(self) -> AsyncGenerator[str, None]:
         return watch(self._account, "INBOX", "INBOX")
-
-
-def _detected(session: Session, account: ImapAccount) -> Capabilities:
-    inbox = session.open("INBOX", write=True)
-    limit = next((name[12:] for name in session.capabilities if name.startswith("APPENDLIMIT=")), "")
-    return Capabilities(
-        PROVIDER,
-        can_draft=True,
-        can_send=bool(account.smtp_host),
-        can_label=inbox.takes_keywords,
-        can_create_folder=True,
-        has_threading=True,
-        has_server_side_rules=bool(account.sieve_host),
-        has_push=session.has("IDLE"),
-        has_uids=True,
-        has_delta=session.has("CONDSTORE"),
-        max_attachment_size_mb=int(int(limit) / 1.37 / 2**20) if limit.isdigit() else None,
-        burst=account.max_connections,
-    )
 
 
 def _validity_of(session: Session, folder: str) -> int:
@@ -303,31 +255,3 @@ def _validity_of(session: Session, folder: str) -> int:
 
 def _labels_in(session: Session, folder: str) -> tuple[str, ...]:
     return labels_of(session.reopen(folder).keywords)
-
-
-def _is_searched(folder: Folder, named: Sequence[Folder | None], anywhere: bool) -> bool:
-    if folder.role in folders.VIRTUAL:
-        return folder in named
-    return anywhere or bool(named) or folder.role not in (Role.TRASH, Role.JUNK)
-
-
-def _required(known: list[Folder], name: str) -> Folder:
-    found = match_folder(known, name)
-    if found is None:
-        raise NotFound(
-            "There is no such folder. Call list_folders to see what there is.", details={"folder": name[:100]}
-        )
-    return found
-
-
-async def _each_folder(
-    refs: Sequence[str], change: Callable[[str, list[MailRef]], Awaitable[organising.Results]]
-) -> list[ItemResult]:
-    """One answer per ref, in order; a folder whose connection broke fails for its own mails only."""
-    results: organising.Results = {}
-    for folder, group in by_folder(refs).items():
-        try:
-            results.update(await change(folder, group))
-        except PostroomError as error:
-            results.update((str(ref), ItemResult(str(ref), error)) for ref in group)
-    return [results.get(ref) or ItemResult(ref, gone()) for ref in refs]

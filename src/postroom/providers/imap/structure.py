@@ -83,13 +83,14 @@ def _disposition(node: Any) -> Parameters:
 
 
 def _parameters(value: str, pairs: Any) -> Parameters:
-    """Through the same reader as a header's, so that RFC 2231 and encoded words are decoded alike."""
-    words = [value.lower()]
+    """As a header's reader would have it: RFC 2231 and encoded words are its business, plain values need no reading."""
+    named = {}
     if isinstance(pairs, list):
-        for name, content in zip(pairs[::2], pairs[1::2], strict=False):
-            escaped = _text(content).replace("\\", "\\\\").replace('"', '\\"')
-            words.append(f'{_text(name)}="{escaped}"')
-    return read_parameters("; ".join(words))
+        named = {_text(name).lower(): _text(content) for name, content in zip(pairs[::2], pairs[1::2], strict=False)}
+    if not any("*" in name or "=?" in content for name, content in named.items()):
+        return Parameters(value.lower(), named)
+    escaped = {name: content.replace("\\", "\\\\").replace('"', '\\"') for name, content in named.items()}
+    return read_parameters("; ".join([value.lower(), *(f'{name}="{content}"' for name, content in escaped.items())]))
 
 
 def _at(node: list[Any], index: int) -> Any:

@@ -1,4 +1,4 @@
-"""Several calls at once, failing as one of them failed."""
+"""Several calls at once, and one change spread over several folders."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 import anyio
 
 from postroom.model.errors import PostroomError
+from postroom.model.outcome import ItemResult
+from postroom.providers.imap.organising import Results
+from postroom.providers.imap.refs import MailRef, by_folder, gone
 
 
 async def together(calls: Sequence[Callable[[], Awaitable[None]]]) -> None:
@@ -24,3 +27,16 @@ async def together(calls: Sequence[Callable[[], Awaitable[None]]]) -> None:
             group.start_soon(run, call)
     if failures:
         raise failures[0]
+
+
+async def each_folder(
+    refs: Sequence[str], change: Callable[[str, list[MailRef]], Awaitable[Results]]
+) -> list[ItemResult]:
+    """One answer per ref, in order; a folder whose connection broke fails for its own mails only."""
+    results: Results = {}
+    for folder, group in by_folder(refs).items():
+        try:
+            results.update(await change(folder, group))
+        except PostroomError as error:
+            results.update((str(ref), ItemResult(str(ref), error)) for ref in group)
+    return [results.get(ref) or ItemResult(ref, gone()) for ref in refs]

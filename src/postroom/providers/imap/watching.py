@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -20,8 +20,8 @@ _RENEWAL = 25 * 60  # servers may hang up after 29 minutes of silence
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
 
 
-async def watch(account: ImapAccount, folder: str, name: str) -> AsyncIterator[str]:
-    """Yields `name` on every change, and after every gap in which one may have been missed. Never gives up."""
+async def watch(account: ImapAccount, folder: str, name: str) -> AsyncGenerator[str, None]:
+    """Yields `name` when it begins to listen, on every change, and after every gap. Never gives up."""
     pause = 0.0
     while True:
         try:
@@ -30,8 +30,6 @@ async def watch(account: ImapAccount, folder: str, name: str) -> AsyncIterator[s
             pause = min(max(2 * pause, _FIRST_PAUSE), _LONGEST_PAUSE)
             await anyio.sleep(pause)
             continue
-        if pause:
-            yield name
         async with aclosing(_news(session)) as news:
             async for _ in news:
                 yield name
@@ -39,9 +37,10 @@ async def watch(account: ImapAccount, folder: str, name: str) -> AsyncIterator[s
 
 
 async def _news(session: Session) -> AsyncGenerator[None, None]:
-    """One item per change, until the connection is lost."""
+    """One item at once, for what came before; then one per change, until the connection is lost."""
     is_waiting = False
     try:
+        yield None
         while True:
             is_waiting = True
             changed = await anyio.to_thread.run_sync(_idle, session, abandon_on_cancel=True)

@@ -56,33 +56,35 @@ def responses(answers: Sequence[Raw | None]) -> Iterator[list[Raw]]:
 
 
 def read_tokens(pieces: Iterable[Raw]) -> list[Any]:
-    """Atoms and strings as bytes, NIL as None, parentheses as lists; what is nested absurdly deep is flattened."""
-    stack: list[list[Any]] = [[]]
+    """Atoms and strings as bytes, NIL as None, parentheses as lists. Lists nested absurdly deep are left out."""
+    here: list[Any] = []
+    outer = [here]
     for piece in pieces:
         text, literal = piece if isinstance(piece, tuple) else (piece, None)
         if literal is not None:
             text = _LITERAL_MARK.sub(b"", text)
         for token in _TOKEN.findall(text):
             if token == b"(":
-                stack.append([])
-            elif token == b")":
-                if len(stack) > 1:
-                    done = stack.pop()
-                    stack[-1].append(done if len(stack) < _MAX_NESTING else None)
-            else:
-                stack[-1].append(_value(token))
+                inner: list[Any] = []
+                if len(outer) < _MAX_NESTING:
+                    here.append(inner)
+                outer.append(inner)
+                here = inner
+            elif token != b")":
+                here.append(_value(token))
+            elif len(outer) > 1:
+                outer.pop()
+                here = outer[-1]
         if literal is not None:
-            stack[-1].append(literal)
-    while len(stack) > 1:
-        done = stack.pop()
-        stack[-1].append(done)
-    return stack[0]
+            here.append(literal)
+    return outer[0]
 
 
 def _value(token: bytes) -> bytes | None:
     if token[:1] == b'"':
-        return _ESCAPE.sub(rb"\1", token[1:-1])
-    return None if token.upper() == b"NIL" else token
+        inner = token[1:-1]
+        return _ESCAPE.sub(rb"\1", inner) if b"\\" in inner else inner
+    return None if token in (b"NIL", b"nil", b"Nil") else token
 
 
 def _name(token: Any) -> str:

@@ -3,7 +3,7 @@ event loop, and a verb that has begun is finished even when its caller is cancel
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 from sqlite3 import Connection
@@ -92,7 +92,7 @@ class LocalMailbox:
     async def thread(self, thread_ref: str) -> list[Envelope]:
         return await self._read(threads.thread_envelopes, thread_ref)
 
-    def changes(self) -> AsyncIterator[str]:
+    def changes(self) -> AsyncGenerator[str, None]:
         return watch(partial(self._read, folders.revisions))
 
     # --- organising

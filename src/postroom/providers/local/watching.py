@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
 import anyio
 
@@ -11,12 +11,12 @@ POLL_SECONDS = 0.5
 Revisions = Mapping[str, int]
 
 
-async def watch(revisions: Callable[[], Awaitable[Revisions]]) -> AsyncIterator[str]:
-    """A folder's name whenever its revision is another one, or it came or went."""
-    seen = await revisions()
+async def watch(revisions: Callable[[], Awaitable[Revisions]]) -> AsyncGenerator[str, None]:
+    """Every folder's name, and then each whenever its revision is another one, or it came or went."""
+    seen: Revisions = {}
     while True:
-        await anyio.sleep(POLL_SECONDS)
         now = await revisions()
         for name in sorted(dict(seen.items() ^ now.items())):
             yield name
         seen = now
+        await anyio.sleep(POLL_SECONDS)

@@ -1,0 +1,124 @@
+"""postroom accounts add, postroom accounts login: what is shown and asked on the way. A secret is never shown."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import getpass
+import sys
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from postroom.model.errors import InvalidRequest, PostroomError
+from postroom.service import setup
+from postroom.service.logins import try_reading, try_sending
+
+if TYPE_CHECKING:
+    from postroom.settings import AccountSettings
+
+SOURCES = {
+    "known": "as this provider is known",
+    "autoconfig": "as its domain publishes them",
+    "srv": "as its DNS names them",
+    "mx": "as its mail is hosted there",
+    "guess": "as they answered under their usual names",
+}
+LONGEST_SECRET = 16_384  # characters; tokens can be long
+
+
+def add(args: argparse.Namespace) -> int:
+    wishes = setup.Wishes(**{field.name: getattr(args, field.name) for field in fields(setup.Wishes)})
+    plan = asyncio.run(setup.plan(wishes, config=args.config))
+    _show_servers(plan)
+    _ask_about_strangers(plan, args)
+    secret = _secret(setup.secret_of(plan.account()), wishes.address, args)
+    if not args.no_check:
+        plan = _checked(plan, secret)
+    place = setup.write_down(plan, secret, in_file=args.secret_file)
+    print(f"Account {plan.name} is in {plan.config_path}, its secret in {place}.")
+    config = f" --config {plan.config_path}" if args.config else ""
+    print(f"Next: postroom doctor{config}; then let your client start: postroom serve{config}")
+    return 0
+
+
+def log_in(args: argparse.Namespace) -> int:
+    from pydantic import SecretStr
+
+    from postroom.settings import load
+
+    account = _named(args, load(args.config).accounts)
+    name = setup.secret_of(account)
+    secret = _secret(name, account.address, args)
+    if not args.no_check:
+        asyncio.run(_try(account.model_copy(update={name: SecretStr(secret)})))
+    print(f"Account {account.name}: the {name} is in {setup.keep_secret(account, secret, in_file=args.secret_file)}.")
+    return 0
+
+
+def _show_servers(plan: setup.Plan) -> None:
+    account = plan.account()
+    origin = SOURCES[plan.found.source] if plan.found else "as you named them"
+    print(f"Servers of {account.address}, {origin}:")
+    print(f"  reading  {account.host}:{account.port} ({account.security})")
+    sending = f"{account.smtp_host}:{account.smtp_port} ({account.smtp_security})" if account.smtp_host else ""
+    print(f"  sending  {sending or 'none; name one with --smtp-host to be able to send'}")
+    if plan.found and plan.found.note:
+        print(plan.found.note)
+
+
+def _ask_about_strangers(plan: setup.Plan, args: argparse.Namespace) -> None:
+    """A forged DNS answer must not get the password: where nobody vouches for a server, a person does."""
+    if args.yes or plan.found is None or plan.found.is_assured:
+        return
+    print("These servers lie outside the address's domain, and only DNS names them.")
+    if args.password_stdin or not sys.stdin.isatty():
+        raise InvalidRequest("If they are the right ones, say --yes, or name them with --host and --smtp-host.")
+    if input("Are they the right ones? [y/N] ").strip().lower() not in ("y", "yes"):
+        raise InvalidRequest("Nothing was written. Name the right ones with --host and --smtp-host.")
+
+
+def _secret(name: str, address: str, args: argparse.Namespace) -> str:
+    if args.password_stdin:
+        secret = sys.stdin.read(LONGEST_SECRET + 1).rstrip("\r\n")
+    elif sys.stdin.isatty():
+        secret = getpass.getpass(f"{name.capitalize()} for {address}: ")
+    else:
+        raise InvalidRequest(f"There is no terminal to ask for the {name}. Hand it over with --password-stdin.")
+    if not secret or len(secret) > LONGEST_SECRET or not secret.isprintable():
+        raise InvalidRequest(f"That is no {name}: it must be one line of text. Nothing was written.")
+    return secret
+
+
+def _checked(plan: setup.Plan, secret: str) -> setup.Plan:
+    async def check() -> setup.Plan:
+        settled = await setup.settle_username(plan, secret)
+        print("ok    reading: the login works")
+        if await try_sending(settled.account(secret)):
+            print("ok    sending: the login works, nothing was sent")
+        return settled
+
+    try:
+        return asyncio.run(check())
+    except PostroomError as error:
+        raise _unwritten(error)
+
+
+async def _try(account: AccountSettings) -> None:
+    try:
+        await try_reading(account)
+        await try_sending(account)
+    except PostroomError as error:
+        raise _unwritten(error)
+
+
+def _unwritten(error: PostroomError) -> PostroomError:
+    error.message = f"{error.message} Nothing was written."
+    return error
+
+
+def _named(args: argparse.Namespace, accounts: tuple[AccountSettings, ...]) -> AccountSettings:
+    for account in accounts:
+        if args.name in (account.name, account.address):
+            return account
+    names = ", ".join(account.name for account in accounts)
+    raise InvalidRequest(f"There is no account {args.name[:80]!r}. Use one of: {names}.")

@@ -1,0 +1,45 @@
+"""What changes in an account, as it happens, for as long as somebody listens."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import anyio
+
+from postroom.model.errors import AuthRequired, Unsupported
+from postroom.service.accounts import find_folder
+from postroom.service.house import House
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
+
+
+async def changes(house: House, account: str, *, mailbox: str = "INBOX") -> AsyncGenerator[str, None]:
+    """The folder's name as soon as it is watched, and then whenever something in it changed or may have.
+
+    Unsupported where the provider does not tell of changes. Any other failure is waited out, longer each time: whoever
+    looks after each item misses nothing, however often the connection was lost in between.
+    """
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            async with aclosing(_changes(house, account, mailbox)) as news:
+                async for folder in news:
+                    yield folder
+                    pause = _FIRST_PAUSE
+        except Unsupported:
+            raise
+        except AuthRequired:  # trying often would only lock the account
+            pause = _LONGEST_PAUSE
+        except Exception:  # noqa: BLE001 - whatever it was, the next try may go well
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        await anyio.sleep(pause)
+
+
+async def _changes(house: House, account: str, mailbox: str) -> AsyncGenerator[str, None]:
+    opened = await house.accounts.open(account)
+    watcher, wanted = opened.watcher, (await find_folder(opened, mailbox)).name
+    async with aclosing(watcher.changes()) as news:
+        async for folder in news:
+            if folder == wanted:
+                yield folder
