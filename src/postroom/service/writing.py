@@ -14,13 +14,10 @@ from postroom.model.address import Address, parse_address, refuse_line_breaks
 from postroom.model.draft import Draft, File, Identity, Importance
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.message import Message
+from postroom.safety.limits import MAX_BODY, MAX_RECIPIENTS, MAX_SUBJECT
 from postroom.service.files import MAX_FILE_BYTES, load_files
 from postroom.service.house import Account, House
 from postroom.service.showing import gone
-
-MAX_RECIPIENTS = 500
-MAX_SUBJECT = 255
-MAX_BODY = 100_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ import argparse
 import asyncio
 import getpass
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -33,7 +35,8 @@ def add(args: argparse.Namespace) -> int:
     _ask_about_strangers(plan, args)
     secret = _secret(setup.secret_of(plan.account()), wishes.address, args)
     if not args.no_check:
-        plan = _checked(plan, secret)
+        with _before_writing():
+            plan = asyncio.run(_checked(plan, secret))
     place = setup.write_down(plan, secret, in_file=args.secret_file)
     print(f"Account {plan.name} is in {plan.config_path}, its secret in {place}.")
     config = f" --config {plan.config_path}" if args.config else ""
@@ -50,7 +53,8 @@ def log_in(args: argparse.Namespace) -> int:
     name = setup.secret_of(account)
     secret = _secret(name, account.address, args)
     if not args.no_check:
-        asyncio.run(_try(account.model_copy(update={name: SecretStr(secret)})))
+        with _before_writing():
+            asyncio.run(_tried(account.model_copy(update={name: SecretStr(secret)})))
     print(f"Account {account.name}: the {name} is in {setup.keep_secret(account, secret, in_file=args.secret_file)}.")
     return 0
 
@@ -89,31 +93,26 @@ def _secret(name: str, address: str, args: argparse.Namespace) -> str:
     return secret
 
 
-def _checked(plan: setup.Plan, secret: str) -> setup.Plan:
-    async def check() -> setup.Plan:
-        settled = await setup.settle_username(plan, secret)
-        print("ok    reading: the login works")
-        if await try_sending(settled.account(secret)):
-            print("ok    sending: the login works, nothing was sent")
-        return settled
+async def _checked(plan: setup.Plan, secret: str) -> setup.Plan:
+    settled = await setup.settle_username(plan, secret)
+    print("ok    reading: the login works")
+    if await try_sending(settled.account(secret)):
+        print("ok    sending: the login works, nothing was sent")
+    return settled
 
+
+async def _tried(account: AccountSettings) -> None:
+    await try_reading(account)
+    await try_sending(account)
+
+
+@contextmanager
+def _before_writing() -> Iterator[None]:
     try:
-        return asyncio.run(check())
+        yield
     except PostroomError as error:
-        raise _unwritten(error)
-
-
-async def _try(account: AccountSettings) -> None:
-    try:
-        await try_reading(account)
-        await try_sending(account)
-    except PostroomError as error:
-        raise _unwritten(error)
-
-
-def _unwritten(error: PostroomError) -> PostroomError:
-    error.message = f"{error.message} Nothing was written."
-    return error
+        error.message = f"{error.message} Nothing was written."
+        raise
 
 
 def _named(args: argparse.Namespace, accounts: tuple[AccountSettings, ...]) -> AccountSettings:

@@ -1,4 +1,4 @@
-"""postroom accounts: which mailboxes are configured, and with --check whether each opens; adding one, logging in anew."""
+"""postroom accounts: which mailboxes are configured, and with --check whether they open; adding one, a new login."""
 
 from __future__ import annotations
 

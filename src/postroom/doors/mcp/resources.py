@@ -1,12 +1,14 @@
-"""Mail as MCP resources, for clients that read links: the mail as Markdown, its raw bytes, its attachments."""
+"""Mail as MCP resources, for clients that read links: an inbox, a mail as Markdown, its raw bytes, its attachments."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable, Mapping
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp_types import Resource
 
 from postroom.doors.mcp import failures, text
 from postroom.model.errors import NotFound
@@ -17,12 +19,40 @@ MailContext = Context[House, Any]
 
 
 def register(server: MCPServer[House]) -> None:
+    """The first that fits is read: `inbox` comes before it could be taken for the id of a mail."""
     mail = "mail://{account}/{email_id}"
+    server.resource("mail://{account}/inbox", title="Inbox", mime_type="text/plain")(inbox)
     server.resource(mail, title="Mail", mime_type="text/markdown")(email)
     server.resource(f"{mail}/raw", title="Mail source", mime_type="message/rfc822")(email_source)
     server.resource(f"{mail}/attachments/{{attachment_id}}", title="Attachment", mime_type="application/octet-stream")(
         attachment
     )
+
+
+def inboxes(accounts: Iterable[str]) -> dict[str, str]:
+    """The resources that are listed and can be subscribed to: URI to account."""
+    return {f"mail://{quote(account, safe='')}/inbox": account for account in accounts}
+
+
+def listed(found: Mapping[str, str]) -> list[Resource]:
+    return [
+        Resource(
+            uri=uri,
+            name=f"{account} inbox",
+            title=f"Inbox of {account}",
+            description="Its newest mails, a line each. Subscribe to be told when it changes.",
+            mime_type="text/plain",
+        )
+        for uri, account in found.items()
+    ]
+
+
+async def inbox(account: str, ctx: MailContext) -> str:
+    """The newest mails of the account's inbox, a line each, as list_emails shows them."""
+    from postroom.service import search
+
+    page = await _told(search.list_emails(_house(ctx), account=account))
+    return text.email_page(page, text.lines(page), text.MAX_SNIPPET)
 
 
 async def email(account: str, email_id: str, ctx: MailContext) -> str:

@@ -11,17 +11,16 @@ from typing import Any, Protocol
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp_types import CallToolResult, InputRequiredResult
+from mcp_types import CallToolResult, InputRequiredResult, Resource
 
 from postroom import __version__
-from postroom.doors.mcp import failures, prompts, resources
+from postroom.doors.mcp import failures, prompts, resources, subscriptions
+from postroom.doors.mcp.live import Live, OpenHouse
 from postroom.doors.mcp.log import log
 from postroom.doors.mcp.toolbox import Toolset, bind, choose
 from postroom.model.errors import PostroomError
 from postroom.service.house import House
 from postroom.settings import Settings
-
-OpenHouse = Callable[[], AbstractAsyncContextManager[House]]
 
 
 class Dialect(Protocol):
@@ -36,7 +35,7 @@ class Dialect(Protocol):
 class PostroomServer(MCPServer[House]):
     """The SDK's server with our rules for a call: nothing unknown passes, every failure has a code, none a trace."""
 
-    def __init__(self, *, dialect: Dialect, tools: list[Tool], lifespan: SharedHouse) -> None:
+    def __init__(self, *, dialect: Dialect, tools: list[Tool], lifespan: SharedHouse, live: Live | None) -> None:
         super().__init__(
             "postroom",
             title="Postroom",
@@ -44,8 +43,10 @@ class PostroomServer(MCPServer[House]):
             instructions=dialect.INSTRUCTIONS,
             tools=tools,
             lifespan=lifespan,
+            subscriptions=live.bus if live else False,
             log_level="WARNING",
         )
+        self._inboxes = live.inboxes if live else {}
         self._toolset_of = {spec.name: toolset.name for toolset in dialect.TOOLSETS for spec in toolset.specs}
         self._registered = {tool.name: tool for tool in tools}
         self._failure: Callable[[PostroomError], CallToolResult] = getattr(dialect, "failure", failures.failure)
@@ -65,6 +66,10 @@ class PostroomServer(MCPServer[House]):
             shown = name if name in self._registered else "unknown"
             duration = round((time.perf_counter() - started) * 1000, 1)
             log.info("tool_call", extra={"tool": shown, "status": status, "code": code, "duration_ms": duration})
+
+    async def list_resources(self) -> list[Resource]:
+        """The inboxes by name. What else can be read is found by listing, searching and following links."""
+        return resources.listed(self._inboxes)
 
     def _admitted(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as they may be used. `null` is how many models leave an argument out."""
@@ -110,8 +115,12 @@ def build_server(open_house: OpenHouse, settings: Settings) -> PostroomServer:
     """The server for one operator's settings: its dialect, its toolsets, read-only or not."""
     dialect = load_dialect(settings.server.dialect)
     specs = choose(dialect.TOOLSETS, settings.server.toolsets, read_only=settings.server.read_only)
-    server = PostroomServer(dialect=dialect, tools=[bind(spec) for spec in specs], lifespan=SharedHouse(open_house))
-    if dialect.HAS_MAIL_RESOURCES:
-        resources.register(server)
-        prompts.register(server)
+    tools = [bind(spec) for spec in specs]
+    if not dialect.HAS_MAIL_RESOURCES:
+        return PostroomServer(dialect=dialect, tools=tools, lifespan=SharedHouse(open_house), live=None)
+    live = Live(resources.inboxes(account.name for account in settings.accounts))
+    server = PostroomServer(dialect=dialect, tools=tools, lifespan=SharedHouse(live.beside(open_house)), live=live)
+    resources.register(server)
+    prompts.register(server)
+    subscriptions.register(server, live)
     return server

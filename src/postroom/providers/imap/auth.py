@@ -23,7 +23,7 @@ def secret_of(account: ImapAccount) -> str:
     secret = resolve(account, name)
     if secret is None:
         raise AuthRequired(
-            f"Account {account.name} has no {name}. Set {name}, {name}_env or {name}_file, or run postroom setup."
+            f"Account {account.name} has no {name}. Run postroom accounts login {account.name}, or set {name}_env or {name}_file."
         )
     return secret
 

@@ -1,0 +1,130 @@
+"""How a client of either protocol era asks to be told when an inbox changes, and is told."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+from anyio.abc import TaskStatus
+from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
+from mcp.server.mcpserver import MCPServer
+from mcp.server.subscriptions import ListenHandler, ResourceUpdated, ServerEvent
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    EmptyResult,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
+    UnsubscribeRequestParams,
+)
+
+from postroom.doors.mcp.live import Live
+from postroom.service.house import House
+
+RequestContext = ServerRequestContext[House, Any]
+Scopes = dict[str, anyio.CancelScope]
+
+_SCOPES = "postroom.subscriptions"  # in a connection's state: URI to what ends that subscription
+
+
+def register(server: MCPServer[House], live: Live) -> None:
+    handlers, sessions = server._lowlevel_server, Sessions(live)
+    handlers.add_request_handler("resources/subscribe", SubscribeRequestParams, sessions.subscribe)
+    handlers.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, sessions.unsubscribe)
+    handlers.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, Listening(live))
+
+
+class Listening(ListenHandler):
+    """From 2026-07-28 on a subscription is a request, and its answer is the stream of news."""
+
+    def __init__(self, live: Live) -> None:
+        super().__init__(live.bus)
+        self._live = live
+
+    async def __call__(
+        self, ctx: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
+    ) -> SubscriptionsListenResult:
+        wanted = params.notifications
+        async with self._live.watching(wanted.resource_subscriptions or ()) as uris:
+            honoured = wanted.model_copy(update={"resource_subscriptions": uris})
+            return await super().__call__(ctx, params.model_copy(update={"notifications": honoured}))
+
+
+class Sessions:
+    """Before, a subscription belongs to a connection, which carries the news until either ends."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+
+    async def subscribe(self, ctx: RequestContext, params: SubscribeRequestParams) -> EmptyResult:
+        connection = ctx.session._connection  # the SDK has no public way to it yet
+        if not connection.has_standalone_channel:
+            raise MCPError(INVALID_REQUEST, "Without a session no news could be sent: initialize one and use its id.")
+        mine = _scopes(connection)
+        if params.uri not in mine:
+            mine[params.uri] = anyio.CancelScope()
+            try:
+                await self._live.tasks.start(self._tell, connection, params.uri, mine[params.uri])
+            except BaseException:
+                mine.pop(params.uri, None)
+                raise
+        return EmptyResult()
+
+    async def unsubscribe(self, ctx: RequestContext, params: UnsubscribeRequestParams) -> EmptyResult:
+        scope = _scopes(ctx.session._connection).pop(params.uri, None)
+        if scope is not None:
+            scope.cancel()
+        return EmptyResult()
+
+    async def _tell(
+        self, connection: Connection, uri: str, scope: anyio.CancelScope, *, task_status: TaskStatus[None]
+    ) -> None:
+        with scope:
+            async with self._live.watching([uri]) as possible, self._news_of(uri) as news:
+                if not possible:
+                    raise MCPError(INVALID_PARAMS, self._refusal(uri))
+                task_status.started()
+                async for _ in news:
+                    await connection.send_resource_updated(uri)
+
+    @asynccontextmanager
+    async def _news_of(self, uri: str) -> AsyncIterator[AsyncIterator[None]]:
+        """At most one piece of news waits: it says all that ten would."""
+        send, receive = anyio.create_memory_object_stream[None](1)
+
+        def note(event: ServerEvent) -> None:
+            if event == ResourceUpdated(uri):
+                with contextlib.suppress(anyio.WouldBlock):
+                    send.send_nowait(None)
+
+        unsubscribe = self._live.bus.subscribe(note)
+        try:
+            with send, receive:
+                yield receive
+        finally:
+            unsubscribe()
+
+    def _refusal(self, uri: str) -> str:
+        if uri in self._live.inboxes:
+            return "The provider of this account does not tell of changes. Read the resource again from time to time."
+        return f"Only these resources can be subscribed to: {', '.join(self._live.inboxes)}."
+
+
+def _scopes(connection: Connection) -> Scopes:
+    """The connection's subscriptions; they end with it."""
+    if _SCOPES not in connection.state:
+        connection.state[_SCOPES] = {}
+        connection.exit_stack.callback(_end, connection.state[_SCOPES])
+    scopes: Scopes = connection.state[_SCOPES]
+    return scopes
+
+
+def _end(scopes: Scopes) -> None:
+    for scope in scopes.values():
+        scope.cancel()
