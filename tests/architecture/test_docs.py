@@ -81,6 +81,14 @@ def commands() -> dict[str, argparse.ArgumentParser]:
     return next(action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
 
 
+def flags_of(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Its own and those of its verbs."""
+    for action in parser._actions:
+        yield from action.option_strings
+        for verb in action.choices.values() if isinstance(action, argparse._SubParsersAction) else ():
+            yield from flags_of(verb)
+
+
 def mentioned_commands(path: Path) -> Iterator[tuple[str, str]]:
     """Command and the rest of its line, wherever a page shows one in code."""
     text = path.read_text(encoding="utf-8")
@@ -96,7 +104,7 @@ def test_every_command_and_flag_that_is_mentioned_exists(path: Path) -> None:
     known = commands()
     for command, rest in mentioned_commands(path):
         assert command in known, f"postroom {command}"
-        flags = {flag for action in known[command]._actions for flag in action.option_strings}
+        flags = set(flags_of(known[command]))
         assert set(re.findall(r"(?<=\s)--[a-z-]+", rest)) <= flags, f"postroom {command}{rest}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from tests.faults.scenarios import Scenario, cannot_tell, house_of
@@ -26,12 +27,21 @@ async def check(scenario: Scenario, home: Path, answers: list[str]) -> State | N
     """Recover and judge; then let client and person repeat all they did, and judge again. Answers how it ended."""
     async with house_of(scenario, home, time=later()) as gate:
         await settle(gate, scenario)
-        await _judge(gate, scenario, promised=bool(_PROMISES & set(answers)))
+        await judge(gate, scenario, promised=is_promise(answers))
         ended = _latest(gate, scenario)
-        await scenario.act(gate, lambda _: None)
-        await settle(gate, scenario)
-        await _judge(gate, scenario, promised=True)
+        await repeat(gate, scenario)
         return ended
+
+
+async def repeat(gate: GateHouse, scenario: Scenario) -> None:
+    """Client and person do all they did once more; then it has arrived, once."""
+    await scenario.act(gate, lambda _: None)
+    await settle(gate, scenario)
+    await judge(gate, scenario, promised=True)
+
+
+def is_promise(answers: Iterable[str]) -> bool:
+    return not _PROMISES.isdisjoint(answers)
 
 
 async def settle(gate: GateHouse, scenario: Scenario) -> None:
@@ -45,7 +55,8 @@ async def settle(gate: GateHouse, scenario: Scenario) -> None:
             return
 
 
-async def _judge(gate: GateHouse, scenario: Scenario, *, promised: bool) -> None:
+async def judge(gate: GateHouse, scenario: Scenario, *, promised: bool) -> None:
+    """Nothing twice, nothing lost, nothing undecided that is not shown, and an audit that holds."""
     states = Counter(send.state for send in _sends(gate, scenario))
     assert set(states) <= _RESTING, states
     shown = Counter(row.state for row in (await outbox.list_outbox(gate.house, limit=100)).results)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 
 import pytest
+
+_MEMORY = Path("/dev/shm")  # spares the disk thousands of syncs where only a process dies, not the machine
 
 Record = Callable[..., None]
 _COUNTS = pytest.StashKey[dict[str, str]]()
@@ -19,6 +23,17 @@ def record_fault(request: pytest.FixtureRequest, record_property: Callable[[str,
         record_property("fault", f"{times:5} x {what}" + (f": {ended}" if ended else ""))
 
     return record
+
+
+@pytest.fixture(scope="session")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else tmp_path_factory.getbasetemp()) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def memory_home(memory: Path) -> Callable[[], Path]:
+    return lambda: Path(mkdtemp(dir=memory))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

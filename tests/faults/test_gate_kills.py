@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -19,7 +19,6 @@ from tests.faults.aftermath import check
 from tests.faults.scenarios import SCENARIOS
 
 ROOT = Path(__file__).parents[2]
-MEMORY = Path("/dev/shm")  # death by signal is the same there, and the disk is spared thousands of syncs
 
 
 class Victims:
@@ -63,11 +62,10 @@ class Victims:
 
 
 @pytest.fixture(scope="module")
-def victims(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Victims]:
-    with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else tmp_path_factory.getbasetemp()) as homes:
-        victims = Victims(Path(homes))
-        yield victims
-        victims.close()
+def victims(memory: Path) -> Iterator[Victims]:
+    victims = Victims(Path(mkdtemp(dir=memory)))
+    yield victims
+    victims.close()
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

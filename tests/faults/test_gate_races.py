@@ -7,10 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -20,7 +17,6 @@ from postroom.service import search
 from postroom.store import State
 
 ROOT = Path(__file__).parents[2]
-MEMORY = Path("/dev/shm")
 HEAD_START = 0.002  # seconds in which both have read their move and stand ready
 
 
@@ -50,8 +46,8 @@ class Racer:
 
 
 class Race:
-    def __init__(self, home: Path, safety: dict[str, Any]) -> None:
-        self.home, self.safety = home, safety
+    def __init__(self, home: Path, **safety: Any) -> None:
+        self.home = home
         self.one, self.two = Racer(home, safety), Racer(home, safety)
 
     def go(self, first: tuple[str, str], second: tuple[str, str], *, second_later: float = 0.0) -> list[str]:
@@ -67,12 +63,6 @@ class Race:
                 racer.does("let_pass", "4000")
                 racer.does("work")
             racer.close()
-
-
-@contextmanager
-def racing(tmp_path: Path, **safety: Any) -> Iterator[Race]:
-    with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else tmp_path) as home:
-        yield Race(Path(home), safety)
 
 
 async def everything_in(gate: GateHouse, account: str, mailbox: str) -> Counter[str]:
@@ -99,58 +89,58 @@ async def check_arrived(race: Race, expected: set[str]) -> None:
 
 
 @pytest.mark.slow
-async def test_one_approval_file_and_two_running_servers_give_one_send(tmp_path, record_fault):
+async def test_one_approval_file_and_two_running_servers_give_one_send(memory_home, record_fault):
     rounds = 400
-    with racing(tmp_path, gate="approval") as race:
-        vault = race.home / "vault"
-        for number in range(rounds):
-            race.one.does("ask", f"mail {number}")
-            (path,) = (vault / "Pending_Approval").iterdir()
-            path.write_text(path.read_text().replace("status: pending", "status: approved"))
-            path.rename(vault / "Approved" / path.name)
-            race.go(("work", ""), ("work", ""))
-        await check_arrived(race, {f"mail {number}" for number in range(rounds)})
-        assert len(list((vault / "Done").iterdir())) == rounds
+    race = Race(memory_home(), gate="approval")
+    vault = race.home / "vault"
+    for number in range(rounds):
+        race.one.does("ask", f"mail {number}")
+        (path,) = (vault / "Pending_Approval").iterdir()
+        path.write_text(path.read_text().replace("status: pending", "status: approved"))
+        path.rename(vault / "Approved" / path.name)
+        race.go(("work", ""), ("work", ""))
+    await check_arrived(race, {f"mail {number}" for number in range(rounds)})
+    assert len(list((vault / "Done").iterdir())) == rounds
     record_fault("race for one approval file", rounds)
 
 
 @pytest.mark.slow
-async def test_one_key_in_two_processes_gives_one_send(tmp_path, record_fault):
+async def test_one_key_in_two_processes_gives_one_send(memory_home, record_fault):
     rounds, answers = 400, Counter[str]()
-    with racing(tmp_path) as race:
-        for number in range(rounds):
-            got = race.go(("send_with_key", f"key {number}"), ("send_with_key", f"key {number}"))
-            assert got.count("sent") == 1
-            answers.update(got)
-        await check_arrived(race, {f"key {number}" for number in range(rounds)})
+    race = Race(memory_home())
+    for number in range(rounds):
+        got = race.go(("send_with_key", f"key {number}"), ("send_with_key", f"key {number}"))
+        assert got.count("sent") == 1
+        answers.update(got)
+    await check_arrived(race, {f"key {number}" for number in range(rounds)})
     assert set(answers) <= {"sent", "already_executed", "CONFLICT", "held"}
     record_fault("race for one idempotency key", rounds, answers)
 
 
-async def test_a_mail_is_either_cancelled_or_sent_and_both_sides_know_which(tmp_path, record_fault):
+async def test_a_mail_is_either_cancelled_or_sent_and_both_sides_know_which(memory_home, record_fault):
     rounds, sent, cancelled = 100, set[str](), 0
-    with racing(tmp_path, hold_seconds=30) as race:
-        for number in range(rounds):
-            send_id = race.two.does("hold", f"held {number}")
-            race.one.does("let_pass", "60")
-            race.two.does("let_pass", "60")
-            _, answer = race.go(("work", ""), ("cancel", send_id), second_later=number % 20 / 1000)
-            assert answer in ("rejected", "CONFLICT")
-            if answer == "CONFLICT":
-                sent.add(f"held {number}")
-            cancelled += answer == "rejected"
-        await check_arrived(race, sent)
+    race = Race(memory_home(), hold_seconds=30)
+    for number in range(rounds):
+        send_id = race.two.does("hold", f"held {number}")
+        race.one.does("let_pass", "60")
+        race.two.does("let_pass", "60")
+        _, answer = race.go(("work", ""), ("cancel", send_id), second_later=number % 20 / 1000)
+        assert answer in ("rejected", "CONFLICT")
+        if answer == "CONFLICT":
+            sent.add(f"held {number}")
+        cancelled += answer == "rejected"
+    await check_arrived(race, sent)
     record_fault("race of cancel and send", rounds, {"cancelled": cancelled, "sent": len(sent)})
 
 
-async def test_of_a_yes_and_a_no_at_the_same_instant_one_counts(tmp_path, record_fault):
+async def test_of_a_yes_and_a_no_at_the_same_instant_one_counts(memory_home, record_fault):
     rounds, sent = 100, set[str]()
-    with racing(tmp_path, gate="approval") as race:
-        for number in range(rounds):
-            approval_id = race.one.does("ask", f"asked {number}")
-            no, yes = race.go(("reject", approval_id), ("approve", approval_id), second_later=number % 5 / 2000)
-            assert (yes, no) in (("sent", "CONFLICT"), ("CONFLICT", "rejected"))
-            if yes == "sent":
-                sent.add(f"asked {number}")
-        await check_arrived(race, sent)
+    race = Race(memory_home(), gate="approval")
+    for number in range(rounds):
+        approval_id = race.one.does("ask", f"asked {number}")
+        no, yes = race.go(("reject", approval_id), ("approve", approval_id), second_later=(number % 5 - 3) / 4000)
+        assert (yes, no) in (("sent", "CONFLICT"), ("CONFLICT", "rejected"))
+        if yes == "sent":
+            sent.add(f"asked {number}")
+    await check_arrived(race, sent)
     record_fault("race of approve and reject", rounds, {"sent": len(sent), "rejected": rounds - len(sent)})

@@ -15,6 +15,7 @@ async def test_the_templates_are_announced(call: Caller) -> None:
     templates = (await call.client.list_resource_templates()).resource_templates
 
     assert {template.uri_template for template in templates} == {
+        "mail://{account}/inbox",
         "mail://{account}/{email_id}",
         "mail://{account}/{email_id}/raw",
         "mail://{account}/{email_id}/attachments/{attachment_id}",

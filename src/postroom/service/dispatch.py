@@ -7,8 +7,8 @@ leave a send half done.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
 
 import anyio
 
@@ -62,11 +62,22 @@ async def asked_about(house: House, order: Order) -> Send | None:
 async def reserve(house: House, order: Order) -> Reservation:
     """Freeze the bytes, take key and rate token. A refusal leaves no trace behind."""
     send = await prepare(house, order)
-    try:
+    async with or_withdrawn(house, send):
         return await house.stored(house.store.outbox.reserve, send.send_id)
+
+
+@asynccontextmanager
+async def or_withdrawn(house: House, send: Send) -> AsyncIterator[None]:
+    """On an error nothing was promised, so nothing stays behind. What cannot be taken back now, the worker takes."""
+    try:
+        yield
     except PostroomError:
-        with suppress(Conflict):  # somebody else has taken it further in the same moment: then it is theirs
+        try:
             await house.stored(house.store.outbox.cancel, send.send_id)
+        except Conflict:
+            pass  # somebody else has taken it further in the same moment: then it is theirs
+        except PostroomError:
+            house.let_fall.add(send.send_id)
         raise
 
 

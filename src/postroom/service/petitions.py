@@ -11,12 +11,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from postroom.model.draft import Draft
-from postroom.model.errors import PostroomError
 from postroom.safety.judge import Finding
 from postroom.service import dispatch, handwritten
 from postroom.service.house import House
 from postroom.service.order import Order, preview_of
-from postroom.service.receipts import already, receipt
+from postroom.service.receipts import already
 from postroom.service.showing import shown_addresses
 from postroom.service.views import ApprovalView, SendView
 from postroom.store import Send, State
@@ -38,19 +37,17 @@ async def ask(house: House, order: Order, findings: Sequence[Finding]) -> SendVi
     expires = created + LIFETIME
     prepared = await dispatch.prepare(house, order)
     file = pending_file(order, prepared, created, expires)
-    approval = await house.stored(
-        house.store.approvals.request, prepared.send_id, expires_at=expires.timestamp(), asked=file.fingerprint
-    )
+    async with dispatch.or_withdrawn(house, prepared):
+        approval = await house.stored(
+            house.store.approvals.request, prepared.send_id, expires_at=expires.timestamp(), asked=file.fingerprint
+        )
     if handwritten.are_allowed(house):
         released = await handwritten.release(house, order, prepared.send_id, approval.approval_id)
         if released is not None:
             return released
-    try:
+    async with dispatch.or_withdrawn(house, prepared):
         name = file_name(prepared.kind, approval.approval_id)
         await house.stored(house.vault.write_pending, name, replace(file, approval_id=approval.approval_id))
-    except PostroomError:
-        await house.stored(house.store.outbox.cancel, prepared.send_id)
-        raise
     return replace(
         await awaiting(house, await house.stored(house.store.outbox.get, prepared.send_id)),
         warnings=tuple(finding.message for finding in findings),
@@ -70,7 +67,7 @@ async def standing(house: House, order: Order) -> SendView | None:
             return None
         return replace(await awaiting(house, send), preview=preview_of(order))
     if send.state in _AT_WORK:
-        return await receipt(house, send)
+        return await already(house, send)
     age = house.store.clock.wall() - send.created_at
     return await already(house, send) if send.approval_id and age < LIFETIME.total_seconds() else None
 

@@ -42,9 +42,10 @@ def test_opening_again_keeps_what_is_there(tmp_path: Path) -> None:
 
 def test_a_failed_transaction_leaves_nothing_behind(tmp_path: Path) -> None:
     database = opened(tmp_path / "mail.db")
-    with pytest.raises(KeyError), database.writing() as connection:
-        connection.execute("INSERT INTO note VALUES ('half')")
-        raise KeyError
+    with pytest.raises(sqlite3.OperationalError), database.writing() as connection:
+        connection.executemany("INSERT INTO note VALUES (?)", [("half",), ("of it",)]).execute(
+            "INSERT INTO nowhere VALUES (1)"
+        )
     assert notes(database) == []
     note(database, "next")
     assert notes(database) == ["next"]
@@ -167,7 +168,7 @@ def test_an_older_file_is_brought_up_to_date_with_its_content(tmp_path: Path) ->
 def test_a_step_that_fails_changes_nothing(tmp_path: Path) -> None:
     note(opened(tmp_path / "mail.db"), "old")
     with pytest.raises(sqlite3.OperationalError):
-        opened(tmp_path / "mail.db", Schema((*SCHEMA.steps, "CREATE TABLE new (x); CREATE TABLE note (y);")))
+        opened(tmp_path / "mail.db", Schema((*SCHEMA.steps, "CREATE TABLE new (x);\nCREATE TABLE note (y);")))
     assert notes(opened(tmp_path / "mail.db")) == ["old"]
 
 

@@ -23,7 +23,8 @@ def secret_of(account: ImapAccount) -> str:
     secret = resolve(account, name)
     if secret is None:
         raise AuthRequired(
-            f"Account {account.name} has no {name}. Run postroom accounts login {account.name}, or set {name}_env or {name}_file."
+            f"Account {account.name} has no {name}. "
+            f"Run postroom accounts login {account.name}, or set {name}_env or {name}_file."
         )
     return secret
 

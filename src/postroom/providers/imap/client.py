@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from postroom.model.errors import PermissionDenied
+from postroom.model.errors import PermissionDenied, ProviderError
 from postroom.providers.imap import wire
 from postroom.providers.imap.connecting import connect, log_in
-from postroom.providers.imap.failures import CONNECTION_LOST, refused
+from postroom.providers.imap.failures import CONNECTION_LOST, refused, unknown_folder
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
@@ -67,7 +67,10 @@ class Session:
             self._ask(self._client.noop)
             return opened
         self.opened = None
-        answer = self._ask(self._client.select_folder, folder, readonly=not write)
+        try:
+            answer = self._ask(self._client.select_folder, folder, readonly=not write)
+        except ProviderError as refusal:
+            raise refusal if refusal.details else unknown_folder() from None  # most servers give no reason by code
         self.opened = _opened(folder, write, answer)
         return self.opened
 

@@ -38,6 +38,11 @@ def refused(error: Exception) -> PostroomError:
     return kind(message, details={"response_code": code} if code else None)
 
 
+def unknown_folder() -> NotFound:
+    kind, message = _ABSENT
+    return kind(message)
+
+
 def lost(error: Exception, *, unclear: bool) -> PostroomError:
     """A connection that broke. `unclear` when a change was under way and may or may not have happened."""
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -59,7 +64,10 @@ def lost(error: Exception, *, unclear: bool) -> PostroomError:
 
 _LATER = (ProviderUnavailable, "The mail server is busy or out of order. Try again later.")
 _LOGIN = (AuthRequired, "The mail server refused the login. Check username and password or token of this account.")
-_ABSENT = (NotFound, "The mail server knows no such folder. Call list_folders to see what there is.")
+_ABSENT: tuple[type[NotFound], str] = (
+    NotFound,
+    "The mail server knows no such folder. Call list_folders to see what there is.",
+)
 _MEANINGS: dict[str, tuple[type[PostroomError], str]] = {
     "AUTHENTICATIONFAILED": _LOGIN,
     "AUTHORIZATIONFAILED": _LOGIN,

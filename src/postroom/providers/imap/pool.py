@@ -7,6 +7,7 @@ without anybody noticing; work that may be repeated is repeated once when its co
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 import anyio
 import anyio.to_thread
 
-from postroom.model.errors import PostroomError
+from postroom.model.errors import PostroomError, RateLimited
 from postroom.providers.imap.client import Session
 from postroom.providers.imap.failures import CONNECTION_LOST, lost
 
@@ -32,8 +33,10 @@ class Pool:
     def __init__(self, account: ImapAccount) -> None:
         self._account = account
         self._idle: list[Session] = []
-        self._lock = threading.Lock()
-        self._slots = anyio.CapacityLimiter(account.max_connections)
+        self._lent = 0
+        self._changed = threading.Condition()
+        self._slots = anyio.Semaphore(account.max_connections)
+        self._threads = anyio.CapacityLimiter(math.inf)  # the slots are the limit
         self._closed = False
 
     async def run(
@@ -61,11 +64,12 @@ class Pool:
 
     async def _run(self, folder: str, work: Callable[[Session], T], *, repeatable: bool) -> T:
         loan = _Loan(folder)
-        timer = asyncio.get_running_loop().call_later(self._account.timeout * _PATIENCE, loan.expire)
-        try:
-            return await anyio.to_thread.run_sync(self._attempt, work, loan, repeatable, limiter=self._slots)
-        finally:
-            timer.cancel()
+        async with self._slots:
+            timer = asyncio.get_running_loop().call_later(self._account.timeout * _PATIENCE, loan.expire)
+            try:
+                return await anyio.to_thread.run_sync(self._attempt, work, loan, repeatable, limiter=self._threads)
+            finally:
+                timer.cancel()
 
     def _attempt(self, work: Callable[[Session], T], loan: _Loan, repeatable: bool) -> T:
         try:
@@ -88,6 +92,7 @@ class Pool:
             raise
         except BaseException:
             session.abort()
+            self._give_back(None)
             raise
         self._give_back(session)
         return result
@@ -99,31 +104,51 @@ class Pool:
                 loan.session, loan.is_new = session, False
                 return session
             session.abort()
-        loan.session, loan.is_new = Session(self._account), True
+            self._give_back(None)
+        try:
+            loan.session, loan.is_new = Session(self._account), True
+        except RateLimited:
+            # The server allows fewer connections than the settings do: share those there are.
+            if not self._wait_for_idle():
+                raise
+            return self._take(loan)
+        with self._changed:
+            self._lent += 1
         return loan.session
 
     def _pop_idle(self, folder: str) -> Session | None:
         """One that has the folder open, else the one that has been idle longest."""
-        with self._lock:
-            for session in self._idle:
-                if session.opened is not None and session.opened.folder == folder:
-                    self._idle.remove(session)
-                    return session
-            return self._idle.pop(0) if self._idle else None
+        with self._changed:
+            if not self._idle:
+                return None
+            near = (s for s in self._idle if s.opened is not None and s.opened.folder == folder)
+            session = next(near, self._idle[0])
+            self._idle.remove(session)
+            self._lent += 1
+            return session
 
-    def _give_back(self, session: Session) -> None:
-        with self._lock:
-            if not self._closed:
+    def _wait_for_idle(self) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: self._idle or not self._lent, timeout=self._account.timeout)
+            return bool(self._idle)
+
+    def _give_back(self, session: Session | None) -> None:
+        """None when it is no more."""
+        with self._changed:
+            self._lent -= 1
+            if session is not None and not self._closed:
                 self._idle.append(session)
-                return
-        session.close()
+                session = None
+            self._changed.notify()
+        if session is not None:
+            session.close()
 
     def _drop_idle(self) -> None:
         for session in self._taken_all():
             session.abort()
 
     def _taken_all(self) -> list[Session]:
-        with self._lock:
+        with self._changed:
             taken, self._idle = self._idle, []
         return taken
 

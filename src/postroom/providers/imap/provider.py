@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -75,14 +76,25 @@ class ImapMailbox:
         found: list[searching.Hits] = [searching.Hits((), 0)] * len(places)
 
         async def look(index: int, folder: Folder, node: Node) -> None:
-            found[index] = await self._pool.run(
-                folder.ref, searching.find, folder, node, wanted=wanted, dated=len(places) > 1
-            )
+            async with self._if_there(required=query.names_folder):
+                found[index] = await self._pool.run(
+                    folder.ref, searching.find, folder, node, wanted=wanted, dated=len(places) > 1
+                )
 
         await together([partial(look, index, *place) for index, place in enumerate(places)])
         page, total, has_more = searching.merged(found, limit=limit, offset=offset)
         rows = await self.envelopes([str(hit.ref) for hit in page])
         return Page(tuple(row for row in rows if row is not None), total, limit, offset, has_more)
+
+    @asynccontextmanager
+    async def _if_there(self, *, required: bool = False) -> AsyncGenerator[None, None]:
+        """For one folder of many: one that was removed since they were listed holds nothing."""
+        try:
+            yield
+        except NotFound:
+            self._directory.forget()
+            if required:
+                raise
 
     async def envelopes(self, refs: Sequence[str]) -> list[Envelope | None]:
         found: dict[str, Envelope] = {}
@@ -119,14 +131,15 @@ class ImapMailbox:
                 break
         if not rows:
             raise NotFound("Nothing of this thread is left. List or search again.")
-        ordered = sorted(rows.values(), key=lambda row: (row.date is None, row.date))
+        ordered = sorted(rows.values(), key=lambda row: row.date or threads.UNDATED)
         return [replace(row, thread_ref=thread_ref) for row in ordered]
 
     async def _related(self, ids: set[str]) -> dict[str, Envelope]:
         found: dict[str, Envelope] = {}
 
         async def look(folder: Folder) -> None:
-            found.update(await self._pool.run(folder.ref, threads.related, folder, ids))
+            async with self._if_there():
+                found.update(await self._pool.run(folder.ref, threads.related, folder, ids))
 
         places = [folder for folder in await self._directory.known() if folder.role not in folders.VIRTUAL]
         await together([partial(look, folder) for folder in places])
@@ -162,7 +175,8 @@ class ImapMailbox:
         found: set[str] = set()
 
         async def look(folder: Folder) -> None:
-            found.update(await self._pool.run(folder.ref, _labels_in, folder.ref))
+            async with self._if_there():
+                found.update(await self._pool.run(folder.ref, _labels_in, folder.ref))
 
         await together([partial(look, folder) for folder in await self._directory.known()])
         return sorted(found, key=str.casefold)

@@ -6,6 +6,7 @@ THREAD would answer for one folder only, and an exchange lies in at least two.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from postroom.model.folder import Folder
 from postroom.model.message import Envelope
@@ -13,6 +14,8 @@ from postroom.providers.imap.client import Session
 from postroom.providers.imap.criteria import searchable
 from postroom.providers.imap.reading import envelopes
 from postroom.providers.imap.refs import MailRef
+
+UNDATED = datetime.max.replace(tzinfo=UTC)  # last in its thread
 
 MAX_IDS = 60  # asked for at once
 MAX_ROUNDS = 4  # each round finds what answers the mails of the last

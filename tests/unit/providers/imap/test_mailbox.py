@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import anyio
 import pytest
 from imapclient import IMAPClient
 from tests.peers.accounts import imap_account, letter, opened
@@ -122,6 +123,51 @@ async def test_what_takes_too_long_to_count_is_not_counted(dovecot: Dovecot, mon
         assert (len(first.items), first.total, first.has_more) == (2, None, True)
         last = await mailbox.search(Query(HasAttachment()), limit=4, offset=4)
         assert (len(last.items), last.has_more) == (2, False)
+
+
+async def test_a_folder_removed_elsewhere_is_passed_over_or_not_found_by_name(dovecot: Dovecot) -> None:
+    account = imap_account(dovecot)
+    async with opened(account) as mailbox:
+        await mailbox.create_folder("Shortlived")
+        (ref,) = await put(mailbox, "one")
+        assert len((await mailbox.search(Query(), limit=10, offset=0)).items) == 1
+        with logged_in(dovecot, account.username) as other:
+            other.delete_folder("Shortlived")
+        assert [row.ref for row in (await mailbox.search(Query(), limit=10, offset=0)).items] == [ref]
+        assert [row.ref for row in await mailbox.thread("<one@seed.example>")] == [ref]
+        with pytest.raises(NotFound):
+            await mailbox.search(Query(In("Shortlived")), limit=10, offset=0)
+
+
+async def test_a_thread_with_undated_mails_is_in_order(dovecot: Dovecot) -> None:
+    undated = letter("late").replace(
+        b"Date: Mon, 1 Jun 2026 10:00:00 +0000\r\n", b"In-Reply-To: <root@seed.example>\r\n"
+    )
+    async with opened(imap_account(dovecot)) as mailbox:
+        await mailbox.create_draft(undated)
+        await mailbox.create_draft(letter("root"))
+        assert [row.subject for row in await mailbox.thread("<root@seed.example>")] == ["root", "late"]
+
+
+async def test_changes_are_heard_within_seconds_over_tls(dovecot: Dovecot) -> None:
+    account = imap_account(
+        dovecot, host="localhost", port=dovecot.imaps, security="tls", ca_file=dovecot.certificates.ca
+    )
+    heard: list[str] = []
+    async with opened(account) as mailbox:
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as group:
+
+                async def listen() -> None:
+                    async for folder in mailbox.changes():
+                        heard.append(folder)
+                        if len(heard) == 1:
+                            group.start_soon(put, mailbox, "news")
+                        else:
+                            group.cancel_scope.cancel()
+
+                group.start_soon(listen)
+    assert heard == ["INBOX", "INBOX"]
 
 
 async def test_a_word_of_the_mime_headers_finds_nothing(dovecot: Dovecot) -> None:

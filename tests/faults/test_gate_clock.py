@@ -1,0 +1,125 @@
+"""Somebody sets the clock while mail is leaving: never an eleventh send in an hour, and nothing waits for ever."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.gate.houses import MAIL, SetClock, gate_house
+
+from postroom.model.errors import PostroomError, RateLimited
+from postroom.service import outbox, worker
+
+HOUR = 3600.0
+LIMIT = 10
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("send"), st.integers(1, 6)),
+        st.tuples(st.just("pass"), st.floats(1, 2500)),
+        st.tuples(st.just("set the clock"), st.floats(-9, 9).map(lambda hours: hours * HOUR)),
+        st.tuples(st.just("work"), st.just(1)),
+    ),
+    min_size=5,
+    max_size=40,
+)
+
+
+def most_in_an_hour(moments: list[float]) -> int:
+    return max((sum(start <= moment <= start + HOUR for moment in moments) for start in moments), default=0)
+
+
+@given(steps=STEPS, hold=st.sampled_from([0, 30]))
+@settings(max_examples=30)
+def test_no_setting_of_the_clock_makes_room_for_an_eleventh_send(steps, hold):
+    import anyio
+
+    with TemporaryDirectory() as home:
+        moments = anyio.run(sends_of, Path(home), steps, hold)
+    assert most_in_an_hour(moments) <= LIMIT
+
+
+async def sends_of(home: Path, steps: list[tuple[str, float]], hold: int) -> list[float]:
+    """The boot time of every submission that these steps lead to."""
+    moments: list[float] = []
+    async with gate_house(home, hold_seconds=hold) as gate:
+        meddled = await gate.meddle()
+        meddled.before = lambda _: moments.append(gate.time.boottime)
+        for number, (step, amount) in enumerate(steps):
+            if step == "send":
+                for twin in range(int(amount)):
+                    try:
+                        await gate.send(replace(MAIL, subject=f"{number}.{twin}"))
+                    except RateLimited:
+                        break
+            elif step == "pass":
+                gate.time.pass_(amount)
+            elif step == "set the clock":
+                gate.time.wall += amount
+            else:
+                await worker.work_once(gate.house)
+    return moments
+
+
+@pytest.mark.parametrize("hours", [-48, -5, -0.1, 0.1, 5, 48])
+async def test_held_and_scheduled_mail_leaves_whatever_the_clock_does(tmp_path, hours):
+    async with gate_house(tmp_path, hold_seconds=30) as gate:
+        await gate.send()
+        await gate.send(replace(MAIL, subject="Later"), send_at=gate.house.now() + timedelta(hours=2))
+        gate.time.wall += hours * HOUR
+        for _ in range(60):
+            gate.time.pass_(HOUR)
+            await worker.work_once(gate.house)
+        assert sorted(await gate.inbox()) == ["Later", "Lunch?"]
+        assert (await outbox.list_outbox(gate.house)).results == ()
+
+
+async def test_a_clock_set_back_between_two_steps_of_a_held_mail_delays_it_and_no_more(tmp_path):
+    async with gate_house(tmp_path, hold_seconds=30) as gate:
+        await gate.send()
+        gate.time.pass_(31)
+        (due,) = gate.house.store.worklist.due()
+        gate.time.wall -= HOUR
+        await worker._take_up(gate.house, due)
+        assert await gate.inbox() == []
+        for _ in range(3):
+            gate.time.pass_(HOUR)
+            await worker.work_once(gate.house)
+        assert await gate.inbox() == ["Lunch?"]
+
+
+async def test_a_reboot_with_a_clock_set_back_frees_nothing(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        for number in range(LIMIT):
+            await gate.send(replace(MAIL, subject=str(number)))
+        wall = gate.time.wall
+    after = Rebooted(wall - HOUR, 5.0)
+    async with gate_house(tmp_path, time=after) as gate:
+        with pytest.raises(RateLimited):
+            await gate.send(replace(MAIL, subject="eleventh"))
+
+
+async def test_a_preview_from_the_clocks_future_counts_for_nothing(tmp_path):
+    async with gate_house(tmp_path, gate="preview") as gate:
+        await gate.send(confirm=False)
+        gate.time.wall -= HOUR
+        assert (await gate.send()).status == "preview"
+        assert (await gate.send()).status == "sent"
+
+
+async def test_an_approval_expires_by_the_wall_clock_and_says_so(tmp_path):
+    async with gate_house(tmp_path, gate="approval") as gate:
+        asked = await gate.send()
+        gate.time.wall += 25 * HOUR
+        with pytest.raises(PostroomError, match="expired"):
+            gate.house.store.approvals.approve(asked.approval.approval_id, who="ada", how="test")
+        assert (await outbox.list_outbox(gate.house)).results == ()
+
+
+class Rebooted(SetClock):
+    def clock(self):
+        return replace(super().clock(), boot_id="boot-2")

@@ -1,0 +1,101 @@
+"""The whole way on real servers: tool call, gate, Postfix, Dovecot, another inbox, and the own Sent folder."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from tests.flows.caller import Caller
+from tests.peers.dovecot import PASSWORD, Dovecot
+from tests.peers.postfix import Postfix
+
+from postroom.doors.mcp.serve import server_for
+from postroom.settings import Settings, build
+
+DELIVERY = 20  # seconds Postfix and Dovecot may take at most
+
+
+@pytest.fixture
+def settings(dovecot: Dovecot, postfix: Postfix, tmp_path: Path) -> Settings:
+    files = tmp_path / "files"
+    files.mkdir()
+    (files / "plan.txt").write_text("the plan")
+    accounts = [
+        {
+            "name": name,
+            "provider": "imap",
+            "address": dovecot.new_user(name),
+            "host": dovecot.host,
+            "port": dovecot.imap,
+            "security": "none",
+            "password": PASSWORD,
+            "smtp_host": postfix.host,
+            "smtp_port": postfix.plain,
+            "smtp_security": "none",
+        }
+        for name in ("alice", "bob")
+    ]
+    safety = {"gate": "preview", "attachment_dirs": [str(files)]}
+    return build({"accounts": accounts, "safety": safety}, home=tmp_path)
+
+
+async def until(found: Callable[[], Awaitable[list[Any]]]) -> list[Any]:
+    """Delivery is somebody else's work: look until it is done, within bounds."""
+    with anyio.fail_after(DELIVERY):
+        while not (rows := await found()):
+            await anyio.lowlevel.checkpoint()
+    return rows
+
+
+async def test_a_mail_from_alice_arrives_at_bob_and_stands_in_her_sent_folder(settings: Settings) -> None:
+    alice, bob = (account.address for account in settings.accounts)
+    mail = {"to": bob, "subject": "Grüße aus 東京", "body": "Bis bald!", "attachments": ["plan.txt"], "bcc": alice}
+    async with Client(server_for(settings)) as client:
+        call = Caller(client)
+        assert (await call.ok("send_email", **mail))["status"] == "preview"
+        sent = await call.ok("send_email", **mail, confirm=True)
+        assert sent["status"] == "sent"
+        assert set(sent["accepted"]) == {alice, bob}
+
+        async def inbox() -> list[Any]:
+            return (await call.ok("list_emails", account="bob"))["results"]
+
+        (row,) = await until(inbox)
+        assert row["subject"] == "Grüße aus 東京"
+        read = await call.ok("read_email", email_id=row["email_id"])
+        assert read["untrusted"]["body"].strip() == "Bis bald!"
+        assert [file["filename"] for file in read["attachments"]] == ["plan.txt"]
+        assert read["bcc"] == []
+        (copy,) = (await call.ok("list_emails", mailbox="sent"))["results"]
+        assert copy["subject"] == row["subject"]
+
+        answer = {"email_id": row["email_id"], "body": "Gern."}
+        assert (await call.ok("reply_email", **answer))["preview"]["original_subject"] == "Grüße aus 東京"
+        assert (await call.ok("reply_email", **answer, confirm=True))["status"] == "sent"
+
+        async def answered() -> list[Any]:
+            return (await call.ok("search_emails", query=f"from:{bob}", account="alice"))["results"]
+
+        (reply,) = await until(answered)
+        assert reply["subject"] == "Re: Grüße aus 東京"
+        thread = await call.ok("get_thread", thread_id=reply["thread_id"])
+        subjects = [email["mailbox"] for email in thread["emails"]]
+        assert "Sent" in subjects
+        assert "INBOX" in subjects
+
+
+async def test_a_recipient_postfix_refuses_is_reported_and_nobody_gets_the_mail(settings: Settings) -> None:
+    bob = settings.accounts[1].address
+    mail = {"to": [bob, "someone@elsewhere.example"], "subject": "x", "body": "y"}
+    async with Client(server_for(settings)) as client:
+        call = Caller(client)
+        await call.ok("send_email", **mail)
+        answer = await call.ok("send_email", **mail, confirm=True)
+        assert answer["status"] == "rejected"
+        assert set(answer["refused"]) == {"someone@elsewhere.example"}
+        assert (await call.ok("list_emails", mailbox="sent"))["results"] == []
+        assert (await call.ok("list_emails", account="bob"))["results"] == []

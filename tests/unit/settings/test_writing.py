@@ -1,0 +1,140 @@
+"""Adding an account to the settings file leaves everything else in it as it was."""
+
+from __future__ import annotations
+
+import threading
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from postroom.settings import SettingsError, load
+from postroom.settings.writing import append_account, grown, rendered, target
+
+TABLE = {"name": "work", "provider": "imap", "address": "alice@example.com", "host": "imap.example.com", "port": 993}
+OLD = """# mine
+[server]\t
+read_only=true
+
+[[accounts]]
+name = "box"
+provider = "local"
+address = "b@example.com" # ü
+"""
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        OLD,
+        OLD.rstrip("\n"),
+        OLD + "\n\n",
+        OLD.replace("\n", "\r\n"),
+        "# only a remark",
+        "[accounts_of_others]\nx = 1\n",
+        "[safety]\nvault = '''\n[[accounts]]\n'''\n",
+    ],
+)
+def test_what_was_there_stays_byte_for_byte(tmp_path: Path, before: str) -> None:
+    path = tmp_path / "postroom.toml"
+    path.write_bytes(before.encode())
+    append_account(path, TABLE)
+    after = path.read_bytes()
+    assert after.startswith(before.encode())
+    assert tomllib.loads(after.decode())["accounts"][-1] == TABLE
+    assert (b"\r\n" in before.encode()) == (b"\r\n" in after[len(before.encode()) :])
+
+
+def test_the_result_is_read_as_the_settings(tmp_path: Path) -> None:
+    path = tmp_path / "postroom.toml"
+    path.write_text(OLD, encoding="utf-8")
+    append_account(path, TABLE)
+    settings = load(path, environ={})
+    assert [account.name for account in settings.accounts] == ["box", "work"]
+    assert settings.server.read_only
+
+
+@pytest.mark.parametrize("text", ['say "hi"', "back\\slash", "tab\tand\nnew line", "日本 🙂", "\u2028"])
+def test_any_text_comes_back_as_it_was(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "postroom.toml"
+    append_account(path, {**TABLE, "display_name": text})
+    assert tomllib.loads(path.read_text(encoding="utf-8"))["accounts"][0]["display_name"] == text
+
+
+def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "config" / "postroom" / "postroom.toml"
+    append_account(path, TABLE)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o077 == 0
+    assert path.read_text() == rendered(TABLE)
+
+
+def test_an_old_file_keeps_its_mode_and_a_link_stays_a_link(tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles" / "mail.toml"
+    real.parent.mkdir()
+    real.write_text(OLD, encoding="utf-8")
+    real.chmod(0o640)
+    link = tmp_path / "postroom.toml"
+    link.symlink_to(real)
+    append_account(link, TABLE)
+    assert link.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert "imap.example.com" in real.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        b'accounts = [{name = "box", provider = "local", address = "b@example.com"}]\n',
+        b'[mail_api]\nbase_url = "https://mail.example.com"\n',
+        b"[server\n",
+        b"\xff\xfe",
+    ],
+)
+def test_a_file_that_cannot_take_it_stays_untouched_and_the_lines_are_shown(tmp_path: Path, before: bytes) -> None:
+    path = tmp_path / "postroom.toml"
+    path.write_bytes(before)
+    with pytest.raises(SettingsError, match="add this yourself") as caught:
+        append_account(path, TABLE)
+    assert rendered(TABLE) in caught.value.message
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SettingsError, match="cannot be written"):
+        append_account(tmp_path / "file" / "postroom.toml", TABLE)
+
+
+def test_accounts_added_at_once_are_all_there(tmp_path: Path) -> None:
+    path = tmp_path / "postroom.toml"
+    start = threading.Barrier(12)
+
+    def add(number: int) -> None:
+        start.wait()
+        append_account(path, {**TABLE, "name": f"work{number}"})
+
+    threads = [threading.Thread(target=add, args=[number]) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {account.name for account in load(path, environ={}).accounts} == {f"work{number}" for number in range(12)}
+
+
+def test_the_file_is_the_one_that_load_would_read(tmp_path: Path) -> None:
+    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
+    assert target(None, environ) == tmp_path / "postroom" / "postroom.toml"
+    assert target(None, {**environ, "POSTROOM_CONFIG": str(tmp_path / "x.toml")}) == tmp_path / "x.toml"
+    assert target(tmp_path / "y.toml", {"POSTROOM_CONFIG": "x.toml"}) == tmp_path / "y.toml"
+
+
+def test_settings_can_be_seen_as_they_would_be(tmp_path: Path) -> None:
+    path = tmp_path / "postroom.toml"
+    assert grown(path, None, {}).accounts == ()
+    assert [account.name for account in grown(path, TABLE, {}).accounts] == ["work"]
+    with pytest.raises(SettingsError, match=r"accounts\[0\]\.address"):
+        grown(path, {**TABLE, "address": "alice"}, {})
+    assert not path.exists()
