@@ -26,7 +26,10 @@ def later() -> SetClock:
 async def check(scenario: Scenario, home: Path, answers: list[str]) -> State | None:
     """Recover and judge; then let client and person repeat all they did, and judge again. Answers how it ended."""
     async with house_of(scenario, home, time=later()) as gate:
+        was_delivered, submissions = await _is_delivered(gate, scenario), _submissions(gate, scenario)
         await settle(gate, scenario)
+        if was_delivered or (scenario.is_blind and submissions):
+            assert _submissions(gate, scenario) == submissions, "handed over again"
         await judge(gate, scenario, promised=is_promise(answers))
         ended = _latest(gate, scenario)
         await repeat(gate, scenario)
@@ -80,6 +83,17 @@ def _sends(gate: GateHouse, scenario: Scenario) -> list[Send]:
     """Newest first, without what only furnished the house."""
     sends = gate.house.store.outbox.list(limit=100).items
     return [send for send in sends if (send.tool == "reply_email") == scenario.subject.startswith("Re:")]
+
+
+def _submissions(gate: GateHouse, scenario: Scenario) -> int:
+    store = gate.house.store
+    states = [event.state for send in _sends(gate, scenario) for event in store.outbox.events(send.send_id)]
+    return states.count(State.SENDING)
+
+
+async def _is_delivered(gate: GateHouse, scenario: Scenario) -> bool:
+    copies = [await _copies(gate, name, "INBOX", scenario.subject) for name in scenario.receivers]
+    return bool(min(copies) and await _copies(gate, scenario.sender, "Sent", scenario.subject))
 
 
 async def _copies(gate: GateHouse, account: str, mailbox: str, subject: str) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -10,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import httpx2
 import pytest
 from mcp import Client
@@ -18,6 +21,7 @@ from mcp.shared.exceptions import MCPError
 from tests.flows import mails
 from tests.flows.conftest import ERAS
 from tests.flows.listener import BOUND, listening, subscribe, unsubscribe
+from tests.peers.daemon import free_ports, wait_for_listener
 
 from postroom.doors.mcp.serve import serve_http, server_for
 from postroom.doors.mcp.server import PostroomServer
@@ -39,6 +43,18 @@ async def deliver(settings: Settings, account: str = "alex", folder: str = "INBO
     async with open_house(settings) as other:
         mailbox: LocalMailbox = undressed((await other.accounts.open(account)).mailbox)
         await mailbox.add_message(NEWS.as_bytes(), folder)
+
+
+def command(settings: Settings) -> list[str]:
+    config = settings.home / "postroom.toml"
+    config.write_text(
+        '[[accounts]]\nname = "alex"\nprovider = "local"\naddress = "alex@demo.example"\npath = "alex.db"\n'
+    )
+    return [sys.executable, "-m", "postroom", "serve", "--config", str(config)]
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    return {**os.environ, "POSTROOM_HOME": str(settings.home)}
 
 
 class Watchers:
@@ -105,17 +121,27 @@ async def test_it_is_told_over_http(filled: Settings, era: str) -> None:
 
 
 async def test_it_is_told_over_stdio(filled: Settings, era: str) -> None:
-    (filled.home / "postroom.toml").write_text(
-        '[[accounts]]\nname = "alex"\nprovider = "local"\naddress = "alex@demo.example"\npath = "alex.db"\n'
-    )
-    command = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "postroom", "serve", "--config", str(filled.home / "postroom.toml")],
-        env={**os.environ, "POSTROOM_HOME": str(filled.home)},
-    )
-    async with listening(command, era, INBOX) as listener:
+    program, *arguments = command(filled)
+    parameters = StdioServerParameters(command=program, args=arguments, env=environment(filled))
+    async with listening(parameters, era, INBOX) as listener:
         await deliver(filled)
         assert await listener.next() == INBOX
+
+
+async def test_a_server_that_is_told_to_end_does_so_though_clients_listen(filled: Settings, era: str) -> None:
+    (port,) = free_ports(1)
+    log = filled.home / "stderr.txt"
+    with log.open("wb") as errors:
+        process = subprocess.Popen(
+            [*command(filled), "--http", f"127.0.0.1:{port}"], env=environment(filled), stdout=errors, stderr=errors
+        )
+    try:
+        wait_for_listener(port, log)
+        async with listening(f"http://127.0.0.1:{port}/mcp", era, INBOX):
+            process.send_signal(signal.SIGINT)
+            assert await anyio.to_thread.run_sync(process.wait, BOUND) == 0
+    finally:
+        process.kill()
 
 
 async def test_what_the_client_does_itself_is_told_as_well(server: PostroomServer, era: str) -> None:

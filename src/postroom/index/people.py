@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from functools import lru_cache
 
 from postroom.index.state import PERSON
 from postroom.index.words import normal, storable
@@ -71,6 +72,7 @@ def _person(connection: sqlite3.Connection, who: Address) -> int:
     return int(row[0])
 
 
+@lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
     return " ".join(folded(storable(text)).split())
 

@@ -56,8 +56,8 @@ def _register_login(verbs: Subparsers) -> None:
 
 
 def _add_secret(verb: argparse.ArgumentParser) -> None:
-    add_config(verb)
-    verb.set_defaults(config=argparse.SUPPRESS)  # else it would undo a --config that stands before the verb
+    # Without a default, lest it undo a --config that stands before the verb.
+    verb.add_argument("--config", type=Path, default=argparse.SUPPRESS, metavar="FILE", help="settings file")
     verb.add_argument("--password-stdin", action="store_true", help="read the password or token from standard input")
     verb.add_argument("--secret-file", action="store_true", help="keep it in an encrypted file, not in the keyring")
     verb.add_argument("--no-check", action="store_true", help="store without trying to log in")

@@ -41,8 +41,13 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
             if self.started and announce is not None:
                 announce(listening.getsockname()[1])
 
-    tokens = tokens_for(settings, host)
-    app = http_app(server_for(settings), hosts=(host, *settings.server.allowed_hosts), tokens=tokens)
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            if server.listening is not None:  # else their open streams would be waited for
+                server.listening.close()
+            await super().shutdown(sockets)
+
+    tokens, server = tokens_for(settings, host), server_for(settings)
+    app = http_app(server, hosts=(host, *settings.server.allowed_hosts), tokens=tokens)
     config = uvicorn.Config(app, access_log=False, log_config=None, server_header=False, lifespan="on")
     with _listening_socket(host, port) as listening:
         await Announcing(config).serve(sockets=[listening])

@@ -46,6 +46,7 @@ class PostroomServer(MCPServer[House]):
             subscriptions=live.bus if live else False,
             log_level="WARNING",
         )
+        self.listening: subscriptions.Listening | None = None
         self._inboxes = live.inboxes if live else {}
         self._toolset_of = {spec.name: toolset.name for toolset in dialect.TOOLSETS for spec in toolset.specs}
         self._registered = {tool.name: tool for tool in tools}
@@ -122,5 +123,5 @@ def build_server(open_house: OpenHouse, settings: Settings) -> PostroomServer:
     server = PostroomServer(dialect=dialect, tools=tools, lifespan=SharedHouse(live.beside(open_house)), live=live)
     resources.register(server)
     prompts.register(server)
-    subscriptions.register(server, live)
+    server.listening = subscriptions.register(server, live)
     return server

@@ -33,11 +33,13 @@ Scopes = dict[str, anyio.CancelScope]
 _SCOPES = "postroom.subscriptions"  # in a connection's state: URI to what ends that subscription
 
 
-def register(server: MCPServer[House], live: Live) -> None:
-    handlers, sessions = server._lowlevel_server, Sessions(live)
+def register(server: MCPServer[House], live: Live) -> Listening:
+    """Answers with what can end the streams of listening clients: they do not end by themselves."""
+    handlers, sessions, listening = server._lowlevel_server, Sessions(live), Listening(live)
     handlers.add_request_handler("resources/subscribe", SubscribeRequestParams, sessions.subscribe)
     handlers.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, sessions.unsubscribe)
-    handlers.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, Listening(live))
+    handlers.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, listening)
+    return listening
 
 
 class Listening(ListenHandler):

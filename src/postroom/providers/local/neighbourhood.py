@@ -43,7 +43,7 @@ class Neighbourhood:
     def _opened(self, path: Path) -> Database:
         with self._opening:
             if path not in self._open:
-                database = Database(path, SCHEMA)
+                database = Database(path, SCHEMA, read_only=self.own.read_only)
                 database.open()
                 self._open[path] = database
             return self._open[path]

@@ -1,0 +1,270 @@
+"""The gate against a simple model of it: any order of calls, crashes, approvals, lies and lost answers.
+
+The model knows only what was promised and what was forbidden. A mail that was called sent has arrived, once; one that
+nobody approved, or that was rejected or cancelled, has not; and what cannot be decided is shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections import Counter
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, TypeVar
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.gate.houses import MAIL, SetClock, gate_house
+
+from postroom.model.errors import Conflict, PermissionDenied, RateLimited
+from postroom.model.outcome import SubmitOutcome, SubmitRequest
+from postroom.service import approvals, outbox, search, worker
+from postroom.store import State
+from postroom.store.send_states import FINISHED
+
+R = TypeVar("R")
+LIMIT = 6
+TEMPERS = ("willing", "deaf", "mute", "mute and blind", "busy", "hostile", "deadly before", "deadly after")
+
+
+class Died(BaseException):
+    """The process ends here; nothing of ours may catch it."""
+
+
+@dataclass
+class Order:
+    """What the model knows of one mail."""
+
+    subject: str
+    key: str
+    wants_approval: bool
+    approved: bool = False
+    stopped: bool = False  # rejected or cancelled, and told so
+    promised: bool = False
+
+
+class GateMachine(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.home = Path(mkdtemp())
+        self.time = SetClock()
+        self.orders: list[Order] = []
+        self.by_digest: dict[str, Order] = {}
+        self.temper = "willing"
+        self.submissions: list[float] = []
+        self.handed_over = ""  # the send the provider is looking at
+        self.taken: Counter[str] = Counter()  # how often the provider took a send
+        self.resends: Counter[str] = Counter()  # how often a person had it sent again
+        self.run(self.open())
+
+    def run(self, work: Coroutine[Any, Any, R]) -> R:
+        return self.runner.run(work)
+
+    async def open(self) -> None:
+        self.stack = AsyncExitStack()
+        self.gate = await self.stack.enter_async_context(gate_house(self.home, time=self.time, sends_per_hour=LIMIT))
+        meddled = await self.gate.meddle()
+        meddled.before, meddled.after, meddled.reconciled = self.before, self.after, self.reconciled
+
+    # --- the provider
+
+    def before(self, request: SubmitRequest) -> SubmitOutcome | None:
+        self.handed_over = request.attempt_id
+        self.submissions.append(self.time.boottime)
+        if self.temper == "deadly before":
+            raise Died
+        if self.temper == "deaf":
+            raise ConnectionResetError
+        states = {"busy": "retryable", "hostile": "rejected"}
+        return SubmitOutcome(states[self.temper], reason="no") if self.temper in states else None  # type: ignore[arg-type]
+
+    def after(self, outcome: SubmitOutcome) -> SubmitOutcome:
+        self.taken[self.handed_over] += 1
+        if self.temper == "deadly after":
+            raise Died
+        if self.temper.startswith("mute"):
+            raise ConnectionResetError
+        return outcome
+
+    def reconciled(self, _: SubmitRequest) -> SubmitOutcome | None:
+        return SubmitOutcome("unknown") if self.temper == "mute and blind" else None
+
+    # --- what happens
+
+    @initialize()
+    def begin(self) -> None:
+        self.send_something(key=True, approval=False)
+
+    @rule(temper=st.sampled_from(TEMPERS))
+    def the_provider_becomes(self, temper: str) -> None:
+        self.temper = temper
+
+    @rule(key=st.booleans(), approval=st.booleans())
+    def send_something(self, key: bool, approval: bool) -> None:
+        number = len(self.orders)
+        order = Order(f"mail {number}", f"key {number}" if key else "", approval)
+        self.orders.append(order)
+        self.call(order)
+
+    @precondition(lambda self: any(order.key or order.wants_approval for order in self.orders))
+    @rule(data=st.data())
+    def call_again(self, data: st.DataObject) -> None:
+        known = [order for order in self.orders if (order.key or order.wants_approval) and not order.stopped]
+        if known:
+            self.call(data.draw(st.sampled_from(known)))
+
+    @precondition(lambda self: any(order.key and order.promised for order in self.orders))
+    @rule(data=st.data())
+    def use_a_spent_key_for_another_mail(self, data: st.DataObject) -> None:
+        spent = data.draw(st.sampled_from([order for order in self.orders if order.key and order.promised]))
+        before = self.run(self.arrived())
+        try:
+            self.run(self.gate.send(replace(MAIL, subject="smuggled"), idempotency_key=spent.key))
+        except Conflict:
+            assert self.run(self.arrived()) == before
+        else:
+            raise AssertionError("one key, two mails")
+
+    @rule(seconds=st.sampled_from([5, 61, 700, 4000]))
+    def time_passes(self, seconds: int) -> None:
+        self.time.pass_(seconds)
+
+    @rule()
+    def the_worker_works(self) -> None:
+        self.survive(worker.work_once(self.gate.house))
+
+    @rule()
+    def the_process_dies(self) -> None:
+        self.die()
+
+    @rule(data=st.data(), honest=st.booleans(), yes=st.booleans())
+    def a_person_moves_a_file(self, data: st.DataObject, honest: bool, yes: bool) -> None:
+        pending = sorted((self.gate.house.vault.root / "Pending_Approval").glob("*.md"))
+        if not pending:
+            return
+        path = data.draw(st.sampled_from(pending))
+        text = path.read_text().replace("status: pending", "status: approved")
+        path.write_text(text if honest else text.replace("noon", "midnight"))
+        path.rename(path.parent.parent / ("Approved" if yes else "Rejected") / path.name)
+        order = next(order for order in self.orders if f'subject: "{order.subject}"' in text)
+        order.approved |= honest and yes
+        self.survive(worker.work_once(self.gate.house))
+
+    @rule(data=st.data())
+    def somebody_cancels(self, data: st.DataObject) -> None:
+        rows = self.run(outbox.list_outbox(self.gate.house, limit=100)).results
+        if not rows:
+            return
+        send_id = data.draw(st.sampled_from(sorted(row.send_id for row in rows)))
+        order = self.order_of(send_id)
+        try:
+            self.run(outbox.cancel_send(self.gate.house, send_id))
+        except Conflict:
+            return
+        order.stopped, order.promised = True, False
+
+    @rule(data=st.data(), verdict=st.sampled_from(["sent", "resend", "drop"]))
+    def a_person_decides_what_nobody_knows(self, data: st.DataObject, verdict: Any) -> None:
+        rows = self.run(outbox.list_outbox(self.gate.house, limit=100)).results
+        unclear = sorted(row.send_id for row in rows if row.state == State.NEEDS_HUMAN)
+        if not unclear:
+            return
+        send_id = data.draw(st.sampled_from(unclear))
+        self.order_of(send_id).promised = False  # whatever comes of it now is on the person
+        self.resends[send_id] += verdict == "resend"
+        self.survive(approvals.resolve(self.gate.house, send_id, verdict))
+
+    # --- what must hold
+
+    @invariant()
+    def nothing_arrives_twice_or_without_leave(self) -> None:
+        arrived = self.run(self.arrived())
+        for order in self.orders:
+            assert arrived[order.subject] <= 1, "twice"
+            if order.wants_approval and not order.approved:
+                assert not arrived[order.subject], "without approval"
+            if order.stopped:
+                assert not arrived[order.subject], "after a no"
+        assert not arrived["smuggled"]
+
+    @invariant()
+    def nothing_is_handed_over_twice_by_itself(self) -> None:
+        for send_id, times in self.taken.items():
+            assert times <= 1 + self.resends[send_id]
+
+    @invariant()
+    def no_hour_sees_more_than_its_share(self) -> None:
+        for start in self.submissions:
+            assert sum(start <= moment <= start + 3600 for moment in self.submissions) <= LIMIT
+
+    @invariant()
+    def a_promise_is_kept_or_its_fate_is_shown(self) -> None:
+        arrived = self.run(self.arrived())
+        states = Counter(self.order_of(send.send_id).subject for send in self.sends() if send.state not in FINISHED)
+        for order in self.orders:
+            if order.promised:
+                assert arrived[order.subject] or states[order.subject], "forgotten"
+
+    def teardown(self) -> None:
+        self.temper = "willing"
+        for _ in range(12):
+            self.time.pass_(4000)
+            self.run(worker.work_once(self.gate.house))
+        resting = FINISHED | {State.NEEDS_HUMAN, State.AWAITING_APPROVAL}
+        assert {send.state for send in self.sends()} <= resting
+        self.nothing_arrives_twice_or_without_leave()
+        self.a_promise_is_kept_or_its_fate_is_shown()
+        assert self.gate.house.store.audit.verify().ok
+        self.run(self.stack.aclose())
+        self.runner.close()
+        shutil.rmtree(self.home)
+
+    # --- means
+
+    def call(self, order: Order) -> None:
+        mail = replace(MAIL, subject=order.subject)
+        view = self.survive(self.gate.send(mail, idempotency_key=order.key, require_approval=order.wants_approval))
+        if view is not None:
+            order.promised |= view.status in ("sent", "already_executed")
+            order.promised &= view.status != "rejected"
+
+    def survive(self, work: Coroutine[Any, Any, R]) -> R | None:
+        """Errors are answers; death is followed by a new life."""
+        try:
+            return self.run(work)
+        except (Conflict, RateLimited, PermissionDenied):
+            return None
+        except Died:
+            self.die()
+            return None
+
+    def die(self) -> None:
+        """The lock of a dead process is dropped by the kernel; nobody says goodbye. A provider is calm again then."""
+        self.temper = "willing" if self.temper.startswith("deadly") else self.temper
+        self.gate.house.store._owner.disown()
+        self.gate.house.store._database.close()
+        self.run(self.open())
+
+    def sends(self) -> Any:
+        return self.gate.house.store.outbox.list(limit=1000).items
+
+    def order_of(self, send_id: str) -> Order:
+        digest = self.gate.house.store.outbox.get(send_id).content_sha256
+        for order in self.orders[len(self.by_digest) :]:
+            made = self.run(self.gate.order(replace(MAIL, subject=order.subject)))
+            self.by_digest[made.digest] = order
+        return self.by_digest[digest]
+
+    async def arrived(self) -> Counter[str]:
+        page = await search.list_emails(self.gate.house, account="bob", limit=100)
+        return Counter(row.subject for row in page.results)
+
+
+TestGate = GateMachine.TestCase
+TestGate.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
