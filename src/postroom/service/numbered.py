@@ -18,6 +18,7 @@ from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope, Page
 from postroom.model.query import In
 from postroom.model.query_text import parse_query
+from postroom.safety.limits import MAX_RECIPIENTS
 from postroom.service import writing
 from postroom.service.accounts import find_folder
 from postroom.service.house import Account, House
@@ -139,8 +140,8 @@ def _addresses(text: str, field: str) -> tuple[Address, ...]:
         else:
             current += char
     named = [part for part in (*parts, current) if part.strip()]
-    if len(named) > writing.MAX_RECIPIENTS:
-        raise InvalidRequest(f"{field} names more than {writing.MAX_RECIPIENTS} recipients.", details={"field": field})
+    if len(named) > MAX_RECIPIENTS:
+        raise InvalidRequest(f"{field} names more than {MAX_RECIPIENTS} recipients.", details={"field": field})
     return tuple(parse_address(part) for part in named)
 
 
