@@ -20,7 +20,7 @@ from tests.peers.tokens import ISSUER, KEY
 
 DOMAIN = "example.test"
 PASSWORD = "correct-horse-battery"
-_MAIL_OWNER = 21000  # a bare number: needs no entry in passwd
+MAIL_OWNER = 21000  # a bare number: needs no entry in passwd
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ def _furnish(server: Dovecot, capability: str, settings: str) -> None:
     for folder in ("run", "lib", "mail", "keys/default/HS256"):
         (home / folder).mkdir(parents=True)
     home.chmod(0o755)
-    os.chown(home / "mail", _MAIL_OWNER, _MAIL_OWNER)
+    os.chown(home / "mail", MAIL_OWNER, MAIL_OWNER)
     (home / "keys/default/HS256/default").write_bytes(base64.b64encode(KEY))
     (home / "oauth2.conf").write_text(
         f"introspection_mode = local\nlocal_validation_key_dict = fs:posix:prefix={home}/keys/\n"
@@ -117,8 +117,8 @@ mail_max_userip_connections = 60
 default_vsz_limit = 1G
 mail_home = {home}/mail/%Lu
 mail_location = maildir:~/Maildir
-mail_uid = {_MAIL_OWNER}
-mail_gid = {_MAIL_OWNER}
+mail_uid = {MAIL_OWNER}
+mail_gid = {MAIL_OWNER}
 mail_fsync = never
 recipient_delimiter = +
 passdb {{
@@ -133,7 +133,7 @@ passdb {{
 }}
 userdb {{
   driver = static
-  args = uid={_MAIL_OWNER} gid={_MAIL_OWNER} home={home}/mail/%Lu allow_all_users=yes
+  args = uid={MAIL_OWNER} gid={MAIL_OWNER} home={home}/mail/%Lu allow_all_users=yes
 }}
 namespace inbox {{
   inbox = yes

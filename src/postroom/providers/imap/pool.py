@@ -72,16 +72,15 @@ class Pool:
                 timer.cancel()
 
     def _attempt(self, work: Callable[[Session], T], loan: _Loan, repeatable: bool) -> T:
-        try:
-            return self._with_session(work, loan)
-        except CONNECTION_LOST as error:
-            self._drop_idle()  # whatever ended this one has most likely ended them all
-            if not (repeatable and loan.is_worth_another(error)):
-                raise lost(error, unclear=not repeatable and loan.began) from None
-        try:
-            return self._with_session(work, loan)
-        except CONNECTION_LOST as error:
-            raise lost(error, unclear=False) from None
+        repeats = 1
+        while True:
+            try:
+                return self._with_session(work, loan)
+            except CONNECTION_LOST as error:
+                self._drop_idle()  # whatever ended this one has most likely ended them all
+                if not (repeatable and repeats and loan.is_worth_another(error)):
+                    raise lost(error, unclear=not repeatable and loan.began) from None
+                repeats -= loan.is_new  # one that had died while it was idle does not count
 
     def _with_session(self, work: Callable[[Session], T], loan: _Loan) -> T:
         session = self._take(loan)
