@@ -129,8 +129,10 @@ def newest_newsletter(dovecot: Dovecot) -> tuple[int, str]:
     with IMAPClient(dovecot.host, dovecot.imap, ssl=False, timeout=300) as client:
         client.login(USER, PASSWORD)
         client.select_folder("INBOX", readonly=True)
-        uid = client.search(["HEADER", "LIST-ID", "weekly", "NOT", "SUBJECT", "=?"])[-1]
-        return uid, client.fetch([uid], ["ENVELOPE"])[uid][b"ENVELOPE"].subject.decode()
+        newest = client.search(["HEADER", "LIST-ID", "weekly"])[-20:]
+        subjects = {uid: item[b"ENVELOPE"].subject.decode() for uid, item in client.fetch(newest, ["ENVELOPE"]).items()}
+        uid = max(uid for uid, subject in subjects.items() if not subject.startswith("=?"))
+        return uid, subjects[uid]
 
 
 def handle_of(server: StdioServer, subject: str) -> str:
