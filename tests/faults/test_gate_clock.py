@@ -19,12 +19,12 @@ HOUR = 3600.0
 LIMIT = 10
 STEPS = st.lists(
     st.one_of(
-        st.tuples(st.just("send"), st.integers(1, 6)),
+        st.tuples(st.just("send"), st.integers(2, 6)),
         st.tuples(st.just("pass"), st.floats(1, 2500)),
         st.tuples(st.just("set the clock"), st.floats(-9, 9).map(lambda hours: hours * HOUR)),
         st.tuples(st.just("work"), st.just(1)),
     ),
-    min_size=5,
+    min_size=12,
     max_size=40,
 )
 

@@ -37,6 +37,8 @@ class FaultProxy:
     _loop: asyncio.AbstractEventLoop
     _links: list[_Link]
     connections: int = 0
+    heard: bytes = b""  # everything clients have sent, in order
+    answered: int = 0  # bytes the server has sent
 
     def reset(self, **faults: object) -> None:
         """Well-behaved again, but for these."""
@@ -87,6 +89,7 @@ class _Link:
         server = self._ends[1]
         while data := await reader.read(65536):
             await self._wait_while_silent()
+            self._proxy.heard += data
             self._up = (self._up + data)[-200_000:]
             if _holds(self._up, self.faults.cut_before_client) and self._suffers():
                 return self.cut()
@@ -102,6 +105,7 @@ class _Link:
         client = self._ends[0]
         while data := await reader.read(65536):
             await self._wait_while_silent()
+            self._proxy.answered += len(data)
             if self._swallowing:
                 return self.cut()
             limit = self.faults.cut_after_down

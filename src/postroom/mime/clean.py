@@ -7,6 +7,7 @@ variation selectors without a base, lone surrogates. Kept: what joins letters of
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 # Letters that ZWNJ and ZWJ legitimately join: Arabic, Syriac, N'Ko, the Indic scripts, Myanmar, Khmer, Mongolian.
@@ -39,6 +40,7 @@ _HARMLESS = re.compile(
     "\u2070-\u27ff\u2900-\u2fff\u3000-\u3163\u3165-\ud7ff\uf900-\ufb4f\uff00-\uff9f\U0001f000-\U0001faff]*"
 )
 _LINE_BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
+_SHORT = 300
 _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800]")
 
 
@@ -68,4 +70,9 @@ def clean_text(text: str) -> str:
 
 def clean_line(text: str) -> str:
     """One line: a subject, a name, a file name, a label. Runs of blanks and breaks become one space."""
+    return _line(text) if len(text) <= _SHORT else _line.__wrapped__(text)
+
+
+@lru_cache(maxsize=4096)  # the same few names, folders and subjects come by again and again
+def _line(text: str) -> str:
     return " ".join(cleaned(text)[0].split())

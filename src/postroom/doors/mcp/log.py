@@ -35,7 +35,9 @@ ALLOWED_FIELDS = (
     "attempt",
 )
 # Messages that are said as they stand.
-EVENTS = frozenset({"tool_call", "internal_error", "provider call", "outbox", "submit_unclear", "worker_paused"})
+EVENTS = frozenset(
+    {"tool_call", "internal_error", "provider call", "outbox", "submit_unclear", "worker_paused", "audit_failed"}
+)
 
 
 class AllowListFormatter(logging.Formatter):

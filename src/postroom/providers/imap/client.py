@@ -13,7 +13,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from postroom.model.errors import PermissionDenied, ProviderError
 from postroom.providers.imap import wire
@@ -23,9 +23,13 @@ from postroom.providers.imap.failures import CONNECTION_LOST, refused, unknown_f
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
 
-_CHUNK = 500  # UIDs per command: enough to forget the round trip, short enough for any server's line limit
+_CHUNK = 500  # UIDs per command: enough to forget the round trip
+_LONGEST_SET = 7_000  # bytes that name them: RFC 2683 asks servers to take lines of 8,000
 _QUIET = 30.0  # seconds after which a connection is asked whether it is still there
 
+_CHANGED = frozenset({"EXISTS", "EXPUNGE", "VANISHED", "FETCH"})  # announcements: the open folder is another now
+
+T = TypeVar("T")
 Keys = Sequence[bytes]  # search keys, word by word; words beyond ASCII travel as literals
 
 
@@ -54,6 +58,8 @@ class Session:
             raise
         self.opened: Opened | None = None
         self._last_used = time.monotonic()
+        self._memory: dict[str, Any] = {}
+        self._changes = 0
 
     def has(self, capability: str) -> bool:
         return capability in self.capabilities
@@ -67,6 +73,7 @@ class Session:
             self._ask(self._client.noop)
             return opened
         self.opened = None
+        self._forget()
         try:
             answer = self._ask(self._client.select_folder, folder, readonly=not write)
         except ProviderError as refusal:
@@ -131,17 +138,36 @@ class Session:
         lines = self._uid_command(b"SORT", [b"(REVERSE DATE)", b"UTF-8", *keys], "SORT")
         return [int(number) for line in lines for number in _text(line).split()]
 
+    def remember(self, key: str, find_out: Callable[[], T]) -> T:
+        """A fact about the open folder, found out anew only after something in it changed."""
+        if key in self._memory:
+            known: T = self._memory[key]
+            return known
+        before = self._changes
+        fact = find_out()
+        if before == self._changes:
+            self._memory[key] = fact
+        return fact
+
+    def _forget(self) -> None:
+        self._changes += 1
+        self._memory.clear()
+
     def fetch(self, uids: Iterable[int], items: str) -> dict[int, wire.Item]:
         """Only the UIDs that are still there."""
         found: dict[int, wire.Item] = {}
         for chunk in chunks(list(uids)):
             lines = self._uid_command(b"FETCH", [wire.as_set(chunk), f"({items})".encode()], "FETCH")
             wanted = set(chunk)
-            found.update((uid, item) for uid, item in wire.read_fetches(lines).items() if uid in wanted)
+            answers = {uid: item for uid, item in wire.read_fetches(lines).items() if uid in wanted}
+            if len(answers) != sum(1 for _ in wire.responses(lines)) or any(map(_is_deleted, answers.values())):
+                self._forget()  # there was news among the answers, or in one of them
+            found.update(answers)
         return found
 
     def store(self, uids: Sequence[int], change: str, flags: Sequence[str]) -> None:
         """`change` is ``+FLAGS`` or ``-FLAGS``."""
+        self._forget()
         for chunk in chunks(uids):
             words = [wire.as_set(chunk), f"{change}.SILENT".encode(), f"({' '.join(flags)})".encode()]
             self._uid_command(b"STORE", words, "FETCH")
@@ -154,17 +180,20 @@ class Session:
         return self._transfer(b"COPY", uids, folder)
 
     def _transfer(self, command: bytes, uids: Sequence[int], folder: str) -> tuple[int, dict[int, int]]:
+        self._forget()
         target = self._client._normalise_folder(folder)
         self._uid_command(command, [wire.as_set(uids), target], "FETCH")
         return wire.read_copied(self._client._imap.untagged_responses.pop("COPYUID", []))
 
     def expunge(self, uids: Sequence[int]) -> None:
         """Exactly these. Needs UIDPLUS: a plain EXPUNGE would take other people's deleted mails with it."""
+        self._forget()
         for chunk in chunks(uids):
             self._uid_command(b"EXPUNGE", [wire.as_set(chunk)], "EXPUNGE")
 
     def append(self, folder: str, raw: bytes, flags: Sequence[str]) -> tuple[int, int] | None:
         """UIDVALIDITY and UID of the new mail, where the server tells."""
+        self._forget()
         answer = self._ask(self._client.append, folder, raw, flags)
         return wire.read_appended(answer if isinstance(answer, bytes) else b"")
 
@@ -236,12 +265,24 @@ class Session:
         except imaplib.IMAP4.error as error:
             raise refused(error) from None
         self._last_used = time.monotonic()
+        if not _CHANGED.isdisjoint(self._client._imap.untagged_responses):
+            self._forget()
         return answer
 
 
-def chunks(uids: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(uids), _CHUNK):
-        yield uids[start : start + _CHUNK]
+def chunks(uids: Sequence[int], size: int | None = None) -> Iterator[Sequence[int]]:
+    """At most `size` at a time, and fewer where naming them would take too long a line."""
+    size = size or _CHUNK
+    for start in range(0, len(uids), size):
+        chunk = uids[start : start + size]
+        if len(wire.as_set(chunk)) <= _LONGEST_SET:
+            yield chunk
+        else:
+            yield from chunks(chunk, (len(chunk) + 1) // 2)
+
+
+def _is_deleted(item: wire.Item) -> bool:
+    return any(isinstance(flag, bytes) and flag.lower() == b"\\deleted" for flag in item.get("FLAGS") or ())
 
 
 def _opened(folder: str, writable: bool, answer: dict[bytes, Any]) -> Opened:

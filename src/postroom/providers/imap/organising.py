@@ -14,6 +14,8 @@ from postroom.providers.imap.refs import MailRef, gone, uids_of
 
 Results = dict[str, ItemResult]
 
+_MOVED_AT_ONCE = 1000  # leaving a large folder takes a server seconds, however many leave
+
 # claim -> (STORE's sign, system flag)
 _CLAIMS: dict[Flag, tuple[str, str]] = {
     "read": ("+FLAGS", "\\Seen"),
@@ -81,7 +83,7 @@ def move(session: Session, folder: str, refs: Sequence[MailRef], target: str) ->
     ids = {} if session.has("UIDPLUS") else _message_ids(session, sorted(there))
     new: dict[int, str] = {}
     failed: dict[int, PostroomError] = {}
-    for chunk in chunks(sorted(there)):
+    for chunk in chunks(sorted(there), _MOVED_AT_ONCE):
         try:
             new.update(_moved(session, chunk, target))
         except PostroomError as refusal:

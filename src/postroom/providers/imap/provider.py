@@ -72,19 +72,24 @@ class ImapMailbox:
 
     async def search(self, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
         places = await self._directory.places(query)
+        if len(places) == 1:
+            return await self._page_of(*places[0], required=query.names_folder, limit=limit, offset=offset)
         wanted = offset + limit + 1
         found: list[searching.Hits] = [searching.Hits((), 0)] * len(places)
 
         async def look(index: int, folder: Folder, node: Node) -> None:
             async with self._if_there(required=query.names_folder):
-                found[index] = await self._pool.run(
-                    folder.ref, searching.find, folder, node, wanted=wanted, dated=len(places) > 1
-                )
+                found[index] = await self._pool.run(folder.ref, searching.find, folder, node, wanted=wanted)
 
         await together([partial(look, index, *place) for index, place in enumerate(places)])
         page, total, has_more = searching.merged(found, limit=limit, offset=offset)
         rows = await self.envelopes([str(hit.ref) for hit in page])
         return Page(tuple(row for row in rows if row is not None), total, limit, offset, has_more)
+
+    async def _page_of(self, folder: Folder, node: Node, *, required: bool, limit: int, offset: int) -> Page[Envelope]:
+        async with self._if_there(required=required):
+            return await self._pool.run(folder.ref, searching.find_page, folder, node, limit=limit, offset=offset)
+        return Page((), 0, limit, offset, has_more=False)
 
     @asynccontextmanager
     async def _if_there(self, *, required: bool = False) -> AsyncGenerator[None, None]:

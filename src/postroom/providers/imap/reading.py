@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,9 @@ from postroom.providers.imap.wire import Item
 if TYPE_CHECKING:
     from postroom.mime.structure import Part
 
-_SNIPPET_BYTES = {"text/plain": 2048}
-_SNIPPET_BYTES_HTML = 12_288  # style elements come before the first visible word
+_SNIPPET, _SNIPPET_HTML = 2048, 12_288  # bytes: style elements come before the first visible word
+_LISTED = f"{LINE} BODY.PEEK[1]<0.{_SNIPPET}>"  # where the first words of most mails stand: no second fetch for them
+_AT_ONCE = 64 * 1024  # bytes of a mail that come with its line: all of most mails
 _WHOLE = 256 * 1024  # up to here one fetch of everything is cheaper than two of parts
 
 
@@ -30,32 +31,38 @@ def envelopes(session: Session, folder: str, name: str, refs: Sequence[MailRef])
         opened = session.open(folder)
     except NotFound:
         return {}
-    lines = read_lines(session, folder, opened.validity, uids_of(refs, opened.validity))
-    snippets = _snippets(session, lines)
-    return {str(line.ref): envelope_of(line, name, snippets.get(line.ref.uid, "")) for line in lines}
+    found = rows(session, folder, name, opened.validity, uids_of(refs, opened.validity))
+    return {row.ref: row for row in found.values()}
 
 
-def read_lines(session: Session, folder: str, validity: int, uids: Iterable[int]) -> list[Line]:
-    items = session.fetch(uids, LINE)
-    lines = (read_line(MailRef(folder, validity, uid), item) for uid, item in items.items())
-    return [line for line in lines if not line.is_deleted]
+def rows(session: Session, folder: str, name: str, validity: int, uids: Iterable[int]) -> dict[int, Envelope]:
+    """By UID, of the open folder; mails that are gone are absent."""
+    items = session.fetch(uids, _LISTED)
+    lines = [read_line(MailRef(folder, validity, uid), item) for uid, item in items.items()]
+    lines = [line for line in lines if not line.is_deleted]
+    snippets = _snippets(session, lines, items)
+    return {line.ref.uid: envelope_of(line, name, snippets.get(line.ref.uid, "")) for line in lines}
 
 
-def _snippets(session: Session, lines: Sequence[Line]) -> dict[int, str]:
-    """The first words of each, by one fetch per kind of place where they stand."""
+def _snippets(session: Session, lines: Sequence[Line], items: Mapping[int, Item]) -> dict[int, str]:
+    """The first words of each: at hand, or by one fetch per kind of place where they stand."""
     from postroom.mime.render import snippet
 
+    found: dict[int, str] = {}
     places: dict[tuple[str, int], list[tuple[int, Part]]] = {}
     for line in lines:
-        part = structure.first_text(line.structure)
-        if part is not None:
-            length = _SNIPPET_BYTES.get(part.content.value, _SNIPPET_BYTES_HTML)
-            places.setdefault((part.number, length), []).append((line.ref.uid, part))
-    found: dict[int, str] = {}
+        uid, part = line.ref.uid, structure.first_text(line.structure)
+        if part is None:
+            continue
+        length = _SNIPPET if part.content.value == "text/plain" else _SNIPPET_HTML
+        if (part.number, length) == ("1", _SNIPPET):
+            found[uid] = snippet(_decoded(part, as_bytes(items[uid].get("BODY[1]"))))
+        else:
+            places.setdefault((part.number, length), []).append((uid, part))
     for (number, length), parts in places.items():
-        items = session.fetch([uid for uid, _ in parts], f"UID BODY.PEEK[{number}]<0.{length}>")
+        beginnings = session.fetch([uid for uid, _ in parts], f"UID BODY.PEEK[{number}]<0.{length}>")
         for uid, part in parts:
-            found[uid] = snippet(_decoded(part, as_bytes(items.get(uid, {}).get(f"BODY[{number}]"))))
+            found[uid] = snippet(_decoded(part, as_bytes(beginnings.get(uid, {}).get(f"BODY[{number}]"))))
     return found
 
 
@@ -68,14 +75,28 @@ def _decoded(part: Part, content: bytes) -> Body:
 
 
 def fetch(session: Session, ref: str, name: str) -> Message:
-    line = _line(session, ref)
-    raw = _raw(session, line.ref.uid) if line.size <= _WHOLE else _without_attachments(session, line)
-    parsed = parse(raw)
     from postroom.mime.render import snippet
 
+    line, beginning = _begun(session, ref)
+    is_whole = len(beginning) < _AT_ONCE or line.size <= _WHOLE
+    parsed = parse(_rest(session, line, beginning) if is_whole else _without_attachments(session, line))
     envelope = envelope_of(replace(line, parsed=parsed), name, snippet(parsed.body))
-    listed = parsed.attachments if line.size <= _WHOLE else _sized(parsed.attachments, line.structure)
+    listed = parsed.attachments if is_whole else _sized(parsed.attachments, line.structure)
     return Message(envelope, parsed.body, listed, parsed.headers, parsed.defects)
+
+
+def _begun(session: Session, ref: str) -> tuple[Line, bytes]:
+    """A mail's line, and its beginning in the same answer."""
+    found = _there(session, ref)
+    item = _one(session, found.uid, f"{LINE} BODY.PEEK[]<0.{_AT_ONCE}>")
+    line = read_line(found, item)
+    if line.is_deleted:
+        raise gone()
+    return line, as_bytes(item.get("BODY[]"))
+
+
+def _rest(session: Session, line: Line, beginning: bytes) -> bytes:
+    return beginning if len(beginning) < _AT_ONCE else _raw(session, line.ref.uid)
 
 
 def _without_attachments(session: Session, line: Line) -> bytes:
@@ -105,14 +126,6 @@ def fetch_part(session: Session, ref: str, number: str) -> bytes:
         )
     content = as_bytes(_one(session, uid, f"UID BODY.PEEK[{number}]").get(f"BODY[{number}]"))
     return decode_transfer(content, part.encoding)
-
-
-def _line(session: Session, ref: str) -> Line:
-    found = _there(session, ref)
-    lines = read_lines(session, found.folder, found.validity, [found.uid])
-    if not lines:
-        raise gone()
-    return lines[0]
 
 
 def _there(session: Session, ref: str) -> MailRef:

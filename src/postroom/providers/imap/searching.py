@@ -7,20 +7,21 @@ then unknown and said to be.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 
 from postroom.mime.dates import read_date
-from postroom.mime.structure import Part
 from postroom.model.address import Address
 from postroom.model.folder import Folder
-from postroom.model.message import Envelope
-from postroom.model.query import And, Node, Not, Or
+from postroom.model.message import Attachment, Envelope, Page
+from postroom.model.query import After, And, Before, Node, Not, Or, Query
 from postroom.model.query_match import matches
+from postroom.providers.imap import reading
 from postroom.providers.imap.client import Session, chunks
-from postroom.providers.imap.convert import as_bytes, has_attachments
+from postroom.providers.imap.convert import as_bytes
 from postroom.providers.imap.criteria import ALL, FALSE, NONE, TRUE, Bounds, Keys, bounds
 from postroom.providers.imap.refs import MailRef
 from postroom.providers.imap.structure import attachments, read_structure
@@ -29,8 +30,7 @@ from postroom.providers.imap.wire import Item, read_internal_date
 CHECKED_WHOLE = 2000  # so many undecided mails are all looked at, for the sake of an exact total
 SORTED_WHOLE = 2000  # without SORT: so many arrivals are put in order of date, older ones stay as they came
 
-_DATES = "UID INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE)]"
-_DETAILS = "UID INTERNALDATE BODYSTRUCTURE BODY.PEEK[HEADER.FIELDS (DATE)]"
+_DATES = "INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE)]"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PRESENT = Keys((b"UNDELETED",))
 
@@ -49,31 +49,50 @@ class Hits:
     total: int | None
 
 
-def find(session: Session, folder: Folder, node: Node, *, wanted: int, dated: bool) -> Hits:
-    """The `wanted` newest mails of one folder. Dates are only looked up where folders must be merged."""
+def find(session: Session, folder: Folder, node: Node, *, wanted: int) -> Hits:
+    """The `wanted` newest mails of one folder, with the dates that merging several folders takes."""
     validity = session.open(folder.ref).validity
+    uids, total = _matching(session, node, wanted)
+    dates = _dates(session, uids)
+    return Hits(tuple(Hit(MailRef(folder.ref, validity, uid), dates.get(uid, _EPOCH)) for uid in uids), total)
+
+
+def find_page(session: Session, folder: Folder, node: Node, *, limit: int, offset: int) -> Page[Envelope]:
+    """One page of one folder, found and read in one go."""
+    validity = session.open(folder.ref).validity
+    uids, total = _matching(session, node, offset + limit + 1)
+    shown = uids[offset : offset + limit]
+    rows = reading.rows(session, folder.ref, folder.name, validity, shown)
+    present = tuple(rows[uid] for uid in shown if uid in rows)
+    return Page(present, total, limit, offset, has_more=len(uids) > offset + limit)
+
+
+def _matching(session: Session, node: Node, wanted: int) -> tuple[Sequence[int], int | None]:
+    """The `wanted` newest UIDs of the open folder, and how many match in all."""
     limits = bounds(node, gmail=session.has("X-GM-EXT-1"))
     if limits.upper == NONE:
-        return Hits((), 0)
-    uids = _newest_first(session, limits.upper)
-    found, total = _decided(session, node, limits, uids, wanted)
-    dates = _dates(session, found) if dated else {}
-    return Hits(tuple(Hit(MailRef(folder.ref, validity, uid), dates.get(uid, _EPOCH)) for uid in found), total)
+        return [], 0
+    return _decided(session, node, limits, _newest_first(session, limits.upper), wanted)
 
 
-def _newest_first(session: Session, keys: Keys) -> list[int]:
-    present = (*_PRESENT.words, *(() if keys == ALL else keys.words))
+def _newest_first(session: Session, keys: Keys) -> Sequence[int]:
+    if keys == ALL:  # what a listing asks for, page after page
+        return session.remember("newest first", lambda: array("L", _ordered(session, _PRESENT.words)))
+    return _ordered(session, (*_PRESENT.words, *keys.words))
+
+
+def _ordered(session: Session, words: Sequence[bytes]) -> list[int]:
     if session.has("SORT"):
-        return session.sort(present)
-    uids = session.search(present)[::-1]
+        return session.sort(words)
+    uids = session.search(words)[::-1]
     dates = _dates(session, uids[:SORTED_WHOLE])
     recent = sorted(dates, key=lambda uid: (dates[uid], uid), reverse=True)
     return [*recent, *uids[SORTED_WHOLE:]]
 
 
 def _decided(
-    session: Session, node: Node, limits: Bounds, uids: list[int], wanted: int
-) -> tuple[list[int], int | None]:
+    session: Session, node: Node, limits: Bounds, uids: Sequence[int], wanted: int
+) -> tuple[Sequence[int], int | None]:
     """The first `wanted` UIDs that match, and how many match in all."""
     if limits.are_exact:
         return uids[:wanted], len(uids)
@@ -99,12 +118,17 @@ class _Judge:
         self._session = session
         self._node = _undecided(node)
         self._known: dict[Node, set[int]] = {}
+        leaves = list(Query(self._node).leaves())
+        self._is_ours_alone = not any(bounds(leaf).are_exact for leaf in leaves)
+        needs_dates = any(isinstance(leaf, After | Before) for leaf in leaves)
+        self._items = f"UID BODYSTRUCTURE {_DATES}" if needs_dates else "UID BODYSTRUCTURE"
 
     def accepted(self, uids: Sequence[int]) -> set[int]:
         found: set[int] = set()
-        for uid, item in self._session.fetch(uids, _DETAILS).items():
-            root = read_structure(item.get("BODYSTRUCTURE"))
-            if matches(self._with_answers(self._node, uid), _outline(item, root), "", _names(root)):
+        for uid, item in self._session.fetch(uids, self._items).items():
+            files = attachments(read_structure(item.get("BODYSTRUCTURE")))
+            node = self._node if self._is_ours_alone else self._with_answers(self._node, uid)
+            if matches(node, _outline(item, files), "", [file.filename for file in files]):
                 found.add(uid)
         return found
 
@@ -131,16 +155,13 @@ def _undecided(node: Node) -> Node:
     return node
 
 
-def _outline(item: Item, root: Part) -> Envelope:
-    return Envelope("", "", "", Address(""), date=_date(item), has_attachments=has_attachments(root))
-
-
-def _names(root: Part) -> list[str]:
-    return [attachment.filename for attachment in attachments(root)]
+def _outline(item: Item, files: Sequence[Attachment]) -> Envelope:
+    date = _date(item) if "INTERNALDATE" in item else None
+    return Envelope("", "", "", Address(""), date=date, has_attachments=any(not file.inline for file in files))
 
 
 def _dates(session: Session, uids: Sequence[int]) -> dict[int, datetime]:
-    return {uid: _date(item) or _EPOCH for uid, item in session.fetch(uids, _DATES).items()}
+    return {uid: _date(item) or _EPOCH for uid, item in session.fetch(uids, f"UID {_DATES}").items()}
 
 
 def _date(item: Item) -> datetime | None:
@@ -151,8 +172,6 @@ def _date(item: Item) -> datetime | None:
 def merged(found: Sequence[Hits], *, limit: int, offset: int) -> tuple[list[Hit], int | None, bool]:
     """One page of all folders' hits, the total where every folder knows its own, and whether more follow."""
     everything = sorted((hit for hits in found for hit in hits.hits), key=lambda hit: hit.date, reverse=True)
-    if len(found) == 1:
-        everything = list(found[0].hits)
     page = list(islice(everything, offset, offset + limit))
     totals = [hits.total for hits in found]
     total = None if None in totals else sum(count for count in totals if count is not None)

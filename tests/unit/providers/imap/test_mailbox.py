@@ -67,6 +67,7 @@ async def test_many_chunks_are_each_moved_from_the_right_folder(
     narrow_servers: dict[str, Dovecot], server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("postroom.providers.imap.client._CHUNK", 2)
+    monkeypatch.setattr("postroom.providers.imap.organising._MOVED_AT_ONCE", 2)
     async with opened(imap_account(narrow_servers[server])) as mailbox:
         keys = [f"m{n}" for n in range(7)]
         refs = await put(mailbox, *keys)
