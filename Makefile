@@ -14,10 +14,10 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
            --no-emit-index-url --no-emit-find-links --no-annotate --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint types contracts check lock bench docs
+.PHONY: help setup run test lint types contracts check lock bench bench-imap docs
 
 help:  ## what can be made
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: $(VENV)/.run  ## install what a run needs, once
 
@@ -41,6 +41,9 @@ check: lint types contracts test  ## everything a change must pass
 
 bench: $(VENV)/.test  ## measure; see bench/README.md
 	@for name in $(BENCHES); do echo "== $$name"; $(BIN)/python bench/$$name.py || exit 1; done
+
+bench-imap: $(VENV)/.test  ## measure over IMAP; needs root, Dovecot and isync
+	@$(BIN)/python bench/imap.py
 
 docs: $(VENV)/.run  ## write the generated tables of README.md and docs/tools.md anew
 	@$(BIN)/python docs/generate.py

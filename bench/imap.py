@@ -10,7 +10,6 @@ Needs root, Dovecot and isync.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shutil
 import statistics
@@ -52,7 +51,7 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Taken:
     times: list[float]
-    size: int  # bytes of the answer; 0 when it was refused
+    size: int  # bytes of the answer's text; 0 when it was refused
 
     @property
     def middle(self) -> float:
@@ -83,7 +82,7 @@ def measured(server: StdioServer, call: Call) -> tuple[float, int]:
         took, result = server.call(*call)
     except RuntimeError:
         return (time.perf_counter() - started) * 1000, 0
-    return took, len(json.dumps(result, ensure_ascii=False).encode())
+    return took, sum(len(block["text"].encode()) for block in result["content"] if block["type"] == "text")
 
 
 def compare(row: Row, ours: StdioServer, peer: StdioServer, calls: int) -> tuple[Taken, Taken]:
@@ -181,7 +180,8 @@ def compare_calls(dovecot: Dovecot, home: Path, calls: int) -> None:
     uid, subject = newest_newsletter(dovecot)
     peer_env = peer_environment(dovecot, USER, PASSWORD, home)
     with StdioServer(ours_command, ours_env) as ours, StdioServer(peer_command(), peer_env) as peer:
-        print(f"{'':22} {'postroom p50':>12} {'p99 ms':>8}            {PEER + ' p50':>13} {'p99 ms':>5}")
+        columns = f"{'p50 ms':>8} {'p99 ms':>8} {'answer':>9}"
+        print(f"{'':22} {'postroom':^27}   {PEER:^27}\n{'':22} {columns}   {columns}")
         for row in rows(handle_of(ours, subject), uid):
             report(row.name, *compare(row, ours, peer, calls))
 

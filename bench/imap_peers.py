@@ -57,5 +57,5 @@ def mirror_seconds(dovecot: Dovecot, user: str, password: str, folder: Path) -> 
         f"SyncState {folder}/state-\n"
     )
     started = time.perf_counter()
-    subprocess.run(["mbsync", "--config", config, "--quiet", "all"], check=True)
+    subprocess.run(["mbsync", "--config", config, "--quiet", "all"], check=True, stderr=subprocess.DEVNULL)
     return time.perf_counter() - started

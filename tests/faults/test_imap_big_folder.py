@@ -19,7 +19,7 @@ from postroom.providers.imap.provider import ImapMailbox
 COUNT = 50_000
 BLOCKS = COUNT // ALIKE
 PAGE_BYTES = 40_000  # a page of 20 lines with the first words of each
-MEMORY = 20_000_000  # Python's, at its peak: the numbers of all mails, never their envelopes (150 MB)
+MEMORY = 20_000_000  # Python's, at its peak: the numbers of all mails, never their envelopes
 USER = "big@example.test"
 
 pytestmark = pytest.mark.slow

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from postroom.model.errors import Conflict, NotFound, PermissionDenied, PostroomError, RateLimited
 from postroom.service import dispatch
 from postroom.service.auditing import Record, audited
 from postroom.service.house import House
-from postroom.service.petitions import file_name
+from postroom.service.petitions import approval_id_of, file_name
 from postroom.service.receipts import receipt
 from postroom.service.views import SendView
 from postroom.store import Approval, Send, State
@@ -41,7 +42,10 @@ class Waiting:
 async def list_waiting(house: House) -> tuple[Waiting, ...]:
     def stored() -> tuple[Waiting, ...]:
         house.store.approvals.expire()
-        return tuple(_waiting(house, approval) for approval in house.store.approvals.pending())
+        sends = house.store.outbox.list(states=[State.AWAITING_APPROVAL], limit=-1).items
+        by_id = {send.send_id: send for send in sends}
+        pending = house.store.approvals.pending()
+        return tuple(_waiting(approval, by_id[approval.send_id]) for approval in pending if approval.send_id in by_id)
 
     return await house.stored(stored)
 
@@ -115,26 +119,26 @@ async def tidy_vault(house: House) -> None:
     """Files of sends that are over leave the folders where something is still to be decided."""
 
     def tidy() -> None:
-        waiting = {approval.approval_id for approval in house.store.approvals.pending()}
+        waiting = house.store.approvals.pending_ids()
         for folder in (PENDING, APPROVED):
-            for found in list(house.vault.scan(folder)):
-                if found.file is not None and found.file.approval_id and found.file.approval_id not in waiting:
-                    _file_away(house, found)
+            for name in house.vault.names(folder):
+                approval_id = approval_id_of(name)
+                if approval_id and approval_id not in waiting:
+                    _file_away(house, approval_id, house.vault.root / folder / name)
 
     await house.stored(tidy)
 
 
-def _file_away(house: House, found: Found) -> None:
-    assert found.file is not None
+def _file_away(house: House, approval_id: str, path: Path) -> None:
     with suppress(PostroomError):  # an approval of another house, or of long ago
-        send = house.store.outbox.get(house.store.approvals.get(found.file.approval_id).send_id)
+        send = house.store.outbox.get(house.store.approvals.get(approval_id).send_id)
         if send.state in FINISHED:
-            house.vault.claim(found.path, DONE if send.state is State.DONE else REJECTED)
+            house.vault.claim(path, DONE if send.state is State.DONE else REJECTED)
 
 
 def _news(house: House) -> Iterator[Found]:
     """Files in Approved and Rejected that name an approval still pending. Everything else costs nothing."""
-    pending = {approval.approval_id for approval in house.store.approvals.pending()}
+    pending = house.store.approvals.pending_ids()
     if not pending:
         return
     for folder in (APPROVED, REJECTED):
@@ -171,8 +175,7 @@ async def _release(house: House, send: Send) -> SendView:
     return await receipt(house, send)
 
 
-def _waiting(house: House, approval: Approval) -> Waiting:
-    send = house.store.outbox.get(approval.send_id)
+def _waiting(approval: Approval, send: Send) -> Waiting:
     return Waiting(
         approval_id=approval.approval_id,
         send_id=send.send_id,

@@ -10,7 +10,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from postroom.model.address import Address
 from postroom.model.errors import PostroomError, RateLimited
 from postroom.service import dispatch
 from postroom.service.house import House
@@ -18,7 +17,7 @@ from postroom.service.order import Order
 from postroom.service.receipts import receipt
 from postroom.service.views import SendView
 from postroom.store.approval_file import ApprovalFile
-from postroom.store.vault import APPROVED, DONE
+from postroom.store.vault import APPROVED, DONE, Found
 
 
 def are_allowed(house: House) -> bool:
@@ -47,24 +46,23 @@ async def release(house: House, order: Order, send_id: str, approval_id: str) ->
 
 
 def _matching(house: House, order: Order) -> Path | None:
+    now, wanted = house.now(), {address.key for address in order.draft.recipients}
     for found in house.vault.scan(APPROVED):
-        if found.file is not None and _fits(found.file, order, house.now()):
+        if found.file is not None and _is_good(found.file, order.kind, now) and _covers(found, order, wanted):
             return found.path
     return None
 
 
-def _fits(file: ApprovalFile, order: Order, now: datetime) -> bool:
-    if (
-        file.content_sha256
-        or file.type != order.kind
-        or file.status != "approved"
-        or (file.expires and not _is_ahead(file.expires, now))
-    ):
-        return False
+def _is_good(file: ApprovalFile, kind: str, now: datetime) -> bool:
+    is_approval = file.type == kind and file.status == "approved" and not file.content_sha256
+    return is_approval and (not file.expires or _is_ahead(file.expires, now))
+
+
+def _covers(found: Found, order: Order, wanted: set[str]) -> bool:
+    assert found.file is not None
     if order.kind == "email_reply":
-        return bool(file.thread_id) and file.thread_id == order.draft.threading.thread_ref
-    approved = {Address(address.strip()).key for address in file.to}
-    return {address.key for address in order.draft.recipients} <= approved
+        return bool(found.file.thread_id) and found.file.thread_id == order.draft.threading.thread_ref
+    return wanted <= found.recipients
 
 
 def _is_ahead(expires: str, now: datetime) -> bool:

@@ -24,6 +24,7 @@ from postroom.store.send_states import FINISHED
 
 LIFETIME = timedelta(hours=24)
 _WRITING_SECONDS = 60.0
+_FILE_NAME = re.compile(r"email_(?:send|reply|forward)_(\w+)\.md")
 _HOW = (
     "A person approves it: `postroom approvals approve {approval_id}`, or in the vault set `status: approved` and move "
     "the file from Pending_Approval to Approved. Postroom then sends it by itself; repeat the call to see the result."
@@ -115,6 +116,12 @@ def question_text(order: Order, findings: Sequence[Finding], send_id: str) -> st
 
 def file_name(kind: str, approval_id: str) -> str:
     return f"{kind}_{approval_id}.md"
+
+
+def approval_id_of(name: str) -> str:
+    """The approval a file of ours is named after; empty for what a person named."""
+    found = _FILE_NAME.fullmatch(name)
+    return found[1] if found else ""
 
 
 def pending_file(order: Order, send: Send, created: datetime, expires: datetime) -> ApprovalFile:

@@ -105,7 +105,7 @@ def _flat_mapping(text: str) -> dict[str, Any]:
 
     reader = _FlatReader()
     try:
-        for event in yaml.parse(text, Loader=yaml.BaseLoader):
+        for event in yaml.parse(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)):
             _refuse_cleverness(event)
             step = reader.steps.get(type(event).__name__)
             if step is not None:

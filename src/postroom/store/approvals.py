@@ -112,6 +112,14 @@ class Approvals:
             )
             return [_from_row(row) for row in rows]
 
+    def pending_ids(self) -> frozenset[str]:
+        """Of what waits for a person; asked every second, so without the rest of it."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT approval_id FROM approvals WHERE state = 'pending' AND expires_at > ?", (self._clock.wall(),)
+            )
+            return frozenset(row["approval_id"] for row in rows)
+
     def _decide(
         self, connection: sqlite3.Connection, approval_id: str, state: ApprovalState, who: str, how: str
     ) -> Approval:

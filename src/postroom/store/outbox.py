@@ -132,7 +132,7 @@ class Outbox:
     def list(
         self, *, account: str | None = None, states: Collection[State] = tuple(State), limit: int = 20, offset: int = 0
     ) -> Page[Send]:
-        """Newest first."""
+        """Newest first; all of them with `limit` -1."""
         where = "FROM outbox WHERE state IN (SELECT value FROM json_each(?1)) AND (?2 IS NULL OR account = ?2)"
         with self._database.read() as connection:
             total = connection.execute(f"SELECT count(*) {where}", (among(states), account)).fetchone()[0]

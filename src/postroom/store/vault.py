@@ -7,11 +7,11 @@ parses only those that changed since the last one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from postroom.model.address import Address
 from postroom.model.errors import InternalError, InvalidRequest, PermissionDenied
 from postroom.store.approval_file import MAX_FILE_BYTES, ApprovalFile, parse, render
 from postroom.store.plain_file import read_plain
@@ -22,11 +22,12 @@ _FOLDERS = (PENDING, APPROVED, REJECTED, DONE, LOGS)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file in a vault folder: what it says, or why it cannot be used."""
+    """A file in a vault folder: what it says and about whom (as `Address.key`), or why it cannot be used."""
 
     path: Path
     file: ApprovalFile | None
     problem: str = ""
+    recipients: frozenset[str] = frozenset()
 
 
 class Vault:
@@ -56,22 +57,25 @@ class Vault:
             raise InternalError(f"The approval could not be written to the vault ({why}).") from None
         return path
 
-    def scan(self, folder: str) -> Iterator[Found]:
+    def scan(self, folder: str) -> list[Found]:
         """Every Markdown file in a folder, newest parse per file version."""
-        known = self._seen.setdefault(folder, {})
-        present = set()
+        known, present = self._seen.get(folder, {}), {}
         for entry in self._entries(folder):
             try:
                 state = entry.stat(follow_symlinks=False)
             except FileNotFoundError:  # moved on while we looked
                 continue
-            present.add(entry.name)
             version = (state.st_mtime_ns, state.st_size, state.st_ino)
-            if known.get(entry.name, (None,))[0] != version:
-                known[entry.name] = (version, _read(Path(entry.path)))
-            yield known[entry.name][1]
-        for name in set(known) - present:
-            del known[name]
+            seen = known.get(entry.name)
+            if seen is None or seen[0] != version:
+                seen = (version, _read(Path(entry.path)))
+            present[entry.name] = seen
+        self._seen[folder] = present
+        return [found for _, found in present.values()]
+
+    def names(self, folder: str) -> list[str]:
+        """What the files in a folder are called: one look at the folder, none at the files."""
+        return [entry.name for entry in self._entries(folder)]
 
     def claim(self, path: Path, folder: str = DONE) -> Path | None:
         """Move a file; None when another process was faster. The rename is what makes it happen once.
@@ -96,17 +100,18 @@ class Vault:
         """Where a file of this name lies now, whichever folder a person moved it to."""
         return next((path for folder in _FOLDERS if (path := self.root / folder / name).exists()), None)
 
-    def _entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
+    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         try:
             with os.scandir(self.root / folder) as entries:
-                yield from (entry for entry in entries if entry.name.endswith(".md") and entry.name[0] != ".")
+                return [entry for entry in entries if entry.name.endswith(".md") and entry.name[0] != "."]
         except FileNotFoundError:
-            return
+            return []
 
 
 def _read(path: Path) -> Found:
     try:
-        return Found(path, parse(_bytes_of(path)))
+        file = parse(_bytes_of(path))
+        return Found(path, file, recipients=frozenset(Address(address.strip()).key for address in file.to))
     except (InvalidRequest, PermissionDenied) as error:
         return Found(path, None, error.message)
 

@@ -191,10 +191,12 @@ def test_a_child_that_outlives_its_parent_does_not_keep_it_alive(path: Path, sto
         os.write(tell, owner.name.encode())
         if os.fork() == 0:
             os.close(release)
+            os.write(tell, b".")
             os.read(wait, 1)
         os._exit(0)
     os.waitpid(middle, 0)
-    name = os.read(said, 100).decode()
+    name = os.read(said, 16).decode()
+    os.read(said, 1)  # the child is there, and has let go
     try:
         assert not store._owner.is_alive(name)
     finally:

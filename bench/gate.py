@@ -1,0 +1,166 @@
+"""The gate: how many mails a second pass all ten steps on the local mailbox, what of that is waiting for the disk, and
+what a vault with ten thousand approval files costs.
+
+    python bench/gate.py [SENDS] [FILES]
+
+Goal: a warm look at the vault, and a hand-written match in it, under 50 ms.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import anyio
+
+from postroom.service import approvals, handwritten, send, worker, writing
+from postroom.service.house import House
+from postroom.service.order import Order, Wishes
+from postroom.settings import build
+from postroom.store import NewSend
+from postroom.store.approval_file import ApprovalFile, render
+from postroom.store.vault import APPROVED, PENDING
+from postroom.wiring import open_house
+
+GOAL_MS = 50.0
+
+
+@asynccontextmanager
+async def a_house(home: Path, **settings: Any) -> AsyncIterator[House]:
+    accounts = [
+        {"name": name, "provider": "local", "address": f"{name}@demo.example", "path": f"{name}.db"}
+        for name in ("alice", "bob")
+    ]
+    safety = {"gate": "confirm", "sends_per_hour": 1_000_000, **settings}
+    dialect = {"dialect": safety.pop("dialect", "postroom")}
+    async with open_house(build({"server": dialect, "accounts": accounts, "safety": safety}, home=home)) as house:
+        yield house
+
+
+async def an_order(house: House, number: int) -> Order:
+    request = writing.DraftRequest(to=("bob@demo.example",), subject=f"Mail {number}", body="Shall we say noon? " * 20)
+    return await send.order_mail(house, request, Wishes(confirm=True, idempotency_key=str(number)))
+
+
+async def send_many(home: Path, count: int) -> float:
+    """Mails per second, one after the other."""
+    async with a_house(home) as house:
+        await send.send(house, await an_order(house, -1))
+        started = time.perf_counter()
+        for number in range(count):
+            view = await send.send(house, await an_order(house, number))
+            assert view.status == "sent"
+        return count / (time.perf_counter() - started)
+
+
+def without_syncing() -> None:
+    """From here on SQLite leaves it to the system when bytes reach the disk: the same work without the waiting."""
+    connect = sqlite3.connect
+
+    class Unsynced(sqlite3.Connection):
+        def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+            return super().execute(re.sub(r"(synchronous ?= ?)\w+", r"\1OFF", sql), *parameters)
+
+    sqlite3.connect = lambda *args, **kwargs: connect(*args, **{**kwargs, "factory": Unsynced})  # type: ignore[assignment]
+
+
+def syncs_per_send(count: int) -> str:
+    """Counted by strace in a process of its own: with twice the sends, so that start and end cancel out."""
+    if shutil.which("strace") is None:
+        return "strace is not installed"
+    few, many = (_syncs(sends) for sends in (count, 2 * count))
+    return f"{(many - few) / count:.1f}"
+
+
+def _syncs(sends: int) -> int:
+    command = ["strace", "-f", "-qq", "-c", "-e", "trace=fsync,fdatasync", sys.executable, __file__, "only", str(sends)]
+    table = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    return sum(int(line.split()[3]) for line in table.splitlines() if line.endswith(("fsync", "fdatasync")))
+
+
+async def fill_vault(house: House, count: int) -> None:
+    """As many mails that wait for a person, each with its file, and as many approvals written by hand."""
+    house.vault.prepare()
+    order = await an_order(house, 0)
+
+    def fill() -> None:
+        for number in range(count):
+            new = NewSend("alice", "send_email", "email_send", f"{number:064}", order.raw, "alice@demo.example",
+                          ("bob@demo.example",), f"<{number}@demo.example>")  # fmt: skip
+            asked = house.store.approvals.request(
+                house.store.outbox.prepare(new).send_id, expires_at=house.store.clock.wall() + 86_400
+            )
+            _write(house, PENDING, f"email_send_{asked.approval_id}.md", "pending", "bob", asked.approval_id)
+            _write(house, APPROVED, f"by hand {number:05}.md", "approved", f"somebody-{number}")
+
+    await house.stored(fill)
+
+
+def _write(house: House, folder: str, name: str, status: str, to: str, approval_id: str = "") -> None:
+    file = ApprovalFile("email_send", status, (f"{to}@demo.example",), subject="Lunch?", approval_id=approval_id,
+                        body="Shall we say noon?\n" * 20)  # fmt: skip
+    path = house.vault.root / folder / name
+    path.write_bytes(render(file))
+    path.chmod(0o600)
+
+
+async def timed(label: str, call: Callable[[], Any], *, runs: int = 1, goal: bool = False) -> None:
+    """The median of the runs."""
+    times = []
+    for _ in range(runs):
+        started = time.perf_counter()
+        result = call()
+        if hasattr(result, "__await__"):
+            await result
+        times.append(time.perf_counter() - started)
+    took = statistics.median(times) * 1000
+    verdict = f"   goal {GOAL_MS:.0f} ms: {'met' if took < GOAL_MS else 'MISSED'}" if goal else ""
+    print(f"  {label:48}{took:9.1f} ms{verdict}")
+
+
+async def look_at_the_vault(home: Path, files: int) -> None:
+    async with a_house(home) as house:
+        await fill_vault(house, files)
+    print(f"a vault with {files} files that wait and {files} written by hand")
+    async with a_house(home, dialect="vault") as house:
+        order = await an_order(house, 1)
+        await timed("approvals list", lambda: approvals.list_waiting(house), runs=5)
+        await timed("scan of a folder, cold", lambda: house.vault.scan(APPROVED))
+        await timed("scan of a folder, warm", lambda: house.vault.scan(APPROVED), runs=9, goal=True)
+        await timed("hand-written match, warm", lambda: handwritten._matching(house, order), runs=9, goal=True)
+        await timed("a round of the worker", lambda: worker.work_once(house), runs=5)
+
+
+def main(sends: int, files: int) -> None:
+    logging.disable(logging.CRITICAL)
+    with TemporaryDirectory() as folder:
+        home = Path(folder)
+        synced = anyio.run(send_many, home / "synced", sends)
+        counted = syncs_per_send(20)
+        without_syncing()
+        unsynced = anyio.run(send_many, home / "unsynced", sends)
+        print("sends through the whole gate, one after the other")
+        print(f"  {'as they are':48}{synced:9.1f} /s   ({1000 / synced:.1f} ms each)")
+        print(f"  {'without waiting for the disk':48}{unsynced:9.1f} /s   ({1000 / unsynced:.1f} ms each)")
+        print(f"  {'share of the time that is syncing':48}{(1 - synced / unsynced) * 100:9.0f} %")
+        print(f"  {'syncs of a send':48}{counted:>9}")
+        anyio.run(look_at_the_vault, home / "vault", files)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["only"]:
+        with TemporaryDirectory() as folder:
+            anyio.run(send_many, Path(folder), int(sys.argv[2]))
+    else:
+        main(int((sys.argv[1:2] or ["200"])[0]), int((sys.argv[2:3] or ["10000"])[0]))

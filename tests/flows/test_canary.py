@@ -1,0 +1,211 @@
+"""Marked values in every argument of every tool and in every part of the mails: none may reach a log or the audit."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+from mcp_types import CallToolResult, ElicitResult
+from tests.gate.houses import Meddled
+
+from postroom.doors.mcp import log as door_log
+from postroom.doors.mcp.server import build_server
+from postroom.providers.layers.dressed import undressed
+from postroom.service import approvals, outbox, search, worker
+from postroom.service.house import House
+from postroom.settings import build
+from postroom.wiring import open_house
+
+MARK = "Qzxcanary"
+MARKED = (MARK, f"{MARK}@demo.example", f"{MARK} <{MARK}@demo.example>", f"{MARK}\r\nBcc: {MARK}@evil.example")
+ALEX = "alex@demo.example"
+
+
+@pytest.fixture
+def logged() -> Iterator[io.StringIO]:
+    """Everything the process logs, at debug level, written the way a server writes it."""
+    root = logging.getLogger()
+    postroom = logging.getLogger("postroom")
+    before = (root.handlers[:], root.level, postroom.level)
+    stream = io.StringIO()
+    door_log.configure("debug", stream)
+    root.setLevel(logging.DEBUG)
+    yield stream
+    root.handlers[:], root.level, level = before
+    postroom.setLevel(level)
+
+
+class Walk:
+    """A client that goes through every tool, and remembers what it was shown."""
+
+    def __init__(self, client: Client, house: House) -> None:
+        self.client, self.house = client, house
+        self.shown = ""
+        self.succeeded: set[str] = set()
+        self.arguments_of: dict[str, set[str]] = {}
+
+    async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        result = await self.client.call_tool(tool, arguments)
+        assert isinstance(result, CallToolResult)
+        self.shown += str(result.structured_content)
+        if not result.is_error:
+            self.succeeded.add(tool)
+        return result.structured_content or {}
+
+    async def every_tool(self) -> None:
+        tools = (await self.client.list_tools()).tools
+        self.arguments_of = {tool.name: set(tool.input_schema.get("properties", {})) for tool in tools}
+        for tool in tools:
+            await self.call(tool.name, **await self.right(tool.name))
+            for name, schema in tool.input_schema.get("properties", {}).items():
+                for wrong in (*MARKED, [MARK], {MARK: MARK}, [[MARK]]) if "enum" not in schema else (MARK,):
+                    await self.call(tool.name, **{**await self.right(tool.name), name: wrong})
+            await self.call(tool.name, **{MARK: MARK})
+        await self.call(MARK, **{MARK: MARK})
+
+    async def right(self, tool: str) -> dict[str, Any]:
+        """Arguments that work, marked wherever words are free."""
+        mail = {"to": ALEX, "subject": f"{MARK} subject", "body": f"{MARK} body", "body_html": f"<p>{MARK}</p>"}
+        new_mail = {**mail, "cc": f"{MARK} <{ALEX}>", "attachments": [f"{MARK}.txt"]}
+        send = {"idempotency_key": f"{MARK}{len(self.shown)}", "confirm": True}
+        mail_ids = await self.a_mail()
+        known = {name: mail_ids[name] for name in ("email_id", "thread_id") if name in self.arguments_of[tool]}
+        arguments: dict[str, dict[str, Any]] = {
+            "search_emails": {"query": f"subject:{MARK}"},
+            "mark_email": {"flag": "read"},
+            "move_email": {"to_mailbox": "archive"},
+            "apply_label": {"label": MARK},
+            "remove_label": {"label": MARK},
+            "create_folder": {"name": f"{MARK}/{len(self.shown)}"},
+            "create_draft": new_mail,
+            "draft_reply": {"body": MARK},
+            "draft_forward": {"to": ALEX, "comment": MARK},
+            "send_email": {**new_mail, **send},
+            "reply_email": {"body": MARK, **send},
+            "forward_email": {"to": ALEX, "comment": MARK, **send},
+            "download_attachment": {"attachment_id": "2"},
+            "list_outbox": {"include_finished": True},
+        }
+        return {**known, **arguments.get(tool, {}), **await self.a_thing(tool)}
+
+    async def a_mail(self) -> dict[str, Any]:
+        page = await search.list_emails(self.house, limit=1)
+        if not page.results:
+            await plant(self.house)
+            page = await search.list_emails(self.house, limit=1)
+        return {"email_id": page.results[0].email_id, "thread_id": page.results[0].thread_id}
+
+    async def a_thing(self, tool: str) -> dict[str, Any]:
+        if tool in ("send_draft", "update_draft", "delete_draft"):
+            draft = await self.call("create_draft", to=ALEX, subject=MARK, body=MARK)
+            return {"draft_id": draft["draft_id"]} | ({"confirm": True} if tool == "send_draft" else {})
+        if tool == "undo":
+            done = await self.call("mark_email", email_id=(await self.a_mail())["email_id"], flag="starred")
+            return {"operation_id": done["operation_id"]}
+        if tool == "cancel_send":
+            rows = (await outbox.list_outbox(self.house)).results
+            return {"send_id": rows[0].send_id if rows else "s0000000000"}
+        return {}
+
+
+async def plant(house: House) -> None:
+    """A mail that is marked all over, in the inbox and in a folder of its own."""
+    mail = EmailMessage()
+    mail["From"], mail["To"] = f"{MARK} <{MARK}@demo.example>", f"{MARK} <{ALEX}>"
+    mail["Cc"] = f"{MARK}.cc@demo.example"
+    mail["Subject"], mail["Message-ID"] = f"{MARK} subject", f"<{MARK}@demo.example>"
+    mail["List-Id"], mail[f"X-{MARK}"] = f"<{MARK}.demo.example>", MARK
+    mail["Authentication-Results"] = f"{MARK}; spf=pass smtp.mailfrom={MARK}"
+    mail.set_content(f"{MARK} text https://{MARK}.example/")
+    mail.add_alternative(f"<p>{MARK}</p><p style='display:none'>{MARK}</p>", subtype="html")
+    mail.add_attachment(MARK.encode(), maintype="text", subtype=MARK, filename=f"{MARK}.txt")
+    mailbox = undressed((await house.accounts.open("alex")).mailbox)
+    for folder in ("INBOX", MARK):
+        await mailbox.add_message(mail.as_bytes(), folder=folder, labels=[MARK])
+
+
+@asynccontextmanager
+async def walking(home: Path, **safety: Any) -> AsyncIterator[Walk]:
+    files = home / f"{MARK} files"
+    files.mkdir()
+    (files / f"{MARK}.txt").write_text(MARK)
+    account = {"name": "alex", "provider": "local", "address": ALEX, "path": "alex.db", "display_name": MARK}
+    safety = {"attachment_dirs": [str(files)], "sends_per_hour": 100_000, **safety}
+    toolsets = ["read", "organise", "drafts", "send", "rules", "templates", "identities"]
+    settings = build({"server": {"toolsets": toolsets}, "accounts": [account], "safety": safety}, home=home)
+    houses: list[House] = []
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[House]:
+        async with open_house(settings) as house:
+            houses.append(house)
+            yield house
+
+    async def person(_: Any, __: Any) -> ElicitResult:
+        return ElicitResult(action="accept", content={"send": True})
+
+    async with Client(build_server(opened, settings), elicitation_callback=person) as client:
+        await plant(houses[0])
+        yield Walk(client, houses[0])
+
+
+def check_nothing_leaked(home: Path, house: House, logged: io.StringIO) -> None:
+    audit = json.dumps(house.store.audit.recent(100_000))
+    mirror = "".join(path.read_text() for path in (home / "vault" / "Logs").rglob("*.jsonl"))
+    for place, text in {"the log": logged.getvalue(), "the audit": audit, "the vault's log": mirror}.items():
+        assert MARK.lower() not in text.lower(), f"{place} holds a marked value"
+    assert '"event": "tool_call"' in logged.getvalue()
+
+
+@pytest.mark.parametrize(
+    "safety",
+    [{"gate": "confirm"}, {"gate": "elicit"}, {"gate": "approval"}, {"dev_mode": True}, {"hold_seconds": 60}],
+    ids=lambda safety: "-".join(map(str, *safety.items())),
+)
+async def test_no_tool_lets_a_value_into_log_or_audit(tmp_path, logged, capfd, safety):
+    async with walking(tmp_path, **safety) as walk:
+        await walk.every_tool()
+        for waiting in (await approvals.list_waiting(walk.house))[:2]:
+            await approvals.approve(walk.house, waiting.approval_id, who=MARK, how="test")
+        await worker.work_once(walk.house)
+        assert set(walk.arguments_of) - walk.succeeded <= {"cancel_send"}, "every tool was also used rightly"
+        assert MARK in walk.shown
+        assert walk.house.store.audit.recent(1)
+        check_nothing_leaked(tmp_path, walk.house, logged)
+    assert MARK not in "".join(capfd.readouterr())
+
+
+async def test_no_failure_lets_a_value_into_log_or_audit(tmp_path, logged, monkeypatch):
+    """What breaks, breaks with words of the mail in its exception."""
+
+    async def broken(*_: Any, **__: Any) -> Any:
+        raise RuntimeError(f"cannot read {MARK}")
+
+    def refused(_: Any) -> Any:
+        raise ConnectionResetError(f"550 {MARK}")
+
+    async with walking(tmp_path, gate="confirm") as walk:
+        account = await walk.house.accounts.open("alex")
+        meddled = Meddled(account.transport)
+        account._transport = meddled
+        meddled.before = refused
+        await walk.call("send_email", to=ALEX, subject=MARK, body=MARK, confirm=True)
+        monkeypatch.setattr(search, "list_emails", broken)
+        await walk.call("list_emails", mailbox=MARK)
+        for uri in (f"mail://{MARK}/{MARK}", f"mail://alex/{MARK}", f"mail://alex/{MARK}/attachments/{MARK}"):
+            with pytest.raises(MCPError):
+                await walk.client.read_resource(uri)
+        with anyio.move_on_after(0):
+            await worker.run(walk.house, pause=0)
+        check_nothing_leaked(tmp_path, walk.house, logged)
+    assert "internal_error" in logged.getvalue()
+    assert "submit_unclear" in logged.getvalue()
