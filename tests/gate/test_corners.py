@@ -176,14 +176,14 @@ async def test_a_file_that_vanishes_while_the_vault_is_read_is_passed_over(tmp_p
     async with gate_house(tmp_path, gate="approval") as gate:
         await gate.send()
         path = approve_by_hand(gate)
-        entries = gate.house.vault._entries
+        names = gate.house.vault.names
 
-        def vanishing(folder: str) -> Any:
-            for entry in entries(folder):
-                path.unlink()
-                yield entry
+        def vanishing(folder: str) -> list[str]:
+            listed = names(folder)
+            path.unlink(missing_ok=True)
+            return listed
 
-        monkeypatch.setattr(gate.house.vault, "_entries", vanishing)
+        monkeypatch.setattr(gate.house.vault, "names", vanishing)
         await worker.work_once(gate.house)
         assert await gate.inbox() == []
 

@@ -51,7 +51,7 @@ class FaultProxy:
         def cut() -> None:
             for link in list(self._links):
                 link.cut()
-            done.set()
+            self._loop.call_soon(self._loop.call_soon, done.set)  # a cut socket is closed on the loop's next round
 
         self._loop.call_soon_threadsafe(cut)
         done.wait(5)

@@ -48,7 +48,7 @@ async def release(house: House, order: Order, send_id: str, approval_id: str) ->
 def _matching(house: House, order: Order) -> Path | None:
     now, wanted = house.now(), {address.key for address in order.draft.recipients}
     for found in house.vault.scan(APPROVED):
-        if found.file is not None and _is_good(found.file, order.kind, now) and _covers(found, order, wanted):
+        if found.file is not None and _covers(found, order, wanted) and _is_good(found.file, order.kind, now):
             return found.path
     return None
 
