@@ -32,8 +32,10 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
-def memory_home(memory: Path) -> Callable[[], Path]:
-    return lambda: Path(mkdtemp(dir=memory))
+def memory_home(memory: Path) -> Iterator[Callable[[], Path]]:
+    """A new folder with each call, all of them gone after the test."""
+    with TemporaryDirectory(dir=memory) as folder:
+        yield lambda: Path(mkdtemp(dir=folder))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -16,7 +16,6 @@ from tests.gate.houses import CONFIRMED, MAIL, GateHouse, gate_house
 from postroom.model.errors import Conflict, NotFound
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.service import draft, search, send, worker, writing
-from postroom.service.order import Wishes
 
 KEYED = replace(CONFIRMED, idempotency_key="order-1")
 SUBJECT = MAIL.subject
@@ -26,7 +25,7 @@ Act = Callable[[GateHouse, Say], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Scenario:
-    """`prepare` furnishes the house before anything is at stake; `meddle` is done to every process's transport."""
+    """One mail from `sender` to `receivers`; `prepare` furnishes the house before anything is at stake."""
 
     act: Act
     safety: dict[str, Any] = field(default_factory=dict)
@@ -49,6 +48,7 @@ async def send_to_several(gate: GateHouse, say: Say) -> None:
 
 
 async def approve_by_file(gate: GateHouse, say: Say) -> None:
+    """Where an approval was written beforehand, the mail leaves at once and there is nothing left to approve."""
     say((await gate.send()).status)
     approve_pending(gate.house.vault.root)
     await worker.work_once(gate.house)
@@ -81,12 +81,6 @@ async def answer_a_question(gate: GateHouse, say: Say) -> None:
         await send.question(gate.house, await gate.order(wishes=wishes))
         order = await gate.order(wishes=replace(wishes, answer="accepted"))
         say((await send.send(gate.house, order)).status)
-
-
-async def use_a_handwritten_approval(gate: GateHouse, say: Say) -> None:
-    say((await gate.send()).status)
-    approve_pending(gate.house.vault.root)
-    await worker.work_once(gate.house)
 
 
 async def retry_after_refusal(gate: GateHouse, say: Say) -> None:
@@ -157,7 +151,7 @@ SCENARIOS = {
     "send to several": Scenario(send_to_several, receivers=("bob", "carol", "alice")),
     "approval by file": Scenario(approve_by_file, {"gate": "approval"}),
     "hand-written approval": Scenario(
-        use_a_handwritten_approval, {"gate": "approval", "dialect": "vault"}, prepare=_write_approval
+        approve_by_file, {"gate": "approval", "dialect": "vault"}, prepare=_write_approval
     ),
     "question and answer": Scenario(answer_a_question, {"gate": "elicit"}),
     "held": Scenario(send_after_hold, {"hold_seconds": 30}),
@@ -171,6 +165,3 @@ SCENARIOS = {
 
 def house_of(scenario: Scenario, home: Path, **more: Any) -> Any:
     return gate_house(home, **scenario.safety, **more)
-
-
-__all__ = ["SCENARIOS", "Scenario", "Wishes", "house_of"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.gate.houses import MAIL, SetClock, gate_house
 
@@ -34,12 +34,9 @@ def most_in_an_hour(moments: list[float]) -> int:
 
 
 @given(steps=STEPS, hold=st.sampled_from([0, 30]))
-@settings(max_examples=30)
-def test_no_setting_of_the_clock_makes_room_for_an_eleventh_send(steps, hold):
-    import anyio
-
-    with TemporaryDirectory() as home:
-        moments = anyio.run(sends_of, Path(home), steps, hold)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])  # it only hands out folders
+def test_no_setting_of_the_clock_makes_room_for_an_eleventh_send(memory_home, steps, hold):
+    moments = anyio.run(sends_of, memory_home(), steps, hold)
     assert most_in_an_hour(moments) <= LIMIT
 
 

@@ -90,7 +90,7 @@ async def check_arrived(race: Race, expected: set[str]) -> None:
 
 @pytest.mark.slow
 async def test_one_approval_file_and_two_running_servers_give_one_send(memory_home, record_fault):
-    rounds = 400
+    rounds = 300
     race = Race(memory_home(), gate="approval")
     vault = race.home / "vault"
     for number in range(rounds):
@@ -106,7 +106,7 @@ async def test_one_approval_file_and_two_running_servers_give_one_send(memory_ho
 
 @pytest.mark.slow
 async def test_one_key_in_two_processes_gives_one_send(memory_home, record_fault):
-    rounds, answers = 400, Counter[str]()
+    rounds, answers = 500, Counter[str]()
     race = Race(memory_home())
     for number in range(rounds):
         got = race.go(("send_with_key", f"key {number}"), ("send_with_key", f"key {number}"))
