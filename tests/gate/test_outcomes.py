@@ -193,3 +193,30 @@ async def test_whatever_is_changed_after_approval_is_refused(tmp_path, field):
         assert meddled.submitted == []
         for account in ("bob", "carol"):
             assert await gate.inbox(account) == []
+
+
+async def test_a_mail_that_some_have_got_is_tried_until_all_have_it(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        meddled = await gate.meddle()
+        meddled.before = answering("retryable", accepted=("bob@demo.example",))
+        view = await gate.send(replace(MAIL, cc=("carol@demo.example",)))
+        for _ in range(8):
+            gate.time.pass_(4000)
+            await worker.work_once(gate.house)
+        row, _, _ = await outbox.show_send(gate.house, view.send_id)
+        assert row.state == "retryable"
+        meddled.before = lambda _: None
+        gate.time.pass_(4000)
+        await worker.work_once(gate.house)
+        assert await gate.inbox("carol") == ["Lunch?"]
+
+
+async def test_an_approved_mail_whose_key_went_to_another_mail_is_over(tmp_path):
+    async with gate_house(tmp_path, gate="approval") as gate:
+        first = await gate.send(idempotency_key="k")
+        second = await gate.send(replace(MAIL, subject="Other"), idempotency_key="k")
+        await approvals.approve(gate.house, first.approval.approval_id, who="ada", how="test")
+        late = await approvals.approve(gate.house, second.approval.approval_id, who="ada", how="test")
+        assert late.status == "rejected"
+        assert await gate.inbox() == ["Lunch?"]
+        assert (await outbox.list_outbox(gate.house)).results == ()

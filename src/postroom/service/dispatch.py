@@ -100,7 +100,7 @@ async def go_on(house: House, send: Send) -> Send:
 
 async def _go_on(house: House, send: Send) -> Send:
     if send.state is State.APPROVED:
-        reserved = await house.stored(house.store.outbox.reserve, send.send_id)
+        reserved = await _reserve_approved(house, send)
         if reserved.replayed:
             return reserved.send
         send = reserved.send
@@ -111,6 +111,16 @@ async def _go_on(house: House, send: Send) -> Send:
     if send.state is State.ACCEPTED:
         return await _finish(house, send)
     return await _deliver(house, send)
+
+
+async def _reserve_approved(house: House, send: Send) -> Reservation:
+    """A key that has come to stand for another mail meanwhile will stand for it for good: then this one is over."""
+    try:
+        return await house.stored(house.store.outbox.reserve, send.send_id)
+    except Conflict as conflict:
+        if conflict.retry_after is None and conflict.details.get("send_id") != send.send_id:
+            await house.stored(house.store.outbox.cancel, send.send_id)
+        raise
 
 
 async def _deliver(house: House, send: Send) -> Send:
@@ -188,7 +198,7 @@ async def _try_later(house: House, send: Send, outcome: SubmitOutcome) -> Send:
         outcome=_told(outcome),
         wake_at=house.store.clock.wall() + pause,
     )
-    if waiting.attempt >= MAX_ATTEMPTS:
+    if waiting.attempt >= MAX_ATTEMPTS and not outcome.accepted:  # what some have got already must be completed
         return await house.stored(house.store.outbox.cancel, send.send_id)
     return waiting
 

@@ -57,12 +57,13 @@ class LocalTransport:
 
     def _reconcile(self, request: SubmitRequest) -> SubmitOutcome:
         mailboxes, _ = self._mailboxes(request)
-        marks = [_is_noted(database, request, name) for database, names in mailboxes.items() for name in names]
-        marks.append(_is_noted(self._neighbourhood.own, request, delivery.SENT_COPY))
-        if all(marks) and mailboxes:
+        reached = {name for box, names in mailboxes.items() for name in names if _is_noted(box, request, name)}
+        everyone = {name for names in mailboxes.values() for name in names}
+        if everyone and reached == everyone and _is_noted(self._neighbourhood.own, request, delivery.SENT_COPY):
             return self._accepted(request)
-        reason = "It was delivered in part; sending it again completes it." if any(marks) else "It was not delivered."
-        return SubmitOutcome("retryable", reason=reason)
+        reason = "It was delivered in part; sending it again completes it." if reached else "It was not delivered."
+        accepted = tuple(name for name in request.envelope.recipients if name.casefold() in reached)
+        return SubmitOutcome("retryable", accepted=accepted, reason=reason)
 
     def _mailboxes(self, request: SubmitRequest) -> tuple[dict[Database, list[str]], dict[str, str]]:
         """Who gets it where, and who has no mailbox here."""
