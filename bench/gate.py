@@ -3,7 +3,7 @@ what a vault with ten thousand approval files costs.
 
     python bench/gate.py [SENDS] [FILES]
 
-Goal: a warm look at the vault, and a hand-written match in it, under 50 ms.
+Goal: the list of approvals, a warm look at the vault and finding an approval in it under 50 ms.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ async def a_house(home: Path, **settings: Any) -> AsyncIterator[House]:
         yield house
 
 
-async def an_order(house: House, number: int) -> Order:
-    request = writing.DraftRequest(to=("bob@demo.example",), subject=f"Mail {number}", body="Shall we say noon? " * 20)
+async def an_order(house: House, number: int, to: str = "bob@demo.example") -> Order:
+    request = writing.DraftRequest(to=(to,), subject=f"Mail {number}", body="Shall we say noon? " * 20)
     return await send.order_mail(house, request, Wishes(confirm=True, idempotency_key=str(number)))
 
 
@@ -134,11 +134,14 @@ async def look_at_the_vault(home: Path, files: int) -> None:
         await fill_vault(house, files)
     print(f"a vault with {files} files that wait and {files} written by hand")
     async with a_house(home, dialect="vault") as house:
-        order = await an_order(house, 1)
-        await timed("approvals list", lambda: approvals.list_waiting(house), runs=5)
+        order, approved = await an_order(house, 1), await an_order(house, 1, to=f"somebody-{files // 2}@demo.example")
+        await timed("approvals list", lambda: approvals.list_waiting(house), runs=5, goal=True)
         await timed("scan of a folder, cold", lambda: house.vault.scan(APPROVED))
         await timed("scan of a folder, warm", lambda: house.vault.scan(APPROVED), runs=9, goal=True)
-        await timed("hand-written match, warm", lambda: handwritten._matching(house, order), runs=9, goal=True)
+        await timed(
+            "hand-written approval found, warm", lambda: handwritten._matching(house, approved), runs=9, goal=True
+        )
+        await timed("none found, warm", lambda: handwritten._matching(house, order), runs=9)
         await timed("a round of the worker", lambda: worker.work_once(house), runs=5)
 
 

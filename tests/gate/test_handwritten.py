@@ -79,3 +79,13 @@ async def test_a_full_rate_window_leaves_the_file_for_later(tmp_path):
         path = write(gate)
         assert (await gate.send(replace(MAIL, subject="Second"))).status == "needs_approval"
         assert path.exists()
+
+
+async def test_an_approval_taken_back_after_it_was_read_releases_nothing(tmp_path):
+    async with gate_house(tmp_path, gate="approval", dialect="vault") as gate:
+        path = write(gate)
+        gate.house.vault.scan("Approved")
+        path.write_text(TEXT.replace("approved", "withdrawn"))
+        assert (await gate.send()).status == "needs_approval"
+        path.write_text(TEXT)
+        assert (await gate.send(replace(MAIL, subject="Second"))).status == "sent"

@@ -39,15 +39,19 @@ class Waiting:
     expires: str
 
 
-async def list_waiting(house: House) -> tuple[Waiting, ...]:
+async def list_waiting(house: House, *, limit: int = 100) -> tuple[Waiting, ...]:
+    """The oldest of what waits; `count_waiting` says how much there is in all."""
+
     def stored() -> tuple[Waiting, ...]:
         house.store.approvals.expire()
-        sends = house.store.outbox.list(states=[State.AWAITING_APPROVAL], limit=-1).items
-        by_id = {send.send_id: send for send in sends}
-        pending = house.store.approvals.pending()
-        return tuple(_waiting(approval, by_id[approval.send_id]) for approval in pending if approval.send_id in by_id)
+        pending = house.store.approvals.pending(limit)
+        return tuple(_waiting(approval, house.store.outbox.get(approval.send_id)) for approval in pending)
 
     return await house.stored(stored)
+
+
+async def count_waiting(house: House) -> int:
+    return len(await house.stored(house.store.approvals.pending_ids))
 
 
 async def show(house: House, approval_id: str) -> str:
@@ -94,10 +98,10 @@ async def heed_vault(house: House) -> int:
 
 
 async def unheeded(house: House) -> tuple[tuple[str, str], ...]:
-    """Files in Approved that lead to nothing, each with the reason: for a person who wonders."""
+    """Files in Approved that lead to nothing, each with the reason: for a person who wonders. The newest hundred."""
 
     def look() -> tuple[tuple[str, str], ...]:
-        reasons = [(found.path.name, _problem(house, found)) for found in house.vault.scan(APPROVED)]
+        reasons = [(found.path.name, _problem(house, found)) for found in house.vault.newest(APPROVED, 100)]
         return tuple((name, reason) for name, reason in reasons if reason)
 
     return await house.stored(look)

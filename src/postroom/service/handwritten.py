@@ -46,11 +46,16 @@ async def release(house: House, order: Order, send_id: str, approval_id: str) ->
 
 
 def _matching(house: House, order: Order) -> Path | None:
+    """From memory first, then by a look at every file: among ten thousand the first finds most of them at once."""
     now, wanted = house.now(), {address.key for address in order.draft.recipients}
-    for found in house.vault.scan(APPROVED):
-        if found.file is not None and _covers(found, order, wanted) and _is_good(found.file, order.kind, now):
+
+    def fits(found: Found) -> bool:
+        return found.file is not None and _covers(found, order, wanted) and _is_good(found.file, order.kind, now)
+
+    for found in house.vault.remembered(APPROVED):
+        if fits(found) and fits(house.vault.look_again(found)):
             return found.path
-    return None
+    return next((found.path for found in house.vault.scan(APPROVED) if fits(found)), None)
 
 
 def _is_good(file: ApprovalFile, kind: str, now: datetime) -> bool:

@@ -103,12 +103,13 @@ class Approvals:
         with self._database.read() as connection:
             return _load(connection, approval_id)
 
-    def pending(self) -> list[Approval]:
+    def pending(self, limit: int = -1) -> list[Approval]:
         """What waits for a person, oldest first."""
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT * FROM approvals WHERE state = 'pending' AND expires_at > ? ORDER BY created_at, approval_id",
-                (self._clock.wall(),),
+                "SELECT * FROM approvals WHERE state = 'pending' AND expires_at > ?"
+                " ORDER BY created_at, approval_id LIMIT ?",
+                (self._clock.wall(), limit),
             )
             return [_from_row(row) for row in rows]
 

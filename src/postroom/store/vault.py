@@ -70,6 +70,20 @@ class Vault:
         self._seen[folder] = present
         return [found for _, found in present.values()]
 
+    def newest(self, folder: str, most: int) -> list[Found]:
+        """The files that came or were changed last."""
+        versions = sorted(self._versions(folder), key=lambda named: named[1], reverse=True)
+        return [_read(self.root / folder / name) for name, _ in versions[:most]]
+
+    def remembered(self, folder: str) -> Iterator[Found]:
+        """What the last scan read of the files that still lie there. Look again before acting on one: it may be old."""
+        known = self._seen.get(folder, {})
+        yield from (known[name][1] for name in self.names(folder) if name in known)
+
+    def look_again(self, found: Found) -> Found:
+        """The file as it is now."""
+        return _read(found.path)
+
     def names(self, folder: str) -> list[str]:
         """What the files in a folder are called: one look at the folder, none at the files."""
         try:

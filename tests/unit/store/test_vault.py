@@ -82,3 +82,15 @@ def test_find_follows_a_file_to_whichever_folder_a_person_moved_it(vault):
     path.rename(vault.root / APPROVED / "x.md")
     assert vault.find("x.md").parent.name == APPROVED
     assert vault.find("y.md") is None
+
+
+def test_what_is_remembered_may_be_old_and_a_second_look_is_not(vault):
+    path = put(vault)
+    vault.scan(APPROVED)
+    path.write_bytes(b"---\nnonsense")
+    (found,) = vault.remembered(APPROVED)
+    assert found.file == FILE
+    assert vault.look_again(found).file is None
+    path.unlink()
+    assert list(vault.remembered(APPROVED)) == []
+    assert vault.look_again(found).file is None

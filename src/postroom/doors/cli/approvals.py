@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _listed(house: House) -> list[str]:
     from postroom.doors.cli import table
-    from postroom.service.approvals import list_waiting, unheeded
+    from postroom.service.approvals import count_waiting, list_waiting, unheeded
 
     waiting = await list_waiting(house)
     rows = [
@@ -45,7 +45,7 @@ async def _listed(house: House) -> list[str]:
         for one in waiting
     ]
     ignored = [f"not used: {name}: {reason}" for name, reason in await unheeded(house)]
-    return [*table.lines(rows, widest=60), f"{len(rows)} waiting", *ignored]
+    return [*table.lines(rows, widest=60), f"{await count_waiting(house)} waiting", *ignored]
 
 
 async def _decided(house: House, verb: str, approval_id: str) -> int:
