@@ -99,6 +99,7 @@ async def test_approval_gate_waits_for_a_person_and_then_sends_by_itself(tmp_pat
         assert await gate.inbox() == []
         (waiting,) = await approvals.list_waiting(gate.house)
         assert waiting.approval_id == asked.approval.approval_id
+        assert await approvals.count_waiting(gate.house) == 1
         assert "Shall we say noon?" in await approvals.show(gate.house, waiting.approval_id)
         granted = await approvals.approve(gate.house, waiting.approval_id, who="ada", how="test")
         assert granted.status == "sent"
