@@ -208,7 +208,7 @@ def _attachment(view: AttachmentView) -> str:
 
 def _counted(results: Sequence[object], total: int | None, offset: int, what: str) -> str:
     if offset == 0 and total == len(results):
-        return f"All {total} {what}."
+        return f"All {total} {what}." if total != 1 else f"One {what.removesuffix('s')}."
     return f"{what.capitalize()} {offset + 1}-{offset + len(results)}" + (f" of {total}." if total is not None else ".")
 
 
