@@ -52,10 +52,12 @@ def _matching(house: House, order: Order) -> Path | None:
     def fits(found: Found) -> bool:
         return found.file is not None and _covers(found, order, wanted) and _is_good(found.file, order.kind, now)
 
-    for found in house.vault.remembered(APPROVED):
+    known = house.vault.remembered(APPROVED)
+    for found in known:
         if fits(found) and fits(house.vault.look_again(found)):
             return found.path
-    return next((found.path for found in house.vault.scan(APPROVED) if fits(found)), None)
+    judged = set(map(id, known))  # a scan gives an unchanged file as the very same object
+    return next((found.path for found in house.vault.scan(APPROVED) if id(found) not in judged and fits(found)), None)
 
 
 def _is_good(file: ApprovalFile, kind: str, now: datetime) -> bool:

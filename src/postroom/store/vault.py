@@ -75,10 +75,9 @@ class Vault:
         versions = sorted(self._versions(folder), key=lambda named: named[1], reverse=True)
         return [_read(self.root / folder / name) for name, _ in versions[:most]]
 
-    def remembered(self, folder: str) -> Iterator[Found]:
-        """What the last scan read of the files that still lie there. Look again before acting on one: it may be old."""
-        known = self._seen.get(folder, {})
-        yield from (known[name][1] for name in self.names(folder) if name in known)
+    def remembered(self, folder: str) -> list[Found]:
+        """What the last scan read. Look again before acting on one: it may have changed since, or be gone."""
+        return [found for _, found in self._seen.get(folder, {}).values()]
 
     def look_again(self, found: Found) -> Found:
         """The file as it is now."""
