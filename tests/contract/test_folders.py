@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 import pytest
 
-from postroom.model.errors import Conflict, NotFound
+from postroom.model.errors import Conflict, InvalidRequest, NotFound
 from postroom.model.folder import Role
 
 from .mails import folder_named, listed, mail
@@ -45,6 +46,22 @@ async def test_a_made_folder_is_listed_and_takes_mail(rig: Rig, account: RigAcco
     assert (await folder_named(account, name)).ref == made.ref
     (row,) = (await listed(account, name)).items
     assert row.folder == name
+
+
+@pytest.mark.needs("can_create_folder")
+async def test_a_name_in_pieces_is_the_same_name_put_together(mailbox: Any) -> None:
+    made = await mailbox.create_folder(unicodedata.normalize("NFD", "Entwürfe für März"))
+    assert made.name == "Entwürfe für März"
+    assert made.ref in {folder.ref for folder in await mailbox.folders()}
+
+
+@pytest.mark.needs("can_create_folder")
+@pytest.mark.parametrize("name", ["", "a//b", "a\r\nx LOGOUT", "a\0b", "a\u202eb", "a" * 256])
+async def test_a_name_that_would_mislead_or_break_is_refused(mailbox: Any, name: str) -> None:
+    before = await mailbox.folders()
+    with pytest.raises(InvalidRequest, match="folder name"):
+        await mailbox.create_folder(name)
+    assert await mailbox.folders() == before
 
 
 @pytest.mark.needs("can_create_folder")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
-from postroom.model.errors import Conflict, InvalidRequest, NotFound
+from postroom.model.errors import Conflict, NotFound
 from postroom.model.folder import Folder, Role, match_folder
-
-MAX_NAME = 255
 
 
 def list_folders(connection: sqlite3.Connection) -> list[Folder]:
@@ -65,21 +63,4 @@ def find_folder(folders: list[Folder], wanted: str) -> Folder:
 def unknown_folder(name: str) -> NotFound:
     return NotFound(
         f"There is no folder {name[:80]!r}. Call list_folders to see the names.", details={"field": "folder"}
-    )
-
-
-def check_folder_name(name: str) -> None:
-    """Any script, ``/`` between levels; no empty level, no control characters, no leading or trailing blanks."""
-    parts = name.split("/")
-    if len(name) > MAX_NAME:
-        raise _bad_name(f"is longer than {MAX_NAME} characters")
-    if any(not part or part != part.strip() or part in (".", "..") for part in parts):
-        raise _bad_name("has an empty level, or blanks around one")
-    if not all(char.isprintable() for char in name):
-        raise _bad_name("contains a control or invisible character")
-
-
-def _bad_name(reason: str) -> InvalidRequest:
-    return InvalidRequest(
-        f"The folder name {reason}. Write it like Projects or Projects/Aurora.", details={"field": "name"}
     )

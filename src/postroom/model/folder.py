@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from postroom.model.errors import InvalidRequest
+
+MAX_NAME = 255
+
 
 class Role(StrEnum):
     """What a folder is for. Callers may name a folder by its role in any case: INBOX, sent, Trash."""
@@ -29,6 +33,23 @@ class Folder:
     total: int | None = None
     unread: int | None = None
     selectable: bool = True
+
+
+def check_folder_name(name: str) -> None:
+    """Any script, ``/`` between levels; no empty level, no control characters, no leading or trailing blanks."""
+    parts = name.split("/")
+    if len(name) > MAX_NAME:
+        raise _bad_name(f"is longer than {MAX_NAME} characters")
+    if any(not part or part != part.strip() or part in (".", "..") for part in parts):
+        raise _bad_name("has an empty level, or blanks around one")
+    if not all(char.isprintable() for char in name):
+        raise _bad_name("contains a control or invisible character")
+
+
+def _bad_name(reason: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"The folder name {reason}. Write it like Projects or Projects/Aurora.", details={"field": "name"}
+    )
 
 
 def match_folder(folders: list[Folder], wanted: str) -> Folder | None:

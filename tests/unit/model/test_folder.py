@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.model.folder import Folder, Role, match_folder
+from postroom.model.errors import InvalidRequest
+from postroom.model.folder import Folder, Role, check_folder_name, match_folder
 
 FOLDERS = [
     Folder("1", "INBOX", Role.INBOX),
@@ -46,3 +47,16 @@ def test_an_exact_name_wins_over_a_role() -> None:
 def test_an_unknown_folder_is_not_guessed() -> None:
     assert match_folder(FOLDERS, "Archive") is None
     assert match_folder([], "INBOX") is None
+
+
+@pytest.mark.parametrize("name", ["Work", "Projects/Aurora/2026", "請求書", "Büro & Co.", "a" * 255])
+def test_names_in_any_script_are_good(name: str) -> None:
+    check_folder_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "/", "a//b", "/a", "a/", " a", "a /b", "a\nb", "a\0b", "a\u202eb", "..", "a/../b", "a" * 256]
+)
+def test_names_that_would_mislead_or_break_are_refused(name: str) -> None:
+    with pytest.raises(InvalidRequest, match="folder name"):
+        check_folder_name(name)

@@ -19,6 +19,7 @@ from postroom.model.errors import PermissionDenied, ProviderError
 from postroom.providers.imap import wire
 from postroom.providers.imap.connecting import connect, log_in
 from postroom.providers.imap.failures import CONNECTION_LOST, refused, unknown_folder
+from postroom.providers.imap.speech import agree
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
@@ -30,7 +31,7 @@ _QUIET = 30.0  # seconds after which a connection is asked whether it is still t
 _CHANGED = frozenset({"EXISTS", "EXPUNGE", "VANISHED", "FETCH"})  # announcements: the open folder is another now
 
 T = TypeVar("T")
-Keys = Sequence[bytes]  # search keys, word by word; words beyond ASCII travel as literals
+Keys = Sequence[bytes]  # search keys, word by word; what is beyond ASCII is bare, without quotes
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class Session:
         try:
             log_in(self._client, account)
             self.capabilities = frozenset(name.decode("ascii", "replace") for name in self._client.capabilities())
+            self._speech = agree(self._client)
         except BaseException:
             self.abort()
             raise
@@ -109,8 +111,13 @@ class Session:
         """What the names of this account's own folders begin with (``INBOX.`` at some servers)."""
         if not self.has("NAMESPACE"):
             return ""
-        personal = self._ask(self._client.namespace).personal
-        return str(personal[0][0]) if personal else ""
+        _, answer = self._ask(self._client._imap.namespace)
+        personal = wire.read_tokens(answer)[0]
+        return self.read_name(personal[0][0]) if personal else ""
+
+    def read_name(self, raw: Any) -> str:
+        """A folder's name as this server wrote it."""
+        return self._speech.read_name(raw)
 
     def create_folder(self, folder: str) -> None:
         self._ask(self._client.create_folder, folder)
@@ -125,17 +132,17 @@ class Session:
 
     def search(self, keys: Keys) -> list[int]:
         """UIDs in ascending order."""
-        charset = () if all(key.isascii() for key in keys) else (b"CHARSET", b"UTF-8")
+        words = self._speech.search_words(keys)
         if self.has("ESEARCH"):  # ranges instead of 50,000 numbers
-            for line in self._uid_command(b"SEARCH", [b"RETURN", b"(ALL)", *charset, *keys], "ESEARCH"):
+            for line in self._uid_command(b"SEARCH", [b"RETURN", b"(ALL)", *words], "ESEARCH"):
                 return sorted(_all_of(line))
             return []
-        lines = self._uid_command(b"SEARCH", [*charset, *keys], "SEARCH")
+        lines = self._uid_command(b"SEARCH", words, "SEARCH")
         return sorted({int(number) for line in lines for number in _text(line).split()})
 
     def sort(self, keys: Keys) -> list[int]:
         """UIDs, latest date first. Only where the server has SORT."""
-        lines = self._uid_command(b"SORT", [b"(REVERSE DATE)", b"UTF-8", *keys], "SORT")
+        lines = self._uid_command(b"SORT", [b"(REVERSE DATE)", *self._speech.sort_words(keys)], "SORT")
         return [int(number) for line in lines for number in _text(line).split()]
 
     def remember(self, key: str, find_out: Callable[[], T]) -> T:
@@ -181,8 +188,7 @@ class Session:
 
     def _transfer(self, command: bytes, uids: Sequence[int], folder: str) -> tuple[int, dict[int, int]]:
         self._forget()
-        target = self._client._normalise_folder(folder)
-        self._uid_command(command, [wire.as_set(uids), target], "FETCH")
+        self._uid_command(command, [wire.as_set(uids), self._speech.write_name(folder)], "FETCH")
         return wire.read_copied(self._client._imap.untagged_responses.pop("COPYUID", []))
 
     def expunge(self, uids: Sequence[int]) -> None:
@@ -194,7 +200,7 @@ class Session:
     def append(self, folder: str, raw: bytes, flags: Sequence[str]) -> tuple[int, int] | None:
         """UIDVALIDITY and UID of the new mail, where the server tells."""
         self._forget()
-        answer = self._ask(self._client.append, folder, raw, flags)
+        answer = self._ask(self._speech.append, folder, raw, flags)
         return wire.read_appended(answer if isinstance(answer, bytes) else b"")
 
     # The connection itself
@@ -249,7 +255,7 @@ class Session:
 
     def _uid_command(self, command: bytes, words: Sequence[bytes], answer: str) -> list[wire.Raw]:
         self._clear()
-        return [line for line in self._ask(self._client._raw_command_untagged, command, list(words), answer) if line]
+        return [line for line in self._ask(self._speech.command, command, list(words), answer) if line]
 
     def _clear(self) -> None:
         """imaplib gathers announcements until someone takes them; what is left over belongs to no later command."""

@@ -82,6 +82,10 @@ _MEANINGS: dict[str, tuple[type[PostroomError], str]] = {
     "NOPERM": (PermissionDenied, "The mail server does not allow that for this account."),
     "CANNOT": (InvalidRequest, "The mail server cannot do that, for instance with such a name. Choose another one."),
     "ALREADYEXISTS": (Conflict, "It exists already."),
+    "BADCHARSET": (
+        InvalidRequest,
+        "This mail server searches only for ASCII letters. Search by sender, date or another word.",
+    ),
     "NONEXISTENT": _ABSENT,
     "TRYCREATE": _ABSENT,
     "TOOBIG": (InvalidRequest, "The mail is larger than the mail server takes."),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from postroom.model.errors import Conflict, InvalidRequest, NotFound
-from postroom.model.folder import Folder, Role
+from postroom.model.folder import Folder, Role, check_folder_name
 from postroom.providers.imap import wire
 from postroom.providers.imap.client import Session
 from postroom.providers.imap.roles import role_by_name, special_use
@@ -45,12 +45,12 @@ def list_folders(session: Session, *, counted: bool) -> list[Folder]:
 
 def _listed(session: Session, *, counted: bool) -> tuple[list[Folder], Tree]:
     lines, statuses = session.list_folders(*_wanted(session, counted))
-    rows = [row for line in lines if (row := _row(line))]
+    rows = [row for line in lines if (row := _row(session, line))]
     tree = Tree(next((separator for _, separator, _ in rows if separator), ""), session.namespace_prefix())
     folders = [Folder(ref, tree.shown(ref), _role(ref, flags)) for flags, _, ref in rows if _can_be_opened(flags)]
     folders = _with_named_roles(folders)
     if counted:
-        counts = _counts(statuses)
+        counts = _counts(session, statuses)
         folders = [_with_counts(session, folder, counts.get(folder.ref)) for folder in folders]
     return sorted(folders, key=lambda folder: (folder.role != Role.INBOX, folder.name.casefold())), tree
 
@@ -62,26 +62,12 @@ def _wanted(session: Session, counted: bool) -> list[str]:
     return [*wanted, "STATUS (MESSAGES UNSEEN)"] if counted and session.has("LIST-STATUS") else wanted
 
 
-def _row(line: wire.Raw) -> tuple[list[str], str, str] | None:
+def _row(session: Session, line: wire.Raw) -> tuple[list[str], str, str] | None:
     tokens = wire.read_tokens([line])
     if len(tokens) < 3 or not isinstance(tokens[0], list):
         return None
     flags = [flag.decode("ascii", "replace").lower() for flag in tokens[0] if isinstance(flag, bytes)]
-    return flags, (tokens[1] or b"").decode("ascii", "replace"), folder_name(tokens[2])
-
-
-def folder_name(raw: Any) -> str:
-    """Modified UTF-7, or UTF-8 from servers that write it bare. NIL can only be a folder of that very name."""
-    if not isinstance(raw, bytes):
-        return "NIL"
-    if not raw.isascii():
-        return raw.decode("utf-8", "replace")
-    from imapclient import imap_utf7
-
-    try:
-        return str(imap_utf7.decode(raw))
-    except (ValueError, UnicodeError):
-        return raw.decode("ascii")
+    return flags, (tokens[1] or b"").decode("ascii", "replace"), session.read_name(tokens[2])
 
 
 def _can_be_opened(flags: list[str]) -> bool:
@@ -103,12 +89,12 @@ def _with_named_roles(folders: list[Folder]) -> list[Folder]:
     return folders
 
 
-def _counts(statuses: Sequence[wire.Raw]) -> dict[str, dict[str, int]]:
+def _counts(session: Session, statuses: Sequence[wire.Raw]) -> dict[str, dict[str, int]]:
     counts = {}
     for group in wire.responses(statuses):
         tokens = wire.read_tokens(group)
         values = tokens[1] if len(tokens) > 1 and isinstance(tokens[1], list) else []
-        counts[folder_name(tokens[0])] = {
+        counts[session.read_name(tokens[0])] = {
             values[i].decode().upper(): int(values[i + 1]) for i in range(0, len(values) - 1, 2)
         }
     return counts
@@ -132,11 +118,8 @@ def folder_with(folders: list[Folder], role: Role) -> Folder:
 
 def create_folder(session: Session, name: str) -> Folder:
     folders, tree = _listed(session, counted=False)
-    levels = [level.strip() for level in name.split("/")]
-    if not all(levels):
-        raise InvalidRequest(
-            "A folder name has no empty levels. Write it like Projects/2026.", details={"field": "name"}
-        )
+    levels = [unicodedata.normalize("NFC", level.strip()) for level in name.split("/")]
+    check_folder_name("/".join(levels))
     ref = tree.written("/".join(levels))
     if any(folder.ref == ref for folder in folders) or ref.upper() == "INBOX":
         raise Conflict("A folder of that name exists already.", details={"name": tree.shown(ref)})

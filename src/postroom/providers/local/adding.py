@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from postroom.index import folders, labels, writing
-from postroom.model.folder import Folder, match_folder
+from postroom.model.folder import Folder, check_folder_name, match_folder
 from postroom.providers.local import contents
 from postroom.providers.local.convert import NewMail, Prepared, filed, prepare
 
@@ -44,7 +44,7 @@ def add_one(connection: sqlite3.Connection, prepared: Prepared, *, thread_ref: s
 def make_folder(connection: sqlite3.Connection, name: str) -> Folder:
     """Missing parents are made too."""
     name = unicodedata.normalize("NFC", name)
-    folders.check_folder_name(name)
+    check_folder_name(name)
     known = {folder.name.casefold() for folder in folders.list_folders(connection)}
     levels = name.split("/")
     for depth in range(1, len(levels)):

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from postroom.index.folders import check_folder_name
 from postroom.index.labels import check_label_name
 from postroom.mime.clean import clean_line
 from postroom.model.errors import InvalidRequest, PostroomError
+from postroom.model.folder import check_folder_name
 from postroom.providers.import_report import ImportReport, Progress
 from postroom.providers.local.archives import ArchivedMail, read_archive, size_of
 from postroom.providers.local.convert import NewMail

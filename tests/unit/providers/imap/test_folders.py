@@ -8,6 +8,7 @@ from postroom.model.errors import InvalidRequest
 from postroom.model.folder import Role
 from postroom.providers.imap.folders import Tree, list_folders
 from postroom.providers.imap.roles import role_by_name
+from postroom.providers.imap.speech import Speech
 
 
 class FakeSession:
@@ -23,6 +24,9 @@ class FakeSession:
 
     def namespace_prefix(self) -> str:
         return self._prefix
+
+    def read_name(self, raw: Any) -> str:
+        return Speech(None).read_name(raw)
 
     def list_folders(self, *returning: str) -> tuple[list[Any], list[Any]]:
         return self._lines, []

@@ -1,0 +1,130 @@
+"""The two ways to say names, words and headers beyond ASCII, and which of them a server speaks.
+
+`Speech` is what every server understands: names in modified UTF-7, search words as literals in a named charset.
+`Utf8Speech` is what one speaks after UTF8=ACCEPT was enabled (RFC 6855): everything as it is, in quoted strings.
+Servers then refuse a charset beside a search, and need no longer hide mails with addresses beyond ASCII.
+"""
+
+from __future__ import annotations
+
+import imaplib
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from postroom.model.errors import InvalidRequest
+
+_LINE_BREAK = re.compile(rb"[\r\n\0]")
+
+
+def agree(client: Any) -> Speech:
+    """With an IMAPClient that has just logged in: UTF-8 where the server offers it and keeps its word."""
+    if not (client.has_capability("ENABLE") and client.has_capability("UTF8=ACCEPT")):
+        return Speech(client)
+    try:
+        enabled = client.enable("UTF8=ACCEPT")
+    except imaplib.IMAP4.abort:
+        raise
+    except imaplib.IMAP4.error:
+        return Speech(client)
+    return Utf8Speech(client) if b"UTF8=ACCEPT" in (name.upper() for name in enabled) else Speech(client)
+
+
+class Speech:
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def read_name(self, raw: Any) -> str:
+        """NIL can only be a folder of that very name; some servers write bare UTF-8 without having been asked to."""
+        if not isinstance(raw, bytes):
+            return "NIL"
+        if not raw.isascii():
+            return raw.decode("utf-8", "replace")
+        from imapclient import imap_utf7
+
+        try:
+            return str(imap_utf7.decode(raw))
+        except (ValueError, UnicodeError):
+            return raw.decode("ascii")
+
+    def write_name(self, name: str) -> bytes:
+        written: bytes = self._client._normalise_folder(name)
+        return written
+
+    def search_words(self, keys: Sequence[bytes]) -> list[bytes]:
+        return [*(() if all(key.isascii() for key in keys) else (b"CHARSET", b"UTF-8")), *keys]
+
+    def sort_words(self, keys: Sequence[bytes]) -> list[bytes]:
+        """SORT always names its charset."""
+        return [b"UTF-8", *keys]
+
+    def command(self, command: bytes, words: list[bytes], answer: str) -> Any:
+        return self._client._raw_command_untagged(command, words, answer)
+
+    def append(self, folder: str, raw: bytes, flags: Sequence[str]) -> Any:
+        return self._client.append(folder, raw, flags)
+
+
+class Utf8Speech(Speech):
+    def __init__(self, client: Any) -> None:
+        super().__init__(client)
+        client._normalise_folder = self.write_name  # IMAPClient asks this of every folder it is given
+
+    def read_name(self, raw: Any) -> str:
+        return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else "NIL"
+
+    def write_name(self, name: str) -> bytes:
+        return _quoted(name.encode("utf-8", "replace"))
+
+    def search_words(self, keys: Sequence[bytes]) -> list[bytes]:
+        return [key if key.isascii() else _quoted(key) for key in keys]
+
+    def sort_words(self, keys: Sequence[bytes]) -> list[bytes]:
+        return [b"UTF-8", *self.search_words(keys)]
+
+    def command(self, command: bytes, words: list[bytes], answer: str) -> Any:
+        """IMAPClient would send what is beyond ASCII as literals."""
+        imap, name = self._client._imap, command.decode()
+        tag = imap._new_tag()
+        imap.send(b" ".join([tag, b"UID", command, *words]) + b"\r\n")
+        kind, lines = imap._untagged_response(*imap._command_complete(name, tag), answer)
+        self._client._checkok(name, kind, lines)
+        return lines
+
+    def append(self, folder: str, raw: bytes, flags: Sequence[str]) -> Any:
+        """RFC 6855 wants headers in UTF-8 announced; RFC 9755 took that back, so a newer server may not know it."""
+        if raw.partition(b"\r\n\r\n")[0].isascii():
+            return super().append(folder, raw, flags)
+        try:
+            return self._append_announced(folder, _Announced(raw), flags)
+        except imaplib.IMAP4.abort:
+            raise
+        except imaplib.IMAP4.error:  # refused: nothing was kept
+            return super().append(folder, raw, flags)
+
+    def _append_announced(self, folder: str, mail: _Announced, flags: Sequence[str]) -> Any:
+        imap = self._client._imap
+        imap.literal = mail.closed
+        kind, answer = imap._simple_command(
+            "APPEND", self.write_name(folder), f"({' '.join(flags)})", f"UTF8 (~{{{mail.size}}}"
+        )
+        self._client._checkok("append", kind, answer)
+        return answer[0]
+
+
+class _Announced:
+    """A mail in UTF-8, for imaplib to ask for when the server is ready; a parenthesis closes what announced it."""
+
+    def __init__(self, mail: bytes) -> None:
+        self._mail = mail
+        self.size = len(mail)
+
+    def closed(self, _: bytes) -> bytes:
+        return self._mail + b")"
+
+
+def _quoted(text: bytes) -> bytes:
+    """A line break would end the command and begin another."""
+    if _LINE_BREAK.search(text):
+        raise InvalidRequest("A folder's name holds no line breaks. Leave them out.", details={"field": "name"})
+    return b'"' + text.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'
