@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.peers.courier import Courier
 from tests.peers.dovecot import PASSWORD, Dovecot
 
 from postroom.providers.context import ProviderContext
@@ -14,7 +15,7 @@ from postroom.providers.imap.provider import ImapMailbox
 from postroom.settings import ImapAccount
 
 
-def imap_account(dovecot: Dovecot, user: str = "", **changes: Any) -> ImapAccount:
+def imap_account(dovecot: Dovecot | Courier, user: str = "", **changes: Any) -> ImapAccount:
     """A new user unless one is named; a plain connection unless told otherwise."""
     values: dict[str, Any] = {
         "name": "mine",

@@ -25,11 +25,15 @@ def missing_programs(*names: str) -> str | None:
 
 def require_programs(*names: str) -> None:
     """Skip (fail under CI) unless every program is there and we may start it."""
-    reason = missing_programs(*names)
-    if reason and os.environ.get("CI", "").lower() == "true":
-        pytest.fail(f"peer missing under CI: {reason}", pytrace=False)
-    if reason:
-        pytest.skip(f"peer missing: {reason}")
+    require(missing_programs(*names))
+
+
+def require(missing: str | None) -> None:
+    """Skip (fail under CI) where there is a reason why a peer cannot be started."""
+    if missing and os.environ.get("CI", "").lower() == "true":
+        pytest.fail(f"peer missing under CI: {missing}", pytrace=False)
+    if missing:
+        pytest.skip(f"peer missing: {missing}")
 
 
 def free_ports(count: int) -> list[int]:

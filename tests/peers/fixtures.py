@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.peers.courier import Courier, running_courier
 from tests.peers.dovecot import Dovecot, running_dovecot
 from tests.peers.postfix import Postfix, running_postfix
 
@@ -18,4 +19,10 @@ def dovecot() -> Iterator[Dovecot]:
 @pytest.fixture(scope="session")
 def postfix(dovecot: Dovecot) -> Iterator[Postfix]:
     with running_postfix(dovecot) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def courier() -> Iterator[Courier]:
+    with running_courier() as server:
         yield server

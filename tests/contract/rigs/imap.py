@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
@@ -49,13 +50,22 @@ class ThisRig(Rig):
     def stop_peer(cls) -> None:
         cls.peers.close()
 
+    @property
+    def store(self) -> Any:
+        """The server that shows the mails."""
+        return self.dovecot
+
+    def place(self, folder: str) -> str:
+        """What the server calls the folder of a role or a name."""
+        return _ROLES.get(folder, folder)
+
     async def make_account(self) -> RigAccount:
-        self.me, self.you = self.dovecot.new_user("me"), self.dovecot.new_user("you")
+        self.me, self.you = self.store.new_user("me"), self.store.new_user("you")
         settings = ImapAccount(
             name="mine",
             address=self.me,
-            host=self.dovecot.host,
-            port=self.dovecot.imap,
+            host=self.store.host,
+            port=self.store.imap,
             security="none",
             password=PASSWORD,
             smtp_host=self.postfix.host,
@@ -76,7 +86,10 @@ class ThisRig(Rig):
         )
 
     async def seed(self, mails: Sequence[SeedMail]) -> list[str]:
-        return await asyncio.to_thread(self._as, self.me, lambda client: [_append(client, mail) for mail in mails])
+        def append_all(client: Any) -> list[str]:
+            return [_append(client, self.place(mail.folder), mail) for mail in mails]
+
+        return await asyncio.to_thread(self._as, self.me, append_all)
 
     async def inbox_of(self, address: str) -> list[bytes]:
         """Postfix hands over in its own time: look until its queue is empty."""
@@ -98,16 +111,16 @@ class ThisRig(Rig):
         await self.mailbox.close()
 
     def _as(self, user: str, work: Callable[[Any], Any]) -> Any:
-        with IMAPClient(self.dovecot.host, self.dovecot.imap, ssl=False, timeout=20) as client:
+        with IMAPClient(self.store.host, self.store.imap, ssl=False, timeout=20) as client:
+            client.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # IMAPClient writes in small pieces
             client.login(user, PASSWORD)
             return work(client)
 
 
-def _append(client: Any, mail: SeedMail) -> str:
-    folder = _ROLES.get(mail.folder, mail.folder)
+def _append(client: Any, folder: str, mail: SeedMail) -> str:
     flags = [_FLAGS[flag] for flag in mail.flags if flag in _FLAGS] + [keyword_of(label) for label in mail.labels]
     date = mail.date or parse_headers(mail.raw).date
-    if folder not in _ROLES.values() and not client.folder_exists(folder):
+    if mail.folder not in _ROLES and not client.folder_exists(folder):
         client.create_folder(folder)
     answer = client.append(folder, mail.raw, flags, date).decode()
     validity, uid = answer.partition("APPENDUID ")[2].partition("]")[0].split()

@@ -68,6 +68,9 @@ class Bounds:
         return self.upper == self.lower
 
 
+Say = Callable[[Leaf], Bounds]
+
+
 def within(node: Node, is_in: Callable[[str], bool]) -> Node:
     """The query inside one folder: every In is decided, and what it decides is gone."""
     if isinstance(node, In):
@@ -90,46 +93,47 @@ def _one_or(kind: type[And] | type[Or], nodes: Sequence[Node]) -> Node:
     return nodes[0] if len(nodes) == 1 else kind(tuple(nodes))
 
 
-def bounds(node: Node, *, gmail: bool = False) -> Bounds:
+def bounds(node: Node, say: Say | None = None) -> Bounds:
+    """`say` puts a single condition into the server's words; any server's, unless told."""
     if isinstance(node, Not):
-        inner = bounds(node.node, gmail=gmail)
+        inner = bounds(node.node, say)
         return Bounds(_negated(inner.lower), _negated(inner.upper))
     if isinstance(node, (And, Or)):
-        join = _all_of if isinstance(node, And) else _any_of
-        inner_bounds = [bounds(child, gmail=gmail) for child in node.nodes]
+        join = _all_of if isinstance(node, And) else any_of
+        inner_bounds = [bounds(child, say) for child in node.nodes]
         return Bounds(join([b.upper for b in inner_bounds]), join([b.lower for b in inner_bounds]))
-    return _leaf(node, gmail)
+    return (say or said)(node)
 
 
-def _leaf(leaf: Leaf, gmail: bool) -> Bounds:  # noqa: C901 - one arm per leaf of the language
+def said(leaf: Leaf) -> Bounds:  # noqa: C901 - one arm per leaf of the language
     match leaf:
         case Text():
-            return _exact(_gmail(_quoted_for_gmail(leaf.value)) if gmail else _anywhere(leaf.value))
+            return exact(_anywhere(leaf.value))
         case Subject():
-            return _exact(_holding(b"SUBJECT", leaf.value))
+            return exact(_holding(b"SUBJECT", leaf.value))
         case Correspondent():
-            return _exact(_holding(leaf.field.upper().encode(), leaf.value))
+            return exact(_holding(leaf.field.upper().encode(), leaf.value))
         case Is():
-            return _exact(Keys((_FLAGS[leaf.flag],)))
+            return exact(Keys((_FLAGS[leaf.flag],)))
         case Label():
-            return _exact(_labelled(leaf.name))
+            return exact(_labelled(leaf.name))
         case Larger():
-            return _exact(Keys((b"LARGER", b"%d" % max(leaf.size, 0))))
+            return exact(Keys((b"LARGER", b"%d" % max(leaf.size, 0))))
         case Smaller():
-            return _exact(Keys((b"SMALLER", b"%d" % max(leaf.size, 0))))
+            return exact(Keys((b"SMALLER", b"%d" % max(leaf.size, 0))))
         case After():
             return Bounds(_dated(b"SENTSINCE", leaf.moment, -1), _dated(b"SENTSINCE", leaf.moment, 2))
         case Before():
             return Bounds(_dated(b"SENTBEFORE", leaf.moment, 2), _dated(b"SENTBEFORE", leaf.moment, -1))
         case HasAttachment():
-            return _exact(_gmail("has:attachment")) if gmail else _maybe_attached(b"$HasAttachment")
+            return _maybe_attached(b"$HasAttachment")
         case Filename():
-            return _exact(_gmail(f"filename:{_quoted_for_gmail(leaf.value)}")) if gmail else _maybe_attached()
+            return _maybe_attached()
         case In():
             raise AssertionError("folders are decided before a server is asked")
 
 
-def _exact(keys: Keys) -> Bounds:
+def exact(keys: Keys) -> Bounds:
     return Bounds(keys, keys)
 
 
@@ -143,7 +147,7 @@ def _anywhere(value: str) -> Keys:
     """Not TEXT: that looks into every header, and finds ``plain`` in each Content-Type."""
     if not words(value):
         return NONE
-    return _any_of([_holding(field, value) for field in (b"SUBJECT", b"FROM", b"TO", b"CC", b"BCC", b"BODY")])
+    return any_of([_holding(field, value) for field in (b"SUBJECT", b"FROM", b"TO", b"CC", b"BCC", b"BODY")])
 
 
 def _holding(field: bytes, value: str) -> Keys:
@@ -155,14 +159,6 @@ def _labelled(name: str) -> Keys:
         return Keys((b"KEYWORD", keyword_of(name).encode("ascii")))
     except InvalidRequest:
         return NONE  # a label the server could not keep is on no mail
-
-
-def _gmail(query: str) -> Keys:
-    return Keys((b"X-GM-RAW", searchable(query)))
-
-
-def _quoted_for_gmail(value: str) -> str:
-    return '"' + value.replace('"', " ") + '"'
 
 
 def _dated(key: bytes, moment: datetime, days: int) -> Keys:
@@ -183,7 +179,9 @@ def searchable(value: str) -> bytes:
 def _negated(keys: Keys) -> Keys:
     if keys == ALL:
         return NONE
-    return ALL if keys == NONE else Keys((b"NOT", *_as_one(keys)))
+    if keys.is_one and keys.words[0] == b"NOT":  # Courier cannot read NOT NOT; NONE is NOT ALL
+        return Keys(keys.words[1:])
+    return Keys((b"NOT", *_as_one(keys)))
 
 
 def _all_of(parts: list[Keys]) -> Keys:
@@ -195,7 +193,7 @@ def _all_of(parts: list[Keys]) -> Keys:
     return Keys(tuple(word for part in parts for word in part.words), is_one=False)
 
 
-def _any_of(parts: list[Keys]) -> Keys:
+def any_of(parts: list[Keys]) -> Keys:
     parts = [part for part in dict.fromkeys(parts) if part != NONE]
     if ALL in parts:
         return ALL

@@ -8,6 +8,7 @@ from postroom.model.errors import NotFound, PermissionDenied, ProviderError
 from postroom.model.message import Envelope
 from postroom.providers.imap.client import Session
 from postroom.providers.imap.convert import as_bytes, read_flags, thread_ref_of
+from postroom.providers.imap.dialect import dialect_of
 from postroom.providers.imap.organising import newest_with_id, remove
 from postroom.providers.imap.refs import MailRef, gone, read_ref
 
@@ -21,7 +22,7 @@ def saved(envelope: Envelope) -> SavedDraft:
 def append(session: Session, folder: str, raw: bytes, flags: tuple[str, ...] = _FLAGS) -> SavedDraft:
     """The new mail, wherever the server put it."""
     parsed = parse_headers(raw)
-    told = session.append(folder, raw, flags)
+    told = _appended(session, folder, raw, flags)
     if told is not None:
         ref: MailRef | None = MailRef(folder, *told)
     else:
@@ -29,6 +30,18 @@ def append(session: Session, folder: str, raw: bytes, flags: tuple[str, ...] = _
     if ref is None:
         raise ProviderError("The mail server saved the mail but does not say where. List the folder to find it.")
     return SavedDraft(str(ref), str(ref), thread_ref_of(parsed, ref))
+
+
+def _appended(session: Session, folder: str, raw: bytes, flags: tuple[str, ...]) -> tuple[int, int] | None:
+    """Courier takes nothing into a folder that the connection has open for reading; what it refused is not kept."""
+    try:
+        return session.append(folder, raw, flags)
+    except ProviderError:
+        opened = session.opened
+        if opened is None or opened.folder != folder or opened.writable:
+            raise
+    session.open(folder, write=True)
+    return session.append(folder, raw, flags)
 
 
 def find(session: Session, folder: str, draft_ref: str) -> SavedDraft:
@@ -42,10 +55,14 @@ def find(session: Session, folder: str, draft_ref: str) -> SavedDraft:
     return SavedDraft(str(ref), str(ref), thread_ref_of(parse_headers(as_bytes(item.get("HEADERS"))), ref))
 
 
-def discard(session: Session, folder: str, draft_ref: str) -> None:
+def discard(session: Session, folder: str, draft_ref: str, trash: str) -> None:
     """Removing what is removed already is fine: the caller has looked before."""
     ref = _in_drafts(draft_ref, folder)
-    if session.open(folder, write=True).validity == ref.validity:
+    if session.open(folder, write=True).validity != ref.validity:
+        return
+    if trash and dialect_of(session).keeps_removed:
+        session.move([ref.uid], trash)
+    else:
         remove(session, [ref.uid])
 
 
