@@ -9,7 +9,6 @@ from typing import Any
 from postroom.mime.parse import Parsed, parse_headers
 from postroom.mime.structure import Part
 from postroom.model.message import Envelope
-from postroom.providers.imap.keywords import labels_of
 from postroom.providers.imap.refs import MailRef
 from postroom.providers.imap.structure import attachments, read_structure
 from postroom.providers.imap.wire import Item, read_internal_date
@@ -24,7 +23,7 @@ class Line:
 
     ref: MailRef
     flags: frozenset[str]  # lower case
-    keywords: tuple[str, ...]
+    labels: tuple[str, ...]
     size: int
     arrived: datetime | None
     structure: Part
@@ -35,12 +34,11 @@ class Line:
         return "\\deleted" in self.flags
 
 
-def read_line(ref: MailRef, item: Item) -> Line:
-    flags = read_flags(item)
+def read_line(ref: MailRef, item: Item, labels: tuple[str, ...]) -> Line:
     return Line(
         ref,
-        frozenset(flag.lower() for flag in flags if flag.startswith("\\")),
-        tuple(flag for flag in flags if not flag.startswith("\\")),
+        frozenset(flag.lower() for flag in read_flags(item) if flag.startswith("\\")),
+        labels,
         int(item.get("RFC822.SIZE") or 0),
         read_internal_date(item.get("INTERNALDATE")),
         read_structure(item.get("BODYSTRUCTURE")),
@@ -75,7 +73,7 @@ def envelope_of(line: Line, folder: str, snippet: str) -> Envelope:
         answered="\\answered" in line.flags,
         draft="\\draft" in line.flags,
         has_attachments=has_attachments(line.structure),
-        labels=labels_of(line.keywords),
+        labels=line.labels,
         size=line.size,
         message_id=parsed.message_id,
         in_reply_to=parsed.in_reply_to,

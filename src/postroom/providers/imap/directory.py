@@ -7,8 +7,10 @@ import time
 from postroom.model.errors import NotFound
 from postroom.model.folder import Folder, Role, match_folder
 from postroom.model.query import In, Node, Query
+from postroom.providers.imap.client import Session
 from postroom.providers.imap.criteria import FALSE, TRUE, within
-from postroom.providers.imap.folders import VIRTUAL, folder_with, list_folders
+from postroom.providers.imap.dialect import dialect_of
+from postroom.providers.imap.folders import folder_with, list_folders
 from postroom.providers.imap.pool import Pool
 
 _KEPT = 60.0  # seconds: a folder made elsewhere is searched after a minute, and at once when it is named
@@ -18,16 +20,22 @@ class Directory:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._folders: list[Folder] = []
+        self._collections = frozenset[Role]()
         self._listed_at: float | None = None
 
     async def counted(self) -> list[Folder]:
         """Fresh from the server, with the number of mails in each."""
-        return self._kept(await self._pool.run("", list_folders, counted=True))
+        return self._kept(*await self._pool.run("", _listed, counted=True))
 
     async def known(self) -> list[Folder]:
         if self._listed_at is None or time.monotonic() - self._listed_at > _KEPT:
-            return self._kept(await self._pool.run("", list_folders, counted=False))
+            return self._kept(*await self._pool.run("", _listed, counted=False))
         return self._folders
+
+    async def sources(self) -> list[Folder]:
+        """Where mails are at home. One that holds every mail comes last: a mail is found where else it lies."""
+        at_home = [folder for folder in await self.known() if folder.role not in self._collections]
+        return sorted(at_home, key=lambda folder: folder.role == Role.ALL)
 
     def forget(self) -> None:
         self._listed_at = None
@@ -52,8 +60,9 @@ class Directory:
     async def places(self, query: Query) -> list[tuple[Folder, Node]]:
         """The folders where something may be found, each with what is left to ask there."""
         named = await self._named(query)
+        folders = {folder.ref: folder for folder in [*await self.sources(), *named.values()]}
         places = []
-        for folder in await self.known():
+        for folder in folders.values():
             here = {name: found.ref == folder.ref for name, found in named.items()}
             node = within(query.node or TRUE, here.__getitem__)
             if node != FALSE and _is_searched(folder, here, query.anywhere):
@@ -68,14 +77,18 @@ class Directory:
             known = await self.known()
         return {name: _matched(known, name) for name in names}
 
-    def _kept(self, folders: list[Folder]) -> list[Folder]:
-        self._folders, self._listed_at = folders, time.monotonic()
+    def _kept(self, folders: list[Folder], collections: frozenset[Role]) -> list[Folder]:
+        self._folders, self._collections, self._listed_at = folders, collections, time.monotonic()
         return folders
 
 
+def _listed(session: Session, *, counted: bool) -> tuple[list[Folder], frozenset[Role]]:
+    return list_folders(session, counted=counted), dialect_of(session).collections
+
+
 def _is_searched(folder: Folder, named_here: dict[str, bool], anywhere: bool) -> bool:
-    """Trash and Junk only when asked for; the server's own collections only by name."""
-    if folder.role in VIRTUAL:
+    """Trash and Junk only when asked for; what holds every mail not where some are ruled out by their folder."""
+    if folder.role == Role.ALL and named_here:
         return any(named_here.values())
     return anywhere or bool(named_here) or folder.role not in (Role.TRASH, Role.JUNK)
 

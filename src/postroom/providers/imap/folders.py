@@ -12,9 +12,6 @@ from postroom.providers.imap import wire
 from postroom.providers.imap.client import Session
 from postroom.providers.imap.roles import role_by_name, special_use
 
-# The same mails again, gathered by the server: never counted or searched unless named.
-VIRTUAL = frozenset({Role.ALL, Role.FLAGGED})
-
 
 @dataclass(frozen=True, slots=True)
 class Tree:

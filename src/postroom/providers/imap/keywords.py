@@ -8,8 +8,15 @@ keywords at 50 characters) and safe where case is lost.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from postroom.model.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from postroom.model.folder import Folder
+    from postroom.providers.imap.client import Session
+    from postroom.providers.imap.wire import Item
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+/:,;!#&'`~|<>@?$^\-\u0080-\U0010ffff]")
 _ESCAPED = re.compile(r"=([0-9A-Fa-f]{2})")
@@ -54,3 +61,15 @@ def label_of(keyword: str) -> str | None:
 
 def labels_of(keywords: tuple[str, ...] | list[str]) -> tuple[str, ...]:
     return tuple(sorted({label for keyword in keywords if (label := label_of(keyword))}, key=str.casefold))
+
+
+def read_labels(session: Session, item: Item, folder: str) -> tuple[str, ...]:
+    return labels_of([flag.decode("ascii", "replace") for flag in item.get("FLAGS") or () if isinstance(flag, bytes)])
+
+
+def known_labels(session: Session, folder: Folder) -> tuple[str, ...]:
+    return labels_of(session.reopen(folder.ref).keywords)
+
+
+def set_label(session: Session, uids: Sequence[int], label: str, wanted: bool) -> None:
+    session.store(uids, "+FLAGS" if wanted else "-FLAGS", [keyword_of(label)])

@@ -10,6 +10,7 @@ from postroom.model.query import Flag
 from postroom.providers.imap.client import Session, chunks
 from postroom.providers.imap.convert import as_bytes, read_flags
 from postroom.providers.imap.criteria import searchable
+from postroom.providers.imap.dialect import dialect_of
 from postroom.providers.imap.refs import MailRef, gone, uids_of
 
 Results = dict[str, ItemResult]
@@ -37,10 +38,9 @@ def claim_flags(session: Session, folder: str, refs: Sequence[MailRef], claims: 
     return _changed(session, folder, refs, store)
 
 
-def set_keyword(session: Session, folder: str, refs: Sequence[MailRef], keyword: str, wanted: bool) -> Results:
-    return _changed(
-        session, folder, refs, lambda uids: session.store(uids, "+FLAGS" if wanted else "-FLAGS", [keyword])
-    )
+def set_label(session: Session, folder: str, refs: Sequence[MailRef], label: str, wanted: bool) -> Results:
+    change = dialect_of(session).set_label
+    return _changed(session, folder, refs, lambda uids: change(session, uids, label, wanted))
 
 
 def _changed(

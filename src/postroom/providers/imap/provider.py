@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -19,10 +19,10 @@ from postroom.model.query import Flag, In, Node, Query
 from postroom.providers.imap import drafts, folders, organising, reading, searching, threads
 from postroom.providers.imap.client import Session
 from postroom.providers.imap.detecting import PROVIDER, detect
+from postroom.providers.imap.dialect import dialect_of
 from postroom.providers.imap.directory import Directory
-from postroom.providers.imap.keywords import keyword_of, labels_of
 from postroom.providers.imap.pool import Pool
-from postroom.providers.imap.refs import MailRef, by_folder, read_ref
+from postroom.providers.imap.refs import UIDS, MailRef, by_folder, read_ref
 from postroom.providers.imap.together import each_folder, together
 from postroom.providers.imap.watching import watch
 
@@ -140,15 +140,16 @@ class ImapMailbox:
         return [replace(row, thread_ref=thread_ref) for row in ordered]
 
     async def _related(self, ids: set[str]) -> dict[str, Envelope]:
-        found: dict[str, Envelope] = {}
+        """A mail that lies in several folders is found in the first of them."""
+        places = await self._directory.sources()
+        found: list[dict[str, Envelope]] = [{}] * len(places)
 
-        async def look(folder: Folder) -> None:
+        async def look(index: int, folder: Folder) -> None:
             async with self._if_there():
-                found.update(await self._pool.run(folder.ref, threads.related, folder, ids))
+                found[index] = await self._pool.run(folder.ref, threads.related, folder, ids)
 
-        places = [folder for folder in await self._directory.known() if folder.role not in folders.VIRTUAL]
-        await together([partial(look, folder) for folder in places])
-        return found
+        await together([partial(look, index, folder) for index, folder in enumerate(places)])
+        return {key: row for rows in reversed(found) for key, row in rows.items()}
 
     async def _alone(self, ref: str) -> list[Envelope]:
         """A mail without Message-ID is a thread by itself, named by its own ref."""
@@ -161,7 +162,7 @@ class ImapMailbox:
 
     async def set_flags(self, refs: Sequence[str], *, add: Sequence[Flag]) -> list[ItemResult]:
         async def change(folder: str, group: list[MailRef]) -> organising.Results:
-            return await self._pool.run(folder, organising.claim_flags, folder, group, add)
+            return await self._pool.run_again(folder, organising.claim_flags, folder, group, add)
 
         return await each_folder(refs, change)
 
@@ -181,8 +182,9 @@ class ImapMailbox:
 
         async def look(folder: Folder) -> None:
             async with self._if_there():
-                found.update(await self._pool.run(folder.ref, _labels_in, folder.ref))
+                found.update(await self._pool.run(folder.ref, _labels_in, folder))
 
+        self._directory.forget()  # a new label is a new folder at some servers
         await together([partial(look, folder) for folder in await self._directory.known()])
         return sorted(found, key=str.casefold)
 
@@ -194,10 +196,9 @@ class ImapMailbox:
 
     async def _label(self, refs: Sequence[str], label: str, *, wanted: bool) -> list[ItemResult]:
         self._needs_labels()
-        keyword = keyword_of(label)
 
         async def change(folder: str, group: list[MailRef]) -> organising.Results:
-            return await self._pool.run(folder, organising.set_keyword, folder, group, keyword, wanted)
+            return await self._pool.run_again(folder, organising.set_label, folder, group, label, wanted)
 
         return await each_folder(refs, change)
 
@@ -222,7 +223,7 @@ class ImapMailbox:
         await self._pool.run(folder.ref, drafts.find, folder.ref, draft_ref)
         new = await self._pool.run_once(folder.ref, drafts.append, folder.ref, raw)
         try:
-            await self._pool.run(folder.ref, drafts.discard, folder.ref, draft_ref)
+            await self._discard(folder, draft_ref)
         except PostroomError as error:
             raise ProviderError(
                 "The new version of the draft is saved, but the old one could not be removed. List the drafts."
@@ -236,7 +237,11 @@ class ImapMailbox:
     async def delete_draft(self, draft_ref: str) -> None:
         folder = await self._directory.with_role(Role.DRAFTS)
         await self._pool.run(folder.ref, drafts.find, folder.ref, draft_ref)
-        await self._pool.run(folder.ref, drafts.discard, folder.ref, draft_ref)
+        await self._discard(folder, draft_ref)
+
+    async def _discard(self, folder: Folder, draft_ref: str) -> None:
+        trash = next((known.ref for known in await self._directory.known() if known.role == Role.TRASH), "")
+        await self._pool.run_again(folder.ref, drafts.discard, folder.ref, draft_ref, trash)
 
     # Numbers
 
@@ -244,6 +249,8 @@ class ImapMailbox:
         return read_ref(ref).uid
 
     async def mail_with_uid(self, uid: int, folder_ref: str) -> Envelope | None:
+        if uid not in UIDS:
+            return None  # servers refuse to look for these
         validity = await self._pool.run(folder_ref, _validity_of, folder_ref)
         (found,) = await self.envelopes([str(MailRef(folder_ref, validity, uid))])
         return found
@@ -272,5 +279,5 @@ def _validity_of(session: Session, folder: str) -> int:
     return session.open(folder).validity
 
 
-def _labels_in(session: Session, folder: str) -> tuple[str, ...]:
-    return labels_of(session.reopen(folder).keywords)
+def _labels_in(session: Session, folder: Folder) -> Iterable[str]:
+    return dialect_of(session).known_labels(session, folder)

@@ -13,6 +13,7 @@ from postroom.model.message import Attachment, Body, Envelope, Message
 from postroom.providers.imap import structure
 from postroom.providers.imap.client import Session
 from postroom.providers.imap.convert import LINE, Line, as_bytes, envelope_of, read_line
+from postroom.providers.imap.dialect import dialect_of
 from postroom.providers.imap.refs import MailRef, gone, read_ref, uids_of
 from postroom.providers.imap.wire import Item
 
@@ -37,8 +38,12 @@ def envelopes(session: Session, folder: str, name: str, refs: Sequence[MailRef])
 
 def rows(session: Session, folder: str, name: str, validity: int, uids: Iterable[int]) -> dict[int, Envelope]:
     """By UID, of the open folder; mails that are gone are absent."""
-    items = session.fetch(uids, _LISTED)
-    lines = [read_line(MailRef(folder, validity, uid), item) for uid, item in items.items()]
+    dialect = dialect_of(session)
+    items = session.fetch(uids, f"{_LISTED} {dialect.label_item}".rstrip())
+    lines = [
+        read_line(MailRef(folder, validity, uid), item, dialect.read_labels(session, item, name))
+        for uid, item in items.items()
+    ]
     lines = [line for line in lines if not line.is_deleted]
     snippets = _snippets(session, lines, items)
     return {line.ref.uid: envelope_of(line, name, snippets.get(line.ref.uid, "")) for line in lines}
@@ -77,7 +82,7 @@ def _decoded(part: Part, content: bytes) -> Body:
 def fetch(session: Session, ref: str, name: str) -> Message:
     from postroom.mime.render import snippet
 
-    line, beginning = _begun(session, ref)
+    line, beginning = _begun(session, ref, name)
     is_whole = len(beginning) < _AT_ONCE or line.size <= _WHOLE
     parsed = parse(_rest(session, line, beginning) if is_whole else _without_attachments(session, line))
     envelope = envelope_of(replace(line, parsed=parsed), name, snippet(parsed.body))
@@ -85,11 +90,11 @@ def fetch(session: Session, ref: str, name: str) -> Message:
     return Message(envelope, parsed.body, listed, parsed.headers, parsed.defects)
 
 
-def _begun(session: Session, ref: str) -> tuple[Line, bytes]:
+def _begun(session: Session, ref: str, name: str) -> tuple[Line, bytes]:
     """A mail's line, and its beginning in the same answer."""
-    found = _there(session, ref)
-    item = _one(session, found.uid, f"{LINE} BODY.PEEK[]<0.{_AT_ONCE}>")
-    line = read_line(found, item)
+    found, dialect = _there(session, ref), dialect_of(session)
+    item = _one(session, found.uid, f"{LINE} BODY.PEEK[]<0.{_AT_ONCE}> {dialect.label_item}".rstrip())
+    line = read_line(found, item, dialect.read_labels(session, item, name))
     if line.is_deleted:
         raise gone()
     return line, as_bytes(item.get("BODY[]"))

@@ -13,32 +13,32 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 
-from postroom.mime.dates import read_date
-from postroom.model.address import Address
 from postroom.model.folder import Folder
-from postroom.model.message import Attachment, Envelope, Page
-from postroom.model.query import After, And, Before, Node, Not, Or, Query
-from postroom.model.query_match import matches
+from postroom.model.message import Envelope, Page
+from postroom.model.query import Node
 from postroom.providers.imap import reading
 from postroom.providers.imap.client import Session, chunks
 from postroom.providers.imap.convert import as_bytes
-from postroom.providers.imap.criteria import ALL, FALSE, NONE, TRUE, Bounds, Keys, bounds
+from postroom.providers.imap.criteria import ALL, NONE, Bounds, Keys, bounds
+from postroom.providers.imap.dialect import dialect_of
+from postroom.providers.imap.judging import DATES, Judge, date_of
 from postroom.providers.imap.refs import MailRef
-from postroom.providers.imap.structure import attachments, read_structure
-from postroom.providers.imap.wire import Item, read_internal_date
+from postroom.providers.imap.wire import Item
 
 CHECKED_WHOLE = 2000  # so many undecided mails are all looked at, for the sake of an exact total
 SORTED_WHOLE = 2000  # without SORT: so many arrivals are put in order of date, older ones stay as they came
 
-_DATES = "INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE)]"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PRESENT = Keys((b"UNDELETED",))
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
+    """`identity` is the same for one mail in every folder it lies in; empty where the server does not tell."""
+
     ref: MailRef
     date: datetime
+    identity: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,17 @@ class Hits:
 
 
 def find(session: Session, folder: Folder, node: Node, *, wanted: int) -> Hits:
-    """The `wanted` newest mails of one folder, with the dates that merging several folders takes."""
+    """The `wanted` newest mails of one folder, with what merging several folders takes."""
     validity = session.open(folder.ref).validity
     uids, total = _matching(session, node, wanted)
-    dates = _dates(session, uids)
-    return Hits(tuple(Hit(MailRef(folder.ref, validity, uid), dates.get(uid, _EPOCH)) for uid in uids), total)
+    name = dialect_of(session).identity_item
+    items = session.fetch(uids, f"UID {DATES} {name}".rstrip())
+    hits = (_hit(MailRef(folder.ref, validity, uid), items.get(uid, {}), name) for uid in uids)
+    return Hits(tuple(hits), total)
+
+
+def _hit(ref: MailRef, item: Item, identity: str) -> Hit:
+    return Hit(ref, date_of(item) or _EPOCH, as_bytes(item.get(identity)))
 
 
 def find_page(session: Session, folder: Folder, node: Node, *, limit: int, offset: int) -> Page[Envelope]:
@@ -69,7 +75,7 @@ def find_page(session: Session, folder: Folder, node: Node, *, limit: int, offse
 
 def _matching(session: Session, node: Node, wanted: int) -> tuple[Sequence[int], int | None]:
     """The `wanted` newest UIDs of the open folder, and how many match in all."""
-    limits = bounds(node, gmail=session.has("X-GM-EXT-1"))
+    limits = bounds(node, dialect_of(session).say)
     if limits.upper == NONE:
         return [], 0
     return _decided(session, node, limits, _newest_first(session, limits.upper), wanted)
@@ -97,7 +103,8 @@ def _decided(
     if limits.are_exact:
         return uids[:wanted], len(uids)
     sure = set(session.search((*_PRESENT.words, *limits.lower.words))) if limits.lower != NONE else set[int]()
-    judge = _Judge(session, node)
+    judge = Judge(session, node)
+    judge.require_few(len(uids) - len(sure))
     if len(uids) - len(sure) <= CHECKED_WHOLE:
         accepted = sure | judge.accepted([uid for uid in uids if uid not in sure])
         matching = [uid for uid in uids if uid in accepted]
@@ -111,68 +118,30 @@ def _decided(
     return found, len(found)
 
 
-class _Judge:
-    """Decides single mails. What the server can say exactly is asked of it once, as a set; only the rest is ours."""
-
-    def __init__(self, session: Session, node: Node) -> None:
-        self._session = session
-        self._node = _undecided(node)
-        self._known: dict[Node, set[int]] = {}
-        leaves = list(Query(self._node).leaves())
-        self._is_ours_alone = not any(bounds(leaf).are_exact for leaf in leaves)
-        needs_dates = any(isinstance(leaf, After | Before) for leaf in leaves)
-        self._items = f"UID BODYSTRUCTURE {_DATES}" if needs_dates else "UID BODYSTRUCTURE"
-
-    def accepted(self, uids: Sequence[int]) -> set[int]:
-        found: set[int] = set()
-        for uid, item in self._session.fetch(uids, self._items).items():
-            files = attachments(read_structure(item.get("BODYSTRUCTURE")))
-            node = self._node if self._is_ours_alone else self._with_answers(self._node, uid)
-            if matches(node, _outline(item, files), "", [file.filename for file in files]):
-                found.add(uid)
-        return found
-
-    def _with_answers(self, node: Node, uid: int) -> Node:
-        if bounds(node).are_exact:
-            return TRUE if uid in self._uids_of(node) else FALSE
-        if isinstance(node, Not):
-            return Not(self._with_answers(node.node, uid))
-        if isinstance(node, (And, Or)):
-            return type(node)(tuple(self._with_answers(child, uid) for child in node.nodes))
-        return node
-
-    def _uids_of(self, node: Node) -> set[int]:
-        if node not in self._known:
-            keys = bounds(node).upper
-            self._known[node] = set() if keys == NONE else set(self._session.search(keys.words))
-        return self._known[node]
-
-
-def _undecided(node: Node) -> Node:
-    """Without the conditions that every candidate fulfils already."""
-    if isinstance(node, And):
-        return And(tuple(child for child in node.nodes if not bounds(child).are_exact))
-    return node
-
-
-def _outline(item: Item, files: Sequence[Attachment]) -> Envelope:
-    date = _date(item) if "INTERNALDATE" in item else None
-    return Envelope("", "", "", Address(""), date=date, has_attachments=any(not file.inline for file in files))
-
-
 def _dates(session: Session, uids: Sequence[int]) -> dict[int, datetime]:
-    return {uid: _date(item) or _EPOCH for uid, item in session.fetch(uids, f"UID {_DATES}").items()}
-
-
-def _date(item: Item) -> datetime | None:
-    header = as_bytes(item.get("HEADERS")).decode("ascii", "replace").partition(":")[2]
-    return read_date(" ".join(header.split())) or read_internal_date(item.get("INTERNALDATE"))
+    return {uid: date_of(item) or _EPOCH for uid, item in session.fetch(uids, f"UID {DATES}").items()}
 
 
 def merged(found: Sequence[Hits], *, limit: int, offset: int) -> tuple[list[Hit], int | None, bool]:
-    """One page of all folders' hits, the total where every folder knows its own, and whether more follow."""
+    """One page of all folders' hits, the total where it is known, and whether more follow.
+
+    A mail that lies in several folders is one mail, found in the first of them. How many there are is then known only
+    when every hit is at hand.
+    """
     everything = sorted((hit for hits in found for hit in hits.hits), key=lambda hit: hit.date, reverse=True)
-    page = list(islice(everything, offset, offset + limit))
+    different: dict[bytes | MailRef, Hit] = {}
+    for hit in everything:
+        different.setdefault(hit.identity or hit.ref, hit)
+    page = list(islice(different.values(), offset, offset + limit))
+    repeated = len(everything) - len(different)
+    return page, _total(found, everything, repeated), len(different) > offset + limit
+
+
+def _total(found: Sequence[Hits], everything: Sequence[Hit], repeated: int) -> int | None:
     totals = [hits.total for hits in found]
-    total = None if None in totals else sum(count for count in totals if count is not None)
-    return page, total, len(everything) > offset + limit
+    if None in totals:
+        return None
+    total = sum(count for count in totals if count is not None)
+    if total > len(everything) and any(hit.identity for hit in everything):
+        return None
+    return total - repeated

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from postroom.model.folder import Folder
+from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope
+from postroom.providers.imap import reading
 from postroom.providers.imap.client import Session
 from postroom.providers.imap.criteria import searchable
-from postroom.providers.imap.reading import envelopes
-from postroom.providers.imap.refs import MailRef
+from postroom.providers.imap.dialect import identities
 
 UNDATED = datetime.max.replace(tzinfo=UTC)  # last in its thread
 
@@ -22,12 +22,17 @@ MAX_ROUNDS = 4  # each round finds what answers the mails of the last
 
 
 def related(session: Session, folder: Folder, ids: Iterable[str]) -> dict[str, Envelope]:
-    """The folder's mails that are one of these or name one of them."""
+    """The folder's mails that are one of these or name one of them, each under what is the same in every folder.
+
+    A draft in Trash was never said: it belongs to no conversation.
+    """
     keys = _naming(sorted(ids)[:MAX_IDS])
     validity = session.open(folder.ref).validity
     uids = session.search((b"UNDELETED", *keys))
-    refs = [MailRef(folder.ref, validity, uid) for uid in uids]
-    return envelopes(session, folder.ref, folder.name, refs) if refs else {}
+    rows = reading.rows(session, folder.ref, folder.name, validity, uids)
+    known = identities(session, uids)
+    discarded = {uid for uid, row in rows.items() if row.draft and folder.role == Role.TRASH}
+    return {known.get(uid, row.ref): row for uid, row in rows.items() if uid not in discarded}
 
 
 def _naming(ids: list[str]) -> tuple[bytes, ...]:
