@@ -138,10 +138,11 @@ async def test_in_reply_to_sets_the_threading_headers_and_one_re(call, mailbox):
     assert again["subject"] == "Re: Offer"
 
 
-async def test_in_reply_to_a_mail_that_is_not_there_saves_nothing(call, mailbox):
-    result = await call("create_draft", to="bob@example.test", subject="x", body="y", in_reply_to=4711)
+@pytest.mark.parametrize("number", [4711, 0, -1, 2**32, 10**30])
+async def test_in_reply_to_a_mail_that_is_not_there_saves_nothing(call, mailbox, number):
+    result = await call("create_draft", to="bob@example.test", subject="x", body="y", in_reply_to=number)
     assert result.is_error
-    assert text_of(result) == "Email with UID 4711 not found."
+    assert text_of(result) == f"Email with UID {number} not found."
     assert saved(mailbox) == {}
 
 
@@ -193,10 +194,18 @@ async def test_a_subject_that_has_its_re_gets_no_second_one(call, mailbox):
     assert (await call.ok("draft_reply", uid=uid, body="ok"))["subject"] == "Re: Offer"
 
 
-async def test_a_reply_to_a_mail_that_does_not_exist_says_so_word_for_word(call, mailbox):
-    result = await call("draft_reply", uid=99, body="ok")
+async def test_a_subject_that_nobody_could_write_is_answered_all_the_same(call, mailbox):
+    endless = put(mailbox, letter(subject="word " * 100, to=mailbox.address))
+    hidden = put(mailbox, b"From: ada@example.test\r\nSubject: =?utf-8?q?a=0Ab=E2=80=8Bc?=\r\n\r\nHi\r\n")
+    assert len((await call.ok("draft_reply", uid=endless, body="ok"))["subject"]) <= 255
+    assert (await call.ok("draft_reply", uid=hidden, body="ok"))["subject"] == "Re: a bc"
+
+
+@pytest.mark.parametrize("number", [99, 2**32])
+async def test_a_reply_to_a_mail_that_does_not_exist_says_so_word_for_word(call, mailbox, number):
+    result = await call("draft_reply", uid=number, body="ok")
     assert result.is_error
-    assert text_of(result) == "Email with UID 99 not found."
+    assert text_of(result) == f"Email with UID {number} not found."
     assert saved(mailbox) == {}
 
 

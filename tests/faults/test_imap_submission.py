@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.peers.accounts import imap_account, letter, opened
 from tests.peers.daemon import free_ports
-from tests.peers.dovecot import DOMAIN, Dovecot
+from tests.peers.dovecot import DOMAIN, Dovecot, running_dovecot
 from tests.peers.faultproxy import faulty
 from tests.peers.postfix import MESSAGE_SIZE_LIMIT, Postfix
 from tests.peers.scripted_smtp import HANG_UP, SILENCE, Script, scripted_smtp
@@ -22,6 +22,8 @@ from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
 from postroom.providers.imap.smtp import SmtpTransport
 from postroom.settings import ImapAccount
+
+WITHOUT_SENT = "namespace inbox {\n  mailbox Sent {\n    auto = no\n    special_use =\n  }\n}\n"
 
 
 @pytest.fixture
@@ -116,7 +118,6 @@ async def test_one_refused_recipient_stops_the_mail_before_anyone_gets_it(
     assert (outcome.state, outcome.accepted) == ("rejected", ())
     assert outcome.refused == {"gone@x.example": "550 5.1.1"}
     assert script.taken == []
-    assert "RSET" in script.commands
 
 
 async def test_a_recipient_refused_for_now_may_be_tried_again(
@@ -208,6 +209,27 @@ async def test_a_copy_that_cannot_be_filed_is_a_warning_and_no_failure(
             outcome = await submitted(account, mailbox, request(account))
     assert outcome.state == "accepted"
     assert "Sent" in outcome.warnings[0]
+
+
+async def test_whatever_goes_wrong_while_filing_the_copy_the_mail_is_accepted(
+    account: ImapAccount, mailbox: ImapMailbox, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nonsense(*arguments: object) -> str:
+        raise ValueError("a server that counts in words")
+
+    monkeypatch.setattr(mailbox, "file_sent", nonsense)
+    outcome = await submitted(account, mailbox, request(account))
+    assert outcome.state == "accepted"
+    assert "Sent" in outcome.warnings[0]
+
+
+async def test_where_there_is_no_sent_folder_an_unclear_send_stays_unclear_and_a_person_decides() -> None:
+    with running_dovecot(settings=WITHOUT_SENT) as server:
+        account = imap_account(server, smtp_host="127.0.0.1")
+        async with opened(account) as mailbox:
+            outcome = await SmtpTransport(account, ProviderContext(Path()), mailbox).reconcile(request(account))
+    assert outcome.state == "unknown"
+    assert "Sent" in outcome.reason
 
 
 async def test_without_an_smtp_host_sending_is_unsupported(dovecot: Dovecot, mailbox: ImapMailbox) -> None:

@@ -18,11 +18,10 @@ SILENCE = "silence"
 
 @dataclass(slots=True)
 class Script:
-    """`answers` by step: EHLO, AUTH, MAIL, RCPT, RCPT <address>, DATA, END (the final dot), RSET."""
+    """`answers` by step: EHLO, AUTH, MAIL, RCPT, RCPT <address>, DATA, END (the final dot)."""
 
     answers: dict[str, str] = field(default_factory=dict)
     taken: list[Envelope] = field(default_factory=list)
-    commands: list[str] = field(default_factory=list)
     port: int = 0
     host: str = LOOPBACK
 
@@ -48,10 +47,6 @@ class _Handler:
         if refusal:
             return refusal
         envelope.rcpt_tos.append(address)
-        return "250 OK"
-
-    async def handle_RSET(self, server: Any, session: Any, envelope: Any) -> str:
-        self._script.commands.append("RSET")
         return "250 OK"
 
     async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:

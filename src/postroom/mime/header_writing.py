@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
-from postroom.model.address import Address, check_email, refuse_line_breaks
+from postroom.model.address import Address, ascii_domain, check_email, domain_key, refuse_line_breaks
 from postroom.model.errors import InvalidRequest
 
 FOLD, CRLF = 78, "\r\n"
@@ -45,6 +45,13 @@ def address_header(name: str, addresses: Sequence[Address]) -> str:
         pieces[-1] += ","
     pieces[-1] = pieces[-1][:-1]
     return _folded(name, pieces)
+
+
+def wire_address(email: str) -> str:
+    """Beside a plain name the domain goes in its ASCII form, which needs nothing of any server on the way."""
+    local, _, domain = email.rpartition("@")
+    is_plain = domain.isascii() or not local.isascii()
+    return email if is_plain else f"{local}@{ascii_domain(domain_key(domain))}"
 
 
 def id_header(name: str, ids: Iterable[str]) -> str:
@@ -94,7 +101,7 @@ def _is_quotable(text: str) -> bool:
 def _mailbox(address: Address, field: str) -> list[str]:
     """The pieces of one address between which a line may break."""
     refuse_line_breaks(address.name, f"{field} name")
-    email = check_email(address.email)
+    email = wire_address(check_email(address.email))
     name = address.name.strip(" \t")
     if not name:
         return [email]

@@ -161,6 +161,6 @@ class Transport(Protocol):
 class LoginCheck(Protocol):
     """A transport that can be tried without sending anything."""
 
-    async def check_login(self) -> None:
-        """Go as far as a submission's login and leave again; raises what stopped it."""
+    async def check_login(self) -> bool:
+        """Go as far as a submission's login and leave again; raises what stopped it. False where none is asked for."""
         ...

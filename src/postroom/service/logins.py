@@ -26,18 +26,17 @@ async def try_reading(account: AccountSettings) -> None:
         await mailbox.close()
 
 
-async def try_sending(account: AccountSettings) -> bool:
-    """As far as a submission's login; False where there is none to try."""
+async def try_sending(account: AccountSettings) -> str:
+    """As far as a submission's login, in words; empty where there is none to try."""
     transport = registry.open_transport(account, _CONTEXT, registry.open_mailbox(account, _CONTEXT))
     if not isinstance(transport, LoginCheck):
-        return False
+        return ""
     try:
-        await transport.check_login()
+        return _in_words(await transport.check_login())
     except Unsupported:
-        return False
+        return ""
     except AuthRequired as error:
         raise explained(error, account) from None
-    return True
 
 
 async def check_sending(house: House, name: str) -> str:
@@ -48,8 +47,11 @@ async def check_sending(house: House, name: str) -> str:
     transport = account.transport
     if not isinstance(transport, LoginCheck):
         return "needs no login"
-    await transport.check_login()
-    return "the submission server takes the login"
+    return _in_words(await transport.check_login())
+
+
+def _in_words(was_asked_for: bool) -> str:
+    return "the submission server takes the login" if was_asked_for else "the submission server asks for no login"
 
 
 def explained(error: AuthRequired, account: AccountSettings) -> AuthRequired:

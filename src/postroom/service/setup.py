@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +15,12 @@ from postroom.providers.discovery.finding import Reach, ascii_domain, find
 from postroom.providers.discovery.found import Found, Server
 from postroom.service.logins import try_reading
 from postroom.settings import AccountSettings, ImapAccount, Settings, secrets, writing
+from postroom.settings.environment import ACCOUNTS
 
 Environment = Mapping[str, str]
 Table = Mapping[str, str | int]
 
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9._@+-]")
 _BY_PORT = {993: "tls", 465: "tls", 143: "starttls", 587: "starttls"}
 
 
@@ -103,6 +106,19 @@ def write_down(plan: Plan, secret: str, *, in_file: bool = False, environ: Envir
     return place
 
 
+def take_away(account: AccountSettings, settings: Settings, *, environ: Environment | None = None) -> Path:
+    """First the account, then its secrets: one that stays behind has lost nothing. Answers with the file it was in."""
+    environ = os.environ if environ is None else environ
+    if settings.is_demo:
+        raise InvalidRequest(f"Account {account.name} belongs to the sample mailbox. It goes when you add your own.")
+    if settings.config_path is None or environ.get(ACCOUNTS, "").strip():
+        raise InvalidRequest(f"Account {account.name} comes from no file but from {ACCOUNTS}. Remove it there.")
+    writing.remove_account(settings.config_path, account.name)
+    for secret in account.secrets:
+        secrets.forget(account.name, secret, environ=environ)
+    return settings.config_path
+
+
 def keep_secret(account: AccountSettings, secret: str, *, in_file: bool = False) -> str:
     """For an account that is written down already; answers where the secret lies."""
     return secrets.keep(account.name, secret_of(account), secret, environ=os.environ, in_file=in_file)
@@ -132,7 +148,8 @@ def _free_name(wishes: Wishes, present: Settings) -> str:
     if wishes.name.casefold() in taken:
         raise InvalidRequest(f"There is an account called {wishes.name} already. Choose another --name.")
     usual = ascii_domain(wishes.address).partition(".")[0]
-    return wishes.name or (usual if usual not in taken else wishes.address.lower())
+    whole = _NOT_IN_NAMES.sub("-", wishes.address.lower())
+    return wishes.name or (usual if usual and usual not in taken else whole)
 
 
 def _said(wishes: Wishes, name: str) -> dict[str, str | int]:
@@ -150,8 +167,8 @@ async def _found(wishes: Wishes, reach: Reach | None) -> Found:
     found = await find(wishes.address, reach)
     if found is None:
         raise NotFound(
-            f"No mail server was found for {wishes.address}. "
-            "Ask your provider for its IMAP and SMTP servers and name them with --host and --smtp-host."
+            f"No mail server was found for {wishes.address}. Check its spelling and the network, "
+            "or ask your provider for its IMAP and SMTP servers and name them with --host and --smtp-host."
         )
     if found.auth == "oauth2" and wishes.auth == "password":
         raise InvalidRequest(

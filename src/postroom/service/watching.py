@@ -6,12 +6,14 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 import anyio
+from anyio import sleep
 
 from postroom.model.errors import AuthRequired, Unsupported
 from postroom.service.accounts import find_folder
 from postroom.service.house import House
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
+_HELD = 20.0  # what still has news after so long is in order: its next failure is a first one
 
 
 async def changes(house: House, account: str, *, mailbox: str = "INBOX") -> AsyncGenerator[str, None]:
@@ -22,18 +24,20 @@ async def changes(house: House, account: str, *, mailbox: str = "INBOX") -> Asyn
     """
     pause = _FIRST_PAUSE
     while True:
+        began = anyio.current_time()
         try:
             async with aclosing(_changes(house, account, mailbox)) as news:
                 async for folder in news:
                     yield folder
-                    pause = _FIRST_PAUSE
+                    if anyio.current_time() - began >= _HELD:
+                        pause = _FIRST_PAUSE
         except Unsupported:
             raise
         except AuthRequired:  # trying often would only lock the account
             pause = _LONGEST_PAUSE
         except Exception:  # noqa: BLE001 - whatever it was, the next try may go well
             pause = min(2 * pause, _LONGEST_PAUSE)
-        await anyio.sleep(pause)
+        await sleep(pause)
 
 
 async def _changes(house: House, account: str, mailbox: str) -> AsyncGenerator[str, None]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from postroom.settings.fields import ConfigPath, HomePath, Number, Secret, Section
+from postroom.settings.hosts import Host, OptionalHost
 
 Security = Literal["tls", "starttls", "none"]
 Port = Annotated[Number, Field(ge=1, le=65535)]
@@ -80,7 +81,7 @@ class ImapAccount(Account):
     secrets = ("password", "token")
 
     provider: Literal["imap"] = "imap"
-    host: str
+    host: Host
     security: Security = "tls"
     port: Port = Field(default_factory=lambda data: _IMAP_PORTS.get(data.get("security"), 143))
     username: str = Field(default_factory=lambda data: data.get("address", ""))
@@ -92,10 +93,10 @@ class ImapAccount(Account):
     token_env: str = ""
     token_file: ConfigPath | None = None
     ca_file: ConfigPath | None = None
-    smtp_host: str = ""
+    smtp_host: OptionalHost = ""
     smtp_security: Security = "tls"
     smtp_port: Port = Field(default_factory=lambda data: _SMTP_PORTS.get(data.get("smtp_security"), 25))
-    sieve_host: str = ""
+    sieve_host: OptionalHost = ""
     sieve_security: Security = "starttls"
     sieve_port: Port = 4190
     timeout: Annotated[Number, Field(ge=1)] = 30

@@ -41,7 +41,7 @@ def load(
     data = _layered(found, environ, overrides)
     if not data.get("accounts"):
         if found is not None:
-            raise SettingsError(f"{found}: names no account; add [[accounts]], or run postroom demo to look around")
+            raise SettingsError(f"{found}: names no account; run postroom accounts add, or postroom demo for a look")
         return _demo(data, environ, None)
     return build(data, home=home_folder(environ), config_path=found)
 

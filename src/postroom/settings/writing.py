@@ -1,12 +1,13 @@
-"""Adding an account to the settings file: everything that is in it stays as it is, byte for byte."""
+"""Adding an account to the settings file, or taking one away: everything else in it stays as it is, byte for byte."""
 
 from __future__ import annotations
 
 import fcntl
 import json
 import os
+import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from postroom.settings.paths import config_file, home_folder
 from postroom.settings.problems import SettingsError
 
 Table = Mapping[str, str | int]
+
+_ACCOUNT = re.compile(rb"\s*\[\[\s*accounts\s*\]\]")
 
 
 def target(path: Path | None, environ: Mapping[str, str]) -> Path:
@@ -40,13 +43,22 @@ def grown(path: Path, account: Table | None, environ: Mapping[str, str]) -> Sett
 
 def append_account(path: Path, account: Table) -> None:
     """Creates the file, for its owner alone, where there is none. All or nothing."""
+    _rewrite(path, lambda before: _appended(path, before, account))
+
+
+def remove_account(path: Path, name: str) -> None:
+    """Takes its table out of the file; the remarks around it stay. All or nothing."""
+    _rewrite(path, lambda before: _without(path, before, name))
+
+
+def _rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
     path = path.resolve()  # a link to the real file stays a link
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with _sole_writer(path.parent):
             before = path.read_bytes() if path.exists() else b""
             mode = path.stat().st_mode & 0o777 if path.exists() else own_file.OWNER_ONLY
-            own_file.replace(path, _appended(path, before, account), mode=mode)
+            own_file.replace(path, change(before), mode=mode)
     except OSError as error:
         raise SettingsError(f"{path}: cannot be written: {error.strerror}") from None
 
@@ -73,6 +85,34 @@ def _expected(before: dict[str, Any] | None, account: Table) -> dict[str, Any] |
     if before is None or "mail_api" in before:  # [mail_api] is an account list of its own
         return {}
     return {**before, "accounts": [*before.get("accounts", []), dict(account)]}
+
+
+def _without(path: Path, before: bytes, name: str) -> bytes:
+    """Its lines are found by their looks; that nothing else went with them is seen by reading both files."""
+    data = _parsed(before) or {}
+    names = [str(account.get("name")) for account in data.get("accounts", [])]
+    lines = before.splitlines(keepends=True)
+    after = b"".join(_cut(lines, names.index(name))) if name in names else b""
+    kept = [account for account in data.get("accounts", []) if account.get("name") != name]
+    expected = {**data, "accounts": kept} if kept else {key: data[key] for key in data if key != "accounts"}
+    if name not in names or _parsed(after) != expected:
+        raise SettingsError(f"{path}: account {name} cannot be taken out of it; remove its lines yourself")
+    return after
+
+
+def _cut(lines: Sequence[bytes], number: int) -> Sequence[bytes]:
+    """Without the account's header and what follows, up to its last key; of two gaps that meet, one stays."""
+    headers = [place for place, line in enumerate(lines) if line.lstrip().startswith(b"[")]
+    accounts = [place for place in headers if _ACCOUNT.match(lines[place])]
+    if number >= len(accounts):
+        return lines
+    start = accounts[number]
+    end = next((place for place in headers if place > start), len(lines))
+    while lines[end - 1].lstrip()[:1] in (b"", b"#"):
+        end -= 1
+    if start and not lines[start - 1].strip() and (end == len(lines) or not lines[end].strip()):
+        start -= 1
+    return [*lines[:start], *lines[end:]]
 
 
 def _parsed(content: bytes) -> dict[str, Any] | None:

@@ -14,6 +14,7 @@ from keyring.backends.fail import Keyring as NoKeyring
 from tests.peers.daemon import free_ports
 from tests.peers.dovecot import PASSWORD, Dovecot
 from tests.peers.postfix import Postfix
+from tests.peers.raw_smtp import raw_smtp
 from tests.peers.tokens import make_token
 
 from postroom.doors.cli import main
@@ -192,6 +193,19 @@ def test_a_wrong_password_leaves_nothing_behind(
     assert left_behind(tmp_path) == []
 
 
+def test_a_submission_server_that_asks_for_no_login_is_not_said_to_take_it(
+    dovecot: Dovecot, postfix: Postfix, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hand_over(monkeypatch, PASSWORD)
+    with raw_smtp(EHLO=b"250 raw\r\n") as relay:
+        flags = servers(dovecot, postfix, smtp_host=relay.host, smtp_port=relay.port, smtp_security="none")
+        assert run("accounts", "add", dovecot.new_user(), "--password-stdin", *flags) == 0
+        assert run("doctor") == 0
+    out = capsys.readouterr().out
+    assert out.count("asks for no login") == 2
+    assert "takes the login" not in out
+
+
 def test_a_submission_server_that_does_not_answer_leaves_nothing_behind(
     dovecot: Dovecot,
     postfix: Postfix,
@@ -282,6 +296,10 @@ def test_the_config_flag_names_the_file_before_or_after_the_verb(
     ("argv", "says"),
     [
         (["alice"], "address like alice@example.com"),
+        (["alice@"], "address like alice@example.com"),
+        (["alice@exa mple.com"], "address like alice@example.com"),
+        (["alice@example.com", "--host", "imap.example.com:993"], "accounts[1].host: write a server's name"),
+        (["alice@example.com", "--host", "https://mail.example.com"], "accounts[1].host: write a server's name"),
         (["alice@gmail.com", "--name", "two words"], "accounts[1].name"),
         (["alice@gmail.com", "--name", "all"], "every account"),
         (["alice@gmail.com", "--name", "Box"], "called Box already"),
@@ -297,7 +315,9 @@ def test_what_cannot_be_an_account_is_refused_before_a_password_is_asked_for(
     config.write_text('[[accounts]]\nname = "box"\nprovider = "local"\naddress = "box@example.com"\n')
     before = config.read_bytes()
     assert run("accounts", "add", *argv) == 2
-    assert says in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert says in said
+    assert len(said.splitlines()) == 1, "what follows from a mistake is not another one"
     assert config.read_bytes() == before
 
 
@@ -313,6 +333,28 @@ def test_what_cannot_be_a_password_is_refused(
     hand_over(monkeypatch, secret)
     assert run("accounts", "add", "alice@gmail.com", "--no-check", "--password-stdin") == 2
     assert "one line of text" in capsys.readouterr().err
+    assert left_behind(tmp_path) == []
+
+
+def test_bytes_that_are_no_text_are_no_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9\n"), encoding="utf-8"))
+    assert run("accounts", "add", "alice@gmail.com", "--no-check", "--password-stdin") == 2
+    assert "one line of text" in capsys.readouterr().err
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.parametrize("key", [EOFError, KeyboardInterrupt])
+def test_who_ends_the_question_for_the_password_ends_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: type[BaseException]
+) -> None:
+    def ended(prompt: str) -> str:
+        raise key
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr("getpass.getpass", ended)
+    assert run("accounts", "add", "alice@gmail.com", "--no-check") == 130
     assert left_behind(tmp_path) == []
 
 

@@ -104,6 +104,23 @@ def test_imap_ports_follow_the_security_and_the_user_name_the_address(tmp_path: 
     assert (own.port, own.smtp_port, own.username) == (1993, 465, "al")
 
 
+@pytest.mark.parametrize(
+    ("written", "read_as"),
+    [
+        ("imap.bücher.example", "imap.xn--bcher-kva.example"),
+        ("imap.faß.example", "imap.xn--fa-hia.example"),
+        ("imap.example.com.", "imap.example.com"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("::1", "::1"),
+        ("mail_1", "mail_1"),
+    ],
+)
+def test_a_servers_name_is_read_the_way_dns_knows_it(tmp_path: Path, written: str, read_as: str) -> None:
+    account = read(tmp_path, IMAP.replace("imap.example.com", written)).accounts[0]
+    assert isinstance(account, ImapAccount)
+    assert account.host == read_as
+
+
 def test_certificates_are_found_beside_the_file_that_names_them(tmp_path: Path) -> None:
     account = read(tmp_path, IMAP + 'ca_file = "ca.pem"\n').accounts[0]
     assert isinstance(account, ImapAccount)
@@ -118,7 +135,7 @@ def test_certificates_are_found_beside_the_file_that_names_them(tmp_path: Path) 
         ("POSTROOM_SAFETY__SENDS_PER_HOUR", "3", "safety", "sends_per_hour", 3),
         ("POSTROOM_SERVER__TOOLSETS", "read, drafts", "server", "toolsets", ("read", "drafts")),
         ("POSTROOM_SERVER__TOOLSETS", '["read"]', "server", "toolsets", ("read",)),
-        ("POSTROOM_SAFETY__ALLOW_RECIPIENTS", "*@Example.com", "safety", "allow_recipients", ("*@example.com",)),
+        ("POSTROOM_SAFETY__ALLOW_RECIPIENTS", "*@Example.com", "safety", "allow_recipients", ("*@Example.com",)),
         ("POSTROOM_LOGGING__LEVEL", "debug", "logging", "level", "debug"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Adding an account to the settings file leaves everything else in it as it was."""
+"""Adding an account to the settings file, or taking one away, leaves everything else in it as it was."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from postroom.settings import SettingsError, load
-from postroom.settings.writing import append_account, grown, rendered, target
+from postroom.settings.writing import append_account, grown, remove_account, rendered, target
 
 TABLE = {"name": "work", "provider": "imap", "address": "alice@example.com", "host": "imap.example.com", "port": 993}
 OLD = """# mine
@@ -138,3 +138,44 @@ def test_settings_can_be_seen_as_they_would_be(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"accounts\[0\]\.address"):
         grown(path, {**TABLE, "address": "alice"}, {})
     assert not path.exists()
+
+
+@pytest.mark.parametrize("before", ["", OLD, OLD.rstrip("\n"), OLD.replace("\n", "\r\n"), "# only a remark\n"])
+def test_what_was_added_can_be_taken_away_again(tmp_path: Path, before: str) -> None:
+    path = tmp_path / "postroom.toml"
+    path.write_bytes(before.encode())
+    append_account(path, TABLE)
+    remove_account(path, "work")
+    assert path.read_bytes().rstrip() == before.encode().rstrip()
+
+
+def test_only_the_one_of_that_name_goes_and_remarks_stay_with_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "postroom.toml"
+    path.write_text(OLD + "\n# the second\n" + rendered(TABLE) + "\n[logging]\nlevel = 'debug'\n", encoding="utf-8")
+    remove_account(path, "box")
+    after = path.read_text(encoding="utf-8")
+    assert (
+        after
+        == "# mine\n[server]\t\nread_only=true\n\n# the second\n" + rendered(TABLE) + "\n[logging]\nlevel = 'debug'\n"
+    )
+    remove_account(path, "work")
+    assert "[logging]" in path.read_text(encoding="utf-8")
+    assert "accounts" not in tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        'accounts = [{name = "work", provider = "local", address = "b@example.com"}]\n',
+        "[[accounts]]\nname = \"work\"\ndisplay_name = '''\n[[accounts]]\n'''\n",
+        '[mail_api]\nbase_url = "https://mail.example.com"\n',
+        OLD,
+    ],
+    ids=["in one line", "a header inside a text", "another form", "not in it"],
+)
+def test_what_cannot_be_taken_away_safely_stays(tmp_path: Path, before: str) -> None:
+    path = tmp_path / "postroom.toml"
+    path.write_text(before, encoding="utf-8")
+    with pytest.raises(SettingsError, match="yourself"):
+        remove_account(path, "work")
+    assert path.read_text(encoding="utf-8") == before

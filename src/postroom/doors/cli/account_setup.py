@@ -1,4 +1,4 @@
-"""postroom accounts add, postroom accounts login: what is shown and asked on the way. A secret is never shown."""
+"""postroom accounts add, login and remove: what is shown and asked on the way. A secret is never shown."""
 
 from __future__ import annotations
 
@@ -59,6 +59,16 @@ def log_in(args: argparse.Namespace) -> int:
     return 0
 
 
+def remove(args: argparse.Namespace) -> int:
+    from postroom.settings import load
+
+    settings = load(args.config)
+    account = _named(args, settings.accounts)
+    path = setup.take_away(account, settings)
+    print(f"Account {account.name} is no longer in {path}, and its stored secret is forgotten. Its mail is untouched.")
+    return 0
+
+
 def _show_servers(plan: setup.Plan) -> None:
     account = plan.account()
     origin = SOURCES[plan.found.source] if plan.found else "as you named them"
@@ -83,7 +93,7 @@ def _ask_about_strangers(plan: setup.Plan, args: argparse.Namespace) -> None:
 
 def _secret(name: str, address: str, args: argparse.Namespace) -> str:
     if args.password_stdin:
-        secret = sys.stdin.read(LONGEST_SECRET + 1).rstrip("\r\n")
+        secret = _handed_over()
     elif sys.stdin.isatty():
         secret = getpass.getpass(f"{name.capitalize()} for {address}: ")
     else:
@@ -93,11 +103,19 @@ def _secret(name: str, address: str, args: argparse.Namespace) -> str:
     return secret
 
 
+def _handed_over() -> str:
+    """Empty when it is no text at all."""
+    try:
+        return sys.stdin.read(LONGEST_SECRET + 1).rstrip("\r\n")
+    except UnicodeDecodeError:
+        return ""
+
+
 async def _checked(plan: setup.Plan, secret: str) -> setup.Plan:
     settled = await setup.settle_username(plan, secret)
     print("ok    reading: the login works")
-    if await try_sending(settled.account(secret)):
-        print("ok    sending: the login works, nothing was sent")
+    if sending := await try_sending(settled.account(secret)):
+        print(f"ok    sending: {sending}; nothing was sent")
     return settled
 
 

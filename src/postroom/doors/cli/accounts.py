@@ -1,4 +1,4 @@
-"""postroom accounts: which mailboxes are configured, and with --check whether they open; adding one, a new login."""
+"""postroom accounts: which mailboxes are configured, and with --check whether they open; adding, login, removing."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from postroom.doors.cli.options import Subparsers, add_config, in_house
 
 
 def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("accounts", help="list the configured accounts, add one, log in anew")
+    parser = subparsers.add_parser("accounts", help="list the configured accounts, add or remove one, log in anew")
     add_config(parser)
     parser.add_argument("--check", action="store_true", help="log in to each")
     parser.set_defaults(run=run)
     verbs = parser.add_subparsers(title="verbs", metavar="VERB")
+    _register_list(verbs)
     _register_add(verbs)
     _register_login(verbs)
+    _register_remove(verbs)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,6 +31,13 @@ def run(args: argparse.Namespace) -> int:
     ]
     print("\n".join(table.lines(rows)))
     return 0 if not args.check or all(account.status == "ok" for account in accounts) else 1
+
+
+def _register_list(verbs: Subparsers) -> None:
+    verb = verbs.add_parser("list", help="the same as no verb")
+    verb.add_argument("--check", action="store_true", default=argparse.SUPPRESS, help="log in to each")
+    _add_config(verb)
+    verb.set_defaults(run=run)
 
 
 def _register_add(verbs: Subparsers) -> None:
@@ -55,9 +64,20 @@ def _register_login(verbs: Subparsers) -> None:
     verb.set_defaults(run=_login)
 
 
-def _add_secret(verb: argparse.ArgumentParser) -> None:
-    # Without a default, lest it undo a --config that stands before the verb.
+def _register_remove(verbs: Subparsers) -> None:
+    verb = verbs.add_parser("remove", help="forget an account and its stored secret; its mail is not touched")
+    verb.add_argument("name", help="as postroom accounts shows it")
+    _add_config(verb)
+    verb.set_defaults(run=_remove)
+
+
+def _add_config(verb: argparse.ArgumentParser) -> None:
+    """Without a default, lest it undo a --config that stands before the verb."""
     verb.add_argument("--config", type=Path, default=argparse.SUPPRESS, metavar="FILE", help="settings file")
+
+
+def _add_secret(verb: argparse.ArgumentParser) -> None:
+    _add_config(verb)
     verb.add_argument("--password-stdin", action="store_true", help="read the password or token from standard input")
     verb.add_argument("--secret-file", action="store_true", help="keep it in an encrypted file, not in the keyring")
     verb.add_argument("--no-check", action="store_true", help="store without trying to log in")
@@ -73,3 +93,9 @@ def _login(args: argparse.Namespace) -> int:
     from postroom.doors.cli import account_setup
 
     return account_setup.log_in(args)
+
+
+def _remove(args: argparse.Namespace) -> int:
+    from postroom.doors.cli import account_setup
+
+    return account_setup.remove(args)

@@ -78,7 +78,9 @@ async def _looked(what: str, look: Callable[[House, str], Awaitable[str]], house
     except AuthRequired as error:
         from postroom.service.logins import explained
 
-        return Finding(what, False, explained(error, house.accounts.named(name)).message)
+        message = explained(error, house.accounts.named(name)).message
+        hint = "" if "accounts login" in message else f" For a new one: postroom accounts login {name}"
+        return Finding(what, False, message + hint)
     except PostroomError as error:
         return Finding(what, False, error.message)
 

@@ -26,7 +26,7 @@ def run(argv: Sequence[str] | None, *, serve: Serve) -> int:
         for line in error.message.splitlines():
             print(f"postroom: {line}", file=sys.stderr)
         return EXIT_USAGE if isinstance(error, InvalidRequest) else EXIT_FAILED
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, EOFError):  # Ctrl-C, or Ctrl-D where something was asked
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader has gone (postroom search ... | head); keep the interpreter from complaining at exit.

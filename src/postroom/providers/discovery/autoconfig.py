@@ -10,7 +10,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from postroom.providers.discovery.found import AuthKind, Found, Security, Server, is_host
+from postroom.model.address import ascii_domain, domain_key
+from postroom.providers.discovery.found import AuthKind, Found, Security, Server
+from postroom.settings.hosts import is_host
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -73,7 +75,7 @@ def _refuse(*_declaration: object) -> None:
 def _servers(root: Element, tag: str, kind: str, address: str) -> Iterator[tuple[Server, AuthKind, str]]:
     """In the provider's own order of preference."""
     for element in root.iter(tag):
-        host = _filled(element, "hostname", address)
+        host = ascii_domain(domain_key(_filled(element, "hostname", address)))
         security = _SECURITY.get((element.findtext("socketType") or "").strip().upper())
         port = (element.findtext("port") or "").strip()
         if element.get("type") != kind or not security or not is_host(host):

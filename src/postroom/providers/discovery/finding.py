@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 
+from postroom.model import address as model_address
+from postroom.model.address import check_email, domain_key
+from postroom.model.errors import InvalidRequest
 from postroom.providers.discovery import autoconfig, guessing, records, resolving, web
 from postroom.providers.discovery.found import Found
 from postroom.providers.discovery.known import find_known
@@ -44,9 +47,13 @@ async def _published(address: str, domain: str, reach: Reach) -> Found | None:
 
 
 def ascii_domain(address: str) -> str:
-    """The domain as DNS knows it, lower-case; empty when it cannot be one."""
-    domain = address.rpartition("@")[2].strip().rstrip(".").lower()
+    """The domain as DNS knows it, lower-case; empty when it cannot be one.
+
+    Never another one: a reading that makes ``ss`` of ``ß``, as older rules did, would hand a password to strangers.
+    """
+    domain = domain_key(address.rpartition("@")[2].strip().rstrip("."))
     try:
-        return domain.encode("idna").decode("ascii")
-    except UnicodeError:
+        check_email(f"somebody@{domain}")
+    except InvalidRequest:
         return ""
+    return model_address.ascii_domain(domain)

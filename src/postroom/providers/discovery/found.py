@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
 Security = Literal["tls", "starttls"]
 AuthKind = Literal["password", "app-password", "oauth2"]
 Source = Literal["known", "autoconfig", "srv", "mx", "guess"]
-
-_LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
-_HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +35,6 @@ class Found:
     source: Source
     note: str = ""
     is_assured: bool = True
-
-
-def is_host(text: str) -> bool:
-    """Whether it can be a host's name or IPv4 address: what others publish ends up in a settings file."""
-    return len(text) <= 253 and _HOST.fullmatch(text) is not None
 
 
 def is_within(host: str, domain: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from typing import TYPE_CHECKING, Any
 
-from postroom.model.errors import AuthRequired
+from postroom.model.errors import AuthRequired, ProviderError
 from postroom.settings.secrets import resolve
 
 if TYPE_CHECKING:
@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 def tls_context(account: ImapAccount) -> ssl.SSLContext:
     """Always verifying. `ca_file` adds an authority of one's own to none of the system's: it stands alone."""
-    return ssl.create_default_context(cafile=str(account.ca_file) if account.ca_file else None)
+    try:
+        return ssl.create_default_context(cafile=str(account.ca_file) if account.ca_file else None)
+    except OSError:  # a file that holds no certificate is one too
+        raise ProviderError(
+            f"The ca_file of account {account.name} ({account.ca_file}) cannot be read or holds no certificate. "
+            "Name the PEM file of the authority that signed the server's certificate."
+        ) from None
 
 
 def secret_of(account: ImapAccount) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _CHUNK = 500  # UIDs per command: enough to forget the round trip
 _LONGEST_SET = 7_000  # bytes that name them: RFC 2683 asks servers to take lines of 8,000
 _QUIET = 30.0  # seconds after which a connection is asked whether it is still there
+_PATIENCE = 5.0  # seconds for the answer to that: making a new connection is better than waiting long
 
 _CHANGED = frozenset({"EXISTS", "EXPUNGE", "VANISHED", "FETCH"})  # announcements: the open folder is another now
 
@@ -141,9 +142,9 @@ class Session:
         return sorted({int(number) for line in lines for number in _text(line).split()})
 
     def sort(self, keys: Keys) -> list[int]:
-        """UIDs, latest date first. Only where the server has SORT."""
-        lines = self._uid_command(b"SORT", [b"(REVERSE DATE)", *self._speech.sort_words(keys)], "SORT")
-        return [int(number) for line in lines for number in _text(line).split()]
+        """UIDs, latest date first, of one second the last to come first. Only where the server has SORT."""
+        lines = self._uid_command(b"SORT", [b"(DATE)", *self._speech.sort_words(keys)], "SORT")
+        return [int(number) for line in lines for number in _text(line).split()][::-1]
 
     def remember(self, key: str, find_out: Callable[[], T]) -> T:
         """A fact about the open folder, found out anew only after something in it changed."""
@@ -207,21 +208,44 @@ class Session:
 
     def idle(self, seconds: float) -> bool:
         """Wait until something in the open folder changes, at most so long. True when it did."""
-        self._ask(self._client.idle)
-        if not self._has_unread_input():
+        changed = self._ask(self._begin_idling)
+        if not changed and not self._has_unread_input():
             _readable(self._client.socket(), seconds)
         _, news = self._ask(self._client.idle_done)
-        return any(item and item[0] not in (b"OK", b"NO", b"BYE") for item in news)
+        return changed or any(item and item[0] not in (b"OK", b"NO", b"BYE") for item in news)
+
+    def _begin_idling(self) -> bool:
+        """True when there is news already: a server may tell it before it agrees to wait."""
+        imap = self._client._imap
+        self._clear()
+        self._client._idle_tag = tag = imap._command("IDLE")
+        while imap._get_response() is not None:
+            if imap.tagged_commands[tag]:
+                raise imaplib.IMAP4.error("IDLE was refused")
+            imap._check_bye()
+        return not _CHANGED.isdisjoint(imap.untagged_responses)
 
     def is_alive(self) -> bool:
         """Sure after a quick look where something was said lately, after a NOOP otherwise."""
         try:
             if time.monotonic() - self._last_used < _QUIET and not self._has_unread_input():
                 return True
-            self._ask(self._client.noop)
+            with self._answered_within(_PATIENCE):
+                self._ask(self._client.noop)
         except (*CONNECTION_LOST, imaplib.IMAP4.error):
             return False
         return True
+
+    @contextlib.contextmanager
+    def _answered_within(self, seconds: float) -> Iterator[None]:
+        """A shorter wait than the account's own; a connection that breaks it is of no use any more."""
+        sock = self._client.socket()
+        usual = sock.gettimeout()
+        sock.settimeout(min(seconds, usual or seconds))
+        try:
+            yield
+        finally:
+            sock.settimeout(usual)
 
     def interrupt(self) -> None:
         """End the connection from another thread: whoever waits on it is woken by an error, and closes it."""
@@ -264,10 +288,10 @@ class Session:
     def _ask(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         try:
             answer = call(*arguments, **named)
+        except imaplib.IMAP4.readonly:  # imaplib counts it among the broken dialogues
+            raise PermissionDenied("The mail server lets this account only read that folder.") from None
         except imaplib.IMAP4.abort:
             raise
-        except imaplib.IMAP4.readonly:
-            raise PermissionDenied("The mail server lets this account only read that folder.") from None
         except imaplib.IMAP4.error as error:
             raise refused(error) from None
         self._last_used = time.monotonic()

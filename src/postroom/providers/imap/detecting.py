@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from postroom.model.capabilities import Capabilities
-from postroom.providers.imap.client import Session
+from postroom.model.errors import PermissionDenied
+from postroom.providers.imap.client import Opened, Session
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
@@ -15,7 +16,7 @@ _GROWTH = 1.37  # base64 with its line breaks
 
 
 def detect(session: Session, account: ImapAccount) -> Capabilities:
-    inbox = session.open("INBOX", write=True)  # read-only, servers name no permanent flags
+    inbox = _inbox(session)
     return Capabilities(
         PROVIDER,
         can_draft=True,
@@ -30,6 +31,14 @@ def detect(session: Session, account: ImapAccount) -> Capabilities:
         max_attachment_size_mb=_largest_attachment(session),
         burst=account.max_connections,
     )
+
+
+def _inbox(session: Session) -> Opened:
+    """For writing, since servers name no permanent flags to readers; some may only read, in a shared mailbox."""
+    try:
+        return session.open("INBOX", write=True)
+    except PermissionDenied:
+        return session.open("INBOX")
 
 
 def _largest_attachment(session: Session) -> int | None:

@@ -23,6 +23,8 @@ from postroom.model.errors import (
 CONNECTION_LOST = (imaplib.IMAP4.abort, OSError, EOFError)
 
 _CODE = re.compile(r"\[([A-Z][A-Z0-9-]*)")
+# Gmail and older Dovecots refuse the login of one connection too many without saying so by code.
+_TOO_MANY = re.compile(r"(too many|maximum number of)\b[\w ]*\b(connections|sessions)", re.IGNORECASE)
 
 
 def response_code(error: Exception) -> str:
@@ -33,7 +35,7 @@ def response_code(error: Exception) -> str:
 
 def refused(error: Exception) -> PostroomError:
     """A tagged NO or BAD as one of our errors."""
-    code = response_code(error)
+    code = "LIMIT" if _TOO_MANY.search(str(error)) else response_code(error)
     kind, message = _MEANINGS.get(code, (ProviderError, "The mail server refused the command."))
     return kind(message, details={"response_code": code} if code else None)
 
@@ -55,11 +57,21 @@ def lost(error: Exception, *, unclear: bool) -> PostroomError:
             "The connection to the mail server broke during a change that may have happened or not. "
             "List the folder to see before trying again."
         )
+    return ProviderUnavailable(_what_to_look_at(error))
+
+
+def _what_to_look_at(error: Exception) -> str:
     if isinstance(error, socket.gaierror):
-        return ProviderUnavailable("The mail server's name cannot be resolved. Check host and the network.")
+        return "The mail server's name cannot be resolved. Check host and the network."
     if isinstance(error, TimeoutError):
-        return ProviderUnavailable("The mail server did not answer in time. Try again later.")
-    return ProviderUnavailable("The mail server cannot be reached or closed the connection. Try again later.")
+        return "The mail server did not answer in time. Try again later; if it never answers, check port and security."
+    if isinstance(error, ConnectionRefusedError):
+        return "Nothing answers at the mail server's port. Check host and port, or try again later."
+    if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
+        return "The mail server speaks no TLS on that port. Check port and security: 993 is tls, 143 starttls."
+    if isinstance(error, imaplib.IMAP4.abort) and "unexpected response" in str(error):
+        return "What answers there does not speak IMAP. Check host and port."
+    return "The mail server cannot be reached or closed the connection. Try again later."
 
 
 _LATER = (ProviderUnavailable, "The mail server is busy or out of order. Try again later.")

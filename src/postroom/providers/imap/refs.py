@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from postroom.model.errors import NotFound
 
+UIDS = range(1, 2**32)  # what a UID can be (RFC 9051, 2.3.1.1)
+
 
 @dataclass(frozen=True, slots=True)
 class MailRef:

@@ -9,10 +9,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from postroom.model.errors import AuthRequired, PostroomError, ProviderError, ProviderUnavailable, Unsupported
+from postroom.model.errors import (
+    AuthRequired,
+    NotFound,
+    PostroomError,
+    ProviderError,
+    ProviderUnavailable,
+    Unsupported,
+)
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.providers.imap import smtp_dialogue
-from postroom.providers.imap.smtp_dialogue import Answer
+from postroom.providers.imap.smtp_answers import Answer, Ended
 
 if TYPE_CHECKING:
     from postroom.providers.context import ProviderContext
@@ -39,34 +46,38 @@ class SmtpTransport:
 
     async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
         """A copy in Sent is only ever filed after acceptance. Its absence proves nothing."""
-        ref = await self._mailbox.find_sent(request.message_id)
+        try:
+            ref = await self._mailbox.find_sent(request.message_id)
+        except NotFound:
+            return SubmitOutcome("unknown", reason="There is no Sent folder that could tell what became of it.")
         if not ref:
             return SubmitOutcome("unknown", reason="No copy is in Sent; the server may or may not have accepted it.")
         return SubmitOutcome("accepted", request.envelope.recipients, message_ref=ref, thread_ref=request.thread_ref)
 
-    async def check_login(self) -> None:
+    async def check_login(self) -> bool:
         if not self._account.smtp_host:
             raise Unsupported("imap", "sending (smtp_host is not set)")
-        answer = await smtp_dialogue.log_in_only(self._account)
-        if answer is not None:
-            raise _as_error(answer)
+        try:
+            return await smtp_dialogue.log_in_only(self._account)
+        except Ended as ended:
+            raise _as_error(ended.answer) from None
 
     async def close(self) -> None:
         """Nothing stays open between two mails."""
 
     async def _settled(self, request: SubmitRequest, outcome: SubmitOutcome) -> SubmitOutcome:
-        """The mail is gone and stays gone: what fails from here on is a warning."""
+        """The mail is gone and stays gone: whatever fails from here on is a warning."""
         warnings: list[str] = []
         ref = ""
         if request.save_to_sent and self._account.smtp_host.casefold() not in _FILING_HOSTS:
             try:
                 ref = await self._mailbox.file_sent(request.raw, request.message_id)
-            except PostroomError:
+            except Exception:  # noqa: BLE001
                 warnings.append("The mail was accepted, but no copy could be filed in Sent.")
         if request.draft_ref:
             try:
                 await self._mailbox.delete_draft(request.draft_ref)
-            except PostroomError:
+            except Exception:  # noqa: BLE001
                 warnings.append("The mail was accepted, but its draft could not be removed.")
         return replace(outcome, message_ref=ref, warnings=tuple(warnings))
 

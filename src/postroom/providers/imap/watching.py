@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
+from anyio import sleep
 
-from postroom.model.errors import ProviderUnavailable
+from postroom.model.errors import ProviderError, ProviderUnavailable
 from postroom.providers.imap.client import Session
 from postroom.providers.imap.failures import CONNECTION_LOST
 
@@ -18,22 +19,25 @@ if TYPE_CHECKING:
 
 _RENEWAL = 25 * 60  # servers may hang up after 29 minutes of silence
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
+_HELD = 20.0  # a connection that lasted so long is replaced at once; who hangs up earlier is asked ever less often
 
 
 async def watch(account: ImapAccount, folder: str, name: str) -> AsyncGenerator[str, None]:
     """Yields `name` when it begins to listen, on every change, and after every gap. Never gives up."""
     pause = 0.0
     while True:
+        began = anyio.current_time()
         try:
             session = await anyio.to_thread.run_sync(_listening, account, folder)
         except (*CONNECTION_LOST, ProviderUnavailable):
-            pause = min(max(2 * pause, _FIRST_PAUSE), _LONGEST_PAUSE)
-            await anyio.sleep(pause)
-            continue
-        async with aclosing(_news(session)) as news:
-            async for _ in news:
-                yield name
-        pause = _FIRST_PAUSE
+            pass
+        else:
+            async with aclosing(_news(session)) as news:
+                async for _ in news:
+                    yield name
+        held = anyio.current_time() - began >= _HELD
+        pause = 0.0 if held else min(max(2 * pause, _FIRST_PAUSE), _LONGEST_PAUSE)
+        await sleep(pause)
 
 
 async def _news(session: Session) -> AsyncGenerator[None, None]:
@@ -47,7 +51,7 @@ async def _news(session: Session) -> AsyncGenerator[None, None]:
             is_waiting = False
             if changed:
                 yield None
-    except CONNECTION_LOST:
+    except (*CONNECTION_LOST, ProviderError):  # a server that will not let us idle now may do so later
         is_waiting = False
     finally:
         if is_waiting:

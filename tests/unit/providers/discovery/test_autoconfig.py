@@ -61,6 +61,12 @@ def test_placeholders_are_filled(user: str, expected: str) -> None:
     assert (found.imap.host, found.usernames) == ("mail.example.com", (expected,))
 
 
+def test_a_domain_beyond_ascii_is_filled_in_as_dns_knows_it() -> None:
+    found = autoconfig.read(document(server("imap", "mail.%EMAILDOMAIN%")), "alice@bücher.example")
+    assert found is not None
+    assert (found.imap.host, found.usernames) == ("mail.xn--bcher-kva.example", ("alice@bücher.example",))
+
+
 def test_a_provider_that_only_takes_tokens_is_recognised() -> None:
     only = document(server("imap", "imap.example.com", auth="OAuth2"))
     both = only.replace(b"</authentication>", b"</authentication><authentication>password-cleartext</authentication>")

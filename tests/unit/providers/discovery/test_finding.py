@@ -76,3 +76,22 @@ async def test_a_missing_submission_server_is_completed_only_by_one_that_answers
 
 def test_domains_beyond_ascii_are_asked_for_as_dns_knows_them() -> None:
     assert ascii_domain("alice@Bücher.example.") == "xn--bcher-kva.example"
+    assert ascii_domain("alice@xn--bcher-kva.example") == "xn--bcher-kva.example"
+
+
+@pytest.mark.parametrize(("domain", "stranger"), [("faß.example", "fass.example"), ("βόλος.example", "βόλοσ.example")])
+async def test_a_domain_is_never_taken_for_another_persons(domain: str, stranger: str) -> None:
+    asked: list[str] = []
+
+    async def resolve(name: str, kind: Kind) -> list[Record]:
+        asked.append(name)
+        return []
+
+    await find(f"alice@{domain}", Reach(reach().fetch, resolve, reach().probe))
+    assert any(name == ascii_domain(f"alice@{domain}") for name in asked)
+    assert not any(name.endswith(ascii_domain(f"alice@{stranger}")) for name in asked)
+
+
+@pytest.mark.parametrize("domain", ["exa\u200dmple.com", "ｅxample.com", "exa mple.com", "x" * 64 + ".com", "10.0.0.1"])
+async def test_what_only_looks_like_a_domain_is_not_looked_for(domain: str) -> None:
+    assert await find(f"alice@{domain}", closed()) is None

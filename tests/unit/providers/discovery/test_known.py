@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from postroom.providers.discovery.found import is_host
 from postroom.providers.discovery.known import find_known, known_names, note_for
+from postroom.settings.hosts import is_host
 
 ISPDB = Path(__file__).resolve().parents[5] / "shared" / "specs" / "thunderbird-ispdb.json"
 

@@ -204,7 +204,7 @@ async def test_broken_mails_are_counted_and_the_others_imported(
     assert await import_path(written(tmp_path / "a.mbox", content), mailbox) == ImportReport(2, 0, 2, ("a",))
 
 
-async def test_one_poisonous_mail_of_a_block_fails_alone(
+async def test_one_poisonous_mail_of_a_block_is_filed_by_its_headers(
     tmp_path: Path, mailbox: LocalMailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from postroom.mime import parse
@@ -218,7 +218,10 @@ async def test_one_poisonous_mail_of_a_block_fails_alone(
 
     monkeypatch.setattr(parse, "parse", poisoned)
     path = written(tmp_path / "a.mbox", mbox(mail("one"), mail("poison"), mail("two")))
-    assert await import_path(path, mailbox) == ImportReport(2, 0, 1, ("a",))
+    assert await import_path(path, mailbox) == ImportReport(3, 0, 0, ("a",))
+    found = await rows(mailbox, "a")
+    assert (found["poison"].snippet, found["two"].snippet) == ("", "Hello.")
+    assert (await mailbox.fetch_raw(found["poison"].ref)).endswith(b"Hello.\n")
 
 
 async def test_a_mailbox_in_trouble_stops_the_import(
@@ -227,7 +230,7 @@ async def test_a_mailbox_in_trouble_stops_the_import(
     async def locked(*_args: object, **_kwargs: object) -> list[str]:
         raise ProviderUnavailable("locked")
 
-    monkeypatch.setattr(mailbox, "add_messages", locked)
+    monkeypatch.setattr(mailbox, "add_prepared", locked)
     with pytest.raises(ProviderUnavailable):
         await import_path(written(tmp_path / "a.mbox", mbox(mail("one"))), mailbox)
 

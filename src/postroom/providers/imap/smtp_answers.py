@@ -1,0 +1,104 @@
+"""What a submission server's answers mean, and the ways in which a conversation can fail, in words and as outcomes."""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from postroom.model.errors import AuthRequired, PostroomError
+from postroom.model.outcome import SubmitState
+
+if TYPE_CHECKING:
+    from aiosmtplib import SMTPResponse
+
+_ENHANCED = re.compile(r"([245]\.\d{1,3}\.\d{1,3})")
+_NO_STARTTLS = 'The SMTP server offers no STARTTLS. Set smtp_security to "tls" and the smtp_port that goes with it.'
+_CHECK = "Check smtp_host and smtp_port."
+_NO_LOGIN_YET = (530, 534, 535, 538)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    state: SubmitState
+    reason: str = ""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    login_refused: bool = False
+
+
+class Ended(Exception):
+    """The conversation is over before the dot: nothing was accepted."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.reason)
+        self.answer = answer
+
+
+@contextmanager
+def before_the_dot() -> Iterator[None]:
+    """Whatever goes wrong in here comes out as Ended."""
+    import aiosmtplib
+
+    try:
+        yield
+    except PostroomError as error:
+        raise Ended(Answer("rejected", error.message, login_refused=isinstance(error, AuthRequired))) from None
+    except aiosmtplib.SMTPAuthenticationError as error:
+        raise Ended(by_code(error.code, error.message, login=True)) from None
+    except aiosmtplib.SMTPResponseException as error:
+        raise Ended(by_code(error.code, error.message)) from None
+    except (aiosmtplib.SMTPException, OSError, ValueError) as error:
+        raise Ended(_not_reached(error)) from None
+
+
+def is_positive(code: int) -> bool:
+    """By its first digit alone, as RFC 5321 (4.3.2) asks of clients."""
+    return 200 <= code < 300
+
+
+def by_code(code: int, message: str, *, login: bool = False) -> Answer:
+    said = _reason(code, message)
+    if code >= 500 and (login or code in _NO_LOGIN_YET):
+        reason = f"The SMTP server refused the login ({said}). Check the account's secrets."
+        return Answer("rejected", reason, login_refused=True)
+    if code >= 500:
+        return Answer("rejected", f"The SMTP server refused the mail ({said}).")
+    if code >= 400:
+        what = "login" if login else "mail"
+        return Answer("retryable", f"The SMTP server takes no {what} at the moment ({said}).")
+    if code >= 100:
+        return Answer("retryable", f"The SMTP server's answers are out of step ({said}).")
+    return Answer("retryable", f"What answers there does not speak SMTP. {_CHECK}")
+
+
+def refusal(refused: Mapping[str, SMTPResponse]) -> Answer:
+    permanent = any(response.code >= 500 for response in refused.values())
+    reasons = {recipient: _reason(response.code, response.message) for recipient, response in refused.items()}
+    return Answer(
+        "rejected" if permanent else "retryable", "The SMTP server refused a recipient; nothing was sent.", reasons
+    )
+
+
+def _reason(code: int, message: str) -> str:
+    """Codes only: a server's free text may quote the mail."""
+    enhanced = _ENHANCED.match(message)
+    return f"{code} {enhanced[1]}" if enhanced else str(code)
+
+
+def _not_reached(error: Exception) -> Answer:
+    causes = (error, error.__cause__)
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+        return Answer("rejected", "The SMTP server's certificate could not be verified; check smtp_host or ca_file.")
+    if "STARTTLS" in str(error):
+        return Answer("retryable", _NO_STARTTLS)
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return Answer("retryable", "The SMTP server speaks no TLS on that port. Check smtp_port and smtp_security.")
+    if any(isinstance(cause, (socket.gaierror, UnicodeError)) for cause in causes):
+        return Answer("retryable", "The SMTP server's name cannot be resolved. Check smtp_host and the network.")
+    if any(isinstance(cause, TimeoutError) for cause in causes):
+        return Answer("retryable", "The SMTP server did not answer in time. Check smtp_port and smtp_security.")
+    return Answer("retryable", f"The SMTP server cannot be reached or hung up before it took the mail. {_CHECK}")
