@@ -2,7 +2,8 @@
 
 - Text is never hard-wrapped: a paragraph of any length arrives as one, by quoted-printable where a line is long.
   (`format=flowed` would ask the same of every reader, and few keep its rules.)
-- Everything is 7-bit but one thing: a forwarded original goes in as it came, labelled 8bit or binary where it is.
+- Everything is 7-bit but one thing: a forwarded original goes in as it came, labelled 8bit where it is, or as
+  a file in base64 where no server would carry it (lines of over 998 bytes).
 - Text and HTML end with a line break; one is added where it is missing.
 """
 

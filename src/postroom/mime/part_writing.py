@@ -14,9 +14,8 @@ from postroom.model.address import refuse_line_breaks
 from postroom.model.draft import File
 from postroom.model.errors import InvalidRequest
 
-Width = Literal["7bit", "8bit", "binary"]  # what a part asks of the road it travels, narrowest first
+Width = Literal["7bit", "8bit"]  # what a part asks of the road it travels
 
-_WIDTHS: tuple[Width, ...] = ("7bit", "8bit", "binary")
 _MAX_LINE, _COMFORTABLE_LINE = 998, 78
 _MAX_FILENAME = 255
 _CONTROLS = frozenset((*range(0x20), 0x7F)) - {0x09}
@@ -49,16 +48,25 @@ def file_part(file: File) -> Part:
     mime_type = _checked_type(file)
     if mime_type == "message/rfc822":
         return message_part(file.content, file.filename)
-    head = _file_headers(mime_type, file.filename, "inline" if file.inline else "attachment")
-    if file.content_id:
-        head += f"Content-ID: <{_checked_content_id(file)}>{CRLF}"
-    return Part(f"{head}Content-Transfer-Encoding: base64{CRLF}", _base64(file.content))
+    marked = f"Content-ID: <{_checked_content_id(file)}>{CRLF}" if file.content_id else ""
+    return _encoded_file(mime_type, file.filename, "inline" if file.inline else "attachment", file.content, marked)
+
+
+def _encoded_file(mime_type: str, filename: str, disposition: str, content: bytes, marked: str = "") -> Part:
+    head = _file_headers(mime_type, filename, disposition)
+    return Part(f"{head}{marked}Content-Transfer-Encoding: base64{CRLF}", _base64(content))
 
 
 def message_part(raw: bytes, filename: str) -> Part:
-    """A whole mail, its bytes untouched but for bare line feeds, which no transport would carry."""
+    """A whole mail, its bytes untouched but for bare line feeds, which no transport would carry.
+
+    One that no transport carries at all goes as a plain file: message/rfc822 may not be encoded, and a server would
+    break its long lines on the way.
+    """
     content = re.sub(rb"(?<!\r)\n", b"\r\n", raw)
-    width = _width_of(content)
+    if not _can_travel(content):
+        return _encoded_file("application/octet-stream", filename, "attachment", raw)
+    width: Width = "7bit" if content.isascii() else "8bit"
     head = _file_headers("message/rfc822", filename, "attachment")
     return Part(f"{head}Content-Transfer-Encoding: {width}{CRLF}", content, width)
 
@@ -67,7 +75,7 @@ def multipart(subtype: str, parts: Sequence[Part], root_type: str = "") -> Part:
     """The boundary comes from the content, so that the same draft gives the same bytes, and never occurs in it."""
     blocks = [part.to_bytes() for part in parts]
     boundary = _boundary(blocks)
-    width = max((part.width for part in parts), key=_WIDTHS.index)
+    width: Width = "8bit" if any(part.width == "8bit" for part in parts) else "7bit"
     parameters = [("boundary", boundary), *([("type", root_type)] if root_type else [])]
     head = parameters_header("Content-Type", f"multipart/{subtype}", parameters)
     head += f"Content-Transfer-Encoding: {width}{CRLF}"
@@ -112,11 +120,10 @@ def _base64(data: bytes) -> bytes:
     return lines + b"\r\n" if lines else b""
 
 
-def _width_of(content: bytes) -> Width:
-    lines = content.split(b"\r\n")
-    if b"\x00" in content or any(len(line) > _MAX_LINE or b"\r" in line for line in lines):
-        return "binary"
-    return "7bit" if content.isascii() else "8bit"
+def _can_travel(content: bytes) -> bool:
+    return b"\x00" not in content and all(
+        len(line) <= _MAX_LINE and b"\r" not in line for line in content.split(b"\r\n")
+    )
 
 
 def _file_headers(mime_type: str, filename: str, disposition: str) -> str:
