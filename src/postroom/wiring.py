@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import anyio
 
 from postroom.model.errors import InvalidRequest, PermissionDenied
 from postroom.providers import registry
 from postroom.providers.context import ProviderContext
-from postroom.providers.protocol import Mailbox, Transport
 from postroom.service.house import Accounts, House
 from postroom.settings import AccountSettings, LocalAccount, Settings
 from postroom.store import RateLimit, open_store
 from postroom.store.clock import Clock
 from postroom.store.vault import LOGS, Vault
 
+if TYPE_CHECKING:
+    from postroom.providers.protocol import Mailbox, Transport
+
 # A promise by structure: whatever else goes wrong, a server of these dialects has nothing that could send.
 DIALECTS_WITHOUT_TRANSPORT = frozenset({"drafts"})
+FIRST_BREATH = 1.0  # seconds
 
 
 class _Opener:
@@ -78,9 +82,15 @@ async def open_working_house(settings: Settings) -> AsyncIterator[House]:
         if settings.server.read_only or settings.server.dialect in DIALECTS_WITHOUT_TRANSPORT:
             yield house
             return
-        from postroom.service import worker
-
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(worker.run, house)
+            tasks.start_soon(_work, house)
             yield house
             tasks.cancel_scope.cancel()
+
+
+async def _work(house: House) -> None:
+    """Loaded a moment later: whoever starts a server is waiting for its list of tools first."""
+    await anyio.sleep(FIRST_BREATH)
+    from postroom.service import worker
+
+    await worker.run(house)

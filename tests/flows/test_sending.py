@@ -386,6 +386,68 @@ async def test_one_key_is_one_mail_and_other_words_under_it_are_a_conflict(sit):
     assert await desk.arrived() == ["Lunch?"]
 
 
+async def test_a_draft_sent_under_a_key_is_answered_again_though_the_draft_is_gone(sit):
+    desk = await sit(gate="confirm")
+    draft, other = [(await desk.call.ok("create_draft", **MAIL))["draft_id"] for _ in range(2)]
+    first = await desk.call.ok("send_draft", draft_id=draft, confirm=True, idempotency_key="k")
+    again = await desk.call.ok("send_draft", draft_id=draft, confirm=True, idempotency_key="k")
+    assert (first["status"], again["status"]) == ("sent", "already_executed")
+    assert again["send_id"] == first["send_id"]
+    assert (await desk.call.error("send_draft", draft_id=draft, confirm=True))["code"] == "NOT_FOUND"
+    error = await desk.call.error("send_draft", draft_id=draft, confirm=True, idempotency_key="another")
+    assert error["code"] == "NOT_FOUND"
+    await desk.call.ok("delete_draft", draft_id=other)
+    error = await desk.call.error("send_draft", draft_id=other, confirm=True, idempotency_key="k")
+    assert error["code"] == "NOT_FOUND"
+    assert await desk.arrived() == ["Lunch?"]
+
+
+async def test_an_address_that_begins_with_a_star_is_sent_to_and_audited(sit):
+    desk = await sit(gate="confirm")
+    answer = await desk.send(to="*sam@demo.example", confirm=True)
+    assert answer["status"] == "rejected"  # no such mailbox here
+    assert desk.house.store.audit.recent(1)[0]["target"] == "***@demo.example"
+
+
+async def test_a_draft_from_elsewhere_leaves_in_the_accounts_own_name_or_not_at_all(sit, tmp_path):
+    desk = await sit(gate="confirm")
+    mailbox = (await desk.house.accounts.open("alex")).mailbox
+    for sender in ("From: eve@evil.example\r\n", ""):
+        raw = f"{sender}To: sam@demo.example\r\nSubject: From elsewhere\r\n\r\nHi\r\n".encode()
+        await mailbox.create_draft(raw, thread_ref="")
+    nameless, forged = [row["draft_id"] for row in (await desk.call.ok("list_drafts"))["results"]]
+    error = await desk.call.error("send_draft", draft_id=forged, confirm=True)
+    assert (error["code"], error["details"]["field"]) == ("INVALID_REQUEST", "identity")
+    assert "alex@demo.example" in error["message"]
+    assert (await desk.call.ok("send_draft", draft_id=nameless))["preview"]["from"] == "alex@demo.example"
+    assert await desk.arrived() == []
+
+
+async def test_a_second_version_of_the_body_is_mentioned_where_only_the_first_is_shown(sit):
+    desk = await sit(answer=YES, gate="elicit")
+    both = {"body": "Hello.", "body_html": "<p>Something else.</p>"}
+    result = await desk.call("send_email", **{**MAIL, **both})
+    assert "HTML version: 22 characters" in result.content[0].text
+    await desk.send(**both, confirm=True)
+    assert "HTML version of 22 characters" in desk.asked[0]
+    assert (await desk.send(subject="Plain"))["preview"]["html_chars"] == 0
+
+
+async def test_a_draft_that_sends_answers_elsewhere_says_so_wherever_a_person_decides(sit, tmp_path):
+    desk = await sit(answer=YES, gate="elicit")
+    mailbox = (await desk.house.accounts.open("alex")).mailbox
+    raw = b"From: alex@demo.example\r\nTo: sam@demo.example\r\nReply-To: eve@evil.example\r\nSubject: Hi\r\n\r\nHi\r\n"
+    await mailbox.create_draft(raw, thread_ref="")
+    (draft,) = [row["draft_id"] for row in (await desk.call.ok("list_drafts"))["results"]]
+    assert (await desk.call.ok("send_draft", draft_id=draft))["preview"]["reply_to"] == ["eve@evil.example"]
+    await desk.call.ok("send_draft", draft_id=draft, confirm=True, require_approval=True)
+    (letter,) = (tmp_path / "vault" / "Pending_Approval").iterdir()
+    assert "**Reply-To:** eve@evil.example" in letter.read_text()
+    await desk.call.ok("cancel_send", send_id=(await desk.call.ok("list_outbox"))["results"][0]["send_id"])
+    assert (await desk.call.ok("send_draft", draft_id=draft, confirm=True))["status"] == "sent"
+    assert "Reply-To: eve@evil.example" in desk.asked[0]
+
+
 async def test_the_eleventh_mail_of_an_hour_is_refused_with_the_time_to_wait(sit):
     desk = await sit(gate="confirm")
     for number in range(10):

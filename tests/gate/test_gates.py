@@ -9,7 +9,7 @@ import pytest
 from tests.gate.houses import MAIL, gate_house
 
 from postroom.model.errors import PermissionDenied
-from postroom.service import approvals, outbox, send, worker
+from postroom.service import approvals, outbox, search, send, worker, writing
 from postroom.service.order import Wishes
 
 
@@ -120,6 +120,54 @@ async def test_a_rejected_or_forgotten_approval_sends_nothing(tmp_path):
         third = await gate.send()
         assert third.send_id != second.send_id
         assert await gate.inbox() == []
+
+
+async def test_the_file_of_a_reply_names_its_thread_and_that_of_a_new_mail_none(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        await gate.send()
+        (row,) = (await search.list_emails(gate.house, account="bob")).results
+        wishes = Wishes(confirm=True, require_approval=True)
+        reply = await send.order_reply(gate.house, row.email_id, writing.ReplyRequest("Yes"), wishes)
+        asked = [
+            await send.send(gate.house, reply),
+            await gate.send(replace(MAIL, subject="New"), require_approval=True),
+        ]
+        files = {found.file.approval_id: found.file for found in gate.house.vault.scan("Pending_Approval")}
+        about_reply, about_new = [files[view.approval.approval_id] for view in asked]
+        assert (about_reply.type, about_reply.thread_id) == ("email_reply", reply.draft.threading.thread_ref)
+        assert about_reply.thread_id
+        assert (about_new.type, about_new.thread_id) == ("email_send", "")
+
+
+async def test_a_refusal_on_the_command_line_puts_the_file_where_the_vault_has_refusals(tmp_path):
+    async with gate_house(tmp_path, gate="approval") as gate:
+        asked = await gate.send()
+        await approvals.reject(gate.house, asked.approval.approval_id, who="ada", how="test")
+        vault = gate.house.vault
+        assert (len(vault.names("Pending_Approval")), len(vault.names("Rejected"))) == (0, 1)
+        assert await gate.inbox() == []
+
+
+async def test_a_letter_shown_at_a_terminal_cannot_write_over_whom_it_is_for(tmp_path):
+    async with gate_house(tmp_path, gate="approval") as gate:
+        asked = await gate.send(replace(MAIL, body="Hi\x1b[9A\x1b[2KTo: mum\u202e"))
+        shown = await approvals.show(gate.house, asked.approval.approval_id)
+        assert "bob@demo.example" in shown
+        assert "Hi" in shown
+        assert not {"\x1b", "\u202e"} & set(shown)
+
+
+async def test_a_vault_that_cannot_be_read_keeps_no_held_mail_waiting(tmp_path):
+    async with gate_house(tmp_path, hold_seconds=60) as gate:
+        assert (await gate.send()).status == "held"
+        await gate.send(replace(MAIL, subject="Asked"), require_approval=True)
+        approved = gate.house.vault.root / "Approved"
+        approved.rmdir()
+        approved.write_text("no folder")
+        gate.time.pass_(61)
+        with pytest.raises(OSError, match="Not a directory"):
+            await worker.work_once(gate.house)
+        assert await gate.inbox() == ["Lunch?"]
 
 
 async def test_auto_previews_for_friends_and_asks_a_person_about_strangers(tmp_path):

@@ -68,8 +68,13 @@ async def test_a_reply_is_matched_by_its_thread(tmp_path):
         (row,) = (await search.list_emails(gate.house, account="bob")).results
     async with gate_house(tmp_path, gate="approval", dialect="vault") as gate:
         order = await send.order_reply(gate.house, row.email_id, writing.ReplyRequest("Yes"), CONFIRMED)
-        write(gate, f"---\ntype: email_reply\nstatus: approved\nthread_id: '{order.draft.threading.thread_ref}'\n---\n")
-        assert (await send.send(gate.house, order)).status == "sent"
+        text = "---\ntype: email_reply\nstatus: approved\nthread_id: '{}'\n---\n"
+        for other in ("another-thread", ""):
+            write(gate, text.format(other))
+            assert (await send.send(gate.house, order)).status == "needs_approval"
+        again = await send.order_reply(gate.house, row.email_id, writing.ReplyRequest("Yes!"), CONFIRMED)
+        write(gate, text.format(order.draft.threading.thread_ref))
+        assert (await send.send(gate.house, again)).status == "sent"
 
 
 async def test_a_full_rate_window_leaves_the_file_for_later(tmp_path):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
+import anyio
 import pytest
 from tests.gate.houses import MAIL, gate_house
 
@@ -25,6 +27,30 @@ def answering(state, **fields):
 
 def lost(outcome):
     raise ConnectionResetError("the answer never came")
+
+
+async def test_stopping_what_some_have_got_already_does_not_say_that_nothing_was_sent(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        (await gate.meddle()).before = answering("retryable", accepted=("bob@demo.example",))
+        view = await gate.send(replace(MAIL, cc=("carol@demo.example",)))
+        stopped = await outbox.cancel_send(gate.house, view.send_id)
+        assert stopped.accepted == ("bob@demo.example",)
+        assert "nothing was sent" not in stopped.message
+        assert "1 recipient" in stopped.message
+
+
+async def test_finished_sends_are_forgotten_after_a_month_without_anyone_asking(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        await gate.send()
+        gate.time.pass_(31 * 86_400)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(worker.run, gate.house, pause=0))
+            with anyio.fail_after(60):
+                while (await outbox.list_outbox(gate.house, include_finished=True)).total_count:
+                    await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
+        assert gate.house.store.audit.verify().ok
+        assert gate.audit()[0]["action_type"] == "send_email"  # the audit forgets nothing
 
 
 async def test_an_answer_lost_after_acceptance_is_found_out_and_not_sent_again(tmp_path):

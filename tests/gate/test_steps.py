@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from tests.gate.houses import CONFIRMED, MAIL, gate_house
@@ -47,6 +48,9 @@ async def test_dev_mode_logs_and_sends_nothing(tmp_path):
 
 
 async def test_policy_refuses_blocked_and_unlisted_recipients(tmp_path):
+    async with gate_house(tmp_path, block_recipients=["*@Stra\u00dfe.example"]) as gate:
+        with pytest.raises(PermissionDenied):
+            await gate.send(replace(MAIL, to=("eve@stra\u00dfe.example",)))
     async with gate_house(tmp_path, block_recipients=["*@evil.example"]) as gate:
         with pytest.raises(PermissionDenied):
             await gate.send(replace(MAIL, bcc=("eve@evil.example",)))
@@ -192,6 +196,7 @@ async def test_hold_and_schedule_wait_and_can_be_cancelled(tmp_path):
         await worker.work_once(gate.house)
         assert await gate.inbox() == ["Lunch?"]
         assert (await outbox.cancel_send(gate.house, later.send_id)).status == "rejected"
+        assert (gate.audit()[0]["action_type"], gate.audit()[0]["target"]) == ("cancel_send", "b***@demo.example")
         gate.time.pass_(7200)
         await worker.work_once(gate.house)
         assert await gate.inbox() == ["Lunch?"]
@@ -208,6 +213,16 @@ async def test_a_schedule_in_the_past_or_far_away_is_refused(tmp_path, days):
             await gate.send(send_at=gate.house.now() + timedelta(days=days))
         with pytest.raises(InvalidRequest):
             await gate.send(send_at=gate.house.now().replace(tzinfo=None))
+
+
+async def test_what_leaves_later_is_said_to_be_held_or_scheduled_as_it_was_asked_for(tmp_path):
+    async with gate_house(tmp_path, hold_seconds=600) as gate:
+        assert (await gate.send()).status == "held"
+        soon = gate.house.now() + timedelta(seconds=700)
+        assert (await gate.send(replace(MAIL, subject="Later"), send_at=soon)).status == "scheduled"
+    async with gate_house(tmp_path) as gate:
+        soon = gate.house.now() + timedelta(seconds=120)
+        assert (await gate.send(replace(MAIL, subject="Soon"), send_at=soon)).status == "scheduled"
 
 
 async def test_held_mail_stays_while_dev_mode_or_read_only_is_on_and_obeys_a_new_block_list(tmp_path):

@@ -92,9 +92,12 @@ def refuse_line_breaks(value: str, what: str) -> None:
 
 
 def masked(email: str) -> str:
-    """``john@example.com`` -> ``j***@example.com``: enough for a person, nothing for a log reader."""
-    local, at, domain = email.rpartition("@")
-    return f"{local[:1]}***@{domain}" if at else "***"
+    """``john@example.com`` -> ``j***@example.com``: enough for a person, nothing for a log reader.
+
+    Whatever is given, the answer has that form or is ``***``.
+    """
+    local, _, domain = email.rpartition("@")
+    return f"{local[:1] if local[:1].isalnum() else ''}***@{domain}" if _is_domain(domain) else "***"
 
 
 def _is_local_part(local: str) -> bool:

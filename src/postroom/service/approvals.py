@@ -55,13 +55,15 @@ async def count_waiting(house: House) -> int:
 
 
 async def show(house: House, approval_id: str) -> str:
-    """The whole letter, as the pending file has it."""
+    """The whole letter, as the pending file has it, but for what could move a terminal's cursor or hide a word."""
+    from postroom.mime.clean import clean_text
+
     approval = await house.stored(house.store.approvals.get, approval_id)
     send = await house.stored(house.store.outbox.get, approval.send_id)
     path = await house.stored(house.vault.find, file_name(send.kind, approval.approval_id))
     if path is None:
         raise NotFound(f"The file of approval {approval.approval_id} is no longer in the vault.")
-    return await house.stored(path.read_text, "utf-8")
+    return clean_text(await house.stored(path.read_text, "utf-8"))
 
 
 async def approve(house: House, approval_id: str, *, who: str, how: str) -> SendView:

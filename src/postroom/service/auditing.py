@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from postroom.model.address import masked
-from postroom.model.errors import PermissionDenied, PostroomError, ProviderUnavailable, RateLimited
+from postroom.model.errors import PermissionDenied, PostroomError, RateLimited
 from postroom.service.house import House
 from postroom.service.order import Order
 from postroom.service.views import SendView
@@ -98,7 +98,7 @@ async def audit(house: House, record: Record) -> bool:
     took = round((house.now() - record.started).total_seconds() * 1000)
     try:
         await house.stored(house.store.audit.append, replace(record.entry, duration_ms=max(took, 0)))
-    except ProviderUnavailable as error:
+    except PostroomError as error:
         log.error("audit_failed", extra={"code": error.code})  # noqa: TRY400 (no traces in logs)
         return False
     return True

@@ -14,7 +14,7 @@ from postroom.model.message import Envelope
 from postroom.service import writing
 from postroom.service.house import Account, House
 from postroom.service.search import check_page
-from postroom.service.showing import locate, require_account, shown_addresses, shown_date
+from postroom.service.showing import first_of, locate, require_account, shown_addresses, shown_date
 from postroom.service.views import DraftPage, DraftView
 from postroom.service.writing import DraftRequest, ForwardRequest, ReplyRequest
 
@@ -169,9 +169,9 @@ async def _view(house: House, account: Account, saved: SavedDraft, envelope: Env
         email_id=email_id,
         thread_id=thread_id,
         account=account.name,
-        to=shown_addresses(envelope.to),
-        cc=shown_addresses(envelope.cc),
-        bcc=shown_addresses(envelope.bcc),
+        to=first_of(shown_addresses(envelope.to)),
+        cc=first_of(shown_addresses(envelope.cc)),
+        bcc=first_of(shown_addresses(envelope.bcc)),
         subject=clean_line(envelope.subject),
         date=shown_date(envelope),
         snippet=clean_line(envelope.snippet),

@@ -134,14 +134,20 @@ class Accounts:
 
     async def open(self, wanted: str | None = None) -> Account:
         settings = self.named(wanted)
-        async with self._locks[settings.name]:
-            if settings.name not in self._open:
-                mailbox = self._opener.mailbox(settings)
-                capabilities = await mailbox.connect()
-                self._open[settings.name] = Account(
-                    settings, mailbox, capabilities, partial(self._opener.transport, settings, mailbox)
-                )
+        if settings.name not in self._open:
+            async with self._locks[settings.name]:
+                await self._connect(settings)
         return self._open[settings.name]
+
+    async def _connect(self, settings: AccountSettings) -> None:
+        """Unless whoever held the lock before has done it."""
+        if settings.name in self._open:
+            return
+        mailbox = self._opener.mailbox(settings)
+        capabilities = await mailbox.connect()
+        self._open[settings.name] = Account(
+            settings, mailbox, capabilities, partial(self._opener.transport, settings, mailbox)
+        )
 
     async def close(self) -> None:
         while self._open:

@@ -140,4 +140,6 @@ def preview_of(order: Order) -> Preview:
         original_subject=subject,
         original_sender=sender,
         send_at=order.wishes.send_at.isoformat() if order.wishes.send_at else "",
+        reply_to=shown_addresses(draft.reply_to),
+        html_chars=len(draft.html) if draft.text else 0,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from postroom.service.auditing import Record, audit
 from postroom.service.house import House
 from postroom.service.receipts import receipt
 from postroom.service.search import check_page
@@ -26,7 +27,9 @@ async def list_outbox(
 
 async def cancel_send(house: House, send_id: str) -> SendView:
     """A state change: either it is stopped for certain, or the answer is a Conflict."""
-    return await receipt(house, await house.stored(house.store.outbox.cancel, send_id))
+    send = await house.stored(house.store.outbox.cancel, send_id)
+    await audit(house, Record.of_send(send, "cancel_send", "agent", house.now()))
+    return await receipt(house, send)
 
 
 def _row(send: Send) -> OutboxRow:

@@ -13,7 +13,16 @@ from postroom.model.message import Attachment, Message
 from postroom.service.house import Account, House
 from postroom.service.saving import safe_filename, save
 from postroom.service.search import MAX_LIMIT
-from postroom.service.showing import gone, locate, require_account, row, shown_addresses
+from postroom.service.showing import (
+    MAX_SHOWN,
+    MAX_SUBJECT,
+    first_of,
+    gone,
+    locate,
+    require_account,
+    row,
+    shown_addresses,
+)
 from postroom.service.views import AttachmentView, OpenEmail, SavedFile, SenderFacts, ThreadView
 
 BodyFormat = Literal["markdown", "text", "html", "raw"]
@@ -73,11 +82,12 @@ async def get_thread(
     except NotFound:
         raise gone(thread_id) from None
     shown = envelopes[-limit:]
-    emails = [await _open(house, opened, await opened.mailbox.fetch(envelope.ref), reading) for envelope in shown]
+    reading = replace(reading, max_chars=min(max_chars, MAX_BODY_CHARS // len(shown)))  # together as much as one mail
+    emails = [await _open(house, opened, await _fetch(opened, one.ref, thread_id), reading) for one in shown]
     return ThreadView(
         thread_id=emails[-1].row.thread_id,
         account=opened.name,
-        subject=clean_line(envelopes[0].subject),
+        subject=clean_line(envelopes[0].subject)[:MAX_SUBJECT],
         total_count=len(envelopes),
         emails=tuple(emails),
         has_more=len(envelopes) > len(shown),
@@ -125,9 +135,8 @@ async def attachment_bytes(
     views = _attachments((await _fetch(opened, ref, email_id)).attachments)
     view = next((view for view in views if view.attachment_id == attachment_id), None)
     if view is None:
-        known = ", ".join(f"{view.attachment_id} ({view.filename})" for view in views) or "none"
         raise NotFound(
-            f"The mail {email_id} has no attachment {attachment_id[:40]!r}. Its attachments: {known}.",
+            f"The mail {email_id} has no attachment {attachment_id[:40]!r}. Call list_attachments to see what it has.",
             details={"email_id": email_id},
         )
     return view, await opened.mailbox.fetch_part(ref, attachment_id)
@@ -177,11 +186,12 @@ async def _open(house: House, account: Account, message: Message, reading: Readi
         )
     end = reading.offset + reading.max_chars
     envelope = message.envelope
+    listed = await row(house, account, envelope)
     return OpenEmail(
-        row=await row(house, account, envelope),
-        cc=shown_addresses(envelope.cc),
-        bcc=shown_addresses(envelope.bcc),
-        reply_to=shown_addresses(envelope.reply_to),
+        row=replace(listed, to=first_of(listed.to)),
+        cc=first_of(shown_addresses(envelope.cc)),
+        bcc=first_of(shown_addresses(envelope.bcc)),
+        reply_to=first_of(shown_addresses(envelope.reply_to)),
         body=text[reading.offset : end],
         body_format=reading.body_format,
         body_offset=reading.offset,
@@ -189,7 +199,7 @@ async def _open(house: House, account: Account, message: Message, reading: Readi
         truncated=len(text) > end,
         quoted_folded=folded,
         hidden_removed=hidden,
-        attachments=_attachments(message.attachments),
+        attachments=_attachments(message.attachments[:MAX_SHOWN]),
         facts=_facts(account, message),
         defects=tuple(clean_text(defect) for defect in message.defects),
     )
@@ -222,4 +232,11 @@ def _facts(account: Account, message: Message) -> SenderFacts:
     envelope = message.envelope
     own = (account.settings.address.rpartition("@")[2],) if account.settings.address else ()
     facts = judge(message.headers, envelope.sender, envelope.reply_to, own)
-    return SenderFacts(facts.spf, facts.dkim, facts.dmarc, tuple(clean_text(text) for text in facts.warnings))
+    warnings = (*(clean_text(text) for text in facts.warnings), *_too_many(len(message.attachments)))
+    return SenderFacts(facts.spf, facts.dkim, facts.dmarc, warnings)
+
+
+def _too_many(attachments: int) -> tuple[str, ...]:
+    if attachments <= MAX_SHOWN:
+        return ()
+    return (f"It has {attachments} attachments; {MAX_SHOWN} are shown here, list_attachments names all.",)

@@ -13,7 +13,7 @@ from postroom.store import Send, State
 
 _ASK_A_PERSON = (
     "It is not known whether the provider took it. Do not send it again: a person must look, and decide with "
-    "`postroom outbox resolve {send_id}`."
+    "`postroom outbox resolve sent|resend|drop {send_id}`."
 )
 _WORDS = {
     State.DONE: ("sent", "Accepted by the provider for {count} recipient(s)."),
@@ -30,14 +30,17 @@ _WORDS = {
     ),
     State.AWAITING_APPROVAL: ("needs_approval", "Nothing was sent yet: a person must approve it first."),
 }
+_STOPPED_HALF_WAY = ("rejected", "It was stopped, but the provider had taken it for {count} recipient(s) before.")
 _IN_HAND = ("held", "It is in the outbox and leaves by itself; `cancel_send` stops it while it has not left.")
 
 
 async def receipt(house: House, send: Send, warnings: tuple[str, ...] = ()) -> SendView:
     outcome: dict[str, Any] = send.outcome or {}
     status, words = _WORDS.get(send.state, _IN_HAND)
+    if send.state is State.CANCELLED and outcome.get("accepted"):
+        status, words = _STOPPED_HALF_WAY
     if send.state is State.HELD:
-        status = "scheduled" if _is_scheduled(send) else "held"
+        status = "scheduled" if _is_scheduled(send, house.settings.safety.hold_seconds) else "held"
         words = f"It leaves at {_when(send.not_before)}; cancel_send {send.send_id} stops it."
     told = words.format(count=len(outcome.get("accepted", ())), reason=outcome.get("reason", ""), send_id=send.send_id)
     return SendView(
@@ -66,9 +69,9 @@ async def _thread_id(house: House, send: Send, outcome: dict[str, Any]) -> str:
     return (await house.stored(house.store.handles.issue, Kind.THREAD, send.account, [ref]))[0] if ref else ""
 
 
-def _is_scheduled(send: Send) -> bool:
-    """A schedule lies further off than any undo window."""
-    return (send.not_before or 0) - send.created_at > 300
+def _is_scheduled(send: Send, hold_seconds: float) -> bool:
+    """A schedule lies further off than the undo window."""
+    return (send.not_before or 0) - send.created_at > hold_seconds
 
 
 def _when(wall: float | None) -> str:

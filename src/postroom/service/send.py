@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
-from postroom.model.errors import InvalidRequest
+from postroom.model.draft import Draft
+from postroom.model.errors import InvalidRequest, NotFound
+from postroom.model.ids import Kind as HandleKind
 from postroom.model.message import Message
 from postroom.safety.judge import Kind
+from postroom.safety.limits import MAX_SUBJECT
 from postroom.service import draft as drafts
 from postroom.service import gate, writing
-from postroom.service.house import House
+from postroom.service.house import Account, House
 from postroom.service.order import Order, Wishes, make_order
+from postroom.service.receipts import already
 from postroom.service.showing import locate, shown_address
 from postroom.service.views import SendView
 from postroom.service.writing import DraftRequest, ForwardRequest, ReplyRequest
@@ -48,10 +53,17 @@ async def order_forward(
     )
 
 
-async def order_draft(house: House, draft_id: str, wishes: Wishes, account: str | None = None) -> Order:
+async def order_draft(house: House, draft_id: str, wishes: Wishes, account: str | None = None) -> Order | SendView:
+    """An answer instead of an order where the draft is gone because the same call, by its key, has sent it before."""
     _check(house, wishes)
-    opened, saved = await drafts.find_draft(house, draft_id, account)
-    draft = await drafts.load_draft(opened, saved)
+    try:
+        opened, saved = await drafts.find_draft(house, draft_id, account)
+        draft = await _in_own_name(opened, await drafts.load_draft(opened, saved))
+    except NotFound:
+        earlier = await _sent_before(house, draft_id, wishes)
+        if earlier is None:
+            raise
+        return earlier
     kind: Kind = "email_reply" if draft.threading.in_reply_to else "email_send"
     return await make_order(house, opened, "send_draft", kind, draft, wishes, draft_ref=saved.ref)
 
@@ -64,6 +76,20 @@ async def send(house: House, order: Order) -> SendView:
 async def question(house: House, order: Order) -> str | None:
     """What to ask the person through the client, where the gate wants it; None where there is nothing to ask."""
     return await gate.question(house, order)
+
+
+async def _in_own_name(account: Account, draft: Draft) -> Draft:
+    """Whoever put a draft there, it leaves only as one of the account's identities."""
+    identity = await writing.find_identity(account, draft.sender.email)
+    return draft if draft.sender.email else replace(draft, sender=identity.address)
+
+
+async def _sent_before(house: House, draft_id: str, wishes: Wishes) -> SendView | None:
+    if not (wishes.confirm and wishes.idempotency_key):
+        return None
+    draft = await house.stored(house.store.handles.resolve, draft_id, HandleKind.DRAFT)
+    held = await house.stored(house.store.keys.holder, draft.account, "send_draft", wishes.idempotency_key)
+    return await already(house, held) if held is not None and held.draft_ref == draft.ref else None
 
 
 def _check(house: House, wishes: Wishes) -> None:
@@ -85,4 +111,4 @@ def _check_time(send_at: datetime, now: datetime) -> None:
 def _known_by(original: Message) -> tuple[str, str]:
     from postroom.mime.clean import clean_line
 
-    return clean_line(original.envelope.subject), shown_address(original.envelope.sender)
+    return clean_line(original.envelope.subject)[:MAX_SUBJECT], shown_address(original.envelope.sender)

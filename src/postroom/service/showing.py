@@ -12,17 +12,20 @@ from postroom.model.message import Envelope
 from postroom.service.house import Account, House
 from postroom.service.views import EmailRow, ErrorView
 
+# A stranger decides how long a name is and how many recipients, labels and files there are; we, how many are told.
+MAX_NAME, MAX_EMAIL, MAX_SUBJECT, MAX_SHOWN = 100, 320, 1000, 50
+
 
 async def rows(house: House, account: Account, envelopes: Sequence[Envelope]) -> tuple[EmailRow, ...]:
     """One row per envelope, with handles issued for mails and threads."""
     if not envelopes:
         return ()
-    ids = _known(house, account.name, envelopes)
-    if ids is None:
-        ids = await house.stored(_issue, house, account.name, envelopes)
+    ids = await _handles(house, account.name, envelopes)
     return tuple(
-        _row(account.name, envelope, email_id, thread_id)
-        for envelope, email_id, thread_id in zip(envelopes, *ids, strict=True)
+        [
+            _row(account.name, envelope, email_id, thread_id)
+            for envelope, email_id, thread_id in zip(envelopes, *ids, strict=True)
+        ]
     )
 
 
@@ -58,32 +61,33 @@ def error_view(error: PostroomError) -> ErrorView:
 
 def shown_address(address: Address) -> str:
     """Name and address, cleaned; a name never passes for the address it hides."""
-    name, email = clean_line(address.name), clean_line(address.email)
+    name, email = clean_line(address.name), clean_line(address.email)[:MAX_EMAIL]
+    if len(name) > MAX_NAME:
+        name = f"{name[:MAX_NAME]}…"
     return f"{name} <{email}>" if name and name != email else email
 
 
 def shown_addresses(addresses: Iterable[Address]) -> tuple[str, ...]:
-    return tuple(shown_address(address) for address in addresses)
+    return tuple([shown_address(address) for address in addresses])
+
+
+def first_of(shown: tuple[str, ...]) -> tuple[str, ...]:
+    """The first of many, and how many more there are."""
+    more = len(shown) - MAX_SHOWN
+    return (*shown[:MAX_SHOWN], f"and {more} more") if more > 0 else shown
 
 
 def shown_date(envelope: Envelope) -> str:
     return envelope.date.isoformat(timespec="seconds") if envelope.date else ""
 
 
-def _known(house: House, account: str, envelopes: Sequence[Envelope]) -> tuple[list[str], list[str]] | None:
-    """For mails seen before: a read, which no lock can hold up, is quicker done than handed to a thread."""
-    known = house.store.handles.known
-    emails = known(Kind.EMAIL, account, [envelope.ref for envelope in envelopes])
-    threads = known(Kind.THREAD, account, [envelope.thread_ref for envelope in envelopes]) if emails else None
-    return (emails, threads) if emails and threads else None
-
-
-def _issue(house: House, account: str, envelopes: Sequence[Envelope]) -> tuple[list[str], list[str]]:
-    issue = house.store.handles.issue
-    return (
-        issue(Kind.EMAIL, account, [envelope.ref for envelope in envelopes]),
-        issue(Kind.THREAD, account, [envelope.thread_ref for envelope in envelopes]),
-    )
+async def _handles(house: House, account: str, envelopes: Sequence[Envelope]) -> list[list[str]]:
+    """Of mails and threads. For what was seen before, a read, which no lock can hold up, is quicker done than handed
+    to a thread."""
+    handles = house.store.handles
+    refs = {Kind.EMAIL: [each.ref for each in envelopes], Kind.THREAD: [each.thread_ref for each in envelopes]}
+    known = handles.known(account, refs)
+    return known if known is not None else await house.stored(handles.issue_each, account, refs)
 
 
 def _row(account: str, envelope: Envelope, email_id: str, thread_id: str) -> EmailRow:
@@ -94,12 +98,12 @@ def _row(account: str, envelope: Envelope, email_id: str, thread_id: str) -> Ema
         mailbox=clean_line(envelope.folder),
         sender=shown_address(envelope.sender),
         to=shown_addresses(envelope.to),
-        subject=clean_line(envelope.subject),
+        subject=clean_line(envelope.subject)[:MAX_SUBJECT],
         date=shown_date(envelope),
         snippet=clean_line(envelope.snippet),
         unread=envelope.unread,
         starred=envelope.starred,
         has_attachments=envelope.has_attachments,
-        labels=tuple(clean_line(label) for label in envelope.labels),
+        labels=first_of(tuple([clean_line(label)[:MAX_NAME] for label in envelope.labels])),
         size=envelope.size,
     )

@@ -194,6 +194,8 @@ class Preview:
     original_subject: str = ""
     original_sender: str = ""
     send_at: str = ""
+    reply_to: tuple[str, ...] = ()  # where answers would go instead, set by another program in a draft
+    html_chars: int = 0  # of a second version of the body, which most readers are shown instead of the first
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,21 @@ from postroom.store import Send
 log = logging.getLogger("postroom.worker")
 POLL_SECONDS = 1.0
 _AFTER_TROUBLE = 60.0
+_A_DAY = 86_400.0
 
 
 async def run(house: House, *, pause: float = POLL_SECONDS) -> None:
-    """Until cancelled. Trouble with one send never stops the others, and no round stops the next."""
+    """Until cancelled. Trouble with one send never stops the others, and no round stops the next.
+
+    What is past its time is forgotten at the start and once a day.
+    """
+    forgot_at = -_A_DAY
     while True:
         try:
             await work_once(house)
+            if house.store.clock.boottime() - forgot_at >= _A_DAY:
+                await house.stored(house.store.prune)
+                forgot_at = house.store.clock.boottime()
         except PostroomError as error:
             log.warning("worker_paused", extra={"code": error.code})
         except Exception as error:  # noqa: BLE001 (the server must not die of what one round ran into)
@@ -35,15 +43,15 @@ async def run(house: House, *, pause: float = POLL_SECONDS) -> None:
 
 
 async def work_once(house: House) -> int:
-    """Everything that is due now; answers how much there was."""
+    """All that is due now; answers how much there was. A vault that cannot be read keeps nothing else waiting."""
     await _recover(house)
     await house.stored(house.store.approvals.expire)
-    done = await approvals.heed_vault(house)
-    for send in await house.stored(house.store.worklist.due):
+    due = await house.stored(house.store.worklist.due)
+    for send in due:
         await _take_up(house, send)
-        done += 1
+    heeded = await approvals.heed_vault(house)
     await approvals.tidy_vault(house)
-    return done
+    return len(due) + heeded
 
 
 async def _recover(house: House) -> None:

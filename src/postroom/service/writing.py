@@ -81,13 +81,19 @@ async def reply_to(house: House, account: Account, original: Message, request: R
     to, cc = reply.reply_recipients(original.envelope, own, request.reply_all)
     if not to:
         raise InvalidRequest("The original names nobody to reply to. Use create_draft with a recipient instead.")
+    if len(to) > MAX_RECIPIENTS or len(cc) > MAX_RECIPIENTS:
+        raise InvalidRequest(
+            f"The original names {len(to) + len(cc)} people to reply to; at most {MAX_RECIPIENTS} are allowed. Reply "
+            "without reply_all, or write to those who matter.",
+            details={"field": "reply_all"},
+        )
     identity = await find_identity(account, request.identity or _addressed_as(original, own))
     quoted = await house.stored(_quoted, original) if request.quote else ""
     return Draft(
         sender=identity.address,
         to=to,
         cc=cc,
-        subject=reply.reply_subject(_one_line(original.envelope.subject)),
+        subject=reply.reply_subject(usable_subject(original.envelope.subject)),
         text=f"{request.body}\n\n{quoted}" if quoted else request.body,
         html=_html_with_quote(request.body_html, quoted),
         files=await _files(house, account, request.attachments),
@@ -104,7 +110,7 @@ async def forward_of(account: Account, original: Message, request: ForwardReques
         to=parse_addresses(request.to, "to"),
         cc=parse_addresses(request.cc, "cc"),
         bcc=parse_addresses(request.bcc, "bcc"),
-        subject=reply.forward_subject(_one_line(original.envelope.subject)),
+        subject=reply.forward_subject(usable_subject(original.envelope.subject)),
         text=request.comment,
         forwarded=await account.mailbox.fetch_raw(original.envelope.ref),
         importance=parse_importance(request.importance),
@@ -128,7 +134,7 @@ async def find_identity(account: Account, wanted: str) -> Identity:
             return identity
     known = ", ".join(identity.address.email for identity in identities)
     raise InvalidRequest(
-        f"Account {account.name} may not write as {wanted[:100]}. Its identities: {known}.",
+        f"Account {account.name} may not write as {wanted[:100]}. Give one of its identities: {known}.",
         details={"field": "identity"},
     )
 
@@ -173,7 +179,7 @@ def _addressed_as(original: Message, own: Sequence[str]) -> str:
     return next((email for email in own if Address(email).key in received), "")
 
 
-def _one_line(subject: str) -> str:
+def usable_subject(subject: str) -> str:
     """A stranger's subject may hold anything; what we write into a header may not."""
     from postroom.mime.clean import clean_line
 

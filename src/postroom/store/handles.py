@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from postroom.model.errors import InvalidRequest, NotFound
@@ -55,19 +55,26 @@ class Handles:
 
     def issue(self, kind: Kind, account: str, refs: Sequence[str]) -> list[str]:
         """One handle per ref, in order; the same ref always gets the same one, whichever process asks."""
-        wanted = list(dict.fromkeys(refs))
-        with self._database.read() as connection:
-            known = _known(connection, kind, account, wanted)
-        if len(known) < len(wanted):
-            with self._database.transaction(durable=False) as connection:
-                known = _completed(connection, kind, account, wanted)
-        return [known[ref] for ref in refs]
+        return self.issue_each(account, {kind: refs})[0]
 
-    def known(self, kind: Kind, account: str, refs: Sequence[str]) -> list[str] | None:
-        """What `issue` would answer without writing anything; None when a ref has no handle yet. Never waits."""
+    def issue_each(self, account: str, wanted: Mapping[Kind, Sequence[str]]) -> list[list[str]]:
+        """`issue` for several kinds in one go."""
+        known = self.known(account, wanted)
+        if known is not None:
+            return known
+        with self._database.transaction(durable=False) as connection:
+            return [_completed(connection, kind, account, refs) for kind, refs in wanted.items()]
+
+    def known(self, account: str, wanted: Mapping[Kind, Sequence[str]]) -> list[list[str]] | None:
+        """What `issue_each` would answer without writing anything; None when a ref has no handle yet. Never waits."""
+        handles = []
         with self._database.read() as connection:
-            found = _known(connection, kind, account, list(dict.fromkeys(refs)))
-        return [found[ref] for ref in refs] if all(ref in found for ref in refs) else None
+            for kind, refs in wanted.items():
+                found = _known(connection, kind, account, refs)
+                if not found.keys() >= set(refs):
+                    return None
+                handles.append([found[ref] for ref in refs])
+        return handles
 
     def resolve(self, handle: str, kind: Kind) -> Handle:
         return self.resolve_many([handle], kind)[0]
@@ -95,24 +102,25 @@ class Handles:
                 _rename(connection, kind, account, changed)
 
 
-def _known(connection: sqlite3.Connection, kind: Kind, account: str, refs: Sequence[str]) -> dict[str, str]:
-    rows = connection.execute(
-        "SELECT ref, handle FROM handles WHERE account = ? AND kind = ?"
-        " AND ref IN (SELECT value FROM json_each(?)) AND canonical = 1",
-        (account, kind.value, json.dumps(refs)),
-    )
-    return {row["ref"]: row["handle"] for row in rows}
+def _known(connection: sqlite3.Connection, kind: Kind, account: str, refs: Iterable[str]) -> dict[str, str]:
+    row = connection.execute(  # CROSS: ref by ref through the index
+        "SELECT json_group_object(ref, handle) FROM json_each(?) AS wanted CROSS JOIN handles"
+        " ON account = ? AND kind = ? AND ref = wanted.value AND canonical = 1",
+        (json.dumps(list(dict.fromkeys(refs))), account, kind.value),
+    ).fetchone()
+    known: dict[str, str] = json.loads(row[0])
+    return known
 
 
-def _completed(connection: sqlite3.Connection, kind: Kind, account: str, refs: Sequence[str]) -> dict[str, str]:
+def _completed(connection: sqlite3.Connection, kind: Kind, account: str, refs: Sequence[str]) -> list[str]:
     known = _known(connection, kind, account, refs)
-    while missing := [ref for ref in refs if ref not in known]:
+    while missing := dict.fromkeys(ref for ref in refs if ref not in known):
         connection.executemany(  # IGNORE: a new handle that is taken already is drawn again in the next round
             "INSERT OR IGNORE INTO handles (handle, kind, account, ref, canonical) VALUES (?, ?, ?, ?, 1)",
             [(new_handle(kind), kind.value, account, ref) for ref in missing],
         )
-        known = _known(connection, kind, account, refs)
-    return known
+        known |= _known(connection, kind, account, missing)
+    return [known[ref] for ref in refs]
 
 
 def _rename(connection: sqlite3.Connection, kind: Kind, account: str, renamed: Mapping[str, str]) -> None:

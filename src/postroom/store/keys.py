@@ -36,13 +36,15 @@ class Keys:
         with self._database.read() as connection:
             return self.judge(connection, account, tool, key, content_sha256)
 
+    def holder(self, account: str, tool: str, key: str) -> Send | None:
+        """The send this key stands for, whatever its content."""
+        with self._database.read() as connection:
+            return self._held(connection, account, tool, key)
+
     def judge(
         self, connection: sqlite3.Connection, account: str, tool: str, key: str, content_sha256: str
     ) -> Send | None:
-        row = connection.execute(
-            "SELECT * FROM keys WHERE account = ? AND tool = ? AND key = ?", (account, tool, key)
-        ).fetchone()
-        holder = self._holder(connection, row) if row is not None else None
+        holder = self._held(connection, account, tool, key)
         if holder is None:
             return None
         if holder.content_sha256 != content_sha256:
@@ -76,6 +78,12 @@ class Keys:
         for row in connection.execute("SELECT * FROM keys").fetchall():
             if self._holder(connection, row) is None:
                 self.free(connection, row["send_id"])
+
+    def _held(self, connection: sqlite3.Connection, account: str, tool: str, key: str) -> Send | None:
+        row = connection.execute(
+            "SELECT * FROM keys WHERE account = ? AND tool = ? AND key = ?", (account, tool, key)
+        ).fetchone()
+        return self._holder(connection, row) if row is not None else None
 
     def _holder(self, connection: sqlite3.Connection, row: sqlite3.Row) -> Send | None:
         """The key's send; None once a finished one's key has aged out."""

@@ -47,7 +47,9 @@ class Vault:
         temporary = path.with_name(f".{name}.part")
         try:
             self.prepare()
-            with temporary.open("xb") as handle:
+            # Private whatever the umask says: a file that others may write approves nothing when it comes back.
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "wb") as handle:
                 handle.write(render(file))
                 handle.flush()
                 os.fsync(handle.fileno())
@@ -98,7 +100,7 @@ class Vault:
         """
         target = self.root / folder / path.name
         number = 1
-        while target.exists():
+        while os.path.lexists(target):
             number += 1
             target = target.with_name(f"{path.stem} ({number}){path.suffix}")
         try:
@@ -111,8 +113,9 @@ class Vault:
         return target
 
     def find(self, name: str) -> Path | None:
-        """Where a file of this name lies now, whichever folder a person moved it to."""
-        return next((path for folder in _FOLDERS if (path := self.root / folder / name).exists()), None)
+        """Where a file of this name lies now, whichever folder a person moved it to. One we may not look into has it
+        as little as one that is gone."""
+        return next((path for folder in _FOLDERS if os.path.lexists(path := self.root / folder / name)), None)
 
     def _versions(self, folder: str) -> Iterator[tuple[str, Version]]:
         """Asked through the folder's descriptor: a fifth faster than by path."""

@@ -147,6 +147,16 @@ def test_masking_keeps_the_first_letter_and_the_domain() -> None:
     assert masked("not an address") == "***"
 
 
+@pytest.mark.parametrize("email", ["*bob@example.com", "@example.com", "!x@example.com", "\u0301x@example.com"])
+def test_masking_never_shows_what_is_no_letter(email: str) -> None:
+    assert masked(email) == "***@example.com"
+
+
+@pytest.mark.parametrize("email", ["bob@exa mple.com", "bob@", "bob@a,b.com", "bob@[127.0.0.1]", ""])
+def test_masking_shows_no_domain_that_is_none(email: str) -> None:
+    assert masked(email) == "***"
+
+
 def test_a_refusal_says_what_to_write() -> None:
     with pytest.raises(InvalidRequest, match="Write one address like alice"):
         check_email("nobody")

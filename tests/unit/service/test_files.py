@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from postroom.model.draft import File
 from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied
+from postroom.service import files
 from postroom.service.files import load_files
 from postroom.service.saving import safe_filename, save
 
@@ -23,18 +25,38 @@ def allowed(tmp_path):
 
 
 def test_files_are_found_by_name_and_by_path_within_the_allowed_folder(allowed):
-    files = load_files(["report.pdf", str(allowed / "sub" / "日本.txt")], [allowed])
-    assert [(file.filename, file.mime_type) for file in files] == [
+    loaded = load_files(["report.pdf", str(allowed / "sub" / "日本.txt")], [allowed])
+    assert [(file.filename, file.mime_type) for file in loaded] == [
         ("report.pdf", "application/pdf"),
         ("日本.txt", "text/plain"),
     ]
-    assert files[0].content == b"%PDF"
+    assert loaded[0].content == b"%PDF"
 
 
 @pytest.mark.parametrize("path", ["../secret.txt", "sub/../../secret.txt", "/etc/passwd", "{tmp}/secret.txt", "~/x"])
 def test_a_path_that_leads_outside_is_refused(allowed, tmp_path, path):
     with pytest.raises(PermissionDenied):
         load_files([path.format(tmp=tmp_path)], [allowed])
+
+
+@pytest.mark.parametrize("path", ["~nobody-of-that-name/x", "x" * 5000, "sub/" + "x" * 300])
+def test_a_path_that_can_be_no_file_is_not_found(allowed, path):
+    with pytest.raises(NotFound):
+        load_files([path], [allowed])
+
+
+def test_no_more_is_read_than_may_be_attached(allowed, monkeypatch):
+    read = []
+    monkeypatch.setattr(files, "_load", lambda *_: read.append(1) or File("a", "text/plain", b"12345678"))
+    with pytest.raises(InvalidRequest, match="together"):
+        load_files(["report.pdf"] * 100, [allowed], max_bytes=20)
+    assert len(read) == 3
+
+
+def test_a_hundred_files_are_enough(allowed):
+    assert len(load_files(["report.pdf"] * 100, [allowed])) == 100
+    with pytest.raises(InvalidRequest, match="at most 100"):
+        load_files(["report.pdf"] * 101, [allowed])
 
 
 def test_links_that_lead_outside_are_refused_and_links_within_are_followed(allowed, tmp_path):

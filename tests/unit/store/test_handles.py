@@ -99,6 +99,27 @@ def test_a_new_handle_that_is_taken_is_drawn_again(store: Store, monkeypatch: py
     assert store.handles.resolve(taken, Kind.EMAIL).ref == "1"
 
 
+def test_several_kinds_are_issued_at_once_each_in_order(store: Store, other: Store) -> None:
+    emails, threads = store.handles.issue_each(WORK, {Kind.EMAIL: ["1", "2", "1"], Kind.THREAD: ["2", "1"]})
+    assert other.handles.issue(Kind.EMAIL, WORK, ["1", "2", "1"]) == emails
+    assert other.handles.issue(Kind.THREAD, WORK, ["2", "1"]) == threads
+
+
+def test_handles_of_several_kinds_are_written_in_one_transaction(store: Store) -> None:
+    statements: list[str] = []
+    with store._database.read() as connection:
+        connection.set_trace_callback(statements.append)
+    store.handles.issue_each(WORK, {Kind.EMAIL: ["1", "2"], Kind.THREAD: ["1"]})
+    assert statements.count("COMMIT") == 1
+
+
+def test_what_is_not_wholly_known_is_not_known_and_nothing_is_written(store: Store) -> None:
+    emails = store.handles.issue(Kind.EMAIL, WORK, ["1", "2"])
+    assert store.handles.known(WORK, {Kind.EMAIL: ["2", "1"]}) == [emails[::-1]]
+    assert store.handles.known(WORK, {Kind.EMAIL: ["1", "3"]}) is None
+    assert store.handles.known(WORK, {Kind.EMAIL: ["1"], Kind.THREAD: ["1"]}) is None
+
+
 def test_refs_that_have_handles_cost_one_select(store: Store) -> None:
     refs = [str(number) for number in range(20)]
     store.handles.issue(Kind.EMAIL, WORK, refs)

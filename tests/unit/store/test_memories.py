@@ -75,8 +75,15 @@ def test_previews_nobody_used_are_forgotten(store: Store, time: FakeTime) -> Non
 
 
 def test_correspondents_are_known_in_any_spelling_and_by_account(store: Store, other: Store) -> None:
-    store.recipients.remember(WORK, ["Bob@Example.org", "bob@example.org", "STRASSE@example.org"])
-    asked = ["BOB@example.ORG", "eve@example.org", "stra\u00dfe@example.org"]
-    assert other.recipients.known(WORK, asked) == {"BOB@example.ORG", "stra\u00dfe@example.org"}
+    store.recipients.remember(WORK, ["Bob@Example.org", "bob@example.org", "ann@M\u00dcLLER.example"])
+    asked = ["BOB@example.ORG", "eve@example.org", "ann@xn--mller-kva.example"]
+    assert other.recipients.known(WORK, asked) == {"BOB@example.ORG", "ann@xn--mller-kva.example"}
     assert other.recipients.known("home", asked) == set()
     assert other.recipients.known(WORK, []) == set()
+
+
+def test_another_domain_that_only_looks_alike_is_not_known(store: Store) -> None:
+    store.recipients.remember(WORK, ["bob@stra\u00dfe.example"])
+    assert store.recipients.known(WORK, ["bob@strasse.example", "bob@Stra\u00dfe.example"]) == {
+        "bob@Stra\u00dfe.example"
+    }

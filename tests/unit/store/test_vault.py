@@ -32,6 +32,20 @@ def test_a_pending_file_appears_whole_and_only_its_owner_can_enter(vault):
     assert path.parent.stat().st_mode & 0o077 == 0
 
 
+@pytest.fixture
+def group_umask():
+    """What many systems give every user who has a group of their own."""
+    before = os.umask(0o002)
+    yield
+    os.umask(before)
+
+
+def test_a_pending_file_is_good_as_it_comes_back_whatever_the_umask(vault, group_umask):
+    path = vault.write_pending("x.md", FILE)
+    vault.claim(path, APPROVED)
+    assert [found.file for found in vault.scan(APPROVED)] == [FILE]
+
+
 def test_an_edited_file_is_read_again_and_a_removed_one_forgotten(vault):
     path = put(vault, content=b"---\ntype: email_send\n")
     assert [found.file for found in vault.scan(APPROVED)] == [None]

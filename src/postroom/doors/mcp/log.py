@@ -53,7 +53,7 @@ class AllowListFormatter(logging.Formatter):
         }
         for field in ALLOWED_FIELDS:
             value = getattr(record, field, None)
-            if isinstance(value, str | int | float):
+            if isinstance(value, (str, int, float)):
                 line[field] = value
         if record.exc_info and record.exc_info[0] is not None:
             line["error_type"] = record.exc_info[0].__name__

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from functools import cache
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
 from mcp_types import CallToolResult, ContentBlock, ResourceLink, TextContent
+from pydantic_core import to_json
 
 from postroom.doors.mcp import shapes, text
 from postroom.model.capabilities import Capabilities
@@ -43,7 +43,7 @@ def answer(structured: Any, words: str, links: Iterable[ContentBlock] = ()) -> C
 def email_page(page: EmailPage) -> CallToolResult:
     """A short list shows long snippets, a long list short ones or none: a page costs about the same either way."""
     rows, lines = [_listed_row(row) for row in page.results], text.lines(page)
-    cost = text.size_of(json.dumps(rows, ensure_ascii=False, separators=(",", ":"))) + sum(map(text.size_of, lines))
+    cost = len(to_json(rows)) + sum(map(text.size_of, lines))
     room = max(0, PAGE_BUDGET - cost) // (2 * len(rows) or 1)
     for shown, row in zip(rows, page.results, strict=True):
         shown["snippet"] = text.cut(row.snippet, min(room, text.MAX_SNIPPET))
@@ -158,7 +158,7 @@ def attachment_uri(account: str, email_id: str, attachment_id: str) -> str:
 
 def plain(view: Any) -> Any:
     """A view as JSON knows it. `sender` is shown as `from`, as everywhere in mail."""
-    if view is None or isinstance(view, str | int | float | dict):
+    if view is None or isinstance(view, (str, int, float, dict)):
         return view
     if isinstance(view, tuple):
         return [plain(item) for item in view]
@@ -170,12 +170,27 @@ def _names(view: Any) -> tuple[tuple[str, str], ...]:
     return tuple((field.name, "from" if field.name == "sender" else field.name) for field in fields(view))
 
 
-def _listed_row(row: EmailRow) -> dict[str, Any]:
+def _listed_row(row: EmailRow) -> shapes.EmailRow:
     """Without its snippet; the subject cut where it is endless, recipients by address alone and the first of many."""
     to = [address.rpartition("<")[2].removesuffix(">") for address in row.to[:MAX_RECIPIENTS]]
     if len(row.to) > MAX_RECIPIENTS:
         to.append(f"and {len(row.to) - MAX_RECIPIENTS} more")
-    return {**plain(row), "to": to, "subject": text.cut(row.subject, MAX_SUBJECT), "snippet": ""}
+    return {
+        "email_id": row.email_id,
+        "thread_id": row.thread_id,
+        "account": row.account,
+        "mailbox": row.mailbox,
+        "from": row.sender,
+        "to": to,
+        "subject": text.cut(row.subject, MAX_SUBJECT),
+        "date": row.date,
+        "snippet": "",
+        "unread": row.unread,
+        "starred": row.starred,
+        "has_attachments": row.has_attachments,
+        "labels": list(row.labels),
+        "size": row.size,
+    }
 
 
 def _thread_email(email: OpenEmail, marker: str) -> shapes.ThreadEmail:

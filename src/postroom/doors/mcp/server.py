@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -14,13 +15,13 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, InputRequiredResult, Resource
 
 from postroom import __version__
-from postroom.doors.mcp import failures, prompts, resources, subscriptions
+from postroom.doors.mcp import dialects, failures, prompts, resources, subscriptions
 from postroom.doors.mcp.live import Live, OpenHouse
 from postroom.doors.mcp.log import log
 from postroom.doors.mcp.toolbox import Toolset, bind, choose
 from postroom.model.errors import PostroomError
 from postroom.service.house import House
-from postroom.settings import Settings
+from postroom.settings import Settings, SettingsError
 
 
 class Dialect(Protocol):
@@ -46,6 +47,7 @@ class PostroomServer(MCPServer[House]):
             subscriptions=live.bus if live else False,
             log_level="WARNING",
         )
+        self.house = lifespan
         self.listening: subscriptions.Listening | None = None
         self._inboxes = live.inboxes if live else {}
         self._toolset_of = {spec.name: toolset.name for toolset in dialect.TOOLSETS for spec in toolset.specs}
@@ -107,6 +109,9 @@ class SharedHouse:
 
 def load_dialect(name: str) -> Dialect:
     """Only the chosen dialect is imported."""
+    spoken = sorted(module.name for module in pkgutil.iter_modules(dialects.__path__))
+    if name not in spoken:
+        raise SettingsError(f"server.dialect: this version does not speak {name}; choose one of {', '.join(spoken)}")
     module: Any = importlib.import_module(f"postroom.doors.mcp.dialects.{name}")
     dialect: Dialect = module
     return dialect

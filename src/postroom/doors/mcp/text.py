@@ -50,6 +50,12 @@ def fenced(marker: str, text: str) -> str:
     return f"<{marker}>\n{text}\n</{marker}>"
 
 
+def set_apart(text: str, warning: str = WARNING) -> str:
+    """Behind a warning and between new marks."""
+    marker = new_marker()
+    return f"{warning.format(marker=marker)}\n{fenced(marker, text)}"
+
+
 def lines(page: EmailPage) -> list[str]:
     """A line for each mail, without its snippet."""
     return [_line(row) for row in page.results]
@@ -88,14 +94,15 @@ def thread(view: ThreadView, marker: str) -> str:
 def attachments(email_id: str, views: Sequence[AttachmentView]) -> str:
     if not views:
         return f"Mail {email_id} has no attachments."
-    marker = new_marker()
     lines = "\n".join(_attachment(view) for view in views)
-    return f"Attachments of {email_id} (id: name, type, size):\n{fenced(marker, lines)}"
+    return f"Attachments of {email_id} (id: name, type, size).\n{set_apart(lines)}"
 
 
 def saved_file(file: SavedFile) -> str:
-    where = f"saved as {file.path}" if file.path else "given as base64 in content_base64"
-    return f"Attachment {file.attachment_id} of {file.email_id}: {_size(file.size)} of {file.mime_type}, {where}."
+    """The sender named the file and its type."""
+    done = "was saved under this path" if file.path else "is in content_base64"
+    head = f"Attachment {file.attachment_id} of {file.email_id}, {_size(file.size)}, {done}."
+    return f"{head}\n{set_apart(f'{file.path or file.filename} ({file.mime_type})')}"
 
 
 def accounts(views: Sequence[AccountView]) -> str:
@@ -143,19 +150,19 @@ def written(view: WriteView, done: str) -> str:
 
 def draft(view: DraftView, done: str) -> str:
     recipients = ", ".join((*view.to, *view.cc, *view.bcc)) or "nobody yet"
-    return f"Draft {view.draft_id} {done} in account {view.account}, to {recipients}. It was not sent."
+    head = f"Draft {view.draft_id} {done} in account {view.account}. It was not sent."
+    return f"{head}\n{set_apart(f'To: {recipients}')}"
 
 
 def draft_page(page: DraftPage) -> str:
     if not page.results:
         return "No drafts."
-    lines = [
+    lines = "\n".join(
         f"{view.draft_id} {_when(view.date)} to {cut(', '.join(view.to) or 'nobody yet', 40)} | {cut(view.subject, 60)}"
         for view in page.results
-    ]
-    return "\n".join(
-        [_counted(page.results, page.total_count, page.offset, "drafts") + _next(page.has_more, page), *lines]
     )
+    head = _counted(page.results, page.total_count, page.offset, "drafts") + _next(page.has_more, page)
+    return f"{head}\n{set_apart(lines)}"
 
 
 def _line(row: EmailRow) -> str:

@@ -1,17 +1,22 @@
 from __future__ import annotations
 
+import gc
+import os
 import socket
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from postroom.doors.mcp.serve import serve_http, tokens_for
+from postroom.doors.mcp import serve
+from postroom.doors.mcp.serve import serve_http, server_for, tokens_for
 from postroom.settings import Settings, SettingsError, build
 
 ACCOUNT = {"name": "alex", "provider": "local", "address": "alex@demo.example", "path": "alex.db"}
 HEAVY = ("turbohtml", "yaml", "imapclient", "aiosmtplib")
+LATER = ("postroom.service.worker", "postroom.service.views", "postroom.providers.protocol", "postroom.mime.parse")
 
 
 def settings_with(tmp_path: Path, **server: object) -> Settings:
@@ -40,13 +45,58 @@ async def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
             await serve_http(settings_with(tmp_path), "127.0.0.1", port)
 
 
+@pytest.mark.parametrize("serving", [["serve"], ["serve", "--http", "127.0.0.1:0"]], ids=["stdio", "http"])
+def test_a_home_that_cannot_be_used_is_said_in_words_and_not_in_a_trace(tmp_path: Path, serving: list[str]) -> None:
+    (tmp_path / "home").write_text("no folder")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "postroom", *serving],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "HOME": str(tmp_path), "POSTROOM_HOME": str(tmp_path / "home")},
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("postroom: ")
+
+
+@pytest.mark.parametrize("dialect", ["graph", "mailapi", "vault", "intentmail"])
+def test_a_dialect_is_spoken_or_said_not_to_be(tmp_path: Path, dialect: str) -> None:
+    settings = settings_with(tmp_path, dialect=dialect)
+    if find_spec(f"postroom.doors.mcp.dialects.{dialect}"):
+        assert server_for(settings)
+        return
+    with pytest.raises(SettingsError, match=f"server.dialect: this version does not speak {dialect}"):
+        server_for(settings)
+
+
 def test_starting_imports_nothing_that_only_reading_or_sending_mail_needs() -> None:
     program = (
         "import sys\n"
-        "import postroom.doors.mcp.serve, postroom.doors.mcp.dialects.postroom, postroom.wiring\n"
-        f"print(*[name for name in {HEAVY!r} if name in sys.modules])"
+        "import postroom.doors.mcp.server, postroom.doors.mcp.dialects.postroom, postroom.wiring\n"
+        f"print(*[name for name in {HEAVY + LATER!r} if name in sys.modules])"
     )
 
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == []
+
+
+def test_the_garbage_collector_is_back_even_when_loading_failed() -> None:
+    was_on = []
+
+    def load() -> None:
+        with serve._loading():
+            was_on.append(gc.isenabled())
+            raise SettingsError("no such dialect")
+
+    with pytest.raises(SettingsError):
+        load()
+    gc.unfreeze()
+
+    assert was_on == [False]
+    assert gc.isenabled()

@@ -32,6 +32,7 @@ from postroom.service.house import House
 
 if TYPE_CHECKING:
     from postroom.service.order import Order, Wishes
+    from postroom.service.views import SendView
 
 toolset = Toolset("send")
 
@@ -39,7 +40,7 @@ Confirm = Annotated[bool, Field(description="false: preview only. true: send wha
 Key = Annotated[str, Field(description="Repeating a call with the same key never sends twice")]
 SendAt = Annotated[str, Field(description="ISO 8601 with offset: send then")]
 RequireApproval = Annotated[bool, Field(description="Let a person approve it first")]
-Writer = Callable[..., Awaitable["Order"]]
+Writer = Callable[..., Awaitable["Order | SendView"]]
 
 
 def _sending(title: str) -> Callable[[Writer], Writer]:
@@ -48,16 +49,22 @@ def _sending(title: str) -> Callable[[Writer], Writer]:
     def declare(write: Writer) -> Writer:
         async def ask(house: House, ctx: Context[House, Any], **arguments: Any) -> str | None:
             from postroom.service import send
+            from postroom.service.views import SendView
 
-            return await send.question(house, _with_person(await write(house, **arguments), ctx, None))
+            order = await write(house, **arguments)
+            return None if isinstance(order, SendView) else await send.question(house, _with_person(order, ctx, None))
 
         @wraps(write)
         async def tool(
             house: House, ctx: Context[House, Any], answer: asking.Verdict | None, **arguments: Any
         ) -> CallToolResult:
             from postroom.service import send
+            from postroom.service.views import SendView
 
-            return send_results.sent(await send.send(house, _with_person(await write(house, **arguments), ctx, answer)))
+            order = await write(house, **arguments)
+            if isinstance(order, SendView):  # a repeated call, answered
+                return send_results.sent(order)
+            return send_results.sent(await send.send(house, _with_person(order, ctx, answer)))
 
         del tool.__annotations__["return"]  # an Order is only imported when one is written
         toolset.tool(title, returns=shapes.Sent, destructive=True, open_world=True, asks=ask)(tool)
@@ -156,7 +163,7 @@ async def send_draft(
     idempotency_key: Key = "",
     confirm: Confirm = False,
     account: AccountName = "",
-) -> Order:
+) -> Order | SendView:
     """Send a saved draft as it stands. Without confirm it only answers a preview."""
     from postroom.service import send
 
