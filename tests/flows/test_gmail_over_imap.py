@@ -181,11 +181,12 @@ async def test_gmails_own_marks_are_no_labels(call: Caller, beside: Any) -> None
     assert (row["labels"], row["starred"]) == (["work"], True)
 
 
+@pytest.mark.parametrize("label", ["Inbox", "[Gmail]/Sent Mail", "\\Sent"])
 async def test_a_label_that_gmail_keeps_for_itself_is_refused_and_the_mail_is_as_before(
-    call: Caller, beside: Any
+    call: Caller, beside: Any, label: str
 ) -> None:
     email_id = await call.email_id("in:inbox lemonade")
-    result = await call("apply_label", email_id=[email_id], label="Inbox")
+    result = await call("apply_label", email_id=[email_id], label=label)
     answer = result.structured_content
     assert result.is_error
     assert answer is not None

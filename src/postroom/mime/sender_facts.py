@@ -2,7 +2,7 @@
 
 Results are taken from one Authentication-Results header only (RFC 8601): the topmost, or the topmost that bears the
 name of a server the operator trusts. Anyone can write such a header further down, and a server that adds none
-leaves the field to strangers: without a trusted name the results are claims.
+leaves the field to strangers: without a trusted name a good result is only a claim, and called one.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from postroom.model.address import Address
 _RESULTS = frozenset(
     ("none", "pass", "fail", "softfail", "hardfail", "neutral", "policy", "temperror", "permerror", "bestguesspass")
 )
+_GOOD = frozenset(("pass", "bestguesspass"))
 _METHOD = re.compile(r"\s*(?P<method>spf|dkim|dmarc)(?:\s*/\s*\d+)?\s*=\s*(?P<result>[a-z]+)", re.IGNORECASE)
 _QUOTED_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)')
 _EMAIL_IN_NAME = re.compile(r"[\w.+\-]{1,64}@[\w\-]{1,63}(?:\.[\w\-]{1,63}){1,8}")
@@ -26,7 +27,7 @@ _MAX_HEADER, _MAX_COMMENT_DEPTH = 10_000, 5
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """`spf`, `dkim`, `dmarc` are RFC 8601 results, empty where unknown; warnings are whole sentences."""
+    """`spf`, `dkim`, `dmarc` are RFC 8601 results, empty where unknown, or a claimed pass; warnings are sentences."""
 
     spf: str = ""
     dkim: str = ""
@@ -51,7 +52,12 @@ def judge(
         *_other_name(sender),
         *_other_reply(sender, reply_to),
     )
-    return Facts(spf, dkim, dmarc, warnings)
+    return Facts(_told(spf, trusted), _told(dkim, trusted), _told(dmarc, trusted), warnings)
+
+
+def _told(result: str, trusted: str) -> str:
+    """Nobody forges a failure."""
+    return f"{result} (claimed)" if result in _GOOD and not trusted else result
 
 
 def _results(headers: Sequence[str], trusted: str) -> dict[str, str]:

@@ -231,7 +231,8 @@ def _facts(account: Account, message: Message) -> SenderFacts:
 
     envelope = message.envelope
     own = (account.settings.address.rpartition("@")[2],) if account.settings.address else ()
-    facts = judge(message.headers, envelope.sender, envelope.reply_to, own)
+    trusted = getattr(account.settings, "authserv_id", "")
+    facts = judge(message.headers, envelope.sender, envelope.reply_to, own, trusted=trusted)
     warnings = (*(clean_text(text) for text in facts.warnings), *_too_many(len(message.attachments)))
     return SenderFacts(facts.spf, facts.dkim, facts.dmarc, warnings)
 

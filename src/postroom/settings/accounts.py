@@ -19,6 +19,7 @@ Port = Annotated[Number, Field(ge=1, le=65535)]
 RESERVED_NAME = "all"  # what a search over every account is called
 
 _IMAP_PORTS = {"tls": 993}
+_AUTHSERV_IDS = {"imap.gmail.com": "mx.google.com", "imap.googlemail.com": "mx.google.com"}
 _SMTP_PORTS = {"tls": 465, "starttls": 587}
 
 
@@ -101,6 +102,7 @@ class ImapAccount(Account):
     sieve_port: Port = 4190
     timeout: Annotated[Number, Field(ge=1)] = 30
     max_connections: Annotated[Number, Field(ge=1, le=50)] = 4
+    authserv_id: str = Field(default_factory=lambda data: _AUTHSERV_IDS.get(data.get("host", ""), ""))
 
 
 class GmailAccount(Account):

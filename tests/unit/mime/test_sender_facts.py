@@ -22,9 +22,15 @@ def test_results_are_read_from_the_header() -> None:
     found = facts(
         "mx.example.com; dkim=pass (2048-bit key; unprotected) header.d=example.org header.i=@example.org;\r\n"
         ' spf=pass reason="good; dmarc=fail" smtp.mailfrom=anna@example.org;'
-        " dmarc=pass (p=REJECT) header.from=example.org"
+        " dmarc=pass (p=REJECT) header.from=example.org",
+        trusted="mx.example.com",
     )
     assert found == Facts("pass", "pass", "pass", ())
+
+
+def test_a_good_result_of_whom_nobody_trusts_is_called_a_claim() -> None:
+    found = facts("anybody.example; spf=pass; dkim=fail; dmarc=pass")
+    assert (found.spf, found.dkim, found.dmarc) == ("pass (claimed)", "fail", "pass (claimed)")
 
 
 def test_only_the_topmost_header_counts() -> None:
@@ -39,7 +45,7 @@ def test_with_a_trusted_server_only_its_word_counts() -> None:
 
 
 def test_one_signature_that_holds_is_enough() -> None:
-    assert facts("mx; dkim=fail header.d=list.example; dkim=pass header.d=example.org").dkim == "pass"
+    assert facts("mx; dkim=fail header.d=list.example; dkim=pass header.d=example.org", trusted="mx").dkim == "pass"
 
 
 @pytest.mark.parametrize(
@@ -60,7 +66,7 @@ def test_anything_else_in_the_header_says_nothing(header: str) -> None:
 
 
 def test_versions_spaces_and_nested_comments_are_understood() -> None:
-    found = facts("mx 1 (a (b) c); SPF / 1 = Pass (x; dkim=fail); dmarc=none")
+    found = facts("mx 1 (a (b) c); SPF / 1 = Pass (x; dkim=fail); dmarc=none", trusted="mx")
     assert (found.spf, found.dkim, found.dmarc) == ("pass", "", "none")
 
 

@@ -39,6 +39,10 @@ def test_no_settings_at_all_are_the_demo_with_two_local_accounts(tmp_path: Path)
     assert first.path == tmp_path / "home" / "demo" / "alex.db"
 
 
+def test_a_byte_order_mark_before_the_settings_is_passed_over(tmp_path: Path) -> None:
+    assert [account.name for account in read(tmp_path, "\ufeff" + ACCOUNT).accounts] == ["work"]
+
+
 def test_loading_creates_nothing_on_disk(tmp_path: Path) -> None:
     load(environ=home(tmp_path))
     assert list(tmp_path.iterdir()) == []

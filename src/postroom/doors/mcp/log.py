@@ -1,4 +1,4 @@
-"""Log lines that cannot leak: JSON on stderr, an event name and fields from an allow-list, nothing else.
+"""Log lines that cannot leak: JSON or words on stderr, an event name and fields from an allow-list, nothing else.
 
 Records with other messages keep their place (level, logger, line) and the type of their exception; the words are
 dropped, for nobody knows what they were made from.
@@ -10,7 +10,9 @@ import json
 import logging
 import sys
 from datetime import UTC, datetime
-from typing import IO
+from typing import IO, Literal
+
+Form = Literal["json", "text"]
 
 log = logging.getLogger("postroom.mcp")
 
@@ -41,9 +43,20 @@ EVENTS = frozenset(
 
 
 class AllowListFormatter(logging.Formatter):
-    """One JSON object a line."""
+    """One JSON object a line, or the same as words for people."""
+
+    def __init__(self, form: Form) -> None:
+        super().__init__()
+        self._form = form
 
     def format(self, record: logging.LogRecord) -> str:
+        line = self._line(record)
+        if self._form == "json":
+            return json.dumps(line, ensure_ascii=False)
+        said = [line.pop(name) for name in ("time", "level", "event")]
+        return " ".join([*map(str, said), *(f"{name}={value!r}" for name, value in line.items())])
+
+    def _line(self, record: logging.LogRecord) -> dict[str, object]:
         ours = record.name.startswith("postroom") and record.msg in EVENTS
         line: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
@@ -57,13 +70,13 @@ class AllowListFormatter(logging.Formatter):
                 line[field] = value
         if record.exc_info and record.exc_info[0] is not None:
             line["error_type"] = record.exc_info[0].__name__
-        return json.dumps(line, ensure_ascii=False)
+        return line
 
 
-def configure(level: str = "info", stream: IO[str] | None = None) -> None:
+def configure(level: str = "info", stream: IO[str] | None = None, *, form: Form = "json") -> None:
     """Make this the only way out for log records of the whole process. stdout belongs to the protocol."""
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(AllowListFormatter())
+    handler.setFormatter(AllowListFormatter(form))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)

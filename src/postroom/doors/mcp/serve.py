@@ -21,7 +21,7 @@ Announce = Callable[[int], None]
 
 def run_stdio(settings: Settings) -> None:
     """Serve until stdin ends. Nothing but JSON-RPC is written to stdout; logs go to stderr."""
-    log.configure(settings.logging.level)
+    log.configure(settings.logging.level, form=settings.logging.format)
     with contextlib.suppress(KeyboardInterrupt):
         with _loading():
             server = server_for(settings)
@@ -30,7 +30,7 @@ def run_stdio(settings: Settings) -> None:
 
 def run_http(settings: Settings, host: str, port: int, ready: Callable[[], None] | None = None) -> None:
     """Serve until interrupted. `ready` is called once connections are taken."""
-    log.configure(settings.logging.level)
+    log.configure(settings.logging.level, form=settings.logging.format)
 
     def announce(_port: int) -> None:
         gc.freeze()

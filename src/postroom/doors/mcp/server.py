@@ -121,6 +121,9 @@ def build_server(open_house: OpenHouse, settings: Settings) -> PostroomServer:
     """The server for one operator's settings: its dialect, its toolsets, read-only or not."""
     dialect = load_dialect(settings.server.dialect)
     specs = choose(dialect.TOOLSETS, settings.server.toolsets, read_only=settings.server.read_only)
+    if not specs:
+        known = ", ".join(toolset.name for toolset in dialect.TOOLSETS)
+        raise SettingsError(f"server.toolsets names no tools of this dialect. It has: {known}.")
     tools = [bind(spec) for spec in specs]
     if not dialect.HAS_MAIL_RESOURCES:
         return PostroomServer(dialect=dialect, tools=tools, lifespan=SharedHouse(open_house), live=None)

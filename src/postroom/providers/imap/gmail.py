@@ -78,7 +78,7 @@ def set_label(session: Session, uids: Sequence[int], label: str, wanted: bool) -
 
 
 def _written(label: str) -> str:
-    if not label.isprintable() or label.startswith("\\"):
+    if not label.isprintable() or label.startswith(("\\", "[")):  # [Gmail]/Sent Mail would put a mail into Sent
         raise _unusable()
     escaped = label.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

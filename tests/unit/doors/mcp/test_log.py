@@ -35,6 +35,15 @@ def test_a_line_is_json_with_the_event_and_the_allowed_fields(stream: io.StringI
     assert (line["tool"], line["status"], line["duration_ms"]) == ("read_email", "ok", 1.5)
 
 
+def test_a_line_can_be_words_for_people_with_the_same_fields_and_no_others(stream: io.StringIO) -> None:
+    log.configure("info", stream, form="text")
+    log.log.info("tool_call", extra={"tool": "read_email", "subject": "canary"})
+    (line,) = stream.getvalue().splitlines()
+    assert " info tool_call " in line
+    assert "tool='read_email'" in line
+    assert "canary" not in line
+
+
 def test_a_field_outside_the_list_cannot_get_in(stream: io.StringIO) -> None:
     log.log.info("tool_call", extra={"tool": "read_email", "subject": "canary", "to": "canary@example.com"})
 

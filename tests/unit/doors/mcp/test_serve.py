@@ -29,6 +29,12 @@ def test_an_address_that_others_can_reach_is_not_served_without_tokens(tmp_path:
         tokens_for(settings_with(tmp_path), host)
 
 
+@pytest.mark.parametrize("toolsets", [["rules"], []])
+def test_toolsets_without_any_tool_are_a_mistake_that_names_the_choice(tmp_path: Path, toolsets: list[str]) -> None:
+    with pytest.raises(SettingsError, match=r"It has: read, organise, drafts, send"):
+        server_for(settings_with(tmp_path, toolsets=toolsets))
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1"])
 def test_loopback_needs_no_token(tmp_path: Path, host: str) -> None:
     assert tokens_for(settings_with(tmp_path), host) == ()
