@@ -10,9 +10,11 @@ import itertools
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -74,6 +76,18 @@ class Courier:
             os.killpg(self._listener.pid, signal.SIGKILL)
             self._listener.wait(10)
             self._listener = None
+            _wait_for_silence(self.imap)
+
+
+def _wait_for_silence(port: int, seconds: float = 10) -> None:
+    """A child that is still dying may hold the port a moment longer."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection((LOOPBACK, port), timeout=1).close()
+        except ConnectionRefusedError:
+            return
+        time.sleep(0.01)
 
 
 @contextmanager

@@ -10,14 +10,14 @@ import base64
 import binascii
 import os
 import re
-import selectors
+import select
 import signal
 import socket
 import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.peers.courier_monitor import listen_as_monitor, tell_of_locks
@@ -110,6 +110,7 @@ class Listener:
     port: int
     mail: Path
     programs: Path
+    name: str = field(default_factory=lambda: str(os.getpid()))  # of the monitor: another one after each start
 
     def serve(self) -> None:
         """Until it is killed."""
@@ -119,14 +120,17 @@ class Listener:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
         with (
             socket.create_server((LOOPBACK, self.port), backlog=64) as door,
-            listen_as_monitor(MAIL_OWNER, str(self.port)) as monitor,
-            selectors.DefaultSelector() as selector,
+            listen_as_monitor(MAIL_OWNER, self.name) as monitor,
         ):
-            selector.register(door, selectors.EVENT_READ, self._converse)
-            selector.register(monitor, selectors.EVENT_READ, tell_of_locks)
+            work = {door: self._converse, monitor: tell_of_locks}
             while True:
-                for key, _ in selector.select():
-                    _apart(key.data, key.fileobj.accept()[0])
+                for listening in select.select(list(work), (), ())[0]:
+                    connection, _ = listening.accept()
+                    if os.fork() == 0:
+                        door.close()
+                        monitor.close()
+                        _do_and_exit(work[listening], connection)
+                    connection.close()
 
     def _converse(self, connection: socket.socket) -> None:
         """Becomes `imapd` when somebody has logged in."""
@@ -149,7 +153,7 @@ class Listener:
             "AUTHADDR": login.user,
             "TCPREMOTEIP": LOOPBACK,
             "TCPREMOTEPORT": "0",
-            "GAM_CLIENT_ID": str(self.port),
+            "GAM_CLIENT_ID": self.name,
             "IMAP_CAPABILITY": CAPABILITY,
             "IMAP_KEYWORDS": "1",
             "IMAP_USELOCKS": "1",
@@ -157,18 +161,15 @@ class Listener:
         }
 
 
-def _apart(work: Callable[[socket.socket], None], connection: socket.socket) -> None:
-    """In a process of its own; what goes wrong there stands in the log."""
-    with connection:
-        if os.fork():
-            return
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        try:
-            work(connection)
-        except Exception:
-            traceback.print_exc()
-        finally:
-            os._exit(0)
+def _do_and_exit(work: Callable[[socket.socket], None], connection: socket.socket) -> None:
+    """The life of a child process; what goes wrong there stands in the log."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    try:
+        work(connection)
+    except Exception:
+        traceback.print_exc()
+    finally:
+        os._exit(0)
 
 
 if __name__ == "__main__":

@@ -31,14 +31,22 @@ def listen_as_monitor(owner: int, name: str) -> socket.socket:
 
 
 def tell_of_locks(asker: socket.socket) -> None:
-    """As long as it asks."""
+    """As long as it asks; one that never asked leaves our first byte unread, which resets the connection."""
     asker.recv(1)
     asker.send(b"\0")  # either side's credentials come with a first byte
-    while header := asker.recv(_PACKET.size, socket.MSG_WAITALL):
-        _, version, request, kind, size = _PACKET.unpack(header)
-        path = asker.recv(size, socket.MSG_WAITALL) if size else b""
-        watched = kind & _KIND == _WATCH_FILE
-        while watched and os.path.lexists(path):
-            time.sleep(_OFTEN)
-        event = _DELETED if watched else _ACKNOWLEDGED
-        asker.sendall(_PACKET.pack(len(header) + size, version, request, event, size) + path)
+    locks: dict[int, bytes] = {}  # by number of the request
+    with suppress(ConnectionError):
+        while header := asker.recv(_PACKET.size, socket.MSG_WAITALL):
+            _, version, request, kind, size = _PACKET.unpack(header)
+            if kind & _KIND == _WATCH_FILE:
+                lock, event = asker.recv(size, socket.MSG_WAITALL), _DELETED
+                _wait_until_gone(lock)
+                locks[request] = lock
+            else:
+                lock, event = locks.pop(request), _ACKNOWLEDGED
+            asker.sendall(_PACKET.pack(len(header) + len(lock), version, request, event, len(lock)) + lock)
+
+
+def _wait_until_gone(path: bytes) -> None:
+    while os.path.lexists(path):
+        time.sleep(_OFTEN)

@@ -1,8 +1,9 @@
-"""The dialogue that stands in for Courier's login program, and how the server is ended and started again."""
+"""What stands in for parts of Courier: the login, the monitor of its locks; and how it is ended and started again."""
 
 from __future__ import annotations
 
 import base64
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.peers.courier import Courier, running_courier
@@ -68,6 +69,25 @@ def test_what_is_sent_right_after_the_login_reaches_the_server_behind(courier: C
         assert answered[0] == b"a OK LOGIN Ok."
         assert b"b OK NAMESPACE completed." in answered
         assert answered[-1] == b"c OK LOGOUT completed"
+
+
+def test_sessions_that_write_at_once_wait_for_each_other(courier: Courier) -> None:
+    user = courier.new_user()
+
+    def append(number: int) -> dict[str, str]:
+        """UID to subject of ten new mails."""
+        subjects = [f"{number}-{n}" for n in range(10)]
+        with raw_imap(courier.imap, user) as client:
+            answers = [client.ask("APPEND INBOX {17}", f"Subject: {subject}\r\n\r\n.") for subject in subjects]
+        return {answer[-1].split()[3].rstrip("]"): subject for answer, subject in zip(answers, subjects, strict=True)}
+
+    with ThreadPoolExecutor(4) as threads:
+        appended = {uid: subject for part in threads.map(append, range(4)) for uid, subject in part.items()}
+    assert len(appended) == 40
+    with raw_imap(courier.imap, user) as client:
+        client.ask("SELECT INBOX")
+        for uid, subject in appended.items():
+            assert f'"{subject}"' in client.ask(f"UID FETCH {uid} ENVELOPE")[0]
 
 
 def test_a_killed_server_takes_its_sessions_along_and_keeps_the_mails() -> None:
