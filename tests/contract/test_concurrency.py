@@ -56,6 +56,8 @@ async def test_fifty_parallel_moves_lose_and_double_nothing(rig: Rig, account: R
     archive = await folder_named(account, "archive")
     answers = await at_once([lambda ref=ref: account.mailbox.move([ref], archive.ref) for ref in refs])  # type: ignore[misc]
     assert all(result.ok for results in answers for result in results)
+    moved = await account.mailbox.envelopes([result.new_ref or result.ref for (result,) in answers])
+    assert [row and row.message_id for row in moved] == [f"<m{n}@seed.example>" for n in range(MANY)]
     archived = (await listed(account, "archive")).items
     assert {row.message_id for row in archived} == {f"<m{n}@seed.example>" for n in range(MANY)}
     assert len(archived) == MANY

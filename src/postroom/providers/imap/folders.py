@@ -12,6 +12,8 @@ from postroom.providers.imap import wire
 from postroom.providers.imap.client import Session
 from postroom.providers.imap.roles import role_by_name, special_use
 
+_PLAIN = frozenset(role.value for role in Role)
+
 
 @dataclass(frozen=True, slots=True)
 class Tree:
@@ -76,9 +78,12 @@ def _role(ref: str, flags: list[str]) -> Role | None:
 
 
 def _with_named_roles(folders: list[Folder]) -> list[Folder]:
-    """A name gives a role only where the server gave it to nobody, and to the topmost folder of that name."""
+    """A name gives a role only where the server gave it to nobody, and to the topmost folder of that name.
+
+    Where two of a level would do, Drafts goes before its translations: most programs make that one by themselves.
+    """
     taken = {folder.role for folder in folders if folder.role}
-    for folder in sorted(folders, key=lambda folder: folder.name.count("/")):
+    for folder in sorted(folders, key=lambda folder: (folder.name.count("/"), folder.name.casefold() not in _PLAIN)):
         role = role_by_name(folder.name)
         if role and role not in taken and folder.role is None:
             taken.add(role)

@@ -69,6 +69,11 @@ def test_of_two_folders_with_a_telling_name_the_topmost_plays_the_role() -> None
     assert roles == {"INBOX": Role.INBOX, "Old/Sent": None, "Sent": Role.SENT}
 
 
+def test_of_two_folders_on_one_level_the_plain_name_plays_the_role() -> None:
+    roles = listed(b'() "/" INBOX', b'() "/" "Entw&APw-rfe"', b'() "/" "Drafts"', b'() "/" "Brouillons"')
+    assert roles == {"INBOX": Role.INBOX, "Entwürfe": None, "Drafts": Role.DRAFTS, "Brouillons": None}
+
+
 def test_what_cannot_be_opened_is_not_listed() -> None:
     lines = [
         b'() "/" INBOX',
