@@ -1,7 +1,8 @@
 """Tool calls on a big local mailbox over stdio: Postroom beside the floor server, calls interleaved.
 
-    python bench/tool_call.py [MAILS] [CALLS]
+    python bench/tool_call.py [MAILS] [CALLS] [FOLDER]
 
+The mailbox is kept in FOLDER for the next run; without one it is made anew.
 Goal: the medians within 1.25x of the floor.
 """
 
@@ -22,7 +23,7 @@ CONFIG = """
 name = "bench"
 provider = "local"
 address = "owner@bench.example"
-path = "bench.db"
+path = "{mailbox}"
 """
 CALLS: dict[str, tuple[str, dict[str, object]]] = {
     "list 20": ("list_emails", {"limit": 20}),
@@ -44,14 +45,23 @@ def report(name: str, ours: list[float], floor: list[float]) -> None:
     )
 
 
-def main(mails: int, calls: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        (home / "postroom.toml").write_text(CONFIG)
-        subprocess.run([sys.executable, HERE / "corpus.py", "fill", home / "bench.db", str(mails)], check=True)
-        ours_command = [sys.executable, "-m", "postroom", "serve", "--config", str(home / "postroom.toml")]
-        floor_command = [sys.executable, str(HERE / "floor_server.py"), str(home / "bench.db")]
-        env = {**os.environ, "POSTROOM_HOME": folder}
+def filled(folder: Path, mails: int) -> Path:
+    """The mailbox with that many mails, made where it is not there yet."""
+    mailbox, unfinished = folder / f"{mails}.db", folder / f"{mails}.unfinished"
+    if not mailbox.exists():
+        subprocess.run([sys.executable, HERE / "corpus.py", "fill", unfinished, str(mails)], check=True)
+        unfinished.rename(mailbox)
+    return mailbox
+
+
+def main(mails: int, calls: int, folder: Path) -> None:
+    mailbox = filled(folder, mails)
+    with tempfile.TemporaryDirectory() as home:
+        config = Path(home, "postroom.toml")
+        config.write_text(CONFIG.format(mailbox=mailbox.absolute()))
+        ours_command = [sys.executable, "-m", "postroom", "serve", "--config", str(config)]
+        floor_command = [sys.executable, str(HERE / "floor_server.py"), str(mailbox)]
+        env = {**os.environ, "POSTROOM_HOME": home}
         with StdioServer(ours_command, env) as ours, StdioServer(floor_command) as floor:
             for name, (tool, arguments) in CALLS.items():
                 for server in (ours, floor):
@@ -62,4 +72,9 @@ def main(mails: int, calls: int) -> None:
 
 if __name__ == "__main__":
     given = [int(text) for text in sys.argv[1:3]]
-    main(*given, *(50_000, 200)[len(given) :])
+    numbers = (*given, *(50_000, 200)[len(given) :])
+    if len(sys.argv) > 3:
+        main(*numbers, Path(sys.argv[3]))
+    else:
+        with tempfile.TemporaryDirectory() as passing:
+            main(*numbers, Path(passing))

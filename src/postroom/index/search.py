@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from postroom.index.conditions import Condition, condition, joined
 from postroom.index.folders import find_folder, folder_ids, list_folders
 from postroom.index.matching import Names, conjunction, expression, has_state
-from postroom.index.rows import ENVELOPE, envelope_of
+from postroom.index.rows import ENVELOPE, envelopes_of
 from postroom.index.state import folder_token
 from postroom.model.folder import Role
 from postroom.model.message import Envelope, Page
@@ -36,7 +36,7 @@ def search(connection: sqlite3.Connection, query: Query, *, limit: int, offset: 
         (*plan.where.values, limit, offset),
     ).fetchall()
     total = _total(connection, plan, len(rows), limit, offset)
-    return Page(tuple(map(envelope_of, rows)), total, limit, offset, has_more=offset + len(rows) < total)
+    return Page(tuple(envelopes_of(rows)), total, limit, offset, has_more=offset + len(rows) < total)
 
 
 def _total(connection: sqlite3.Connection, plan: Plan, found: int, limit: int, offset: int) -> int:
@@ -87,7 +87,8 @@ def _known_total(nodes: tuple[Node, ...], hidden: list[int], names: Names) -> in
 
 
 def _unsearched(names: Names) -> list[int]:
-    return [names.numbers[folder.name] for folder in names.folders if folder.role in UNSEARCHED]
+    """An empty folder hides nothing: looking for its mails would only cost time."""
+    return [names.numbers[folder.name] for folder in names.folders if folder.role in UNSEARCHED and folder.total]
 
 
 def _conjuncts(node: Node | None) -> tuple[Node, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from postroom.index.rows import ENVELOPE, envelope_of, marks
+from postroom.index.rows import ENVELOPE, envelopes_of, marks
 from postroom.index.words import storable
 from postroom.model.errors import NotFound
 from postroom.model.message import Envelope
@@ -42,7 +42,7 @@ def thread_envelopes(connection: sqlite3.Connection, thread_ref: str) -> list[En
     ).fetchall()
     if not rows:
         raise NotFound("Nothing of this thread is left. List or search again.")
-    return [envelope_of(row) for row in rows]
+    return envelopes_of(rows)
 
 
 def current(connection: sqlite3.Connection, thread_ref: str) -> str:

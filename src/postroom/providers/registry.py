@@ -15,9 +15,9 @@ from postroom.providers.layers.limit import Limit
 from postroom.providers.layers.log import Log
 from postroom.providers.layers.read_only import read_only
 from postroom.providers.layers.retry import Retry
-from postroom.providers.protocol import Mailbox, Transport
 
 if TYPE_CHECKING:
+    from postroom.providers.protocol import Mailbox, Transport
     from postroom.settings import AccountSettings
 
 MAILBOXES: Mapping[str, str] = {
