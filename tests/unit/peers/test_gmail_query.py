@@ -64,7 +64,7 @@ def letter() -> Mail:
         "is:read is:starred is:important",
         "larger:10 smaller:1M size:10",
         "older_than:30d newer_than:2m",
-        f"after:{int((NOW - timedelta(days=41)).timestamp())}",
+        pytest.param(f"after:{int((NOW - timedelta(days=41)).timestamp())}", id="after a moment"),
         "after:2020/01/01 newer:2020-01-01 before:2100/01/01 older:2100/1/1",
         "rfc822msgid:party@seed.example",
         "garden AND lemonade",

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import anyio
 import pytest
 
 from postroom.model.errors import InvalidRequest, NotFound, ProviderUnavailable
@@ -77,6 +81,43 @@ async def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path, mailb
     report = await import_path(path, mailbox)
     assert report.skipped_duplicates > 0
     assert report.added + report.skipped_duplicates == 600
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+import anyio
+from postroom.mime import in_bulk
+from postroom.providers.context import ProviderContext
+from postroom.providers.local.importing import import_path
+from postroom.providers.local.provider import LocalMailbox
+from postroom.settings import LocalAccount
+
+async def main():
+    folder = Path(sys.argv[1])
+    account = LocalAccount(name="me", address="me@demo.example", path=folder / "me.db")
+    mailbox = LocalMailbox(account, ProviderContext(folder, (account,)))
+    await mailbox.connect()
+    await import_path(folder / "a.mbox", mailbox, on_progress=lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+
+if __name__ == "__main__":
+    in_bulk.cores = lambda: 2
+    anyio.run(main)
+"""
+
+
+async def test_a_run_that_was_killed_is_completed_by_the_next_and_nothing_is_there_twice(
+    tmp_path: Path, mailbox: LocalMailbox
+) -> None:
+    path = written(tmp_path / "a.mbox", mbox(*(mail(f"m{n}") for n in range(1200))))
+    script = written(tmp_path / "killed.py", _KILLED.encode())
+    killed = await anyio.to_thread.run_sync(
+        lambda: subprocess.run([sys.executable, script, tmp_path], check=False, capture_output=True)
+    )
+    assert killed.returncode == -signal.SIGKILL
+    report = await import_path(path, mailbox)
+    assert (report.skipped_duplicates, report.added) == (500, 700)
+    assert [folder.total for folder in await mailbox.folders() if folder.name == "a"] == [1200]
 
 
 async def test_a_mail_moved_meanwhile_is_not_imported_again(tmp_path: Path, mailbox: LocalMailbox) -> None:
@@ -266,6 +307,27 @@ async def test_a_link_out_of_the_archive_is_not_followed(tmp_path: Path, mailbox
     written(tmp_path / "Maildir/cur/1:2,S", mail("one").encode())
     (tmp_path / "Maildir/cur/2:2,S").symlink_to(secret)
     assert (await import_path(tmp_path / "Maildir", mailbox)).added == 1
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("piece", [1, 7, 64, 1000])
+def test_an_mbox_reads_the_same_in_pieces_of_any_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int, line_end: str
+) -> None:
+    odd, large = mail("odd", body="Hi\n\nFrom here on\n\n>From afar\n"), mail("large", body="x" * 3000 + "\n")
+    path = written(tmp_path / "a.mbox", mbox(odd, large, "\n", mail("two")).replace(b"\n", line_end.encode()))
+    monkeypatch.setattr(archives, "MAX_MAIL", 2000)
+    monkeypatch.setattr(archives, "_MAX_LINE", 200)
+
+    def pieces() -> list[tuple[bytes | None, int]]:
+        with path.open("rb") as opened:
+            return list(archives._pieces(opened))
+
+    whole = pieces()
+    assert [raw and raw.count(b"Subject") for raw, _ in whole] == [1, None, None, 1]
+    assert sum(taken for _, taken in whole) == path.stat().st_size
+    monkeypatch.setattr(archives, "_PIECE", piece)
+    assert pieces() == whole
 
 
 def test_a_long_mbox_is_read_one_mail_at_a_time(tmp_path: Path) -> None:
