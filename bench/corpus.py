@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from postroom.model.query import Flag
+    from postroom.providers.local.provider import NewMail
 
 PLANTED = {"plantedhalf": 0.5, "plantedfifth": 0.2, "plantedmid": 0.01, "plantedrare": 0.0002}
 PHRASE, PHRASE_SHARE = "amber lighthouse keeper", 0.005
@@ -238,26 +239,26 @@ def fill(path: Path, count: int, *, seed: int = 1) -> int:
     import anyio
 
     from postroom.providers.context import ProviderContext
-    from postroom.providers.local.provider import LocalMailbox, NewMail
+    from postroom.providers.local.provider import LocalMailbox
     from postroom.settings import LocalAccount
 
     async def fill_mailbox() -> int:
         account = LocalAccount(name="bench", address=OWNER[1], path=path.resolve())
         mailbox = LocalMailbox(account, ProviderContext(path.resolve().parent))
         await mailbox.connect()
-        mails = (
-            NewMail(mail.raw, mail.folder, _flags(mail), ("bench",) if mail.starred else (), mail.date)
-            for mail in generate(count, seed=seed)
-        )
-        added = await mailbox.add_messages(mails)
+        added = await mailbox.add_messages(map(new_mail, generate(count, seed=seed)))
         await mailbox.close()
         return len(added)
 
     return anyio.run(fill_mailbox)
 
 
-def _flags(mail: CorpusMail) -> tuple[Flag, ...]:
-    return (*(("read",) if mail.seen else ()), *(("starred",) if mail.starred else ()))
+def new_mail(mail: CorpusMail) -> NewMail:
+    """As the embedded mailbox takes it."""
+    from postroom.providers.local.provider import NewMail
+
+    flags: tuple[Flag, ...] = (*(("read",) if mail.seen else ()), *(("starred",) if mail.starred else ()))
+    return NewMail(mail.raw, mail.folder, flags, ("bench",) if mail.starred else (), mail.date)
 
 
 def write_maildir(folder: Path, count: int, *, seed: int = 1) -> int:

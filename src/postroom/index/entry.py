@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 
+from postroom.index.words import normal, storable
 from postroom.model.message import Envelope
+from postroom.model.words import folded
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A mail's words in the form the index keeps them. Making them needs no file: it may be done ahead, elsewhere."""
+
+    subject: str
+    body: str
+    packed_body: bytes
+    filenames: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`envelope.folder` names a folder of this index. An empty `envelope.thread_ref` means: find its thread."""
+    """`envelope.folder` names a folder of this index. An empty `envelope.thread_ref` means: find its thread.
+
+    With `texts` made ahead, `body` and `filenames` are not looked at.
+    """
 
     envelope: Envelope
     body: str = ""
     filenames: tuple[str, ...] = ()
+    texts: Texts | None = None
+
+
+def texts_of(subject: str, body: str, filenames: tuple[str, ...]) -> Texts:
+    words = normal(body)
+    return Texts(
+        subject=normal(subject),
+        body=words,
+        packed_body=zlib.compress(words.encode(), 1),
+        filenames=tuple(folded(storable(name)) for name in filenames),
+    )

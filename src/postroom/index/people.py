@@ -7,7 +7,7 @@ each of them is a token in the full text. Where too many are meant, the mails th
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from postroom.index.state import PERSON
@@ -22,13 +22,30 @@ MAX_PEOPLE = 64  # tokens in one expression: each hit is compared with all of th
 COLUMNS: dict[AddressField, str] = {"from": "sender", "to": "receiver", "cc": "cc"}
 
 
-def add_people(connection: sqlite3.Connection, key: int, envelope: Envelope) -> tuple[str, str, str, str]:
-    """Enter a mail's correspondents; answers their words for the full text: sender, receiver, cc, bcc."""
-    groups = ((envelope.sender,), envelope.to, envelope.cc, envelope.bcc)
-    parts = [_part(group) for group in groups[:3]]
-    connection.execute("INSERT INTO mail_people (id, sender, receiver, cc) VALUES (?, ?, ?, ?)", (key, *parts))
-    sender, receiver, cc, bcc = (_words(connection, group) for group in groups)
-    return sender, receiver, cc, bcc
+class People:
+    """Enters those of a block of mails: the same few write again and again, so each is looked up once."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._words: dict[Address, str] = {}
+
+    def words(self, people: Iterable[Address]) -> str:
+        """Theirs for the full text."""
+        return " ".join([self._words.get(who) or self._entered(who) for who in people])
+
+    def _entered(self, who: Address) -> str:
+        """The person's token stands before each text, so that no phrase reaches from one into the next."""
+        mark = _token(_person(self._connection, who))
+        words = self._words[who] = " ".join((mark, normal(who.name), mark, normal(who.email)))
+        return words
+
+
+def add_parts(connection: sqlite3.Connection, mails: Iterable[tuple[int, Envelope]]) -> None:
+    """What `part_condition` asks of these mails."""
+    connection.executemany(
+        "INSERT INTO mail_people (id, sender, receiver, cc) VALUES (?, ?, ?, ?)",
+        [(key, _part((mail.sender,)), _part(mail.to), _part(mail.cc)) for key, mail in mails],
+    )
 
 
 def people_tokens(connection: sqlite3.Connection, value: str) -> list[str] | None:
@@ -48,20 +65,10 @@ def part_condition(node: Correspondent, key: str) -> tuple[str, str]:
     return f"(SELECT instr({text}, ?) FROM mail_people WHERE mail_people.id = {key})", wanted  # noqa: S608
 
 
-def _part(people: Iterable[Address]) -> str:
+def _part(people: Sequence[Address]) -> str:
     """Addresses, a line break, names."""
-    people = tuple(people)
     emails = "\t".join(_plain(who.email) for who in people)
     return emails + "\n" + "\t".join(_plain(who.name) for who in people)
-
-
-def _words(connection: sqlite3.Connection, people: Iterable[Address]) -> str:
-    """The person's token stands before each text, so that no phrase reaches from one into the next."""
-    texts = []
-    for who in people:
-        mark = _token(_person(connection, who))
-        texts += [mark, normal(who.name), mark, normal(who.email)]
-    return " ".join(texts)
 
 
 def _person(connection: sqlite3.Connection, who: Address) -> int:

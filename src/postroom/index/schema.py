@@ -60,11 +60,12 @@ CREATE INDEX mail_by_thread ON mail (thread);
 
 # The full text holds no copy of what it indexes; `mail_text` keeps it, compressed, because taking a mail out of the
 # full text needs the very words that went in. `state` is explained in the module of that name. `hashsize` lets a block
-# of mails be gathered in memory before it is written.
+# of mails be gathered in memory before it is written. Prefixes of other lengths are found too, a little slower; older
+# files index those of two and four letters as well and answer alike.
 WORDS = """
 CREATE VIRTUAL TABLE words USING fts5 (
     subject, sender, receiver, cc, bcc, body, state,
-    content='', columnsize=0, prefix='2 3 4', tokenize='unicode61 remove_diacritics 2'
+    content='', columnsize=0, prefix='3', tokenize='unicode61 remove_diacritics 2'
 );
 INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
 CREATE TABLE mail_text (id INTEGER PRIMARY KEY, words BLOB NOT NULL);
@@ -107,4 +108,11 @@ CREATE TRIGGER label_removed AFTER DELETE ON mail_label BEGIN
 END;
 """
 
-INDEX_TABLES = MAIL + WORDS + LABELS + THREADS + COUNTERS
+FIRST_TABLES = MAIL + WORDS + LABELS + THREADS + COUNTERS
+
+# The body's words apart from the others, packed ahead of the transaction. Where this is NULL, `words` holds them all.
+BODIES = """
+ALTER TABLE mail_text ADD COLUMN body BLOB;
+"""
+
+INDEX_TABLES = FIRST_TABLES + BODIES

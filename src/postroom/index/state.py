@@ -11,7 +11,7 @@ taking one token away cannot take the entry of a common prefix with it.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from postroom.model.query import Flag
 
@@ -52,14 +52,19 @@ def state_of(connection: sqlite3.Connection, key: int) -> str:
         (key,),
     ).fetchone()
     labels = connection.execute("SELECT label FROM mail_label WHERE mail = ?", (key,))
-    tokens = [ANY, folder_token(row[0]), *([HAS_ATTACHMENT] if row[1] else [])]
-    tokens += [token for token, is_set in zip(FLAGS.values(), row[2:], strict=True) if is_set]
-    return " ".join([*tokens, *(label_token(label) for (label,) in labels)])
+    return state_text(row[0], row[1], row[2:], [label for (label,) in labels])
 
 
-def add_words(connection: sqlite3.Connection, words: Iterable[tuple[int, Words]]) -> None:
-    """Enter mails whose rows are complete."""
-    connection.executemany(_ADD, [(key, *texts, state_of(connection, key)) for key, texts in words])
+def state_text(folder: int, has_attachments: bool, flags: Sequence[bool], labels: Iterable[int]) -> str:
+    """`flags` in the order of FLAGS."""
+    tokens = [ANY, folder_token(folder), *([HAS_ATTACHMENT] if has_attachments else [])]
+    tokens += [token for token, is_set in zip(FLAGS.values(), flags, strict=True) if is_set]
+    return " ".join([*tokens, *map(label_token, labels)])
+
+
+def add_words(connection: sqlite3.Connection, words: Iterable[tuple[int, Words, str]]) -> None:
+    """Enter mails, each with its state."""
+    connection.executemany(_ADD, [(key, *texts, state) for key, texts, state in words])
 
 
 def drop_words(connection: sqlite3.Connection, words: Iterable[tuple[int, Words]]) -> None:

@@ -10,21 +10,22 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Container, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from postroom.index import state
-from postroom.index.entry import Entry
+from postroom.index.entry import Entry, texts_of
 from postroom.index.folders import folder_id, folder_ids, unknown_folder
 from postroom.index.keys import UNDATED, free_key
 from postroom.index.labels import check_label_name, label_id, make_label
-from postroom.index.people import add_people
+from postroom.index.people import People, add_parts
 from postroom.index.rows import INSERT, chunks, marks, row_of
 from postroom.index.threads import thread_of
-from postroom.index.words import normal, storable
+from postroom.index.words import storable
 from postroom.model.errors import InvalidRequest, NotFound
+from postroom.model.message import Envelope
 from postroom.model.outcome import ItemResult
 from postroom.model.query import Flag
-from postroom.model.words import folded
 
 SETTABLE: tuple[Flag, ...] = ("unread", "read", "starred", "unstarred", "answered")
 
@@ -34,9 +35,20 @@ _TABLES = (("mail_text", "id"), ("mail_people", "id"), ("attachment", "mail"), (
 
 def add(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
     """Folders must exist; refs must be new."""
-    places = folder_ids(connection)
     by_date = sorted(entries, key=lambda entry: _moment(entry.envelope.date))
-    state.add_words(connection, [_add_row(connection, entry, places) for entry in by_date])
+    rows = _add_rows(connection, by_date)
+    add_parts(connection, [(row.key, row.envelope) for row in rows])
+    connection.executemany(
+        "INSERT INTO mail_text (id, words, body) VALUES (?, ?, ?)",
+        [(row.key, _json(row.words[:-1]), row.packed_body) for row in rows],
+    )
+    connection.executemany(
+        "INSERT INTO attachment (mail, name) VALUES (?, ?)", [(row.key, name) for row in rows for name in row.filenames]
+    )
+    connection.executemany(
+        "INSERT INTO mail_label (label, mail) VALUES (?, ?)", [(label, row.key) for row in rows for label in row.labels]
+    )
+    state.add_words(connection, [(row.key, row.words, row.state) for row in rows])
 
 
 def replace(connection: sqlite3.Connection, entry: Entry) -> None:
@@ -98,32 +110,60 @@ def gone() -> NotFound:
     return NotFound("This mail is gone: it was deleted, or its id is out of date. List or search again.")
 
 
-def _add_row(connection: sqlite3.Connection, entry: Entry, places: dict[str, int]) -> tuple[int, state.Words]:
-    """Everything but the full text; answers what that is to be given."""
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A mail that is in the table, and what the other tables are to be given."""
+
+    key: int
+    envelope: Envelope
+    words: state.Words
+    packed_body: bytes
+    filenames: tuple[str, ...]
+    labels: tuple[int, ...]
+    state: str
+
+
+def _add_rows(connection: sqlite3.Connection, entries: Sequence[Entry]) -> list[_Row]:
+    places, people = folder_ids(connection), People(connection)
+    names = dict.fromkeys(name for entry in entries for name in entry.envelope.labels)
+    labels = {name: make_label(connection, name) for name in names}
+    return [_add_row(connection, entry, places, people, labels) for entry in entries]
+
+
+def _add_row(
+    connection: sqlite3.Connection, entry: Entry, places: dict[str, int], people: People, labels: dict[str, int]
+) -> _Row:
     envelope = entry.envelope
     folder = places.get(envelope.folder)
     if folder is None:
         raise unknown_folder(envelope.folder)
     key = free_key(connection, envelope.date)
     connection.execute(INSERT, row_of(key, thread_of(connection, envelope), folder, envelope))
-    words = (normal(envelope.subject), *add_people(connection, key, envelope), normal(entry.body))
-    packed = zlib.compress(json.dumps(words, ensure_ascii=False, separators=(",", ":")).encode(), 1)
-    connection.execute("INSERT INTO mail_text (id, words) VALUES (?, ?)", (key, packed))
-    connection.executemany(
-        "INSERT INTO attachment (mail, name) VALUES (?, ?)",
-        [(key, folded(storable(name))) for name in entry.filenames],
+    texts = entry.texts or texts_of(envelope.subject, entry.body, entry.filenames)
+    groups = ((envelope.sender,), envelope.to, envelope.cc, envelope.bcc)
+    labelled = tuple(sorted({labels[name] for name in envelope.labels}))
+    flags = [getattr(envelope, column) for column in state.FLAGS]
+    return _Row(
+        key,
+        envelope,
+        (texts.subject, *map(people.words, groups), texts.body),
+        texts.packed_body,
+        texts.filenames,
+        labelled,
+        state.state_text(folder, envelope.has_attachments, flags, labelled),
     )
-    connection.executemany(
-        "INSERT OR IGNORE INTO mail_label (label, mail) VALUES (?, ?)",
-        [(make_label(connection, name), key) for name in envelope.labels],
-    )
-    return key, words
 
 
 def _words(connection: sqlite3.Connection, key: int) -> state.Words:
     """What the full text was given."""
-    (packed,) = connection.execute("SELECT words FROM mail_text WHERE id = ?", (key,)).fetchone()
-    return tuple(json.loads(zlib.decompress(packed)))
+    words, body = connection.execute("SELECT words, body FROM mail_text WHERE id = ?", (key,)).fetchone()
+    if body is None:
+        return tuple(json.loads(zlib.decompress(words)))
+    return (*json.loads(words), zlib.decompress(body).decode())
+
+
+def _json(words: state.Words) -> bytes:
+    return json.dumps(words, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _set_flag(connection: sqlite3.Connection, refs: Sequence[str], column: str, value: bool) -> None:

@@ -56,8 +56,11 @@ def is_forward(line: str) -> bool:
 
 def is_attribution(text: str, *, strict: bool = False) -> bool:
     """``On ... wrote:`` in one of its languages. `strict` asks for a date or an address too: poets also wrote."""
-    text = " ".join(text[:600].split())
-    if not 6 < len(text) < 500 or text[-1] not in ":：":
+    text = text[:600].rstrip()
+    if not text or text[-1] not in ":：":
+        return False
+    text = " ".join(text.split())
+    if not 6 < len(text) < 500:
         return False
     if strict and not any(char.isdigit() or char == "@" for char in text):
         return False

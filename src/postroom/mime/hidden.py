@@ -74,7 +74,8 @@ def _find_hidden(document: Document, sheet: Stylesheet) -> tuple[list[Node], boo
             gone.append(element)
             continue
         look = around if effect is None else _known(known, around, effect)
-        looks[element] = look
+        if look is not root:
+            looks[element] = look
         if not look.is_seen:
             gone.extend(child for child in element.children if not isinstance(child, Element))
     return gone, count > MAX_ELEMENTS

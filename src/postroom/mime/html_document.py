@@ -24,6 +24,8 @@ def open_html(html: str) -> OpenedHtml:
     from turbohtml import parse
 
     source = html[:MAX_TEXT]
-    document = parse(clean_text(source), positions=False, allow_declarative_shadow_roots=False)
+    cleaned = clean_text(source)
+    document = parse(cleaned, positions=False, allow_declarative_shadow_roots=False)
     removal = drop_hidden(document)
-    return OpenedHtml(document, removal.pieces + hidden_runs(source), removal.was_cut or len(html) > MAX_TEXT)
+    runs = 0 if cleaned is source else hidden_runs(source)
+    return OpenedHtml(document, removal.pieces + runs, removal.was_cut or len(html) > MAX_TEXT)

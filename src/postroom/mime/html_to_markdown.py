@@ -20,7 +20,6 @@ _MEANINGLESS_ALT = re.compile(
     r"|(?:image|img)[-_ ]?\d+|\S+\.(?:png|jpe?g|gif|webp|svg|bmp))\Z",
     re.IGNORECASE,
 )
-_BLANK_RUNS = re.compile(r"\n{3,}")
 _SPACES = re.compile(r"(?<=\S)[ \t]{2,}")
 
 
@@ -33,10 +32,7 @@ def to_markdown(document: Document) -> str:
 
 
 def to_plain_text(document: Document) -> str:
-    """Words only, for reading as text and for the index. The document is used up."""
-    for image in document.select("img"):
-        if not _alt(image):
-            image.decompose()
+    """Words only, for reading as text and for the index: images say nothing. The document is used up."""
     for part in document.select(_TABLE_PARTS):
         part.tag = "div"
     return compact(document.to_text())
@@ -44,9 +40,13 @@ def to_plain_text(document: Document) -> str:
 
 def compact(text: str) -> str:
     """Cleaned once more (entities may have been hiding something), no blank runs, no trailing blanks."""
-    lines = (line.rstrip(" \t\\") for line in clean_text(text[:MAX_RENDERED]).split("\n"))
-    text = "\n".join(line for line in lines if not line or not _is_empty(line))
-    return _BLANK_RUNS.sub("\n\n", _SPACES.sub(" ", text)).strip()
+    lines = [line.rstrip(" \t\\") for line in clean_text(text[:MAX_RENDERED]).split("\n")]
+    text = "\n".join([line for line in lines if not line or line[-1].isalnum() or not _is_empty(line)])
+    if "  " in text or "\t" in text:
+        text = _SPACES.sub(" ", text)
+    while "\n\n\n" in text:
+        text = text.replace("\n\n\n", "\n\n")
+    return text.strip()
 
 
 def _is_empty(line: str) -> bool:

@@ -29,7 +29,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effect:
-    """A style, understood. Compared by identity: one style text has one effect within a document."""
+    """A style, understood. Compared by identity: one style text mostly has one effect."""
 
     is_gone: bool = False
     ink: Colour | None = None
@@ -39,19 +39,22 @@ class Effect:
     visible: bool | None = None
 
 
-def effect_of(style: Style) -> Effect:
+def effect_of(style: Style) -> Effect | None:
+    """None where the style does nothing to the text."""
     if is_gone(style):
         return Effect(is_gone=True)
     grounds = [style[name] for name in ("background", "background-color", "background-image") if name in style]
     painted = [found for value in grounds if (found := colour(value)) and found[3] > 0.5]
     inks = [found for name in ("color", "-webkit-text-fill-color") if (found := colour(style.get(name, "")))]
-    return Effect(
+    effect = Effect(
         ink=inks[-1] if inks else None,
         ground=painted[-1] if painted else None,
         ground_is_image=any("url(" in value or "gradient" in value for value in grounds),
         font_size=style.get("font-size") or _size_of_font(style.get("font", "")),
         visible=style["visibility"] not in ("hidden", "collapse") if "visibility" in style else None,
     )
+    says_nothing = not (inks or painted or effect.ground_is_image or effect.font_size) and effect.visible is None
+    return None if says_nothing else effect
 
 
 def changed(look: Look, effect: Effect) -> Look:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from postroom.mime.charsets import decode_text
 from postroom.mime.headers import decode_words
 from postroom.mime.limits import MAX_PARAMETERS
+
+_SHORT: Final = 60  # characters; what is longer names a boundary or a file, and those are all different
 
 _PARAMETER = re.compile(r';\s*([^\s=;"]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;]*)', re.DOTALL)
 _SEGMENT = re.compile(r"([^*]+)(?:\*(\d{1,4}))?(\*)?\Z")
@@ -30,7 +34,11 @@ class Parameters:
 
 def read_parameters(text: str) -> Parameters:
     """Never raises; of a parameter given twice the first counts."""
-    text = text[:MAX_PARAMETERS]
+    return _read(text) if len(text) <= _SHORT else _read.__wrapped__(text[:MAX_PARAMETERS])
+
+
+@lru_cache(maxsize=512)  # most parts are of a few kinds
+def _read(text: str) -> Parameters:
     token = _TOKEN.match(text.lstrip())
     value = token[0].lower() if token else ""
     if ";" not in text:

@@ -27,7 +27,7 @@ def fold_text(text: str, *, fold_marked: bool = True) -> Folded:
     """
     lines = text.split("\n")
     kept = lines[: _history_start(lines, by_attribution=fold_marked)]
-    if fold_marked:
+    if fold_marked and ">" in text:
         kept = _without_marked(kept)
     if len(kept) == len(lines) or not any(line.strip() and line is not _MARK for line in kept):
         return Folded(text, 0)
@@ -37,18 +37,25 @@ def fold_text(text: str, *, fold_marked: bool = True) -> Folded:
 
 def _history_start(lines: list[str], *, by_attribution: bool) -> int:
     """The line from which all is history; the number of lines where nothing is."""
-    last_marked = max((index for index, line in enumerate(lines) if _is_marked(line)), default=-1)
+    # An attribution over text without marks: some programs quote by nothing else. Marked lines fold by themselves.
+    attributed = _last_marked(lines) + 1 if by_attribution else len(lines)
     for index, line in enumerate(lines[:_MAX_LINES]):
-        if not line or line[0] == ">":
+        if not _may_open(line):
             continue
-        if is_forward(line):
-            return len(lines)
-        # An attribution over text without marks: some programs quote by nothing else. Marked lines fold by themselves.
-        if _opens_history(lines, index) or (
-            by_attribution and index > last_marked and is_attribution(line, strict=True)
-        ):
-            return _above_rule(lines, index)
+        if _opens_history(lines, index) or (index >= attributed and is_attribution(line, strict=True)):
+            is_sent_on = any(is_forward(above) for above in lines[: index + 1] if above and above[0] != ">")
+            return len(lines) if is_sent_on else _above_rule(lines, index)
     return len(lines)
+
+
+def _last_marked(lines: list[str]) -> int:
+    """-1 where no line is."""
+    return next((index for index in range(len(lines) - 1, -1, -1) if _is_marked(lines[index])), -1)
+
+
+def _may_open(line: str) -> bool:
+    """Whether a line is worth a closer look: most have none of this."""
+    return (":" in line or "--" in line or "：" in line) and line[0] != ">"
 
 
 def _opens_history(lines: list[str], index: int) -> bool:
@@ -91,7 +98,7 @@ def _without_marked(lines: list[str]) -> list[str]:
 
 
 def _is_marked(line: str) -> bool:
-    return line.lstrip(" ")[:1] == ">"
+    return ">" in line and line.lstrip(" ")[0] == ">"
 
 
 def _is_gap(lines: list[str], index: int) -> bool:

@@ -55,10 +55,7 @@ def split(raw: bytes) -> tuple[Part, tuple[str, ...]]:
     budget = _Budget(MAX_PARTS, {})
     start = len(raw) - len(raw.lstrip(b"\r\n"))
     headers = read_headers(raw, start)
-    root = _part(raw, headers, "", len(raw), _TEXT, budget, 0)
-    if not root.is_multipart:
-        root = replace(root, number="1")
-    return root, tuple(budget.defects)
+    return _part(raw, headers, "", len(raw), _TEXT, budget, 0), tuple(budget.defects)
 
 
 def _part(
@@ -69,8 +66,9 @@ def _part(
     content = read_parameters(headers.first("content-type"))
     if "/" not in content.value:
         content = default if content.value != "text" else Parameters("text/plain", content.named)
+    is_leaf = not content.value.startswith("multipart/")
     part = Part(
-        number,
+        (number or "1") if is_leaf else number,
         headers,
         content,
         read_parameters(headers.first("content-disposition")),
@@ -78,7 +76,7 @@ def _part(
         headers.body_start,
         max(headers.body_start, end),
     )
-    return _opened(raw, part, budget, depth) if part.is_multipart else part
+    return part if is_leaf else _opened(raw, part, budget, depth)
 
 
 def _opened(raw: bytes, part: Part, budget: _Budget, depth: int) -> Part:
@@ -89,7 +87,7 @@ def _opened(raw: bytes, part: Part, budget: _Budget, depth: int) -> Part:
     spans = list(_spans(raw, part, budget))
     if not spans:
         budget.note("A multipart has no parts; it was read as text.")
-        return replace(part, content=_TEXT)
+        return replace(part, content=_TEXT, number=part.number or "1")
     default = Parameters("message/rfc822") if part.content.value == "multipart/digest" else _TEXT
     prefix = f"{part.number}." if part.number else ""
     children = (

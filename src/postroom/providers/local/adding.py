@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 import unicodedata
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 
 from postroom.index import folders, labels, writing
 from postroom.model.folder import Folder, check_folder_name, match_folder
 from postroom.providers.local import contents
-from postroom.providers.local.convert import NewMail, Prepared, filed, prepare
-
-BLOCK = 500  # mails of one transaction
-
-
-def prepare_block(mails: Iterator[NewMail]) -> list[Prepared]:
-    """The next block of them; empty at the end."""
-    return [prepare(mail) for mail in islice(mails, BLOCK)]
+from postroom.providers.local.convert import NewMail, Prepared, filed
 
 
 def add_block(connection: sqlite3.Connection, block: Sequence[Prepared], *, skip_known: bool = False) -> list[str]:

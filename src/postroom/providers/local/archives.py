@@ -16,10 +16,12 @@ from postroom.providers.local.archive_marks import NO_MARKS, read_marks
 
 MAX_MAIL = 64 * 1024 * 1024  # what is larger is no mail and is never held in memory
 _MAX_LINE = 64 * 1024
+_PIECE = 256 * 1024
 
 # A separator names a sender and a time of day; a sentence that begins with "From " does not.
 _SEPARATOR = re.compile(rb"From \S* .*\d{1,2}:\d{2}")
-_ESCAPED = re.compile(rb">+From ")
+_LINE_OF_FROM = b"\nFrom "
+_ESCAPE = re.compile(rb"^>(?=>*From )", re.MULTILINE)
 _INFO = re.compile(r"[:;!]2,([A-Za-z]*)\Z")
 _ENCODED_NAME = re.compile(r"&([A-Za-z0-9+,]*)-")
 _MAILDIR_FLAGS: dict[str, Flag] = {"F": "starred", "R": "answered", "D": "draft"}
@@ -87,35 +89,49 @@ def _mbox_mails(file: Path, archive: str) -> Iterator[ArchivedMail]:
 
 def _pieces(opened: BinaryIO) -> Iterator[tuple[bytes | None, int]]:
     """Each mail between two separators and the bytes it took; None instead of one that is too large."""
-    held, taken, after_blank = bytearray(), 0, True
-    for line, starts_here in _lines(opened):
-        if starts_here and after_blank and _SEPARATOR.match(line):
-            if taken:
-                yield _closed(held, taken)
-            held, taken = bytearray(), len(line)
-            continue
-        taken += len(line)
-        if len(held) <= MAX_MAIL:
-            held += line[1:] if starts_here and _ESCAPED.match(line) else line
-        after_blank = starts_here and line in (b"\n", b"\r\n")
-    if taken:
-        yield _closed(held, taken)
+    held, looked, dropped = bytearray(), 0, 0  # `held` begins with a separator, unless something was dropped
+    piece = b"more"
+    while piece:
+        piece = opened.read(_PIECE)
+        held += piece
+        end, looked = _next_separator(held, looked, is_whole=not dropped, is_last=not piece)
+        while end:
+            yield _closed(held[:end], dropped)
+            del held[:end]
+            dropped = 0
+            end, looked = _next_separator(held, 0, is_last=not piece)
+        if len(held) > MAX_MAIL + _MAX_LINE:
+            dropped += looked
+            del held[:looked]
+            looked = 0
+    if held:
+        yield _closed(held, dropped)
 
 
-def _closed(held: bytearray, taken: int) -> tuple[bytes | None, int]:
-    """Without the blank line that an mbox puts before the next separator."""
-    if len(held) > MAX_MAIL or not held.strip():
+def _next_separator(held: bytearray, looked: int, *, is_whole: bool = True, is_last: bool = False) -> tuple[int, int]:
+    """(where it begins, or 0; up to where there is none). One that may go on in the next piece waits for it."""
+    own_end = held.find(b"\n") if is_whole else -1
+    position = held.find(_LINE_OF_FROM, looked)
+    while position >= 0:
+        line_end = held.find(b"\n", position + 1, position + _MAX_LINE)
+        if line_end < 0 and len(held) < position + _MAX_LINE and not is_last:
+            return 0, max(0, position - 2)
+        is_after_blank = position == own_end or held[max(0, position - 2) : position].endswith((b"\n", b"\n\r"))
+        if is_after_blank and _SEPARATOR.match(held, position + 1, position + _MAX_LINE):
+            return position + 1, 0
+        position = held.find(_LINE_OF_FROM, position + 1)
+    return 0, max(0, len(held) - 2 - len(_LINE_OF_FROM))
+
+
+def _closed(held: bytearray, dropped: int) -> tuple[bytes | None, int]:
+    """Without the separator, and without the blank line that an mbox puts before the next one."""
+    taken = dropped + len(held)
+    raw = bytes(held[held.find(b"\n") + 1 or len(held) :])
+    raw = _ESCAPE.sub(b"", raw) if b">From " in raw else raw
+    if dropped or len(raw) > MAX_MAIL or not raw.strip():
         return None, taken
-    end = -2 if held.endswith(b"\r\n\r\n") else -1 if held.endswith(b"\n\n") else None
-    return bytes(held[:end]), taken
-
-
-def _lines(opened: BinaryIO) -> Iterator[tuple[bytes, bool]]:
-    """Bounded pieces of lines, each told whether a line starts with it."""
-    starts_here = True
-    while line := opened.readline(_MAX_LINE):
-        yield line, starts_here
-        starts_here = line.endswith(b"\n")
+    end = -2 if raw.endswith(b"\r\n\r\n") else -1 if raw.endswith(b"\n\n") else None
+    return raw[:end], taken
 
 
 def _maildir_mail(file: Path, folder: str) -> ArchivedMail:

@@ -6,14 +6,18 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from postroom.index.entry import Entry
+from postroom.index.entry import Entry, texts_of
 from postroom.index.rows import envelopes
 from postroom.index.writing import gone
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope, Message
 from postroom.model.query import Flag
 from postroom.providers.local import contents
+
+if TYPE_CHECKING:
+    from postroom.mime.parse import Parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +42,25 @@ class Prepared:
 
 
 def prepare(mail: NewMail) -> Prepared:
-    from postroom.mime import parse, render
+    return Prepared(mail, *read(mail))
 
-    parsed = parse.parse(mail.raw)
+
+def read(mail: NewMail) -> tuple[contents.Packed, Entry]:
+    from postroom.mime import parse
+
+    return contents.pack(mail.raw), _entry(mail, parse.parse(mail.raw))
+
+
+def read_headers(mail: NewMail) -> tuple[contents.Packed, Entry]:
+    """A mail that cannot be read further is found by its headers, and its bytes are kept."""
+    from postroom.mime import parse
+
+    return contents.pack(mail.raw), _entry(mail, parse.parse_headers(mail.raw))
+
+
+def _entry(mail: NewMail, parsed: Parsed) -> Entry:
+    from postroom.mime import render
+
     draft = "draft" in mail.flags
     envelope = Envelope(
         ref="",
@@ -66,7 +86,8 @@ def prepare(mail: NewMail) -> Prepared:
         references=parsed.references,
     )
     filenames = tuple(part.filename for part in parsed.attachments)
-    return Prepared(mail, contents.pack(mail.raw), Entry(envelope, render.search_text(parsed.body), filenames))
+    texts = texts_of(parsed.subject, render.search_text(parsed.body), filenames)
+    return Entry(envelope, texts=texts)
 
 
 def filed(prepared: Prepared, ref: str, folder: Folder, *, thread_ref: str = "") -> Entry:
@@ -81,7 +102,7 @@ def filed(prepared: Prepared, ref: str, folder: Folder, *, thread_ref: str = "")
         draft=draft,
         unread=entry.envelope.unread and not draft,
     )
-    return Entry(envelope, entry.body, entry.filenames)
+    return replace(entry, envelope=envelope)
 
 
 def open_mail(connection: sqlite3.Connection, ref: str) -> Message:

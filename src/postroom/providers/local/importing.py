@@ -6,7 +6,9 @@ a run that was interrupted is simply started again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
+from contextlib import aclosing, closing
+from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,13 +20,13 @@ from postroom.model.errors import InvalidRequest, PostroomError
 from postroom.model.folder import check_folder_name
 from postroom.providers.import_report import ImportReport, Progress
 from postroom.providers.local.archives import ArchivedMail, read_archive, size_of
-from postroom.providers.local.convert import NewMail
+from postroom.providers.local.convert import NewMail, Prepared
+from postroom.providers.local.reading_ahead import BLOCK, BLOCK_BYTES, ahead, prepared
 
 if TYPE_CHECKING:
     from postroom.providers.local.provider import LocalMailbox
 
-_BLOCK = 250
-_BLOCK_BYTES = 16 * 1024 * 1024
+_Read = tuple[ArchivedMail, Prepared]
 _UNNAMED = "Imported"
 
 
@@ -35,45 +37,42 @@ async def import_path(
     if folder is not None:
         check_folder_name(folder)
     total = await anyio.to_thread.run_sync(size_of, path)
-    mails, report, done = read_archive(path), ImportReport(), 0
-    while block := await anyio.to_thread.run_sync(_next_block, mails):
-        report = await _take(block, mailbox, folder, report)
-        done += sum(mail.taken for mail in block)
-        if on_progress:
-            on_progress(done, total)
+    report, done = ImportReport(), 0
+    async with aclosing(ahead(_blocks(path, folder))) as blocks:
+        async for block in blocks:
+            report = await _take(block, mailbox, report)
+            done += sum(mail.taken for mail, _ in block)
+            if on_progress:
+                on_progress(done, total)
     return report
 
 
-def _next_block(mails: Iterator[ArchivedMail]) -> list[ArchivedMail]:
-    """Few enough, and not too large together, to be held in memory."""
-    block: list[ArchivedMail] = []
-    held = 0
-    for mail in mails:
-        block.append(mail)
-        held += mail.taken
-        if len(block) == _BLOCK or held > _BLOCK_BYTES:
-            break
-    return block
+def _blocks(path: Path, folder: str | None) -> Generator[list[_Read], None, None]:
+    from postroom.mime.in_bulk import next_of
+
+    mails, again = tee(read_archive(path))
+    with closing(prepared(_new_mail(mail, folder) for mail in mails)) as ready:
+        read = zip(again, ready, strict=True)
+        while block := next_of(read, lambda pair: pair[0].taken, BLOCK, BLOCK_BYTES):
+            yield block
 
 
-async def _take(
-    block: list[ArchivedMail], mailbox: LocalMailbox, folder: str | None, report: ImportReport
-) -> ImportReport:
-    new = [_new_mail(mail, mail.raw, folder) for mail in block if mail.raw is not None]
-    refs = await _added(new, mailbox)
-    places = [mail.folder for mail, ref in zip(new, refs, strict=True) if ref]
+async def _take(block: list[_Read], mailbox: LocalMailbox, report: ImportReport) -> ImportReport:
+    legible = [ready for mail, ready in block if mail.raw is not None]
+    refs = await _added(legible, mailbox)
+    places = [ready.mail.folder for ready, ref in zip(legible, refs, strict=True) if ref]
     return ImportReport(
         added=report.added + len(places),
         skipped_duplicates=report.skipped_duplicates + refs.count(""),
-        failed=report.failed + len(block) - len(new) + refs.count(None),
+        failed=report.failed + len(block) - len(legible) + refs.count(None),
         folders=tuple(dict.fromkeys((*report.folders, *places))),
     )
 
 
-async def _added(mails: list[NewMail], mailbox: LocalMailbox) -> list[str | None]:
+async def _added(mails: list[Prepared], mailbox: LocalMailbox) -> list[str | None]:
     """A ref each: empty for one that was there already, None for one that cannot be taken at all."""
     try:
-        return [*await mailbox.add_messages(mails, skip_known=True)]
+        return [*await mailbox.add_prepared(mails, skip_known=True)]
     except PostroomError:
         raise  # the mailbox itself is in trouble: go no further
     except Exception:  # noqa: BLE001 - whatever one mail of the block broke, the others are still wanted
@@ -82,9 +81,9 @@ async def _added(mails: list[NewMail], mailbox: LocalMailbox) -> list[str | None
         return [ref for mail in mails for ref in await _added([mail], mailbox)]
 
 
-def _new_mail(mail: ArchivedMail, raw: bytes, folder: str | None) -> NewMail:
+def _new_mail(mail: ArchivedMail, folder: str | None) -> NewMail:
     return NewMail(
-        raw=raw,
+        raw=mail.raw or b"",
         folder=_usable_folder(mail.folder or folder or mail.archive),
         flags=mail.flags,
         labels=_usable_labels(mail.labels),

@@ -4,6 +4,7 @@ event loop, and a verb that has begun is finished even when its caller is cancel
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import aclosing
 from datetime import datetime
 from functools import partial
 from sqlite3 import Connection
@@ -23,8 +24,9 @@ from postroom.model.outcome import ItemResult
 from postroom.model.query import Flag, Query
 from postroom.providers.context import ProviderContext
 from postroom.providers.local import adding, contents, convert, drafts, identities
-from postroom.providers.local.convert import NewMail
+from postroom.providers.local.convert import NewMail, Prepared
 from postroom.providers.local.neighbourhood import Neighbourhood, mailbox_path
+from postroom.providers.local.reading_ahead import ahead, prepared_blocks
 from postroom.providers.local.schema import SCHEMA
 from postroom.providers.local.transport import LocalTransport
 from postroom.providers.local.watching import watch
@@ -175,19 +177,17 @@ class LocalMailbox:
         return await self._write(adding.add_one, mail)
 
     async def add_messages(self, mails: Iterable[NewMail], *, skip_known: bool = False) -> list[str]:
-        """Block by block, each on disk before the one after the next is asked for (in a thread, so it may read files).
-        With `skip_known` a mail whose very bytes are here already gets an empty ref."""
-        from concurrent.futures import ThreadPoolExecutor
-
-        source, refs, ahead = iter(mails), list[str](), ThreadPoolExecutor(1)
-        try:
-            coming = ahead.submit(adding.prepare_block, source)
-            while block := await self._aside(coming.result):
-                coming = ahead.submit(adding.prepare_block, source)
-                refs += await self._write(adding.add_block, block, skip_known=skip_known)
-        finally:
-            ahead.shutdown(wait=False, cancel_futures=True)
+        """Block by block, in order. The mails are asked for in a thread, so that may read files, and some way ahead of
+        what is on disk. With `skip_known` a mail whose very bytes are here already gets an empty ref."""
+        refs: list[str] = []
+        async with aclosing(ahead(prepared_blocks(mails))) as blocks:
+            async for block in blocks:
+                refs += await self.add_prepared(block, skip_known=skip_known)
         return refs
+
+    async def add_prepared(self, block: Sequence[Prepared], *, skip_known: bool = False) -> list[str]:
+        """One transaction: all of them or none."""
+        return await self._write(adding.add_block, block, skip_known=skip_known)
 
     async def _aside(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """What needs no file, but time."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from postroom.index.schema import INDEX_TABLES, Schema
+from postroom.index.schema import BODIES, FIRST_TABLES, Schema
 
-# raw.number names a mail for ever: its ref. AUTOINCREMENT never gives a number twice.
+# raw.number names a mail for ever: its ref. AUTOINCREMENT never gives a number twice, and each file begins somewhere
+# else: what was known of one that was deleted must not name the mails of its successor.
 # delivery is written together with the mail it tells of, so that a repeated attempt finds it and adds nothing; the
 # copy in Sent is noted under the empty recipient.
 _MAILBOX = """
@@ -14,6 +15,7 @@ CREATE TABLE raw (
     packed INTEGER NOT NULL,
     content BLOB NOT NULL
 );
+INSERT INTO sqlite_sequence (name, seq) VALUES ('raw', abs(random() % 2000000000));
 CREATE INDEX raw_by_digest ON raw (digest);
 CREATE TABLE identity (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -36,4 +38,4 @@ INSERT INTO folder (ref, name, role) VALUES
     ('Trash', 'Trash', 'trash'), ('Junk', 'Junk', 'junk'), ('Archive', 'Archive', 'archive');
 """
 
-SCHEMA = Schema((INDEX_TABLES + _MAILBOX + _FOLDERS,))
+SCHEMA = Schema((FIRST_TABLES + _MAILBOX + _FOLDERS, BODIES))

@@ -33,6 +33,19 @@ async def test_it_is_everything_a_mailbox_may_be(mailbox: LocalMailbox) -> None:
         assert isinstance(mailbox, protocol)
 
 
+async def test_what_named_a_mail_of_a_deleted_file_names_none_of_the_next(tmp_path: Path, raw: Raw) -> None:
+    account = LocalAccount(name="me", address="me@town.example", path=tmp_path / "me.db")
+    refs = []
+    for _ in range(2):
+        mailbox = LocalMailbox(account, ProviderContext(tmp_path, (account,)))
+        await mailbox.connect()
+        refs += await mailbox.add_messages([NewMail(raw())])
+        await mailbox.close()
+        for file in tmp_path.glob("me.db*"):
+            file.unlink()
+    assert refs[0] != refs[1]
+
+
 async def test_a_new_mailbox_has_a_folder_for_every_role_and_no_mail(mailbox: LocalMailbox) -> None:
     assert {folder.role: (folder.name, folder.total) for folder in await mailbox.folders()} == {
         "inbox": ("INBOX", 0),

@@ -1,0 +1,154 @@
+"""Processes that read mails. One may die of a mail, or be busy with it for ever until the system ends it: then all are
+replaced, and the mail is known when the same comes to pass once more with it alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
+    from multiprocessing.process import BaseProcess
+    from types import TracebackType
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+PATIENCE = 30.0  # seconds for one mail; the worst that are known take a third of one
+_START = 60.0  # seconds until new processes answer
+_MOST_LOST = 3  # mails that ended their reader: after these the cause is something else
+
+
+def cores() -> int:
+    """Those this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def read_or(instead: Callable[[T], R], read: Callable[[T], R], mail: T) -> R:
+    try:
+        return read(mail)
+    except Exception:  # noqa: BLE001 - whatever a stranger's mail breaks, it must not stop the others
+        return instead(mail)
+
+
+class Readers(Generic[T, R]):
+    """Where no process can be had, mails are read by the caller's own."""
+
+    def __init__(
+        self, read: Callable[[T], R], instead: Callable[[T], R], count: int, patience: float = PATIENCE
+    ) -> None:
+        self._read = read
+        self._instead = instead
+        self._count = count
+        self._patience = patience
+        self._lost = 0
+        self._pool = _pool(count)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def submit(self, mails: list[T]) -> Future[list[R]]:
+        from concurrent.futures import BrokenExecutor, Future
+
+        if self._pool is not None:
+            try:
+                return self._pool.submit(_read_all, self._read, self._instead, self._patience, mails)
+            except (BrokenExecutor, OSError) as error:
+                lost: Future[list[R]] = Future()
+                lost.set_exception(error)
+                return lost
+        here: Future[list[R]] = Future()
+        here.set_result([read_or(self._instead, self._read, mail) for mail in mails])
+        return here
+
+    def results(self, given: Future[list[R]]) -> list[R] | None:
+        """None when a reader was lost meanwhile, with this or with others."""
+        from concurrent.futures import BrokenExecutor
+
+        try:
+            return given.result()
+        except (BrokenExecutor, OSError):
+            return None
+
+    def read_alone(self, mail: T) -> R:
+        results = self.results(self.submit([mail]))
+        if results is not None:
+            return results[0]
+        self._lost += 1
+        self.replace()
+        return self._instead(mail)
+
+    def replace(self) -> None:
+        """New processes for lost ones, if there can be any."""
+        self._close()
+        self._pool = _pool(self._count) if self._lost < _MOST_LOST else None
+        if self._pool is not None and not _answers(self._pool):
+            self._close()
+
+    def _close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool = None
+
+
+def _pool(count: int) -> ProcessPoolExecutor | None:
+    """Spawned, not forked: the caller has threads."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    try:
+        return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_begin)
+    except (OSError, ImportError, NotImplementedError):  # no shared memory, or no right to start anything
+        return None
+
+
+def _answers(pool: ProcessPoolExecutor) -> bool:
+    from concurrent.futures import BrokenExecutor
+
+    try:
+        return pool.submit(os.getpid).result(_START) > 0
+    except (BrokenExecutor, OSError, TimeoutError):
+        return False
+
+
+# --- within a reader
+
+
+def _begin() -> None:
+    """An interrupt is the caller's business; and nobody reads on for a caller that is no more."""
+    from multiprocessing import parent_process
+    from threading import Thread
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "SIGALRM"):
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: BaseProcess) -> None:
+    parent.join()
+    os._exit(1)
+
+
+def _read_all(read: Callable[[T], R], instead: Callable[[T], R], patience: float, mails: list[T]) -> list[R]:
+    results = []
+    for mail in mails:
+        _end_after(patience)
+        results.append(read_or(instead, read, mail))
+    _end_after(0)
+    return results
+
+
+def _end_after(seconds: float) -> None:
+    """The system ends this process then, even from within a library that never looks up; 0 calls it off."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -1,0 +1,47 @@
+"""Mails on their way into the mailbox: read in bulk, and a block ahead of the one that is being written."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Generator, Iterable
+from contextlib import closing
+from typing import TypeVar
+
+import anyio.to_thread
+
+from postroom.providers.local.convert import NewMail, Prepared, read, read_headers
+
+B = TypeVar("B")
+
+BLOCK, BLOCK_BYTES = 500, 16 * 1024 * 1024  # of one transaction
+
+
+def prepared(mails: Iterable[NewMail]) -> Generator[Prepared, None, None]:
+    """Each of them, in order. Close it: others may be reading for it."""
+    from postroom.mime.in_bulk import read_many
+
+    with closing(read_many(read, mails, instead=read_headers, size=lambda mail: len(mail.raw))) as results:
+        for mail, result in results:
+            yield Prepared(mail, *result)
+
+
+def prepared_blocks(mails: Iterable[NewMail]) -> Generator[list[Prepared], None, None]:
+    from postroom.mime.in_bulk import next_of
+
+    with closing(prepared(mails)) as ready:
+        while block := next_of(ready, lambda one: len(one.mail.raw), BLOCK, BLOCK_BYTES):
+            yield block
+
+
+async def ahead(blocks: Generator[B, None, None]) -> AsyncGenerator[B, None]:
+    """The blocks, each made in a thread while the one before is being used. Close it: what makes them is closed too."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    thread = ThreadPoolExecutor(1)
+    try:
+        coming = thread.submit(next, blocks, None)
+        while (block := await anyio.to_thread.run_sync(coming.result)) is not None:
+            coming = thread.submit(next, blocks, None)
+            yield block
+    finally:
+        thread.submit(blocks.close)
+        thread.shutdown(wait=False)

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.unit.mime import odd_mails
+
+from postroom.mime import in_bulk, readers
+from postroom.mime.in_bulk import next_of, read_many
+
+
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_bulk, "cores", lambda: 2)
+
+
+@pytest.fixture
+def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_bulk, "FEW", 5)
+    monkeypatch.setattr(in_bulk, "_CHUNK", 4)
+
+
+def results(mails: Iterable[str], *, patience: float = readers.PATIENCE) -> list[tuple[str, tuple[str, int]]]:
+    return list(read_many(odd_mails.read, mails, instead=odd_mails.instead, size=len, patience=patience))
+
+
+def texts(found: list[tuple[str, tuple[str, int]]]) -> list[str]:
+    return [text for _, (text, _) in found]
+
+
+def test_few_mails_are_read_by_the_caller_itself() -> None:
+    found = results(["a", "raise", "b"])
+    assert texts(found) == ["A", "instead of raise", "B"]
+    assert {process for _, (_, process) in found} == {os.getpid()}
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_many_are_read_by_others_and_come_in_order() -> None:
+    mails = [f"m{number}" for number in range(200)]
+    found = results(mails)
+    assert [mail for mail, _ in found] == mails
+    assert texts(found) == [mail.upper() for mail in mails]
+    assert os.getpid() not in {process for _, (_, process) in found}
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_large_mails_are_much_work_even_when_they_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_bulk, "FEW_BYTES", 100)
+    found = results(["x" * 60, "y" * 60])
+    assert os.getpid() not in {process for _, (_, process) in found}
+
+
+@pytest.mark.usefixtures("few_are_many")
+@pytest.mark.parametrize("deed", ["raise", "die", "hang"])
+def test_one_bad_mail_costs_the_others_nothing(deed: str) -> None:
+    mails = [f"m{number}" for number in range(50)]
+    mails[17] = deed
+    expected = [f"instead of {deed}" if mail == deed else mail.upper() for mail in mails]
+    assert texts(results(mails, patience=1.0)) == expected
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_where_mail_after_mail_ends_its_reader_the_caller_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "_MOST_LOST", 2)
+    mails = ["die", *"abcd", "die", *"efgh"]
+    found = results(mails)
+    assert texts(found) == ["instead of die", *"ABCD", "instead of die", *"EFGH"]
+    assert found[-1][1][1] == os.getpid()
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_where_no_process_can_be_had_the_caller_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "_pool", lambda _count: None)
+    mails = [f"m{number}" for number in range(20)]
+    found = results(mails)
+    assert texts(found) == [mail.upper() for mail in mails]
+    assert {process for _, (_, process) in found} == {os.getpid()}
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_readers_that_cannot_even_start_are_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "_begin", _no_beginning)
+    mails = [f"m{number}" for number in range(20)]
+    assert texts(results(mails)) == [mail.upper() for mail in mails]
+
+
+def _no_beginning() -> None:
+    os._exit(1)
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_mails_are_taken_only_some_way_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_bulk, "_AHEAD", 3)
+    taken = 0
+
+    def source() -> Iterator[str]:
+        nonlocal taken
+        for taken in range(1, 1_000):  # noqa: B007 - looked at from outside
+            yield "x"
+
+    with closing(read_many(odd_mails.read, source(), instead=odd_mails.instead, size=len)) as found:
+        next(found)
+        assert taken <= 3 * 4
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_closing_it_early_ends_the_readers() -> None:
+    with closing(read_many(odd_mails.read, ["x"] * 500, instead=odd_mails.instead, size=len)) as found:
+        process = next(found)[1][1]
+        assert _is_alive(process)
+    assert not _is_alive(process)
+
+
+def test_the_next_mails_are_bounded_by_number_and_by_size() -> None:
+    mails = iter(["a", "bb", "ccc", "dddd", "e"])
+    assert next_of(mails, len, 2, 100) == ["a", "bb"]
+    assert next_of(mails, len, 100, 7) == ["ccc", "dddd"]
+    assert next_of(mails, len, 100, 7) == ["e"]
+    assert next_of(mails, len, 100, 7) == []
+
+
+_ORPHANED = """
+import sys
+from tests.unit.mime import odd_mails
+from postroom.mime import in_bulk
+
+if __name__ == "__main__":
+    in_bulk.FEW = 5
+    in_bulk.cores = lambda: 2
+    found = in_bulk.read_many(odd_mails.read, ["x"] * 5000, instead=odd_mails.instead, size=len)
+    print(next(found)[1][1], flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_readers_do_not_outlive_a_caller_that_was_killed(tmp_path: Path) -> None:
+    script = tmp_path / "caller.py"
+    script.write_text(_ORPHANED)
+    root = Path(__file__).resolve().parents[3]
+    caller = subprocess.Popen(
+        [sys.executable, script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )
+    with caller:
+        assert caller.stdout
+        process = int(caller.stdout.readline())
+        assert _is_alive(process)
+        caller.send_signal(signal.SIGKILL)
+        caller.stdout.read()  # ends when the last of them has let go of it
+    assert not _is_alive(process)
+
+
+def _is_alive(process: int) -> bool:
+    """Nobody may be there to bury it: dead is dead."""
+    try:
+        os.kill(process, 0)
+        status = Path(f"/proc/{process}/status").read_text() if Path("/proc/self").exists() else ""
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+    return "\nState:\tZ" not in status
