@@ -12,6 +12,7 @@ from postroom.mime.decode import from_base64
 from postroom.mime.limits import MAX_HEADER_BYTES, MAX_HEADERS, MAX_VALUE
 
 _FIELD = re.compile(r"^([!-9;-~]+)[ \t]*:(.*)$", re.MULTILINE)
+_BLANK_LINE = re.compile(rb"\n(?:\r\n|\n(?!\r\n))")
 _BREAKS = re.compile(r"[\r\n\0\x0b\x0c\x85\u2028\u2029]+")
 _CHARSET = re.compile(rb"charset\s*=\s*\"?([\w.:-]{2,40})", re.IGNORECASE)
 # An encoded word may hold a stray "?"; the second alternative is bounded so that hostile values stay linear.
@@ -58,12 +59,8 @@ def _find_end(data: bytes, start: int, end: int) -> tuple[int, int]:
     for blank in (b"\r\n", b"\n"):
         if data.startswith(blank, start, end):
             return start, start + len(blank)
-    crlf = data.find(b"\n\r\n", start, end)
-    lf = data.find(b"\n\n", start, end if crlf < 0 else crlf)
-    if lf >= 0:
-        return lf, lf + 2
-    if crlf >= 0:
-        return crlf, crlf + 3
+    if found := _BLANK_LINE.search(data, start, end):
+        return found.start(), found.end()
     bare = data.find(b"\r\r", start, end) if data.find(b"\n", start, end) < 0 else -1
     return (bare, bare + 2) if bare >= 0 else (end, end)
 

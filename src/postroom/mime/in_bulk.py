@@ -10,12 +10,9 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from postroom.mime.readers import PATIENCE, Readers, cores, read_or
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -66,13 +63,13 @@ class _Given(Generic[T, R]):
 
     mails: list[T]
     size: int
-    results: Future[list[R]] | None  # None: their readers were lost
+    results: Iterator[list[R]] | None  # None: their readers were lost
 
 
 def _by_readers(readers: Readers[T, R], mails: Iterator[T], size: Callable[[T], int]) -> Iterator[tuple[T, R]]:
     waiting: deque[_Given[T, R]] = deque()
     while chunk := next_of(mails, size, _CHUNK, _CHUNK_BYTES):
-        waiting.append(_Given(chunk, sum(map(size, chunk)), readers.submit(chunk)))
+        waiting.append(_Given(chunk, sum(map(size, chunk)), readers.give(chunk)))
         while len(waiting) >= _AHEAD or sum(given.size for given in waiting) >= _AHEAD_BYTES:
             yield from _first(readers, waiting)
     while waiting:
@@ -83,9 +80,8 @@ def _first(readers: Readers[T, R], waiting: deque[_Given[T, R]]) -> Iterator[tup
     """What became of those that wait longest. Where readers were lost, all that wait are read one by one from now on:
     any of them may have been the cause."""
     given = waiting.popleft()
-    results = readers.results(given.results) if given.results else None
-    if results is None and given.results:
-        readers.replace()
+    results = readers.results(given.results)
+    if results is None:
         for index, other in enumerate(waiting):
             waiting[index] = _Given(other.mails, other.size, None)
     yield from zip(given.mails, results or map(readers.read_alone, given.mails), strict=True)

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures import ProcessPoolExecutor
     from multiprocessing.process import BaseProcess
     from types import TracebackType
 
 T = TypeVar("T")
 R = TypeVar("R")
+A = TypeVar("A")
+B = TypeVar("B")
 
 PATIENCE = 30.0  # seconds for one mail; the worst that are known take a third of one
 _START = 60.0  # seconds until new processes answer
@@ -44,6 +47,7 @@ class Readers(Generic[T, R]):
         self._count = count
         self._patience = patience
         self._lost = 0
+        self._is_whole = True
         self._pool = _pool(count)
 
     def __enter__(self) -> Self:
@@ -54,43 +58,39 @@ class Readers(Generic[T, R]):
     ) -> None:
         self._close()
 
-    def submit(self, mails: list[T]) -> Future[list[R]]:
-        from concurrent.futures import BrokenExecutor, Future
+    def give(self, mails: list[T]) -> Iterator[list[R]] | None:
+        """Begins to read them; `results` waits for what comes of it. None when a reader was lost before."""
+        if self._pool is None:
+            return iter([[read_or(self._instead, self._read, mail) for mail in mails]])
+        task = partial(_read_all, self._read, self._instead, self._patience)
+        return self._unless_lost(lambda pool: pool.map(task, [mails]), self._pool)
 
-        if self._pool is not None:
-            try:
-                return self._pool.submit(_read_all, self._read, self._instead, self._patience, mails)
-            except (BrokenExecutor, OSError) as error:
-                lost: Future[list[R]] = Future()
-                lost.set_exception(error)
-                return lost
-        here: Future[list[R]] = Future()
-        here.set_result([read_or(self._instead, self._read, mail) for mail in mails])
-        return here
-
-    def results(self, given: Future[list[R]]) -> list[R] | None:
-        """None when a reader was lost meanwhile, with this or with others."""
-        from concurrent.futures import BrokenExecutor
-
-        try:
-            return given.result()
-        except (BrokenExecutor, OSError):
-            return None
+    def results(self, given: Iterator[list[R]] | None) -> list[R] | None:
+        """None when a reader was lost, with these mails or with others."""
+        return self._unless_lost(next, given) if given is not None else None
 
     def read_alone(self, mail: T) -> R:
-        results = self.results(self.submit([mail]))
+        self._mend()
+        results = self.results(self.give([mail]))
         if results is not None:
             return results[0]
         self._lost += 1
-        self.replace()
         return self._instead(mail)
 
-    def replace(self) -> None:
+    def _unless_lost(self, act: Callable[[A], B], on: A) -> B | None:
+        done = _unless_lost(act, on)
+        self._is_whole = self._is_whole and done is not None
+        return done
+
+    def _mend(self) -> None:
         """New processes for lost ones, if there can be any."""
+        if self._is_whole:
+            return
         self._close()
         self._pool = _pool(self._count) if self._lost < _MOST_LOST else None
         if self._pool is not None and not _answers(self._pool):
             self._close()
+        self._is_whole = True
 
     def _close(self) -> None:
         if self._pool is not None:
@@ -110,12 +110,16 @@ def _pool(count: int) -> ProcessPoolExecutor | None:
 
 
 def _answers(pool: ProcessPoolExecutor) -> bool:
+    return _unless_lost(lambda asked: next(asked.map(abs, [1], timeout=_START)), pool) is not None
+
+
+def _unless_lost(act: Callable[[A], B], on: A) -> B | None:
     from concurrent.futures import BrokenExecutor
 
     try:
-        return pool.submit(os.getpid).result(_START) > 0
-    except (BrokenExecutor, OSError, TimeoutError):
-        return False
+        return act(on)
+    except (BrokenExecutor, OSError, TimeoutError):  # the last two: none could be started
+        return None
 
 
 # --- within a reader

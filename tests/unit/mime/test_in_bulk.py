@@ -66,6 +66,16 @@ def test_one_bad_mail_costs_the_others_nothing(deed: str) -> None:
 
 
 @pytest.mark.usefixtures("few_are_many")
+def test_readers_that_die_while_they_have_nothing_to_do_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_bulk, "_AHEAD", 1)
+    found = read_many(odd_mails.read, ["x"] * 40, instead=odd_mails.instead, size=len)
+    with closing(found):
+        process = next(found)[1][1]
+        os.kill(process, signal.SIGKILL)
+        assert {text for _, (text, _) in found} == {"X"}
+
+
+@pytest.mark.usefixtures("few_are_many")
 def test_where_mail_after_mail_ends_its_reader_the_caller_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "_MOST_LOST", 2)
     mails = ["die", *"abcd", "die", *"efgh"]
