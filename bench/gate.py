@@ -89,7 +89,8 @@ async def fill_vault(house: House, count: int) -> None:
 
     def fill() -> None:
         for number in range(count):
-            new = NewSend("alice", "send_email", "email_send", f"{number:064}", order.raw, "alice@demo.example",
+            account = f"account-{number // 100}"  # one account has at most a hundred waiting
+            new = NewSend(account, "send_email", "email_send", f"{number:064}", order.raw, "alice@demo.example",
                           ("bob@demo.example",), f"<{number}@demo.example>")  # fmt: skip
             asked = house.store.approvals.request(
                 house.store.outbox.prepare(new).send_id, expires_at=house.store.clock.wall() + 86_400

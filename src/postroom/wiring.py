@@ -82,6 +82,7 @@ async def open_working_house(settings: Settings) -> AsyncIterator[House]:
         if settings.server.read_only or settings.server.dialect in DIALECTS_WITHOUT_TRANSPORT:
             yield house
             return
+        await house.stored(house.store.pauses.try_soon)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_work, house)
             yield house

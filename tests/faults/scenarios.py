@@ -16,6 +16,7 @@ from tests.gate.houses import CONFIRMED, MAIL, GateHouse, gate_house
 from postroom.model.errors import Conflict, NotFound
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.service import draft, search, send, worker, writing
+from postroom.service.order import Answered
 
 KEYED = replace(CONFIRMED, idempotency_key="order-1")
 SUBJECT = MAIL.subject
@@ -78,8 +79,9 @@ async def reply(gate: GateHouse, say: Say) -> None:
 async def answer_a_question(gate: GateHouse, say: Say) -> None:
     wishes = replace(KEYED, can_elicit=True)
     with _in_progress(say):
-        await send.question(gate.house, await gate.order(wishes=wishes))
-        order = await gate.order(wishes=replace(wishes, answer="accepted"))
+        question = await send.question(gate.house, await gate.order(wishes=wishes))
+        answer = Answered("accepted", question.send_id) if question else None  # None: an earlier life has sent it
+        order = await gate.order(wishes=replace(wishes, answer=answer))
         say((await send.send(gate.house, order)).status)
 
 

@@ -128,12 +128,12 @@ async def test_a_recipient_refused_for_now_may_be_tried_again(
     assert (outcome.state, set(outcome.refused)) == ("retryable", {"slow@x.example"})
 
 
-async def test_a_refused_login_is_no_reason_to_try_again(
+async def test_a_refused_login_is_told_apart_from_a_refused_mail(
     account: ImapAccount, mailbox: ImapMailbox, script: Script
 ) -> None:
     script.answers["AUTH"] = "535 5.7.8 no"
     outcome = await submitted(account, mailbox, request(account))
-    assert outcome.state == "rejected"
+    assert (outcome.state, outcome.login_refused) == ("retryable", True)
     assert "login" in outcome.reason
 
 
@@ -275,20 +275,20 @@ class TestPostfix:
         stale = over("tls", auth="xoauth2", token=make_token(user, lifetime=-60), password=None, user=user)
         async with opened(over("tls")) as mailbox:
             outcome = await submitted(stale, mailbox, request(stale))
-        assert outcome.state == "rejected"
+        assert (outcome.state, outcome.login_refused) == ("retryable", True)
         assert "login" in outcome.reason
 
-    async def test_a_wrong_password_is_rejected(self, over: Any) -> None:
+    async def test_a_wrong_password_is_a_refused_login(self, over: Any) -> None:
         wrong = over("tls", password="wrong")
         async with opened(over("tls")) as mailbox:
-            assert (await submitted(wrong, mailbox, request(wrong))).state == "rejected"
+            assert (await submitted(wrong, mailbox, request(wrong))).login_refused
 
     @pytest.mark.parametrize("security", ["starttls", "tls"])
     async def test_a_server_without_a_trusted_certificate_gets_nothing(self, over: Any, security: str) -> None:
         async with opened(over("none")) as mailbox:
             account = over(security, ca_file=None)
             outcome = await submitted(account, mailbox, request(account))
-        assert outcome.state == "rejected"
+        assert (outcome.state, outcome.login_refused) == ("retryable", False)
         assert "certificate" in outcome.reason
 
     async def test_another_persons_sender_address_is_rejected(self, over: Any) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from tests.flows.caller import Caller
 from tests.flows.conftest import ERAS
 
 from postroom.doors.mcp.server import build_server
-from postroom.service import approvals, search
+from postroom.service import approvals, draft, search, send
 from postroom.service.house import House
+from postroom.service.order import Wishes
 from postroom.settings import build
 from postroom.wiring import open_house
 
@@ -38,6 +40,7 @@ class Desk:
     client: Client
     house: House
     asked: list[str] = field(default_factory=list)
+    meanwhile: list[Callable[[], Awaitable[Any]]] = field(default_factory=list)  # done while the person thinks
 
     @property
     def call(self) -> Caller:
@@ -80,15 +83,18 @@ async def sit(tmp_path: Path) -> AsyncIterator[Sit]:
                     yield house
 
             asked: list[str] = []
+            meanwhile: list[Callable[[], Awaitable[Any]]] = []
 
             async def person(_: Any, question: Any) -> ElicitResult:
                 asked.append(question.message)
+                while meanwhile:
+                    await meanwhile.pop()()
                 assert answer is not None
                 return answer
 
             callback = {} if answer is None else {"elicitation_callback": person}
             client = await stack.enter_async_context(Client(build_server(opened, settings), mode=era, **callback))
-            return Desk(client, houses[0], asked)
+            return Desk(client, houses[0], asked, meanwhile)
 
         yield down
 
@@ -151,6 +157,45 @@ async def test_asking_for_approval_is_possible_where_the_gate_would_not(sit, era
     desk = await sit(era, YES, gate="confirm")
     assert (await desk.send(confirm=True, require_approval=True))["status"] == "needs_approval"
     assert (desk.asked, await desk.arrived()) == ([], [])
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("was_asked_before", [False, True])
+async def test_a_draft_changed_while_the_person_is_asked_does_not_leave_on_that_yes(sit, era, was_asked_before):
+    desk = await sit(era, YES, gate="elicit")
+    hostile = {"subject": "Payroll", "body": "All the secrets", "bcc": "alex@demo.example"}
+    saved = await desk.call.ok("create_draft", **{**MAIL, **hostile})
+
+    async def swap(**words: Any) -> None:
+        changes = draft.DraftChanges(**{name: (v,) if name == "bcc" else v for name, v in words.items()})
+        await draft.update_draft(desk.house, saved["draft_id"], changes)
+
+    if was_asked_before:  # and the question left open
+        order = await send.order_draft(desk.house, saved["draft_id"], Wishes(confirm=True, can_elicit=True))
+        assert await send.question(desk.house, order) is not None
+    await swap(subject="Lunch?", body="Shall we say noon?", bcc="sam@demo.example")
+    desk.meanwhile.append(partial(swap, **hostile))
+    answered = await desk.client.call_tool("send_draft", {"draft_id": saved["draft_id"], "confirm": True})
+    assert "Lunch?" in desk.asked[0]
+    if era == "legacy":
+        assert answered.is_error
+        assert "was changed while" in answered.content[0].text
+    assert "Payroll" not in await desk.arrived() or "Payroll" in desk.asked[-1]  # a new question shows what leaves
+    assert len(await desk.arrived()) <= 1
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_paused_account_is_said_beside_every_answer_until_it_can_send_again(sit, era):
+    desk = await sit(era, gate="confirm")
+    pauses = desk.house.store.pauses
+    pauses.login_refused("alex", "The SMTP server refused the login (535).")
+    for tool, arguments in [("list_folders", {}), ("list_outbox", {}), ("read_email", {"email_id": "e0000000000"})]:
+        answered = await desk.client.session.call_tool(tool, arguments)
+        assert "Notice: Account alex cannot send" in answered.content[-1].text
+        assert "535" in answered.content[-1].text
+    assert (await desk.send(confirm=True))["status"] == "held"
+    pauses.login_worked("alex")
+    assert "Notice" not in (await desk.client.session.call_tool("list_folders", {})).content[-1].text
 
 
 async def test_an_answer_to_one_mail_does_not_release_another_and_counts_once(sit):
@@ -369,7 +414,7 @@ async def test_a_held_mail_is_listed_and_can_be_stopped(sit, era):
     assert held["status"] == "held"
     (row,) = (await desk.call.ok("list_outbox"))["results"]
     assert (row["send_id"], row["state"]) == (held["send_id"], "held")
-    assert (await desk.call.ok("cancel_send", send_id=held["send_id"]))["status"] == "rejected"
+    assert (await desk.call.ok("cancel_send", send_id=held["send_id"]))["status"] == "cancelled"
     assert (await desk.call.error("cancel_send", send_id=held["send_id"]))["code"] == "CONFLICT"
     assert (await desk.call.error("cancel_send", send_id="s0000000000"))["code"] == "NOT_FOUND"
     assert desk.tokens_used() == 0

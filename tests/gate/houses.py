@@ -12,7 +12,7 @@ from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.providers.protocol import Transport
 from postroom.service import search, send, writing
 from postroom.service.house import House
-from postroom.service.order import Order, Wishes
+from postroom.service.order import Answered, Order, Wishes
 from postroom.service.views import SendView
 from postroom.settings import build
 from postroom.store.clock import Clock
@@ -72,6 +72,13 @@ class GateHouse:
     async def send(self, request: writing.DraftRequest = MAIL, **wishes: Any) -> SendView:
         return await send.send(self.house, await self.order(request, replace(CONFIRMED, **wishes)))
 
+    async def asked(self, request: writing.DraftRequest = MAIL, **wishes: Any) -> Wishes:
+        """Ask the person about it; the wishes of the call that brings a yes."""
+        askable = replace(CONFIRMED, can_elicit=True, **wishes)
+        question = await send.question(self.house, await self.order(request, askable))
+        assert question is not None
+        return replace(askable, answer=Answered("accepted", question.send_id))
+
     async def inbox(self, account: str = "bob") -> list[str]:
         page = await search.list_emails(self.house, account=account, limit=100)
         return [row.subject for row in page.results]
@@ -84,6 +91,10 @@ class GateHouse:
 
     def audit(self) -> list[dict[str, Any]]:
         return self.house.store.audit.recent(100)
+
+
+def vars_of(wishes: Wishes) -> dict[str, Any]:
+    return {name: getattr(wishes, name) for name in Wishes.__slots__}
 
 
 ACCOUNTS = ("alice", "bob", "carol")

@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
-from tests.gate.houses import MAIL, gate_house
+from tests.gate.houses import MAIL, gate_house, vars_of
 from tests.gate.test_gates import approve_by_hand
 from tests.gate.test_handwritten import TEXT, write
 
@@ -21,7 +21,7 @@ from postroom.model.errors import (
     RateLimited,
 )
 from postroom.service import approvals, outbox, petitions, send, worker
-from postroom.service.order import Wishes
+from postroom.service.order import Answered, Wishes
 from postroom.store import State, open_store
 
 ASKABLE = Wishes(confirm=True, can_elicit=True)
@@ -45,17 +45,28 @@ async def test_a_key_that_another_process_takes_between_look_and_reservation_is_
         assert await gate.inbox() == ["Lunch?"]
 
 
-async def test_of_two_approved_twins_with_one_key_one_leaves(tmp_path, monkeypatch):
+async def test_a_person_is_asked_once_about_one_key(tmp_path, monkeypatch):
     async with gate_house(tmp_path, gate="approval") as gate:
         first = await gate.send(idempotency_key="k")
-        monkeypatch.setattr(petitions, "standing", nobody)
-        second = await gate.send(idempotency_key="k")
-        assert second.send_id != first.send_id
+        with pytest.raises(Conflict, match="different email"):
+            await gate.send(replace(MAIL, subject="Other"), idempotency_key="k")
+        monkeypatch.setattr(petitions, "standing", nobody)  # two calls in one moment
+        with pytest.raises(Conflict, match="under way already"):
+            await gate.send(idempotency_key="k")
+        assert len(await approvals.list_waiting(gate.house)) == 1
         await approvals.approve(gate.house, first.approval.approval_id, who="ada", how="test")
-        twin = await approvals.approve(gate.house, second.approval.approval_id, who="ada", how="test")
-        assert twin.send_id == first.send_id
-        assert gate.house.store.outbox.get(second.send_id).state is State.CANCELLED
+        assert (await gate.send(idempotency_key="k")).status == "already_executed"
         assert await gate.inbox() == ["Lunch?"]
+
+
+async def test_a_person_s_no_is_the_answer_to_every_repeat_with_that_key(tmp_path):
+    async with gate_house(tmp_path, gate="approval") as gate:
+        asked = await gate.send(idempotency_key="k")
+        await approvals.reject(gate.house, asked.approval.approval_id, who="ada", how="test")
+        again = await gate.send(idempotency_key="k")
+        assert (again.status, again.send_id) == ("rejected", asked.send_id)
+        assert "refused" in again.message
+        assert await approvals.list_waiting(gate.house) == ()
 
 
 async def test_an_approval_that_a_running_server_takes_up_at_once_is_left_to_it(tmp_path, monkeypatch):
@@ -81,7 +92,7 @@ async def test_an_approval_that_a_running_server_takes_up_at_once_is_left_to_it(
 async def test_a_send_that_somebody_else_stops_while_it_is_refused_stays_theirs(tmp_path, monkeypatch):
     async with gate_house(tmp_path) as gate:
 
-        def stopped(send_id: str) -> Any:
+        def stopped(send_id: str, **_: Any) -> Any:
             gate.house.store.outbox.cancel(send_id)
             raise RateLimited("full", retry_after=60)
 
@@ -265,24 +276,29 @@ async def test_nothing_is_asked_where_nothing_needs_asking(tmp_path):
         blocked = await gate.order(replace(MAIL, to=("carol@demo.example",)), ASKABLE)
         assert await send.question(gate.house, blocked) is None
         held = replace(ASKABLE, idempotency_key="k")
-        await send.question(gate.house, await gate.order(wishes=held))
-        await send.send(gate.house, await gate.order(wishes=replace(held, answer="accepted")))
+        await send.send(gate.house, await gate.order(wishes=await gate.asked(idempotency_key="k")))
         assert await send.question(gate.house, await gate.order(wishes=held)) is None  # it went out already
     async with gate_house(tmp_path / "dev", gate="elicit", dev_mode=True) as gate:
         assert await send.question(gate.house, await gate.order(wishes=ASKABLE)) is None
 
 
-async def test_a_no_to_a_question_that_was_never_asked_sends_nothing(tmp_path):
+@pytest.mark.parametrize("verdict", ["accepted", "declined"])
+async def test_an_answer_to_a_question_that_was_never_asked_sends_nothing(tmp_path, verdict):
     async with gate_house(tmp_path, gate="elicit") as gate:
-        with pytest.raises(PermissionDenied) as refusal:
-            await gate.send(can_elicit=True, answer="declined")
-        assert refusal.value.details == {"by_person": True}
+        with pytest.raises(NotFound):
+            await gate.send(can_elicit=True, answer=Answered(verdict, "s0123456789"))
+        assert await gate.inbox() == []
         assert (await outbox.list_outbox(gate.house, include_finished=True)).results == ()
 
 
-async def test_an_invented_yes_sends_nothing(tmp_path):
+async def test_a_no_says_that_a_person_declined_and_leaves_nothing_behind(tmp_path):
     async with gate_house(tmp_path, gate="elicit") as gate:
-        assert (await gate.send(can_elicit=True, answer="accepted")).status == "preview"
+        wishes = await gate.asked()
+        with pytest.raises(PermissionDenied) as refusal:
+            await gate.send(can_elicit=True, answer=Answered("declined", wishes.answer.send_id))
+        assert refusal.value.details == {"by_person": True}
+        assert (await outbox.list_outbox(gate.house)).results == ()
+        assert (await gate.send(**vars_of(wishes))).status == "preview"  # a yes that comes after the no
         assert await gate.inbox() == []
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
-from tests.gate.houses import MAIL, gate_house
+from tests.gate.houses import MAIL, gate_house, vars_of
 
-from postroom.model.errors import PermissionDenied
+from postroom.model.errors import Conflict, PermissionDenied
 from postroom.service import approvals, outbox, search, send, worker, writing
-from postroom.service.order import Wishes
+from postroom.service.order import Answered, Wishes
 
 
 async def test_preview_gate_wants_exactly_what_was_previewed_and_only_once(tmp_path):
@@ -55,16 +56,15 @@ async def test_elicit_gate_asks_sends_on_yes_and_not_on_no(tmp_path):
     async with gate_house(tmp_path, gate="elicit") as gate:
         order = await gate.order(wishes=Wishes(confirm=True, can_elicit=True))
         question = await send.question(gate.house, order)
-        assert "bob@demo.example" in question
-        assert "Lunch?" in question
+        assert "bob@demo.example" in question.text
+        assert "Lunch?" in question.text
         assert await gate.inbox() == []
-        no = replace(order, wishes=replace(order.wishes, answer="declined"))
+        no = replace(order, wishes=replace(order.wishes, answer=Answered("declined", question.send_id)))
         with pytest.raises(PermissionDenied):
             await send.send(gate.house, no)
         assert (await outbox.list_outbox(gate.house)).results == ()
 
-        await send.question(gate.house, order)
-        yes = replace(order, wishes=replace(order.wishes, answer="accepted"))
+        yes = replace(order, wishes=await gate.asked())
         assert (await send.send(gate.house, yes)).status == "sent"
         assert (await send.send(gate.house, yes)).status == "preview"  # the answer was used
         assert await gate.inbox() == ["Lunch?"]
@@ -72,12 +72,59 @@ async def test_elicit_gate_asks_sends_on_yes_and_not_on_no(tmp_path):
 
 async def test_an_answer_for_one_mail_does_not_release_another(tmp_path):
     async with gate_house(tmp_path, gate="elicit") as gate:
-        asked = await gate.order(wishes=Wishes(confirm=True, can_elicit=True))
-        await send.question(gate.house, asked)
-        wishes = Wishes(confirm=True, can_elicit=True, answer="accepted")
-        other = await gate.order(replace(MAIL, to=("carol@demo.example",)), wishes)
-        assert (await send.send(gate.house, other)).status == "preview"
+        other = await gate.order(replace(MAIL, to=("carol@demo.example",)), await gate.asked())
+        with pytest.raises(Conflict, match="was changed while"):
+            await send.send(gate.house, other)
         assert await gate.inbox("carol") == []
+
+
+async def test_a_yes_to_one_mail_does_not_release_another_whose_question_was_left_open(tmp_path):
+    async with gate_house(tmp_path, gate="elicit") as gate:
+        hostile = replace(MAIL, to=("carol@demo.example",), body="All the secrets")
+        await gate.asked(hostile)  # left open
+        with pytest.raises(Conflict, match="was changed while"):
+            await gate.send(hostile, **vars_of(await gate.asked()))
+        assert await gate.inbox("carol") == []
+        assert await gate.inbox() == []
+
+
+@pytest.mark.parametrize("change", [{"idempotency_key": "other"}, {"save_to_sent": False}, {"send_at": None}])
+async def test_a_yes_covers_the_key_the_copy_and_the_time_that_were_asked_about(tmp_path, change):
+    async with gate_house(tmp_path, gate="elicit") as gate:
+        wishes = await gate.asked(idempotency_key="k", send_at=gate.house.now() + timedelta(days=1))
+        with pytest.raises(Conflict, match="was changed while"):
+            await gate.send(**{**vars_of(wishes), **change})
+        assert await gate.inbox() == []
+        assert (await outbox.list_outbox(gate.house)).results == ()
+
+
+async def test_a_question_for_tomorrow_is_not_taken_up_for_now(tmp_path):
+    async with gate_house(tmp_path, gate="elicit") as gate:
+        tomorrow = gate.house.now() + timedelta(days=1)
+        await gate.asked(send_at=tomorrow)  # left open
+        assert (await gate.send(**vars_of(await gate.asked()))).status == "sent"
+        wishes = await gate.asked(replace(MAIL, subject="Later"), send_at=tomorrow)
+        assert (await gate.send(replace(MAIL, subject="Later"), **vars_of(wishes))).status == "scheduled"
+        assert await gate.inbox() == ["Lunch?"]
+
+
+async def test_an_unanswered_question_is_withdrawn_and_a_late_yes_asks_again(tmp_path):
+    async with gate_house(tmp_path, gate="elicit") as gate:
+        wishes = await gate.asked()
+        gate.time.pass_(901)
+        await worker.work_once(gate.house)
+        assert (await outbox.list_outbox(gate.house)).results == ()
+        assert (await gate.send(**vars_of(wishes))).status == "preview"
+        assert await gate.inbox() == []
+
+
+async def test_an_undo_window_begins_with_the_yes_not_with_the_question(tmp_path):
+    async with gate_house(tmp_path, gate="elicit", hold_seconds=60) as gate:
+        wishes = await gate.asked()
+        gate.time.pass_(300)
+        assert (await gate.send(**vars_of(wishes))).status == "held"
+        await worker.work_once(gate.house)
+        assert await gate.inbox() == []
 
 
 async def test_the_question_is_the_same_on_a_retried_call_and_new_after_use(tmp_path):
@@ -86,7 +133,8 @@ async def test_the_question_is_the_same_on_a_retried_call_and_new_after_use(tmp_
         first = await send.question(gate.house, await gate.order(wishes=wishes))
         again = await send.question(gate.house, await gate.order(wishes=wishes))
         assert first == again
-        await send.send(gate.house, await gate.order(wishes=replace(wishes, answer="accepted")))
+        yes = Answered("accepted", first.send_id)
+        await send.send(gate.house, await gate.order(wishes=replace(wishes, answer=yes)))
         assert await send.question(gate.house, await gate.order(wishes=wishes)) != first
 
 
@@ -194,8 +242,8 @@ async def test_auto_knows_whom_sent_mail_went_to_even_without_our_memory(tmp_pat
 async def test_auto_asks_through_the_client_where_it_can(tmp_path):
     async with gate_house(tmp_path, gate="auto") as gate:
         order = await gate.order(wishes=Wishes(confirm=True, can_elicit=True))
-        assert "Never written to before" in await send.question(gate.house, order)
-        yes = replace(order, wishes=replace(order.wishes, answer="accepted"))
+        assert "Never written to before" in (await send.question(gate.house, order)).text
+        yes = replace(order, wishes=await gate.asked())
         assert (await send.send(gate.house, yes)).status == "sent"
 
 
@@ -256,6 +304,7 @@ async def test_files_of_sends_that_are_over_are_filed_away(tmp_path):
         folder = gate.house.vault.root
         refused = await gate.send(replace(MAIL, to=("nobody@elsewhere.example",)))
         await approvals.approve(gate.house, refused.approval.approval_id, who="ada", how="test")
+        await approvals.resolve(gate.house, refused.send_id, "drop")
         await gate.send(replace(MAIL, subject="Forgotten"))
         gate.time.pass_(25 * 3600)
         await gate.send(replace(MAIL, subject="Still open"))

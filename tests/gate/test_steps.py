@@ -9,7 +9,7 @@ import pytest
 from tests.gate.houses import CONFIRMED, MAIL, gate_house
 
 from postroom.model.errors import Conflict, InvalidRequest, PermissionDenied, RateLimited
-from postroom.service import outbox, send, worker, writing
+from postroom.service import approvals, outbox, send, worker, writing
 from postroom.service.order import Wishes
 
 
@@ -195,7 +195,7 @@ async def test_hold_and_schedule_wait_and_can_be_cancelled(tmp_path):
         gate.time.pass_(31)
         await worker.work_once(gate.house)
         assert await gate.inbox() == ["Lunch?"]
-        assert (await outbox.cancel_send(gate.house, later.send_id)).status == "rejected"
+        assert (await outbox.cancel_send(gate.house, later.send_id)).status == "cancelled"
         assert (gate.audit()[0]["action_type"], gate.audit()[0]["target"]) == ("cancel_send", "b***@demo.example")
         gate.time.pass_(7200)
         await worker.work_once(gate.house)
@@ -238,5 +238,11 @@ async def test_held_mail_stays_while_dev_mode_or_read_only_is_on_and_obeys_a_new
     async with gate_house(tmp_path, time=time, block_recipients=["bob@demo.example"]) as gate:
         await worker.work_once(gate.house)
         assert await gate.inbox() == []
-        row, _, _ = await outbox.show_send(gate.house, view.send_id)
-        assert row.state == "cancelled"
+        (row,) = (await outbox.list_outbox(gate.house)).results
+        assert (row.send_id, row.state) == (view.send_id, "needs_human")
+        assert "block list" in row.reason
+    async with gate_house(tmp_path, time=time) as gate:
+        await worker.work_once(gate.house)
+        assert await gate.inbox() == []  # it stands before a person, whatever the list says now
+        assert (await approvals.resolve(gate.house, view.send_id, "resend")).status == "sent"
+        assert await gate.inbox() == ["Lunch?"]

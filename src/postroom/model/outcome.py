@@ -63,3 +63,4 @@ class SubmitOutcome:
     reason: str = ""
     retry_after: float | None = None
     warnings: tuple[str, ...] = ()
+    login_refused: bool = False  # the server does not know us any more: nothing of this account can leave

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from postroom.model.address import parse_address, refuse_line_breaks
 from postroom.model.draft import Draft
 from postroom.model.errors import InvalidRequest
@@ -9,6 +11,7 @@ from postroom.model.errors import InvalidRequest
 MAX_RECIPIENTS = 500  # of each kind
 MAX_SUBJECT = 255
 MAX_BODY = 100_000
+MAX_DELAY = timedelta(days=365)
 
 
 def check(draft: Draft, *, max_bytes: int) -> None:
@@ -21,6 +24,11 @@ def check(draft: Draft, *, max_bytes: int) -> None:
         raise _invalid(
             "attachments", f"The attachments are larger than the {max_bytes // 2**20} MB this account takes."
         )
+
+
+def check_schedule(send_at: datetime | None, now: datetime) -> None:
+    if send_at is not None and not now < send_at <= now + MAX_DELAY:
+        raise _invalid("send_at", "send_at must lie in the future, within a year.")
 
 
 def _recipients(draft: Draft) -> None:

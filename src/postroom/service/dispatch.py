@@ -1,7 +1,8 @@
 """From a reserved row of the outbox to what came of it. The one place where bytes are handed to a transport.
 
 Every step is a state change on disk before it is an act, and the whole is shielded: a caller who hangs up does not
-leave a send half done.
+leave a send half done. What was promised (held, scheduled, approved, to be tried again) ends only by being sent, by a
+person's word, or before a person with the reason.
 """
 
 from __future__ import annotations
@@ -32,38 +33,45 @@ from postroom.service.facts import policy_for
 from postroom.service.house import Account, House
 from postroom.service.order import Order, digest_of, likeness
 from postroom.store import Reservation, Send, State
+from postroom.store.pauses import Pause
 from postroom.store.vault import DONE
 
 log = logging.getLogger("postroom.outbox")
-MAX_ATTEMPTS = 5
-_FIRST_RETRY, _LONGEST_RETRY = 60.0, 3600.0
+# As a mail server does: growing pauses, for days. Then a person is asked.
+_FIRST_RETRY, _LONGEST_RETRY = 60.0, 4 * 3600.0
+GIVE_UP_SECONDS = 5 * 86_400.0
 _PARKED = 300.0  # how long a send that may not leave now rests before it is looked at again
+_NOT_HERE = "This server does not send (dev mode or read-only); it waits for one that does."
 # A transport that raises these never came to hand anything over.
-_NOT_SENT = (AuthRequired, InvalidRequest, NotFound, PermissionDenied, Unsupported)
+_NOT_SENT = (InvalidRequest, NotFound, PermissionDenied, Unsupported)
 
 
 async def prepare(house: House, order: Order) -> Send:
-    """The order's row; the one a person is being asked about is taken up again instead of made twice."""
-    if order.wishes.can_elicit:
-        asked = await asked_about(house, order)
-        if asked is not None:
-            return asked
-    hold = house.settings.safety.hold_seconds
-    hold_until = house.store.clock.wall() + hold if hold else None
-    return await house.stored(house.store.outbox.prepare, order.as_send(hold_until))
+    """The order's row, with its bytes."""
+    return await house.stored(house.store.outbox.prepare, order.as_send())
 
 
 async def asked_about(house: House, order: Order) -> Send | None:
-    """The row whose question waits for its answer, or has just been answered."""
-    latest = await house.stored(house.store.outbox.latest, order.account.name, order.tool, order.digest)
-    return latest if latest is not None and latest.state is State.PREPARED else None
+    """The row of exactly this order whose question waits for its answer."""
+    key = order.wishes.idempotency_key
+    return await house.stored(house.store.outbox.asked_about, order.account.name, order.tool, order.digest, key)
 
 
-async def reserve(house: House, order: Order) -> Reservation:
-    """Freeze the bytes, take key and rate token. A refusal leaves no trace behind."""
-    send = await prepare(house, order)
+async def has_left(house: House, order: Order) -> bool:
+    """Whether a mail of exactly this content has gone out, or may have."""
+    return await house.stored(house.store.outbox.latest, order.account.name, order.tool, order.digest) is not None
+
+
+async def reserve(house: House, order: Order, asked: Send | None = None) -> Reservation:
+    """Freeze the bytes, take key and rate token. A refusal leaves no trace behind.
+
+    Where a person was asked, it is the very row that the question named that goes on.
+    """
+    send = asked or await prepare(house, order)
+    hold = house.settings.safety.hold_seconds
+    hold_until = house.store.clock.wall() + hold if hold else None
     async with or_withdrawn(house, send):
-        return await house.stored(house.store.outbox.reserve, send.send_id)
+        return await house.stored(house.store.outbox.reserve, send.send_id, hold_until=hold_until)
 
 
 @asynccontextmanager
@@ -73,7 +81,7 @@ async def or_withdrawn(house: House, send: Send) -> AsyncIterator[None]:
         yield
     except PostroomError:
         try:
-            await house.stored(house.store.outbox.cancel, send.send_id)
+            await house.stored(house.store.outbox.withdraw, send.send_id)
         except Conflict:
             pass  # somebody else has taken it further in the same moment: then it is theirs
         except PostroomError:
@@ -114,19 +122,23 @@ async def _go_on(house: House, send: Send) -> Send:
 
 
 async def _reserve_approved(house: House, send: Send) -> Reservation:
-    """A key that has come to stand for another mail meanwhile will stand for it for good: then this one is over."""
+    """What a person approved does not vanish: a key that stands for another mail, or an approval that does not fit, is
+    put before a person."""
     try:
         return await house.stored(house.store.outbox.reserve, send.send_id)
-    except Conflict as conflict:
-        if conflict.retry_after is None and conflict.details.get("send_id") != send.send_id:
-            await house.stored(house.store.outbox.cancel, send.send_id)
+    except (Conflict, PermissionDenied) as error:
+        is_ours = isinstance(error, Conflict) and (error.retry_after or error.details.get("send_id") == send.send_id)
+        if not is_ours:
+            await _ask_a_person(house, send, error.message)
         raise
 
 
 async def _deliver(house: House, send: Send) -> Send:
-    account = await house.accounts.open(send.account)
     if house.settings.safety.dev_mode or house.settings.server.read_only:
-        return await _park(house, send, _PARKED)
+        return await _park(house, send, _PARKED, _NOT_HERE)
+    account = await _account(house, send)
+    if isinstance(account, Pause):
+        return await _park(house, send, account.probe_at - house.store.clock.wall(), account.reason)
     request = await house.stored(house.store.outbox.request, send.send_id)
     await _inspect(house, account, send, request)
     try:
@@ -134,31 +146,68 @@ async def _deliver(house: House, send: Send) -> Send:
             send = await house.stored(house.store.outbox.advance, send.send_id, expect=send.state, to=State.STAGED)
         sending = await house.stored(house.store.outbox.advance, send.send_id, expect=send.state, to=State.SENDING)
     except RateLimited as limited:
-        return await _park(house, send, limited.retry_after or _PARKED)
+        return await _park(house, send, limited.retry_after or _PARKED, limited.message)
     return await _settle(house, sending, await _submit(account, request))
 
 
+async def _account(house: House, send: Send) -> Account | Pause:
+    """The send's account, open; or the pause it is in because its login was refused."""
+    pause = await house.stored(house.store.pauses.of, send.account)
+    if pause is not None and pause.probe_at > house.store.clock.wall():
+        return pause
+    try:
+        return await house.accounts.open(send.account)
+    except AuthRequired as error:
+        return await house.stored(house.store.pauses.login_refused, send.account, error.message)
+
+
 async def _inspect(house: House, account: Account, send: Send, request: SubmitRequest) -> None:
-    """What is about to leave must be what was approved, and still be allowed. Otherwise it ends here."""
+    """What is about to leave must be what was approved, and still be allowed. Otherwise it stops here: the caller who
+    waits for it is told, and what was promised earlier is put before a person."""
     try:
         denied = policy_denial_of(request.envelope.recipients, policy_for(house, account))
         if denied is not None:
             raise PermissionDenied(denied.reason)
         digest = digest_of(
-            request.raw, request.envelope, send.account, request.thread_ref, request.draft_ref, request.save_to_sent
+            request.raw,
+            request.envelope,
+            send.account,
+            request.thread_ref,
+            request.draft_ref,
+            request.save_to_sent,
+            send.send_at,
         )
         if digest != send.content_sha256:
             raise InternalError("Not sent: what lies in the outbox is not what was approved. Send the mail again.")
         check_envelope(request.raw, request.envelope, send.recipients)
-    except PostroomError:
-        await house.stored(house.store.outbox.cancel, send.send_id)
+    except PostroomError as error:
+        if _was_promised(send):
+            await _ask_a_person(house, send, error.message)
+        else:
+            await house.stored(house.store.outbox.withdraw, send.send_id)
         raise
+
+
+def _was_promised(send: Send) -> bool:
+    """Whether somebody was told that it will leave, and is not waiting for this attempt's answer."""
+    waited = send.approval_id or send.not_before or send.attempt > 1 or send.doubtful
+    return bool(waited) or send.state in (State.HELD, State.RETRYABLE)
+
+
+async def _ask_a_person(house: House, send: Send, reason: str) -> Send:
+    """It cannot go on by itself. Its bytes stay until a person has decided."""
+    told = {**(send.outcome or {}), "reason": reason}
+    return await house.stored(
+        house.store.outbox.advance, send.send_id, expect=send.state, to=State.NEEDS_HUMAN, outcome=told
+    )
 
 
 async def _submit(account: Account, request: SubmitRequest) -> SubmitOutcome:
     """Ask once. Whatever is not a plain answer counts as no answer."""
     try:
         outcome = await account.transport.submit(request)
+    except AuthRequired as error:
+        return SubmitOutcome("retryable", reason=error.message, login_refused=True)
     except _NOT_SENT as error:
         return SubmitOutcome("rejected", reason=error.message)
     except RateLimited as error:
@@ -175,12 +224,14 @@ async def _submit(account: Account, request: SubmitRequest) -> SubmitOutcome:
 
 
 async def _settle(house: House, send: Send, outcome: SubmitOutcome) -> Send:
-    advance, told = house.store.outbox.advance, _told(outcome)
+    advance, told = house.store.outbox.advance, _told(send, outcome)
     if outcome.state == "accepted":
         accepted = await house.stored(advance, send.send_id, expect=send.state, to=State.ACCEPTED, outcome=told)
+        await house.stored(house.store.pauses.login_worked, send.account)
         return await _finish(house, accepted)
     if outcome.state == "rejected":
-        return await house.stored(advance, send.send_id, expect=State.SENDING, to=State.REJECTED, outcome=told)
+        end = State.NEEDS_HUMAN if _was_promised(send) or send.may_have_left else State.REJECTED
+        return await house.stored(advance, send.send_id, expect=State.SENDING, to=end, outcome=told)
     if outcome.state == "retryable":
         return await _try_later(house, send, outcome)
     unknown = await house.stored(advance, send.send_id, expect=State.SENDING, to=State.UNKNOWN, outcome=told)
@@ -188,19 +239,34 @@ async def _settle(house: House, send: Send, outcome: SubmitOutcome) -> Send:
 
 
 async def _try_later(house: House, send: Send, outcome: SubmitOutcome) -> Send:
-    """Provably not accepted: again after a pause, a few times, then never."""
-    pause = max(outcome.retry_after or 0, min(_FIRST_RETRY * 2 ** max(send.attempt - 1, 0), _LONGEST_RETRY))
+    """Provably not accepted: again after a pause. A refused login pauses the whole account."""
+    now = house.store.clock.wall()
+    pause = max(outcome.retry_after or 0, min(_FIRST_RETRY * 2 ** min(max(send.attempt - 1, 0), 16), _LONGEST_RETRY))
+    if outcome.login_refused:
+        refused = await house.stored(house.store.pauses.login_refused, send.account, outcome.reason)
+        pause = refused.probe_at - now
     waiting = await house.stored(
         house.store.outbox.advance,
         send.send_id,
         expect=send.state,
         to=State.RETRYABLE,
-        outcome=_told(outcome),
-        wake_at=house.store.clock.wall() + pause,
+        outcome=_told(send, outcome),
+        wake_at=now + pause,
     )
-    if waiting.attempt >= MAX_ATTEMPTS and not outcome.accepted:  # what some have got already must be completed
-        return await house.stored(house.store.outbox.cancel, send.send_id)
-    return waiting
+    if now - await _trying_since(house, send) < GIVE_UP_SECONDS:
+        return waiting
+    days = round(GIVE_UP_SECONDS / 86_400)
+    return await _ask_a_person(house, waiting, f"It could not be handed over for {days} days. {outcome.reason}".strip())
+
+
+async def _trying_since(house: House, send: Send) -> float:
+    """When the first attempt began; the first one since a person last had it sent again."""
+    since = house.store.clock.wall()
+    for event in reversed(await house.stored(house.store.outbox.events, send.send_id)):
+        if event.state is State.NEEDS_HUMAN:
+            break
+        since = event.at if event.state is State.SENDING else since
+    return since
 
 
 async def _reconcile(house: House, send: Send) -> Send:
@@ -208,15 +274,21 @@ async def _reconcile(house: House, send: Send) -> Send:
     if send.state is State.UNKNOWN:
         send = await house.stored(house.store.outbox.advance, send.send_id, expect=State.UNKNOWN, to=State.RECONCILING)
     try:
-        account = await house.accounts.open(send.account)
+        account = await _account(house, send)
+        if isinstance(account, Pause):
+            return await _park(house, send, account.probe_at - house.store.clock.wall(), account.reason)
         request = await house.stored(house.store.outbox.request, send.send_id)
         outcome = await account.transport.reconcile(request)
-    except PostroomError:
-        return await _park(house, send, _FIRST_RETRY)
+    except PostroomError as error:
+        return await _park(house, send, _FIRST_RETRY, error.message)
     if outcome.state in ("accepted", "retryable"):
         return await _settle(house, send, outcome)
     return await house.stored(
-        house.store.outbox.advance, send.send_id, expect=State.RECONCILING, to=State.NEEDS_HUMAN, outcome=_told(outcome)
+        house.store.outbox.advance,
+        send.send_id,
+        expect=State.RECONCILING,
+        to=State.NEEDS_HUMAN,
+        outcome=_told(send, outcome),
     )
 
 
@@ -238,9 +310,9 @@ async def _finish(house: House, send: Send) -> Send:
     return await house.stored(house.store.outbox.advance, send.send_id, expect=State.ACCEPTED, to=State.DONE)
 
 
-async def _park(house: House, send: Send, seconds: float) -> Send:
+async def _park(house: House, send: Send, seconds: float, reason: str) -> Send:
     wake_at = house.store.clock.wall() + seconds
-    await house.stored(house.store.worklist.release, send.send_id, wake_at=wake_at)
+    await house.stored(house.store.worklist.release, send.send_id, wake_at=wake_at, reason=reason)
     return await house.stored(house.store.outbox.get, send.send_id)
 
 
@@ -248,10 +320,12 @@ def _keys(emails: Iterable[str]) -> set[str]:
     return {Address(email).key for email in emails}
 
 
-def _told(outcome: SubmitOutcome) -> dict[str, object]:
+def _told(send: Send, outcome: SubmitOutcome) -> dict[str, object]:
+    """Who has got it in an earlier attempt has got it, whatever the last one came to."""
+    earlier = (send.outcome or {}).get("accepted", ())
     return {
         "state": outcome.state,
-        "accepted": list(outcome.accepted),
+        "accepted": list(dict.fromkeys([*earlier, *outcome.accepted])),
         "refused": dict(outcome.refused),
         "message_ref": outcome.message_ref,
         "thread_ref": outcome.thread_ref,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from postroom.mime import compose, parse, reply
 from postroom.mime.clean import clean_line
 from postroom.model.draft import Draft, File, SavedDraft
-from postroom.model.errors import NotFound
+from postroom.model.errors import Conflict, NotFound
 from postroom.model.ids import Kind
 from postroom.model.message import Envelope
 from postroom.service import writing
@@ -64,6 +64,7 @@ async def draft_forward(
 async def update_draft(house: House, draft_id: str, changes: DraftChanges, *, account: str | None = None) -> DraftView:
     """Only what `changes` names; recipients, thread, files and the rest stay as they are."""
     opened, saved = await find_draft(house, draft_id, account)
+    await _check_not_on_its_way(house, opened, saved, draft_id)
     draft = await _changed(house, opened, await load_draft(opened, saved), changes)
     raw = await house.stored(compose.compose, draft, date=house.now(), keep_bcc=True)
     new = await opened.drafts.update_draft(saved.ref, raw, thread_ref=saved.thread_ref)
@@ -73,7 +74,19 @@ async def update_draft(house: House, draft_id: str, changes: DraftChanges, *, ac
 
 async def delete_draft(house: House, draft_id: str, *, account: str | None = None) -> None:
     opened, saved = await find_draft(house, draft_id, account)
+    await _check_not_on_its_way(house, opened, saved, draft_id)
     await opened.drafts.delete_draft(saved.ref)
+
+
+async def _check_not_on_its_way(house: House, account: Account, saved: SavedDraft, draft_id: str) -> None:
+    """What leaves is the draft as it was when it was sent off, and the draft goes with it: a change would be lost."""
+    send = await house.stored(house.store.outbox.of_draft, account.name, saved.ref)
+    if send is not None:
+        raise Conflict(
+            f"The draft {draft_id} is on its way as {send.send_id} ({send.state.value}) and leaves as it was then. To "
+            "change or delete it, stop it first with cancel_send.",
+            details={"send_id": send.send_id, "state": send.state.value},
+        )
 
 
 async def find_draft(house: House, draft_id: str, account: str | None) -> tuple[Account, SavedDraft]:

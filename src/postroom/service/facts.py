@@ -43,7 +43,7 @@ async def facts_for(house: House, order: Order, policy: Policy) -> Facts:
         confirm=wishes.confirm,
         previewed=previewed,
         can_elicit=wishes.can_elicit,
-        answer=wishes.answer,
+        answer=wishes.answer.verdict if wishes.answer else None,
         known=await known_recipients(house, order.account, order.draft.recipients, policy),
         own_domain=order.draft.sender.domain,
         duplicate=duplicate,

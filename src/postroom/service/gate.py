@@ -6,10 +6,10 @@ dev mode, read-only mode and policy once more: what was allowed yesterday may be
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from postroom.model.address import masked
-from postroom.model.errors import PermissionDenied
+from postroom.model.errors import Conflict, PermissionDenied
 from postroom.safety import limits
 from postroom.safety.judge import Allow, Ask, Deny, Facts, NeedsHuman, judge, policy_denial
 from postroom.safety.policy import Policy
@@ -20,15 +20,28 @@ from postroom.service.house import House
 from postroom.service.order import Order, preview_of
 from postroom.service.receipts import already, receipt
 from postroom.service.views import SendView
+from postroom.store import Send, State
 
 _SHOW = (
     "Nothing was sent. Show this preview to the user; to send exactly this, repeat the call with confirm=true within "
     "ten minutes."
 )
-_SENT_JUST_NOW = (
-    "Nothing was sent: the same mail left a moment ago, see list_outbox. If the user really wants it twice, call "
+_SENT_BEFORE = (
+    "Nothing was sent: exactly this mail has left before, see list_outbox. If the user really wants it twice, call "
     "with confirm=false first, then confirm."
 )
+_CHANGED = (
+    "The mail was changed while the person was being asked about it. Nothing was sent; repeat the call to ask about it "
+    "as it is now."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the person in front of the client is asked, and the send that a yes releases."""
+
+    text: str
+    send_id: str
 
 
 async def send(house: House, order: Order) -> SendView:
@@ -52,26 +65,29 @@ async def _pass(house: House, order: Order) -> SendView:
     earlier = await _earlier(house, order)  # 4 idempotency
     if earlier is not None:
         return earlier
+    limits.check_schedule(order.wishes.send_at, house.now())  # 1 again: a repeated call may come after its time
+    asked = await _asked(house, order)
     facts = await facts_for(house, order, policy)  # 5 duplicate warning, one of the facts
     decision = judge(order.draft, policy, facts)  # 6 human
     if isinstance(decision, Deny):
-        await _drop_question(house, order)
+        await _drop_question(house, asked)
         raise _refusal(decision)
     if isinstance(decision, NeedsHuman) and decision.ask is Ask.APPROVAL:
         return await petitions.ask(house, order, decision.findings)
-    if isinstance(decision, NeedsHuman) or not await _say_is_fresh(house, order, policy, facts):
-        return await _preview(house, order, decision, facts)
-    reserved = await dispatch.reserve(house, order)  # 7 rate limit and key, on 8 bytes that lie on disk
+    if isinstance(decision, NeedsHuman) or not await _say_is_fresh(house, order, policy, facts, asked):
+        return await _preview(house, order, decision)
+    reserved = await dispatch.reserve(house, order, asked)  # 7 rate limit and key, on 8 bytes that lie on disk
     if reserved.replayed:
         return await already(house, reserved.send)
     done = await dispatch.go_on(house, reserved.send)  # 9 submit, 10 settle
     return await receipt(house, done, tuple(finding.message for finding in decision.findings))
 
 
-async def question(house: House, order: Order) -> str | None:
+async def question(house: House, order: Order) -> Question | None:
     """The question for the person in front of the client, or None where the gate wants nothing asked (yet).
 
-    It names the send it will release: an answer counts for that one only, and only once.
+    It names the send it will release: an answer counts for that one only, and only once. A retried call that still
+    means exactly that send (content, time, key) is asked the same question.
     """
     if house.settings.safety.dev_mode or not order.wishes.can_elicit:
         return None
@@ -79,11 +95,12 @@ async def question(house: House, order: Order) -> str | None:
     limits.check(order.draft, max_bytes=policy.max_bytes)
     if policy_denial(order.draft, policy) is not None or await _earlier(house, order) is not None:
         return None
+    limits.check_schedule(order.wishes.send_at, house.now())
     decision = judge(order.draft, policy, await facts_for(house, order, policy))
     if not (isinstance(decision, NeedsHuman) and decision.ask is Ask.ELICIT):
         return None
-    prepared = await dispatch.prepare(house, order)
-    return petitions.question_text(order, decision.findings, prepared.send_id)
+    prepared = await dispatch.asked_about(house, order) or await dispatch.prepare(house, order)
+    return Question(petitions.question_text(order, decision.findings, prepared.send_id), prepared.send_id)
 
 
 def _refusal(denied: Deny) -> PermissionDenied:
@@ -108,35 +125,47 @@ async def _earlier(house: House, order: Order) -> SendView | None:
         held = await house.stored(
             house.store.keys.look_up, order.account.name, order.tool, wishes.idempotency_key, order.digest
         )
-        if held is not None:
+        if held is not None and held.state is not State.AWAITING_APPROVAL:  # that one is shown with its letter
             return await already(house, held)
     return await petitions.standing(house, order)
 
 
-async def _say_is_fresh(house: House, order: Order, policy: Policy, facts: Facts) -> bool:
+async def _asked(house: House, order: Order) -> Send | None:
+    """The send that the person's answer is about. Conflict when the order has become another one since."""
+    answer = order.wishes.answer
+    if answer is None:
+        return None
+    asked = await house.stored(house.store.outbox.get, answer.send_id)
+    if (asked.account, asked.tool, asked.content_sha256) != (order.account.name, order.tool, order.digest) or (
+        asked.idempotency_key != order.wishes.idempotency_key
+    ):
+        await _drop_question(house, asked)
+        raise Conflict(_CHANGED)
+    return asked
+
+
+async def _say_is_fresh(house: House, order: Order, policy: Policy, facts: Facts, asked: Send | None) -> bool:
     """A preview or an answer releases one send: whoever comes second with the same one has none."""
     if facts.previewed and isinstance(judge(order.draft, policy, replace(facts, previewed=False)), NeedsHuman):
         return await house.stored(house.store.previews.consume, order.account.name, order.digest)
-    if facts.answer == "accepted":
-        return await dispatch.asked_about(house, order) is not None
-    return True
+    return asked is None or asked.state is State.PREPARED
 
 
-async def _drop_question(house: House, order: Order) -> None:
-    """A declined question leaves nothing behind."""
-    asked = await dispatch.asked_about(house, order)
-    if asked is not None:
-        await house.stored(house.store.outbox.cancel, asked.send_id)
+async def _drop_question(house: House, asked: Send | None) -> None:
+    """An answer that releases nothing leaves nothing behind."""
+    if asked is not None and asked.state is State.PREPARED:
+        await house.stored(house.store.outbox.withdraw, asked.send_id)
 
 
-async def _preview(house: House, order: Order, decision: NeedsHuman | Allow, facts: Facts) -> SendView:
-    """Show it. A confirmation of what has just left is most likely a retry: it must be previewed anew, on purpose."""
-    if not (order.wishes.confirm and facts.duplicate):
+async def _preview(house: House, order: Order, decision: NeedsHuman | Allow) -> SendView:
+    """Show it. A confirmation of what has left before is most likely a retry: it must be previewed anew, on purpose."""
+    is_repeat = order.wishes.confirm and await dispatch.has_left(house, order)
+    if not is_repeat:
         await house.stored(house.store.previews.remember, order.account.name, order.digest)
     return SendView(
         status="preview",
         account=order.account.name,
-        message=_SENT_JUST_NOW if order.wishes.confirm and facts.duplicate else _SHOW,
+        message=_SENT_BEFORE if is_repeat else _SHOW,
         warnings=tuple(finding.message for finding in decision.findings),
         preview=preview_of(order),
     )

@@ -47,7 +47,9 @@ async def check_sending(house: House, name: str) -> str:
     transport = account.transport
     if not isinstance(transport, LoginCheck):
         return "needs no login"
-    return _in_words(await transport.check_login())
+    said = _in_words(await transport.check_login())
+    resumed = await house.stored(house.store.pauses.login_worked, account.name)
+    return f"{said}; what waited for it leaves now" if resumed else said
 
 
 def _in_words(was_asked_for: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 
 from postroom.mime.compose import compose, new_message_id
@@ -22,6 +22,14 @@ from postroom.store.sends import NewSend
 
 
 @dataclass(frozen=True, slots=True)
+class Answered:
+    """What a person said to a question, and the send that the question named. It counts for nothing else."""
+
+    verdict: Answer
+    send_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Wishes:
     """What a caller may say about how to send. They can delay a send or ask for more say, never for less."""
 
@@ -31,7 +39,7 @@ class Wishes:
     save_to_sent: bool = True
     require_approval: bool = False
     can_elicit: bool = False
-    answer: Answer | None = None  # of a person who was asked about exactly this content
+    answer: Answered | None = None
     actor: str = "agent"
 
 
@@ -52,8 +60,7 @@ class Order:
     def envelope(self) -> WireEnvelope:
         return wire_envelope(self.draft)
 
-    def as_send(self, hold_until: float | None) -> NewSend:
-        """`hold_until`: the end of the undo window; a schedule of its own makes a window needless."""
+    def as_send(self) -> NewSend:
         send_at = self.wishes.send_at
         return NewSend(
             account=self.account.name,
@@ -68,7 +75,8 @@ class Order:
             draft_ref=self.draft_ref,
             save_to_sent=self.wishes.save_to_sent,
             idempotency_key=self.wishes.idempotency_key,
-            not_before=send_at.timestamp() if send_at else hold_until,
+            not_before=send_at.timestamp() if send_at else None,
+            send_at=schedule_text(send_at),
         )
 
 
@@ -87,22 +95,37 @@ async def make_order(
     message_id = new_message_id(draft.sender.domain)
     raw = await house.stored(partial(compose, draft, message_id=message_id, date=house.now()))
     digest = digest_of(
-        raw, wire_envelope(draft), account.name, draft.threading.thread_ref, draft_ref, wishes.save_to_sent
+        raw,
+        wire_envelope(draft),
+        account.name,
+        draft.threading.thread_ref,
+        draft_ref,
+        wishes.save_to_sent,
+        schedule_text(wishes.send_at),
     )
     return Order(account, tool, kind, draft, wishes, raw, message_id, original, draft_ref, digest)
 
 
 def digest_of(
-    raw: bytes, envelope: WireEnvelope, account: str, thread_ref: str, draft_ref: str, save_to_sent: bool
+    raw: bytes, envelope: WireEnvelope, account: str, thread_ref: str, draft_ref: str, save_to_sent: bool, send_at: str
 ) -> str:
-    """The one digest: of an order, and again of what the outbox holds when it is about to leave."""
+    """The one digest: of an order, and again of what the outbox holds when it is about to leave.
+
+    No schedule is no entry, so that what lay in an outbox before schedules were covered still has its digest.
+    """
     circumstances: dict[str, str | bool] = {
         "account": account,
         "thread": thread_ref,
         "draft": draft_ref,
         "save_to_sent": save_to_sent,
+        **({"send_at": send_at} if send_at else {}),
     }
     return content_digest(raw, envelope, circumstances)
+
+
+def schedule_text(send_at: datetime | None) -> str:
+    """One spelling for one moment, whatever offset it was given in; empty for now."""
+    return send_at.astimezone(UTC).isoformat() if send_at else ""
 
 
 def parse_time(text: str) -> datetime | None:

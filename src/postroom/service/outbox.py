@@ -9,19 +9,19 @@ from postroom.service.house import House
 from postroom.service.receipts import receipt
 from postroom.service.search import check_page
 from postroom.service.views import OutboxPage, OutboxRow, SendView
-from postroom.store import Send, State
-from postroom.store.send_states import FINISHED
+from postroom.store import Send
 
 
 async def list_outbox(
     house: House, *, account: str | None = None, include_finished: bool = False, limit: int = 20, offset: int = 0
 ) -> OutboxPage:
-    """Newest first. What needs a person is always among it."""
+    """Newest first. Without the finished ones: what is on its way, what needs a person, and what did not leave in the
+    last days, unless somebody stopped it."""
     check_page(limit, offset)
     await house.stored(house.store.approvals.expire)
-    states = [state for state in State if include_finished or state not in FINISHED]
     name = house.accounts.named(account).name if account is not None else None
-    page = await house.stored(house.store.outbox.list, account=name, states=states, limit=limit, offset=offset)
+    look = house.store.outbox.list if include_finished else house.store.outbox.list_open
+    page = await house.stored(look, account=name, limit=limit, offset=offset)
     return OutboxPage(tuple(map(_row, page.items)), page.total or 0, limit, offset, page.has_more)
 
 
@@ -43,9 +43,16 @@ def _row(send: Send) -> OutboxRow:
         updated=_iso(send.updated_at),
         attempts=send.attempt,
         not_before=_iso(send.not_before) if send.not_before else "",
-        reason=(send.outcome or {}).get("reason", ""),
+        reason=_reason(send),
         approval_id=send.approval_id,
     )
+
+
+def _reason(send: Send) -> str:
+    outcome = send.outcome or {}
+    refused = outcome.get("refused") or {}
+    said = [outcome.get("reason", ""), f"{len(refused)} recipient(s) refused" if refused else ""]
+    return " ".join(filter(None, said))
 
 
 def _iso(wall: float) -> str:

@@ -19,7 +19,7 @@ from postroom.service.receipts import already
 from postroom.service.showing import shown_addresses
 from postroom.service.views import ApprovalView, SendView
 from postroom.store import Send, State
-from postroom.store.approval_file import ApprovalFile
+from postroom.store.approval_file import ApprovalFile, render
 from postroom.store.send_states import FINISHED
 
 LIFETIME = timedelta(hours=24)
@@ -38,17 +38,25 @@ async def ask(house: House, order: Order, findings: Sequence[Finding]) -> SendVi
     expires = created + LIFETIME
     prepared = await dispatch.prepare(house, order)
     file = pending_file(order, prepared, created, expires)
+
+    def letter(approval_id: str) -> tuple[str, bytes]:
+        return file_name(prepared.kind, approval_id), render(replace(file, approval_id=approval_id))
+
     async with dispatch.or_withdrawn(house, prepared):
         approval = await house.stored(
-            house.store.approvals.request, prepared.send_id, expires_at=expires.timestamp(), asked=file.fingerprint
+            house.store.approvals.request,
+            prepared.send_id,
+            expires_at=expires.timestamp(),
+            asked=file.fingerprint,
+            letter=letter,
         )
     if handwritten.are_allowed(house):
         released = await handwritten.release(house, order, prepared.send_id, approval.approval_id)
         if released is not None:
             return released
     async with dispatch.or_withdrawn(house, prepared):
-        name = file_name(prepared.kind, approval.approval_id)
-        await house.stored(house.vault.write_pending, name, replace(file, approval_id=approval.approval_id))
+        await house.stored(house.vault.write_pending, *letter(approval.approval_id))
+        await house.stored(house.store.approvals.written, approval.approval_id)
     return replace(
         await awaiting(house, await house.stored(house.store.outbox.get, prepared.send_id)),
         warnings=tuple(finding.message for finding in findings),
@@ -60,11 +68,11 @@ async def standing(house: House, order: Order) -> SendView | None:
     """The send that a repeated identical call means: one still under way, or one that a person approved today."""
     await house.stored(house.store.approvals.expire)
     send = await house.stored(house.store.outbox.latest, order.account.name, order.tool, order.digest)
-    if send is None or send.state is State.PREPARED:
+    if send is None:
         return None
     if send.state is State.AWAITING_APPROVAL:
         if await _cannot_be_read(house, send):
-            await house.stored(house.store.outbox.cancel, send.send_id)
+            await house.stored(house.store.outbox.withdraw, send.send_id)
             return None
         return replace(await awaiting(house, send), preview=preview_of(order))
     if send.state in _AT_WORK:
@@ -78,6 +86,21 @@ async def _cannot_be_read(house: House, send: Send) -> bool:
     is_being_written = house.store.clock.wall() - send.created_at <= _WRITING_SECONDS
     path = await house.stored(house.vault.find, file_name(send.kind, send.approval_id))
     return path is None and not is_being_written
+
+
+async def write_letters(house: House) -> None:
+    """Put into the vault what a process died over between promising a letter and writing it."""
+
+    def write() -> None:
+        for letter in house.store.approvals.unwritten():
+            asked_at = house.store.approvals.get(letter.approval_id).created_at
+            if house.store.clock.wall() - asked_at <= _WRITING_SECONDS:
+                continue
+            if house.vault.find(letter.name) is None:
+                house.vault.write_pending(letter.name, letter.content)
+            house.store.approvals.written(letter.approval_id)
+
+    await house.stored(write)
 
 
 async def awaiting(house: House, send: Send) -> SendView:

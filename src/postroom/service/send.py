@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
 
 from postroom.model.draft import Draft
 from postroom.model.errors import InvalidRequest, NotFound
@@ -21,11 +20,10 @@ from postroom.service.views import SendView
 from postroom.service.writing import DraftRequest, ForwardRequest, ReplyRequest
 
 MAX_KEY = 200
-MAX_DELAY = timedelta(days=365)
 
 
 async def order_mail(house: House, request: DraftRequest, wishes: Wishes, account: str | None = None) -> Order:
-    _check(house, wishes)
+    _check(wishes)
     opened = await house.accounts.open(account)
     draft = await writing.new_mail(house, opened, request)
     return await make_order(house, opened, "send_email", "email_send", draft, wishes)
@@ -34,7 +32,7 @@ async def order_mail(house: House, request: DraftRequest, wishes: Wishes, accoun
 async def order_reply(
     house: House, email_id: str, request: ReplyRequest, wishes: Wishes, account: str | None = None
 ) -> Order:
-    _check(house, wishes)
+    _check(wishes)
     opened, ref = await locate(house, email_id, account)
     original = await writing.fetch_original(opened, ref, email_id)
     draft = await writing.reply_to(house, opened, original, request)
@@ -44,7 +42,7 @@ async def order_reply(
 async def order_forward(
     house: House, email_id: str, request: ForwardRequest, wishes: Wishes, account: str | None = None
 ) -> Order:
-    _check(house, wishes)
+    _check(wishes)
     opened, ref = await locate(house, email_id, account)
     original = await writing.fetch_original(opened, ref, email_id)
     draft = await writing.forward_of(opened, original, request)
@@ -55,7 +53,7 @@ async def order_forward(
 
 async def order_draft(house: House, draft_id: str, wishes: Wishes, account: str | None = None) -> Order | SendView:
     """An answer instead of an order where the draft is gone because the same call, by its key, has sent it before."""
-    _check(house, wishes)
+    _check(wishes)
     try:
         opened, saved = await drafts.find_draft(house, draft_id, account)
         draft = await _in_own_name(opened, await drafts.load_draft(opened, saved))
@@ -73,7 +71,7 @@ async def send(house: House, order: Order) -> SendView:
     return await gate.send(house, order)
 
 
-async def question(house: House, order: Order) -> str | None:
+async def question(house: House, order: Order) -> gate.Question | None:
     """What to ask the person through the client, where the gate wants it; None where there is nothing to ask."""
     return await gate.question(house, order)
 
@@ -92,20 +90,13 @@ async def _sent_before(house: House, draft_id: str, wishes: Wishes) -> SendView 
     return await already(house, held) if held is not None and held.draft_ref == draft.ref else None
 
 
-def _check(house: House, wishes: Wishes) -> None:
+def _check(wishes: Wishes) -> None:
     if len(wishes.idempotency_key) > MAX_KEY or not wishes.idempotency_key.isprintable():
         raise InvalidRequest(
             f"idempotency_key has at most {MAX_KEY} printable characters.", details={"field": "idempotency_key"}
         )
-    if wishes.send_at is not None:
-        _check_time(wishes.send_at, house.now())
-
-
-def _check_time(send_at: datetime, now: datetime) -> None:
-    if send_at.tzinfo is None:
+    if wishes.send_at is not None and wishes.send_at.tzinfo is None:
         raise InvalidRequest("send_at needs an offset, like 2026-12-01T09:00:00+01:00.", details={"field": "send_at"})
-    if not now < send_at <= now + MAX_DELAY:
-        raise InvalidRequest("send_at must lie in the future, within a year.", details={"field": "send_at"})
 
 
 def _known_by(original: Message) -> tuple[str, str]:

@@ -11,7 +11,7 @@ import logging
 import anyio
 
 from postroom.model.errors import PostroomError
-from postroom.service import approvals, dispatch
+from postroom.service import approvals, dispatch, petitions
 from postroom.service.auditing import Record, audit
 from postroom.service.house import House
 from postroom.service.receipts import receipt
@@ -46,9 +46,11 @@ async def work_once(house: House) -> int:
     """All that is due now; answers how much there was. A vault that cannot be read keeps nothing else waiting."""
     await _recover(house)
     await house.stored(house.store.approvals.expire)
+    await house.stored(house.store.worklist.expire_questions)
     due = await house.stored(house.store.worklist.due)
     for send in due:
         await _take_up(house, send)
+    await petitions.write_letters(house)
     heeded = await approvals.heed_vault(house)
     await approvals.tidy_vault(house)
     return len(due) + heeded
@@ -69,7 +71,7 @@ async def _take_up(house: House, send: Send) -> None:
     except PostroomError as error:
         log.warning("outbox", extra={"status": send.state.value, "code": error.code})
         wake_at = house.store.clock.wall() + (error.retry_after or _AFTER_TROUBLE)
-        await house.stored(house.store.worklist.release, send.send_id, wake_at=wake_at)
+        await house.stored(house.store.worklist.release, send.send_id, wake_at=wake_at, reason=error.message)
         after = await house.stored(house.store.outbox.get, send.send_id)
         record = record.failed(error)
     if after.state is not send.state:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from postroom.model.errors import Conflict
+from postroom.model.errors import Conflict, RateLimited
 from postroom.model.ids import Kind, new_handle
+from postroom.store import sends
 from postroom.store.clock import Clock
 from postroom.store.database import Database
 from postroom.store.handles import checked, unknown
+from postroom.store.keys import Keys
 from postroom.store.send_states import State
 from postroom.store.transitions import Transitions
+
+MAX_PENDING = 100  # of one account: more than a person reads in a day, and less than a flood
 
 
 class ApprovalState(StrEnum):
@@ -41,16 +46,34 @@ class Approval:
     consumed_at: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """An approval file on its way to the vault."""
+
+    approval_id: str
+    name: str
+    content: bytes
+
+
+NewLetter = Callable[[str], tuple[str, bytes]]  # name and content of the file, once its approval_id is known
+
+
 class Approvals:
-    def __init__(self, database: Database, clock: Clock, transitions: Transitions) -> None:
+    def __init__(self, database: Database, clock: Clock, keys: Keys, transitions: Transitions) -> None:
         self._database = database
         self._clock = clock
+        self._keys = keys
         self._transitions = transitions
 
-    def request(self, send_id: str, *, expires_at: float, asked: str = "") -> Approval:
-        """Ask a person about a prepared send, which then waits. A send is asked about once."""
+    def request(self, send_id: str, *, expires_at: float, asked: str = "", letter: NewLetter | None = None) -> Approval:
+        """Ask a person about a prepared send, which then waits and holds its key. A send is asked about once.
+
+        `letter` is what the person will read: kept until `written`, so that no crash leaves a send nobody can approve.
+        """
         approval_id = new_handle(Kind.APPROVAL)
         with self._database.transaction() as connection:
+            self._check_room(connection, send_id)
+            self._take_key(connection, send_id)
             send = self._transitions.move(connection, send_id, {State.PREPARED}, State.AWAITING_APPROVAL)
             connection.execute("UPDATE outbox SET approval_id = ? WHERE send_id = ?", (approval_id, send.send_id))
             connection.execute(
@@ -58,7 +81,43 @@ class Approvals:
                 " expires_at) VALUES (?, ?, ?, 'pending', '', '', ?, ?, ?)",
                 (approval_id, send.send_id, send.content_sha256, asked, self._clock.wall(), expires_at),
             )
+            if letter is not None:
+                connection.execute(
+                    "INSERT INTO unwritten_letters VALUES (?, ?, ?)", (approval_id, *letter(approval_id))
+                )
             return _load(connection, approval_id)
+
+    def unwritten(self) -> list[Letter]:
+        """Letters that a process died over before they lay in the vault."""
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT approval_id, name, content FROM unwritten_letters").fetchall()
+        return [Letter(*row) for row in rows]
+
+    def written(self, approval_id: str) -> None:
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM unwritten_letters WHERE approval_id = ?", (approval_id,))
+
+    def _check_room(self, connection: sqlite3.Connection, send_id: str) -> None:
+        account = sends.load(connection, send_id).account
+        waiting = connection.execute(
+            "SELECT count(*) FROM outbox WHERE account = ? AND state = ?", (account, State.AWAITING_APPROVAL)
+        ).fetchone()[0]
+        if waiting >= MAX_PENDING:
+            raise RateLimited(
+                f"{waiting} mails of this account wait for a person's approval already; no more are asked about. "
+                "Nothing was sent. Ask the user to approve or reject some, or stop some with cancel_send.",
+                details={"waiting": waiting},
+            )
+
+    def _take_key(self, connection: sqlite3.Connection, send_id: str) -> None:
+        send = sends.load(connection, send_id)
+        if not send.idempotency_key:
+            return
+        if self._keys.judge(connection, send.account, send.tool, send.idempotency_key, send.content_sha256) is not None:
+            raise Conflict(
+                "The same call is under way already. Repeat it to get its result.", details={"send_id": send_id}
+            )
+        self._keys.take(connection, send)
 
     def approve(self, approval_id: str, *, who: str, how: str, source: str | None = None) -> Approval:
         """The send becomes due for any running server. Conflict when it was decided already or came too late.
@@ -79,7 +138,13 @@ class Approvals:
         self.expire()
         with self._database.transaction() as connection:
             approval = self._decide(connection, approval_id, ApprovalState.REJECTED, who, how)
-            self._transitions.move(connection, approval.send_id, {State.AWAITING_APPROVAL}, State.CANCELLED)
+            self._transitions.move(
+                connection,
+                approval.send_id,
+                {State.AWAITING_APPROVAL},
+                State.CANCELLED,
+                {"outcome": {"decided": "refused"}},
+            )
             return _load(connection, approval.approval_id)
 
     def consume(self, approval_id: str, content_sha256: str) -> bool:

@@ -1,7 +1,9 @@
 """Idempotency keys: one key of one tool on one account stands for one send, for as long as the key is kept.
 
-A key is taken with the reservation, in the same transaction, and freed when its send ends without having gone out. What
-the send came to is read from its outbox row: there is no second copy that could disagree.
+A key is taken when the send is put before a person or reserved, in the same transaction. It is freed when the provider
+refuses the send for good or nobody approved it in time; it stays with a send that somebody stopped and with one that
+may have left, and a repeated call is answered with that. What the send came to is read from its outbox row: there is no
+second copy that could disagree.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ DEFAULT_SECONDS = 30 * 86_400.0
 LEAST_SECONDS = 600.0
 _RETRY_SECONDS = 5.0
 
-# Where a repeated call is answered with the send as it stands; in all other states someone is at work on it.
-_ANSWERED = frozenset({State.HELD, State.ACCEPTED, State.DONE, State.NEEDS_HUMAN})
+# Someone may be at work on it this moment; in all other states a repeated call is answered with the send as it stands.
+_IN_PROGRESS = frozenset({State.RESERVED, State.STAGED, State.SENDING})
 
 
 class Keys:
@@ -53,7 +55,7 @@ class Keys:
                 "call with exactly the content of the first one.",
                 details={"send_id": holder.send_id},
             )
-        if holder.state not in _ANSWERED:
+        if holder.state in _IN_PROGRESS and holder.owner is not None:
             raise Conflict(
                 "A send with this idempotency_key is in progress. Do not send it again under another key: repeat the "
                 "same call in a few seconds to get its result.",

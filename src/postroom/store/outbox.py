@@ -8,9 +8,9 @@ idempotency key and the approval in one transaction. SENDING is on disk before t
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Literal, Unpack
+from typing import Literal, Unpack
 
 from postroom.model.errors import Conflict, InternalError, PermissionDenied
 from postroom.model.ids import Kind, new_handle
@@ -27,13 +27,15 @@ from postroom.store.sends import NewSend, Send, SendEvent, among
 from postroom.store.transitions import Changes, Transitions, refused
 
 KEPT_SECONDS = 30 * 86_400.0
+SHOWN_SECONDS = 7 * 86_400.0  # how long a send that reached nobody, or not everybody, is listed without being asked for
 
 # These are entered by their own doors (reserve, Approvals), which take what the state stands for.
 _GUARDED = frozenset({State.AWAITING_APPROVAL, State.APPROVED, State.RESERVED, State.EXPIRED})
 _RESERVABLE = frozenset({State.PREPARED, State.APPROVED})
+_WITHDRAWABLE = frozenset({State.PREPARED, State.AWAITING_APPROVAL, State.RESERVED})
 
 Verdict = Literal["sent", "resend", "drop"]
-_VERDICTS = {"sent": State.ACCEPTED, "resend": State.RETRYABLE, "drop": State.REJECTED}
+_VERDICTS = {"sent": State.ACCEPTED, "resend": State.RETRYABLE, "drop": State.CANCELLED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,9 @@ class Outbox:
         with self._database.transaction(durable=False) as connection:  # the next transition syncs it too
             return sends.insert(connection, new_handle(Kind.SEND), new, owner=self._owner.name, at=self._clock.wall())
 
-    def reserve(self, send_id: str) -> Reservation:
-        """PREPARED or APPROVED becomes RESERVED, with its approval, key and token; or nothing changes.
+    def reserve(self, send_id: str, *, hold_until: float | None = None) -> Reservation:
+        """PREPARED or APPROVED becomes RESERVED, with its approval, key and token; or nothing changes. `hold_until` is
+        the end of an undo window, which a schedule of its own makes needless.
 
         Where the key stands for an earlier send of the same content, this one is cancelled and that one is answered.
         Conflict, RateLimited and PermissionDenied (no valid approval) leave everything as it was.
@@ -74,7 +77,8 @@ class Outbox:
                 self._transitions.move(connection, send_id, _RESERVABLE, State.CANCELLED)
                 return Reservation(earlier, replayed=True)
             self._take(connection, send)
-            return Reservation(self._transitions.move(connection, send_id, _RESERVABLE, State.RESERVED))
+            changes: Changes = {} if send.not_before or hold_until is None else {"not_before": hold_until}
+            return Reservation(self._transitions.move(connection, send_id, _RESERVABLE, State.RESERVED, changes))
 
     def advance(
         self, send_id: str, *, expect: State | Collection[State], to: State, **changes: Unpack[Changes]
@@ -91,17 +95,22 @@ class Outbox:
             return self._transitions.move(connection, send_id, expected, to, changes)
 
     def cancel(self, send_id: str) -> Send:
-        """From any state in which nothing can have left; Conflict otherwise. Any process may."""
+        """From any state in which no submission is under way; Conflict otherwise. Any process may."""
         with self._database.transaction() as connection:
             return self._transitions.move(connection, send_id, CANCELLABLE, State.CANCELLED)
 
-    def resolve(self, send_id: str, verdict: Verdict, *, outcome: Mapping[str, Any] | None = None) -> Send:
-        """A person's answer for a send that needs one: it was sent, send it again, or drop it."""
-        changes: Changes = {} if outcome is None else {"outcome": outcome}
+    def withdraw(self, send_id: str) -> Send:
+        """Take back what was prepared or asked about and promised to nobody: its key is free again."""
         with self._database.transaction() as connection:
-            return self._transitions.move(
-                connection, send_id, {State.NEEDS_HUMAN}, _VERDICTS[verdict], changes, by_a_person=True
-            )
+            return self._transitions.move(connection, send_id, _WITHDRAWABLE, State.CANCELLED, withdrawn=True)
+
+    def resolve(self, send_id: str, verdict: Verdict) -> Send:
+        """A person's answer for a send that needs one: it was sent, send it again, or drop it."""
+        with self._database.transaction() as connection:
+            send = sends.load(connection, send_id)
+            to = State.DROPPED if verdict == "drop" and send.may_have_left else _VERDICTS[verdict]
+            changes: Changes = {"outcome": {**(send.outcome or {}), "decided": verdict}}
+            return self._transitions.move(connection, send_id, {State.NEEDS_HUMAN}, to, changes, by_a_person=True)
 
     def get(self, send_id: str) -> Send:
         with self._database.read() as connection:
@@ -120,12 +129,33 @@ class Outbox:
         )  # fmt: skip
 
     def latest(self, account: str, tool: str, content_sha256: str) -> Send | None:
-        """The newest send of exactly this content that has gone out or still may."""
+        """The newest send of exactly this content that has gone out or still may; an open question does not count."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT * FROM outbox WHERE account = ? AND tool = ? AND content_sha256 = ?"
-                " AND state NOT IN (SELECT value FROM json_each(?)) ORDER BY created_at DESC, rowid DESC LIMIT 1",
-                (account, tool, content_sha256, among(UNSENT)),
+                " AND (doubtful OR state NOT IN (SELECT value FROM json_each(?)))"
+                " ORDER BY created_at DESC, rowid DESC LIMIT 1",
+                (account, tool, content_sha256, among(UNSENT | {State.PREPARED})),
+            ).fetchone()
+        return None if row is None else sends.from_row(row)
+
+    def asked_about(self, account: str, tool: str, content_sha256: str, idempotency_key: str) -> Send | None:
+        """The send of exactly this content and key whose question waits for its answer."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT * FROM outbox WHERE account = ? AND tool = ? AND content_sha256 = ? AND idempotency_key = ?"
+                " AND state = ? ORDER BY created_at DESC, rowid DESC LIMIT 1",
+                (account, tool, content_sha256, idempotency_key, State.PREPARED),
+            ).fetchone()
+        return None if row is None else sends.from_row(row)
+
+    def of_draft(self, account: str, draft_ref: str) -> Send | None:
+        """The send on its way, or before a person, that this saved draft went into."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT * FROM outbox WHERE account = ? AND draft_ref = ? AND draft_ref != ''"
+                " AND state NOT IN (SELECT value FROM json_each(?)) LIMIT 1",
+                (account, draft_ref, among(FINISHED | {State.PREPARED})),
             ).fetchone()
         return None if row is None else sends.from_row(row)
 
@@ -133,12 +163,27 @@ class Outbox:
         self, *, account: str | None = None, states: Collection[State] = tuple(State), limit: int = 20, offset: int = 0
     ) -> Page[Send]:
         """Newest first; all of them with `limit` -1."""
-        where = "FROM outbox WHERE state IN (SELECT value FROM json_each(?1)) AND (?2 IS NULL OR account = ?2)"
+        return self._page(
+            "state IN (SELECT value FROM json_each(:states))", account, limit, offset, states=among(states)
+        )
+
+    def list_open(self, *, account: str | None = None, limit: int = 20, offset: int = 0) -> Page[Send]:
+        """What is not over, and what ended lately without reaching everyone, unless somebody stopped it."""
+        where = (
+            "(state NOT IN (SELECT value FROM json_each(:finished)) OR updated_at > :lately AND"
+            " (state IN (SELECT value FROM json_each(:unsent)) OR json_extract(outcome, '$.refused') != '{}'))"
+        )
+        unsent = among({State.REJECTED, State.EXPIRED, State.DROPPED})
+        lately = self._clock.wall() - SHOWN_SECONDS
+        return self._page(where, account, limit, offset, finished=among(FINISHED), unsent=unsent, lately=lately)
+
+    def _page(self, where: str, account: str | None, limit: int, offset: int, **values: object) -> Page[Send]:
+        rows_where = f"FROM outbox WHERE {where} AND (:account IS NULL OR account = :account)"
+        values |= {"account": account, "limit": limit, "offset": offset}
         with self._database.read() as connection:
-            total = connection.execute(f"SELECT count(*) {where}", (among(states), account)).fetchone()[0]
+            total = connection.execute(f"SELECT count(*) {rows_where}", values).fetchone()[0]
             rows = connection.execute(
-                f"SELECT * {where} ORDER BY created_at DESC, rowid DESC LIMIT ?3 OFFSET ?4",
-                (among(states), account, limit, offset),
+                f"SELECT * {rows_where} ORDER BY created_at DESC, rowid DESC LIMIT :limit OFFSET :offset", values
             ).fetchall()
         return Page(tuple(map(sends.from_row, rows)), total, limit, offset, offset + len(rows) < total)
 
@@ -174,7 +219,8 @@ class Outbox:
     def _earlier(self, connection: sqlite3.Connection, send: Send) -> Send | None:
         if not send.idempotency_key:
             return None
-        return self._keys.judge(connection, send.account, send.tool, send.idempotency_key, send.content_sha256)
+        held = self._keys.judge(connection, send.account, send.tool, send.idempotency_key, send.content_sha256)
+        return None if held is None or held.send_id == send.send_id else held
 
     def _take(self, connection: sqlite3.Connection, send: Send) -> None:
         if send.approval_id and not approvals.consume(

@@ -58,4 +58,19 @@ _FIRST = (
     "CREATE TABLE audit_mirrors (folder TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+_SECOND = (
+    # When a caller wants it to leave, in ISO 8601: part of what a person approves, unlike the end of an undo window.
+    "ALTER TABLE outbox ADD COLUMN send_at TEXT NOT NULL DEFAULT ''",
+    # 1: an attempt may have reached the recipients and nobody could find out. Never cleared.
+    "ALTER TABLE outbox ADD COLUMN doubtful INTEGER NOT NULL DEFAULT 0",
+    "UPDATE outbox SET doubtful = 1 WHERE state = 'needs_human'",
+    "CREATE INDEX outbox_by_draft ON outbox (account, draft_ref) WHERE draft_ref != ''",
+    # Approval files that are promised but not yet in the vault: whoever comes next writes them.
+    "CREATE TABLE unwritten_letters (approval_id TEXT PRIMARY KEY, name TEXT NOT NULL, content BLOB NOT NULL)",
+    # Accounts whose login was refused: nothing is submitted for them before `probe_at`.
+    """CREATE TABLE account_pauses (
+        account TEXT PRIMARY KEY, reason TEXT NOT NULL, since REAL NOT NULL, failures INTEGER NOT NULL,
+        probe_at REAL NOT NULL) WITHOUT ROWID""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND)

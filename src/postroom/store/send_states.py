@@ -6,8 +6,10 @@
             -> RETRYABLE                   provably not accepted -> SENDING(n+1)
             -> UNKNOWN -> RECONCILING -> ACCEPTED | RETRYABLE | NEEDS_HUMAN
 
-CANCELLED is reached from every state in which no submission is under way or may have succeeded (RETRYABLE stands
-before SENDING(n+1)), EXPIRED where an approval was never given. Only a person leads out of NEEDS_HUMAN.
+CANCELLED is reached from every state in which no submission is under way (RETRYABLE stands before SENDING(n+1)),
+EXPIRED where an approval was never given. NEEDS_HUMAN is also where a promised send stops that cannot go on: a policy
+that forbids it now, a server that refuses it, days of failure. Only a person leads out of it. DROPPED is a person's
+word on a send that may have left: it is over, and nobody knows how it ended.
 """
 
 from __future__ import annotations
@@ -32,18 +34,19 @@ class State(StrEnum):
     NEEDS_HUMAN = "needs_human"
     CANCELLED = "cancelled"
     EXPIRED = "expired"
+    DROPPED = "dropped"
 
 
 ALLOWED: dict[State, frozenset[State]] = {
     State.PREPARED: frozenset({State.AWAITING_APPROVAL, State.RESERVED, State.CANCELLED}),
     State.AWAITING_APPROVAL: frozenset({State.APPROVED, State.CANCELLED, State.EXPIRED}),
-    State.APPROVED: frozenset({State.RESERVED, State.CANCELLED}),
-    State.RESERVED: frozenset({State.HELD, State.STAGED, State.CANCELLED}),
-    State.HELD: frozenset({State.STAGED, State.CANCELLED}),
-    State.STAGED: frozenset({State.SENDING, State.CANCELLED}),
-    State.SENDING: frozenset({State.ACCEPTED, State.REJECTED, State.RETRYABLE, State.UNKNOWN}),
+    State.APPROVED: frozenset({State.RESERVED, State.CANCELLED, State.NEEDS_HUMAN}),
+    State.RESERVED: frozenset({State.HELD, State.STAGED, State.CANCELLED, State.NEEDS_HUMAN}),
+    State.HELD: frozenset({State.STAGED, State.CANCELLED, State.NEEDS_HUMAN}),
+    State.STAGED: frozenset({State.SENDING, State.CANCELLED, State.NEEDS_HUMAN}),
+    State.SENDING: frozenset({State.ACCEPTED, State.REJECTED, State.RETRYABLE, State.UNKNOWN, State.NEEDS_HUMAN}),
     State.ACCEPTED: frozenset({State.DONE}),
-    State.RETRYABLE: frozenset({State.SENDING, State.CANCELLED}),
+    State.RETRYABLE: frozenset({State.SENDING, State.CANCELLED, State.NEEDS_HUMAN}),
     State.UNKNOWN: frozenset({State.RECONCILING}),
     State.RECONCILING: frozenset({State.ACCEPTED, State.RETRYABLE, State.NEEDS_HUMAN}),
     State.NEEDS_HUMAN: frozenset(),
@@ -51,15 +54,16 @@ ALLOWED: dict[State, frozenset[State]] = {
     State.REJECTED: frozenset(),
     State.CANCELLED: frozenset(),
     State.EXPIRED: frozenset(),
+    State.DROPPED: frozenset(),
 }
 
-# What a person may decide about a send that nobody else could: it went out, send it again, it did not and shall not.
+# What a person may decide about a send that nobody else could: it went out, send it again, or send it no more.
 BY_A_PERSON: dict[State, frozenset[State]] = {
-    State.NEEDS_HUMAN: frozenset({State.ACCEPTED, State.RETRYABLE, State.REJECTED})
+    State.NEEDS_HUMAN: frozenset({State.ACCEPTED, State.RETRYABLE, State.CANCELLED, State.DROPPED})
 }
 
-FINISHED = frozenset({State.DONE, State.REJECTED, State.CANCELLED, State.EXPIRED})
-UNSENT = frozenset({State.REJECTED, State.CANCELLED, State.EXPIRED})  # finished, and surely not with any recipient
+FINISHED = frozenset({State.DONE, State.REJECTED, State.CANCELLED, State.EXPIRED, State.DROPPED})
+UNSENT = frozenset({State.REJECTED, State.CANCELLED, State.EXPIRED})  # finished; left only where `doubtful` says so
 CANCELLABLE = frozenset(state for state, ways in ALLOWED.items() if State.CANCELLED in ways)
 
 # A process at work holds the row in these states; in all others the row is free for whoever comes next.

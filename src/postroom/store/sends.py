@@ -19,6 +19,8 @@ SendKind = Literal["email_send", "email_reply", "email_forward"]
 class NewSend:
     """What is fixed when a send is prepared; nothing of it ever changes, but for the ref of a draft that staging made.
 
+    `send_at` is the schedule that was asked for, in the words that the content digest covers.
+
     `content_sha256` covers what a person is asked about; `raw` is what will leave, byte for byte.
     """
 
@@ -34,12 +36,17 @@ class NewSend:
     draft_ref: str = ""
     save_to_sent: bool = True
     idempotency_key: str = ""
-    not_before: float | None = None  # a schedule, or the end of an undo window; wall clock
+    not_before: float | None = None  # wall clock of that schedule
+    send_at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """One row, without its bytes (see `Outbox.request`). `wake_at` is when a worker looks at it next."""
+    """One row, without its bytes (see `Outbox.request`). `wake_at` is when a worker looks at it next.
+
+    `doubtful`: an attempt may have reached the recipients, and nobody could find out. `not_before` is the schedule, or
+    the end of the undo window.
+    """
 
     send_id: str
     account: str
@@ -62,6 +69,13 @@ class Send:
     owner: str | None
     created_at: float
     updated_at: float
+    send_at: str
+    doubtful: bool
+
+    @property
+    def may_have_left(self) -> bool:
+        """Whether anyone may have got it: what this says yes to is never called unsent."""
+        return self.doubtful or bool((self.outcome or {}).get("accepted"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +98,7 @@ def from_row(row: sqlite3.Row) -> Send:
     fields["state"] = State(row["state"])
     fields["recipients"] = tuple(json.loads(row["recipients"]))
     fields["save_to_sent"] = bool(row["save_to_sent"])
+    fields["doubtful"] = bool(row["doubtful"])
     fields["outcome"] = None if row["outcome"] is None else json.loads(row["outcome"])
     return Send(**fields)
 
@@ -91,12 +106,12 @@ def from_row(row: sqlite3.Row) -> Send:
 def insert(connection: sqlite3.Connection, send_id: str, new: NewSend, *, owner: str, at: float) -> Send:
     connection.execute(
         "INSERT INTO outbox (send_id, account, tool, kind, state, content_sha256, sender, recipients, message_id,"
-        " thread_ref, draft_ref, save_to_sent, idempotency_key, not_before, wake_at, attempt, approval_id, owner,"
-        " created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?)",
+        " thread_ref, draft_ref, save_to_sent, idempotency_key, not_before, send_at, wake_at, attempt, approval_id,"
+        " owner, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?)",
         (
             *(send_id, new.account, new.tool, new.kind, State.PREPARED, new.content_sha256, new.sender),
             *(json.dumps(new.recipients), new.message_id, new.thread_ref, new.draft_ref, new.save_to_sent),
-            *(new.idempotency_key, new.not_before, owner, at, at),
+            *(new.idempotency_key, new.not_before, new.send_at, owner, at, at),
         ),
     )
     connection.execute("INSERT INTO outbox_raw (send_id, raw) VALUES (?, ?)", (send_id, new.raw))

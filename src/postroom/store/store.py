@@ -15,6 +15,7 @@ from postroom.store.journal import Journal
 from postroom.store.keys import DEFAULT_SECONDS, Keys
 from postroom.store.outbox import Outbox
 from postroom.store.owner import Owner
+from postroom.store.pauses import Pauses
 from postroom.store.previews import Previews
 from postroom.store.rate import Rate, RateLimit
 from postroom.store.recipients import Recipients
@@ -38,7 +39,8 @@ class Store:
         transitions = Transitions(clock, self._owner.name, self.keys, self.rate)
         self.outbox = Outbox(database, clock, self._owner, self.keys, self.rate, transitions)
         self.worklist = WorkList(database, clock, self._owner, transitions)
-        self.approvals = Approvals(database, clock, transitions)
+        self.approvals = Approvals(database, clock, self.keys, transitions)
+        self.pauses = Pauses(database, clock)
         self.duplicates = Duplicates(database, clock)
         self.previews = Previews(database, clock)
         self.recipients = Recipients(database)

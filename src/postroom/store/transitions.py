@@ -21,6 +21,7 @@ class Changes(TypedDict, total=False):
 
     outcome: Mapping[str, Any]
     wake_at: float
+    not_before: float
     draft_ref: str
     thread_ref: str
 
@@ -43,29 +44,37 @@ class Transitions:
         changes: Changes | None = None,
         *,
         by_a_person: bool = False,
+        withdrawn: bool = False,
     ) -> Send:
-        """Conflict, and no change at all, when the send is elsewhere or the way does not exist."""
+        """Conflict, and no change at all, when the send is elsewhere or the way does not exist.
+
+        `withdrawn`: nobody was promised anything, so its key is free for the next try.
+        """
         assert (changes or {}).keys() <= Changes.__annotations__.keys(), "frozen fields never change"
         send = sends.load(connection, send_id)
         ways = BY_A_PERSON if by_a_person else ALLOWED
         if send.state not in expect or to not in ways.get(send.state, ()):
             raise refused(send, to)
-        self._settle(connection, send, to)
+        self._settle(connection, send, to, withdrawn)
         self._write(connection, send, to, dict(changes or {}))
         return sends.load(connection, send.send_id)
 
-    def _settle(self, connection: sqlite3.Connection, send: Send, to: State) -> None:
-        """What the new state means for the token, the key, the bytes and the approval."""
+    def _settle(self, connection: sqlite3.Connection, send: Send, to: State, withdrawn: bool) -> None:
+        """What the new state means for the token, the key, the bytes and the approval.
+
+        A key stays with what somebody decided to stop: the same call again is answered with that decision.
+        """
         if to is State.SENDING:
             if (send.not_before or 0.0) > self._clock.wall():
                 raise refused(send, to)  # nothing leaves before its time, whoever asks
             self._rate.take(connection, send.account, send.send_id)
-        if to in UNSENT:
+        if (withdrawn or to in (State.REJECTED, State.EXPIRED)) and not send.may_have_left:
             self._keys.free(connection, send.send_id)
-            if send.attempt == 0:
-                self._rate.give_back(connection, send.send_id)
+        if to in UNSENT and send.attempt == 0:
+            self._rate.give_back(connection, send.send_id)
         if to in FINISHED:
             connection.execute("DELETE FROM outbox_raw WHERE send_id = ?", (send.send_id,))
+            connection.execute("DELETE FROM unwritten_letters WHERE approval_id = ?", (send.approval_id,))
             connection.execute(
                 "UPDATE approvals SET state = 'expired' WHERE send_id = ? AND state IN ('pending', 'approved')",
                 (send.send_id,),
@@ -77,6 +86,7 @@ class Transitions:
             changes["outcome"] = json.dumps(dict(changes["outcome"]))
         columns = {
             "wake_at": (send.not_before or 0.0) if to is State.HELD else 0.0,
+            "doubtful": send.doubtful or (send.state is State.RECONCILING and to is State.NEEDS_HUMAN),
             **changes,
             "state": to,
             "attempt": send.attempt + (to is State.SENDING),

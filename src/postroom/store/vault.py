@@ -14,7 +14,7 @@ from pathlib import Path
 
 from postroom.model.address import Address
 from postroom.model.errors import InternalError, InvalidRequest, PermissionDenied
-from postroom.store.approval_file import MAX_FILE_BYTES, ApprovalFile, parse, render
+from postroom.store.approval_file import MAX_FILE_BYTES, ApprovalFile, parse
 from postroom.store.plain_file import read_plain
 
 PENDING, APPROVED, REJECTED, DONE, LOGS = "Pending_Approval", "Approved", "Rejected", "Done", "Logs"
@@ -42,15 +42,16 @@ class Vault:
         for name in _FOLDERS:
             (self.root / name).mkdir(parents=True, exist_ok=True, mode=0o700)
 
-    def write_pending(self, name: str, file: ApprovalFile) -> Path:
+    def write_pending(self, name: str, content: bytes) -> Path:
         path = self.root / PENDING / name
         temporary = path.with_name(f".{name}.part")
         try:
             self.prepare()
+            temporary.unlink(missing_ok=True)  # of a writer that died
             # Private whatever the umask says: a file that others may write approves nothing when it comes back.
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "wb") as handle:
-                handle.write(render(file))
+                handle.write(content)
                 handle.flush()
                 os.fsync(handle.fileno())
             temporary.rename(path)

@@ -20,6 +20,9 @@ _DUE = (
 )
 
 
+QUESTION_SECONDS = 900.0  # how long a question through the client can be answered
+
+
 class WorkList:
     def __init__(self, database: Database, clock: Clock, owner: Owner, transitions: Transitions) -> None:
         self._database = database
@@ -44,16 +47,30 @@ class WorkList:
             )
             return [sends.load(connection, row["send_id"]) for row in rows]
 
-    def release(self, send_id: str, *, wake_at: float = 0.0) -> None:
+    def release(self, send_id: str, *, wake_at: float = 0.0, reason: str = "") -> None:
         """Put a claimed send back, for any worker to take up from `wake_at` on. Only the claimer's call counts.
 
         A SENDING one stays ours: its bytes may have left, and only `recover` knows what that means.
         """
         with self._database.transaction() as connection:
+            send = sends.load(connection, send_id)
+            told = json.dumps({**(send.outcome or {}), "reason": reason}) if reason else None
             connection.execute(
-                "UPDATE outbox SET owner = NULL, wake_at = ? WHERE send_id = ? AND owner = ? AND state != ?",
-                (wake_at, sends.load(connection, send_id).send_id, self._owner.name, State.SENDING),
+                "UPDATE outbox SET owner = NULL, wake_at = ?, outcome = coalesce(?, outcome)"
+                " WHERE send_id = ? AND owner = ? AND state != ?",
+                (wake_at, told, send.send_id, self._owner.name, State.SENDING),
             )
+
+    def expire_questions(self) -> None:
+        """Withdraw what a person was asked about through the client and never answered: nothing was promised."""
+        stale = (State.PREPARED, self._clock.wall() - QUESTION_SECONDS)
+        question = "SELECT send_id FROM outbox WHERE state = ? AND created_at < ?"
+        with self._database.read() as connection:
+            if connection.execute(question, stale).fetchone() is None:
+                return
+        with self._database.transaction() as connection:
+            for row in connection.execute(question, stale).fetchall():
+                self._transitions.move(connection, row["send_id"], {State.PREPARED}, State.CANCELLED, withdrawn=True)
 
     def recover(self, let_fall: Collection[str] = ()) -> list[Send]:
         """Free what the dead held; answers those sends as they stand now. Rows of the living are never touched, but for

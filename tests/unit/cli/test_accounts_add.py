@@ -134,7 +134,7 @@ def test_doctor_walks_through_an_account_end_to_end(
     capsys.readouterr()
     assert run("doctor") == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if "work" in line]
-    assert [line.split(": ")[1] for line in lines] == ["connect", "folders", "read", "draft", "send"]
+    assert [line.split(": ")[1] for line in lines] == ["connect", "folders", "read", "draft", "send", "outbox"]
     assert all(line.startswith("ok") for line in lines)
     assert "drafts Drafts" in lines[1]
     run("search", "in:drafts")

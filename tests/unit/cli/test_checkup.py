@@ -33,7 +33,7 @@ async def findings(house: House, name: str) -> dict[str, checkup.Finding]:
 
 async def test_a_healthy_local_account_needs_no_login_to_send(house: House) -> None:
     found = await findings(house, "box")
-    assert list(found) == ["connect", "folders", "read", "draft", "send"]
+    assert list(found) == ["connect", "folders", "read", "draft", "send", "outbox"]
     assert all(finding.ok for finding in found.values())
     assert found["send"].text == "needs no login"
 

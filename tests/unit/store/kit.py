@@ -32,6 +32,7 @@ PATHS |= {
     State.UNKNOWN: (*_SENDING, State.UNKNOWN),
     State.RECONCILING: (*_SENDING, State.UNKNOWN, State.RECONCILING),
     State.NEEDS_HUMAN: (*_SENDING, State.UNKNOWN, State.RECONCILING, State.NEEDS_HUMAN),
+    State.DROPPED: (*_SENDING, State.UNKNOWN, State.RECONCILING, State.NEEDS_HUMAN, State.DROPPED),
 }
 
 
@@ -98,5 +99,7 @@ def one_step(store: Store, send_id: str, to: State) -> None:
         store.approvals.expire()
     elif to is State.RESERVED:
         assert not store.outbox.reserve(send_id).replayed
+    elif to is State.DROPPED:
+        store.outbox.resolve(send_id, "drop")
     else:
         store.outbox.advance(send_id, expect=send.state, to=to)

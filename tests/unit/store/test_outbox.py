@@ -14,13 +14,13 @@ from postroom.store import RateLimit, Send, State, Store, open_store
 TABLE = """
 prepared           awaiting_approval reserved cancelled
 awaiting_approval  approved cancelled expired
-approved           reserved cancelled
-reserved           held staged cancelled
-held               staged cancelled
-staged             sending cancelled
-sending            accepted rejected retryable unknown
+approved           reserved cancelled needs_human
+reserved           held staged cancelled needs_human
+held               staged cancelled needs_human
+staged             sending cancelled needs_human
+sending            accepted rejected retryable unknown needs_human
 accepted           done
-retryable          sending cancelled
+retryable          sending cancelled needs_human
 unknown            reconciling
 reconciling        accepted retryable needs_human
 """
@@ -123,7 +123,7 @@ def test_each_submission_counts_as_an_attempt(store: Store) -> None:
 @pytest.mark.parametrize("state", State)
 def test_the_bytes_are_kept_while_they_may_still_leave_and_no_longer(store: Store, state: State) -> None:
     send = brought_to(store, state)
-    if state in (State.DONE, State.REJECTED, State.CANCELLED, State.EXPIRED):
+    if state in FORGOTTEN:
         with pytest.raises(Conflict):
             store.outbox.request(send.send_id)
     else:
@@ -142,12 +142,73 @@ def test_a_send_is_cancelled_unless_it_may_have_left(store: Store, state: State)
 
 
 @pytest.mark.parametrize(
-    ("verdict", "state"), [("sent", State.ACCEPTED), ("resend", State.RETRYABLE), ("drop", State.REJECTED)]
+    ("verdict", "state"), [("sent", State.ACCEPTED), ("resend", State.RETRYABLE), ("drop", State.DROPPED)]
 )
 def test_a_person_settles_what_nobody_else_could(store: Store, verdict: str, state: State) -> None:
     send = brought_to(store, State.NEEDS_HUMAN)
-    resolved = store.outbox.resolve(send.send_id, verdict, outcome={"by": "person"})  # type: ignore[arg-type]
-    assert (resolved.state, resolved.outcome) == (state, {"by": "person"})
+    resolved = store.outbox.resolve(send.send_id, verdict)  # type: ignore[arg-type]
+    assert (resolved.state, resolved.outcome, resolved.doubtful) == (state, {"decided": verdict}, True)
+
+
+def test_what_surely_did_not_leave_is_cancelled_when_a_person_drops_it(store: Store) -> None:
+    held = brought_to(store, State.HELD)
+    told = {"reason": "no longer allowed"}
+    asked = store.outbox.advance(held.send_id, expect=State.HELD, to=State.NEEDS_HUMAN, outcome=told)
+    assert not asked.doubtful
+    assert store.outbox.request(held.send_id).raw == a_send().raw
+    assert store.outbox.resolve(held.send_id, "drop").state is State.CANCELLED
+
+
+def test_what_some_have_got_is_not_called_unsent_when_a_person_drops_it(store: Store) -> None:
+    send = brought_to(store, State.RETRYABLE)
+    got = {"accepted": ["bob@example.org"]}
+    store.outbox.advance(send.send_id, expect=State.RETRYABLE, to=State.NEEDS_HUMAN, outcome=got)
+    assert store.outbox.resolve(send.send_id, "drop").state is State.DROPPED
+
+
+def test_a_doubt_stays_with_a_send_whatever_comes_after(store: Store) -> None:
+    send = brought_to(store, State.NEEDS_HUMAN, a_send(idempotency_key="k"))
+    store.outbox.resolve(send.send_id, "resend")
+    stopped = store.outbox.cancel(send.send_id)
+    assert (stopped.state, stopped.doubtful, stopped.may_have_left) == (State.CANCELLED, True, True)
+    assert store.outbox.latest(WORK, "send_email", sha("hello")) == stopped
+    assert store.keys.look_up(WORK, "send_email", "k", sha("hello")) == stopped
+
+
+def test_what_did_not_leave_is_listed_for_a_week_unless_somebody_stopped_it(store: Store, time: FakeTime) -> None:
+    sends = {state: brought_to(store, state) for state in State}
+    in_part = brought_to(store, State.SENDING)
+    told = {"accepted": ["a@example.org"], "refused": {"b@example.org": "550"}}
+    store.outbox.advance(in_part.send_id, expect=State.SENDING, to=State.ACCEPTED, outcome=told)
+    store.outbox.advance(in_part.send_id, expect=State.ACCEPTED, to=State.DONE)
+    open_ids = {send.send_id for state, send in sends.items() if state not in FORGOTTEN}
+    ended = {sends[state].send_id for state in (State.REJECTED, State.EXPIRED, State.DROPPED)} | {in_part.send_id}
+    assert {send.send_id for send in store.outbox.list_open(limit=99).items} == open_ids | ended
+    time.passes(7 * A_DAY)
+    page = store.outbox.list_open(limit=5)
+    assert (page.total, len(page.items), page.has_more) == (len(open_ids), 5, True)
+    assert store.outbox.list_open(account="nobody").total == 0
+
+
+def test_a_draft_that_went_into_a_send_is_known_until_the_send_is_over(store: Store) -> None:
+    assert store.outbox.of_draft(WORK, "") is None
+    for state in State:
+        send = brought_to(store, state, a_send(draft_ref=state.value))
+        on_its_way = state not in (State.PREPARED, *FORGOTTEN)
+        assert store.outbox.of_draft(WORK, state.value) == (send if on_its_way else None)
+        assert store.outbox.of_draft("home", state.value) is None
+
+
+def test_a_question_is_found_again_by_content_and_key_while_it_waits(store: Store) -> None:
+    asked = store.outbox.prepare(a_send(idempotency_key="k"))
+    find = store.outbox.asked_about
+    assert find(WORK, "send_email", sha("hello"), "k") == asked
+    assert find(WORK, "send_email", sha("hello"), "") is None
+    assert find(WORK, "send_email", sha("other"), "k") is None
+    assert find(WORK, "reply_email", sha("hello"), "k") is None
+    assert find("home", "send_email", sha("hello"), "k") is None
+    store.outbox.withdraw(asked.send_id)
+    assert find(WORK, "send_email", sha("hello"), "k") is None
 
 
 @pytest.mark.parametrize("state", sorted(set(State) - {State.NEEDS_HUMAN}))
@@ -220,7 +281,7 @@ def test_finished_sends_are_forgotten_after_thirty_days_and_open_ones_never(stor
             assert not rows & {send.send_id for send in gone}
 
 
-FORGOTTEN = (State.DONE, State.REJECTED, State.CANCELLED, State.EXPIRED)
+FORGOTTEN = (State.DONE, State.REJECTED, State.CANCELLED, State.EXPIRED, State.DROPPED)
 
 
 def test_a_finished_send_is_kept_as_long_as_a_key_stands_for_it(path: Path, time: FakeTime) -> None:

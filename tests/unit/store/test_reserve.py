@@ -36,7 +36,10 @@ def test_without_a_key_the_same_mail_is_sent_as_often_as_asked(store: Store) -> 
     assert [reserve(store, a_send())[1] for _ in range(3)] == [False, False, False]
 
 
-@pytest.mark.parametrize("state", [State.HELD, State.ACCEPTED, State.DONE, State.NEEDS_HUMAN])
+ANSWERED = [State.HELD, State.ACCEPTED, State.DONE, State.RETRYABLE, State.UNKNOWN, State.RECONCILING]
+
+
+@pytest.mark.parametrize("state", [*ANSWERED, State.NEEDS_HUMAN, State.DROPPED])
 def test_a_repeated_key_answers_with_the_first_send(store: Store, other: Store, state: State) -> None:
     first = brought_to(store, state, KEYED)
     repeated = other.outbox.prepare(KEYED)
@@ -46,10 +49,7 @@ def test_a_repeated_key_answers_with_the_first_send(store: Store, other: Store, 
     assert other.keys.look_up(WORK, "send_email", "key-1", KEYED.content_sha256) == first
 
 
-@pytest.mark.parametrize(
-    "state",
-    [State.RESERVED, State.STAGED, State.SENDING, State.RETRYABLE, State.UNKNOWN, State.RECONCILING],
-)
+@pytest.mark.parametrize("state", [State.RESERVED, State.STAGED, State.SENDING])
 def test_a_key_whose_send_is_in_progress_is_a_conflict_for_now(store: Store, other: Store, state: State) -> None:
     first = brought_to(store, state, KEYED)
     repeated = other.outbox.prepare(KEYED)
@@ -79,12 +79,49 @@ def test_a_key_belongs_to_its_account_and_tool(store: Store) -> None:
         assert not reserve(store, a_send(**({"idempotency_key": "key-1"} | fields)))[1]
 
 
-@pytest.mark.parametrize("end", [State.REJECTED, State.CANCELLED])
-def test_a_key_whose_send_never_went_out_is_free_again(store: Store, end: State) -> None:
-    send = brought_to(store, State.SENDING if end is State.REJECTED else State.HELD, KEYED)
-    store.outbox.advance(send.send_id, expect=send.state, to=end)
+@pytest.mark.parametrize("end", [State.REJECTED, State.EXPIRED])
+def test_a_key_whose_send_was_refused_or_never_approved_is_free_again(store: Store, end: State) -> None:
+    brought_to(store, end, KEYED)
     assert store.keys.look_up(WORK, "send_email", "key-1", KEYED.content_sha256) is None
     assert not reserve(store, KEYED)[1]
+
+
+@pytest.mark.parametrize("state", [State.HELD, State.AWAITING_APPROVAL, State.APPROVED, State.RETRYABLE])
+def test_a_key_stays_with_a_send_that_somebody_stopped(store: Store, state: State) -> None:
+    send = brought_to(store, state, KEYED)
+    stopped = store.outbox.cancel(send.send_id)
+    assert store.keys.look_up(WORK, "send_email", "key-1", KEYED.content_sha256) == stopped
+    assert reserve(store, KEYED) == (stopped, True)
+
+
+@pytest.mark.parametrize("state", [State.AWAITING_APPROVAL, State.RESERVED])
+def test_a_key_whose_send_was_withdrawn_is_free_again(store: Store, state: State) -> None:
+    send = brought_to(store, state, KEYED)
+    assert store.outbox.withdraw(send.send_id).state is State.CANCELLED
+    assert store.keys.look_up(WORK, "send_email", "key-1", KEYED.content_sha256) is None
+
+
+@pytest.mark.parametrize("state", sorted(set(State) - {State.PREPARED, State.AWAITING_APPROVAL, State.RESERVED}))
+def test_what_was_promised_is_not_withdrawn(store: Store, state: State) -> None:
+    send = brought_to(store, state)
+    with pytest.raises(Conflict):
+        store.outbox.withdraw(send.send_id)
+    assert store.outbox.get(send.send_id) == send
+
+
+def test_a_send_that_nobody_works_on_answers_for_its_key(store: Store) -> None:
+    send = brought_to(store, State.RESERVED, KEYED)
+    store.worklist.release(send.send_id, wake_at=store.clock.wall() + 60, reason="dev mode")
+    found = store.keys.look_up(WORK, "send_email", "key-1", KEYED.content_sha256)
+    assert found is not None
+    assert (found.send_id, found.outcome) == (send.send_id, {"reason": "dev mode"})
+
+
+def test_an_undo_window_begins_with_the_reservation_and_a_schedule_needs_none(store: Store, time: FakeTime) -> None:
+    plain, scheduled = store.outbox.prepare(a_send()), store.outbox.prepare(a_send(not_before=time.wall + 900))
+    time.passes(300)
+    assert store.outbox.reserve(plain.send_id, hold_until=time.wall + 30).send.not_before == time.wall + 30
+    assert store.outbox.reserve(scheduled.send_id, hold_until=time.wall + 30).send.not_before == time.wall + 600
 
 
 def test_keys_survive_a_restart_for_thirty_days(path: Path, time: FakeTime) -> None:
@@ -135,7 +172,7 @@ def test_a_used_approval_reserves_nothing_more(store: Store) -> None:
     assert store.rate.status(WORK).used == 0
 
 
-def test_a_full_window_takes_neither_key_nor_approval(path: Path, time: FakeTime) -> None:
+def test_a_full_window_changes_nothing(path: Path, time: FakeTime) -> None:
     store = open_store(path, clock=time.clock(), limit=RateLimit(1))
     reserve(store, a_send("first"))
     send = brought_to(store, State.APPROVED, KEYED)
@@ -143,15 +180,19 @@ def test_a_full_window_takes_neither_key_nor_approval(path: Path, time: FakeTime
         store.outbox.reserve(send.send_id)
     assert store.outbox.get(send.send_id) == send
     assert store.approvals.get(send.approval_id).state == "approved"
-    assert store.keys.look_up(WORK, "send_email", "key-1", KEYED.content_sha256) is None
+    assert store.keys.look_up(WORK, "send_email", "key-1", KEYED.content_sha256) == send
     assert caught.value.retry_after
     time.passes(caught.value.retry_after)
     assert store.outbox.reserve(send.send_id).send.state is State.RESERVED
     store.close()
 
 
-def test_an_approved_repeat_of_a_finished_send_leaves_no_approval_behind(store: Store) -> None:
-    first = brought_to(store, State.DONE, KEYED)
-    repeated = brought_to(store, State.APPROVED, KEYED)
-    assert store.outbox.reserve(repeated.send_id).send == first
-    assert store.approvals.get(repeated.approval_id).state == "expired"
+@pytest.mark.parametrize("state", [State.AWAITING_APPROVAL, State.DONE])
+@pytest.mark.parametrize("content", ["hello", "other words"])
+def test_nobody_is_asked_about_a_key_that_stands_for_another_send(store: Store, state: State, content: str) -> None:
+    first = brought_to(store, state, KEYED)
+    repeated = store.outbox.prepare(a_send(content, idempotency_key="key-1"))
+    with pytest.raises(Conflict):
+        store.approvals.request(repeated.send_id, expires_at=store.clock.wall() + A_DAY)
+    assert store.outbox.get(repeated.send_id) == repeated
+    assert store.keys.holder(WORK, "send_email", "key-1") == first

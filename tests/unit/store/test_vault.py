@@ -25,7 +25,7 @@ def put(vault, name="a.md", content=None):
 
 
 def test_a_pending_file_appears_whole_and_only_its_owner_can_enter(vault):
-    path = vault.write_pending("x.md", FILE)
+    path = vault.write_pending("x.md", render(FILE))
     assert path.parent.name == PENDING
     assert [found.file for found in vault.scan(PENDING)] == [FILE]
     assert os.listdir(path.parent) == ["x.md"]
@@ -41,7 +41,7 @@ def group_umask():
 
 
 def test_a_pending_file_is_good_as_it_comes_back_whatever_the_umask(vault, group_umask):
-    path = vault.write_pending("x.md", FILE)
+    path = vault.write_pending("x.md", render(FILE))
     vault.claim(path, APPROVED)
     assert [found.file for found in vault.scan(APPROVED)] == [FILE]
 
@@ -92,7 +92,7 @@ def test_a_file_is_claimed_once_and_never_overwrites(vault):
 
 
 def test_find_follows_a_file_to_whichever_folder_a_person_moved_it(vault):
-    path = vault.write_pending("x.md", FILE)
+    path = vault.write_pending("x.md", render(FILE))
     path.rename(vault.root / APPROVED / "x.md")
     assert vault.find("x.md").parent.name == APPROVED
     assert vault.find("y.md") is None

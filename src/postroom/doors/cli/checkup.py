@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from postroom.model.errors import AuthRequired, NotFound, PostroomError
+from postroom.model.errors import AuthRequired, NotFound, PostroomError, ProviderError
 from postroom.service.house import House
 from postroom.settings import Settings
 
@@ -46,7 +46,14 @@ def settings_and_home(settings: Settings) -> Iterator[Finding]:
 
 async def account(house: House, name: str) -> AsyncIterator[Finding]:
     """Connecting, folders, reading, a draft where it may write, a submission's login; stops where nothing can work."""
-    looks = (("connect", _connect), ("folders", _folders), ("read", _read), ("draft", _draft), ("send", _send))
+    looks = (
+        ("connect", _connect),
+        ("folders", _folders),
+        ("read", _read),
+        ("draft", _draft),
+        ("send", _send),
+        ("outbox", _outbox),
+    )
     for what, look in looks:
         finding = await _looked(f"{name}: {what}", look, house, name)
         yield finding
@@ -134,3 +141,17 @@ async def _send(house: House, name: str) -> str:
     from postroom.service.logins import check_sending
 
     return await check_sending(house, name)
+
+
+async def _outbox(house: House, name: str) -> str:
+    """Not ok where something needs a person, or cannot leave because the login was refused."""
+    from postroom.service.notices import notices
+    from postroom.service.outbox import list_outbox
+
+    page = await list_outbox(house, account=name, limit=100)
+    waiting = [row for row in page.results if row.state == "needs_human"]
+    paused = [notice for notice in notices(house) if notice.startswith(f"Account {name} ")]
+    if waiting or paused:
+        need = [f"{len(waiting)} sends need a person: postroom outbox list"] if waiting else []
+        raise ProviderError(" ".join([*paused, *need]))
+    return f"{page.total_count} on their way or not sent" if page.total_count else "nothing waits"

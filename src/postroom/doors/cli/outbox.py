@@ -35,6 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _list(house: House, args: argparse.Namespace) -> list[str]:
     from postroom.doors.cli import table
+    from postroom.service.notices import notices
     from postroom.service.outbox import list_outbox
 
     page = await list_outbox(house, account=args.account, include_finished=args.all, limit=100)
@@ -49,7 +50,7 @@ async def _list(house: House, args: argparse.Namespace) -> list[str]:
         )
         for row in page.results
     ]
-    return [*table.lines(rows, widest=60), f"{len(rows)} of {page.total_count}"]
+    return [*table.lines(rows, widest=60), f"{len(rows)} of {page.total_count}", *notices(house)]
 
 
 async def _show(house: House, args: argparse.Namespace) -> list[str]:

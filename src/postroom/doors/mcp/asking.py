@@ -1,20 +1,42 @@
 """Asking the person through the client, in both protocol eras: mid-call before 2026-07-28, by a retried call since.
 
-A tool that may ask is declared with `asks`, a function of the same arguments that answers the question's text or None.
-The SDK ties an answer to the exact text it was given for, so a question names all that the answer stands for.
+A tool that may ask is declared with `asks`, a function of the same arguments that answers the question or None. The
+SDK ties an answer to the exact text it was given for, and the tool is told which send that question was about: whatever
+the arguments have come to mean while the person was thinking, the answer is for that send.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Literal
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Protocol
 
 from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, ElicitationResult, Resolve
 from pydantic import BaseModel, Field
 
 Verdict = Literal["accepted", "declined"]
-Ask = Callable[..., Awaitable[str | None]]
+
+
+class Question(Protocol):
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def send_id(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the person said, and about which send."""
+
+    verdict: Verdict
+    send_id: str
+
+
+Ask = Callable[..., Awaitable[Question | None]]
+_asked: ContextVar[str] = ContextVar("asked")  # the send this call's question was about; a call is one task
 PARAMETER = "answer"
 
 
@@ -35,21 +57,23 @@ def can_ask(ctx: Context[Any, Any]) -> bool:
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
-def verdict(outcome: Any) -> Verdict | None:
+def answer(outcome: Any) -> Answer | None:
     """None where nobody was asked. A form dismissed or left unticked is a no."""
-    if not isinstance(outcome, AcceptedElicitation):
-        return "declined"
-    if isinstance(outcome.data, Say):
-        return "accepted" if outcome.data.send else "declined"
-    return None
+    accepted = isinstance(outcome, AcceptedElicitation)
+    if accepted and not isinstance(outcome.data, Say):
+        return None
+    return Answer("accepted" if accepted and outcome.data.send else "declined", _asked.get())
 
 
 def parameter(name: str, ask: Ask, shown: list[inspect.Parameter]) -> inspect.Parameter:
     """The hidden parameter through which the SDK hands a tool the person's answer."""
 
     async def question(ctx: Context[Any, Any], **arguments: Any) -> Any:
-        text = await ask(ctx.request_context.lifespan_context, ctx, **arguments)
-        return _NotAsked() if text is None else Elicit(text, Say)
+        asked = await ask(ctx.request_context.lifespan_context, ctx, **arguments)
+        if asked is None:
+            return _NotAsked()
+        _asked.set(asked.send_id)
+        return Elicit(asked.text, Say)
 
     context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Context)
     question.__qualname__ = f"{name}.question"  # the key under which the answer travels

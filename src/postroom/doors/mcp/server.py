@@ -7,12 +7,12 @@ import pkgutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp_types import CallToolResult, InputRequiredResult, Resource
+from mcp_types import CallToolResult, InputRequiredResult, Resource, TextContent
 
 from postroom import __version__
 from postroom.doors.mcp import dialects, failures, prompts, resources, subscriptions
@@ -21,7 +21,10 @@ from postroom.doors.mcp.log import log
 from postroom.doors.mcp.toolbox import Toolset, bind, choose
 from postroom.model.errors import PostroomError
 from postroom.service.house import House
+from postroom.service.notices import notices
 from postroom.settings import Settings, SettingsError
+
+R = TypeVar("R", CallToolResult, CallToolResult | InputRequiredResult)
 
 
 class Dialect(Protocol):
@@ -60,15 +63,22 @@ class PostroomServer(MCPServer[House]):
         started = time.perf_counter()
         status, code = "ok", ""
         try:
-            return await super().call_tool(name, self._admitted(name, arguments), context)
+            return self._noticed(await super().call_tool(name, self._admitted(name, arguments), context))
         except (PostroomError, ToolError) as problem:
             error = failures.as_postroom_error(problem, name)
             status, code = "error", error.code
-            return self._failure(error)
+            return self._noticed(self._failure(error))
         finally:
             shown = name if name in self._registered else "unknown"
             duration = round((time.perf_counter() - started) * 1000, 1)
             log.info("tool_call", extra={"tool": shown, "status": status, "code": code, "duration_ms": duration})
+
+    def _noticed(self, result: R) -> R:
+        """The answer, and beside it what whoever asks should hear. A block of its own: dialects word theirs exactly."""
+        house = self.house.opened
+        if house is not None and isinstance(result, CallToolResult):
+            result.content.extend(TextContent(type="text", text=f"Notice: {each}") for each in notices(house))
+        return result
 
     async def list_resources(self) -> list[Resource]:
         """The inboxes by name. What else can be read is found by listing, searching and following links."""
@@ -90,6 +100,10 @@ class SharedHouse:
     def __init__(self, open_house: OpenHouse) -> None:
         self._open_house = open_house
         self._house: House | None = None
+
+    @property
+    def opened(self) -> House | None:
+        return self._house
 
     def __call__(self, _server: MCPServer[House]) -> AbstractAsyncContextManager[House]:
         return self._entered()

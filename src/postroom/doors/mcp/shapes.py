@@ -234,6 +234,8 @@ class Sent(TypedDict):
         "already_executed",
         "unknown",
         "rejected",
+        "cancelled",
+        "needs_human",
         "dev_mode",
     ]
     account: str

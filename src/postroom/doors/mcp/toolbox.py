@@ -137,7 +137,7 @@ def _without_house(spec: ToolSpec) -> ToolFunction:
         if takes_context:
             arguments["ctx"] = ctx
         if spec.asks is not None:
-            arguments[asking.PARAMETER] = asking.verdict(arguments[asking.PARAMETER])
+            arguments[asking.PARAMETER] = asking.answer(arguments[asking.PARAMETER])
         return await spec.function(ctx.request_context.lifespan_context, **arguments)
 
     context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Context)

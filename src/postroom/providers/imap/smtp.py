@@ -85,11 +85,12 @@ class SmtpTransport:
 def _outcome(request: SubmitRequest, answer: Answer) -> SubmitOutcome:
     accepted = request.envelope.recipients if answer.state == "accepted" else ()
     return SubmitOutcome(
-        answer.state,
+        "retryable" if answer.login_refused else answer.state,
         accepted=accepted,
         refused=dict(answer.refused),
         thread_ref=request.thread_ref if answer.state == "accepted" else "",
         reason=answer.reason,
+        login_refused=answer.login_refused,
     )
 
 

@@ -92,7 +92,8 @@ def _reason(code: int, message: str) -> str:
 def _not_reached(error: Exception) -> Answer:
     causes = (error, error.__cause__)
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
-        return Answer("rejected", "The SMTP server's certificate could not be verified; check smtp_host or ca_file.")
+        # An expired certificate is renewed one day: what waits goes on then, and not a byte of it leaves before.
+        return Answer("retryable", "The SMTP server's certificate could not be verified; check smtp_host or ca_file.")
     if "STARTTLS" in str(error):
         return Answer("retryable", _NO_STARTTLS)
     if any(isinstance(cause, ssl.SSLError) for cause in causes):

@@ -28,8 +28,11 @@ class CountingDoor:
     async def __call__(self) -> AsyncIterator[House]:
         self.opened += 1
         account = SimpleNamespace(name="alex", provider="local", address="alex@demo.example")
-        yield cast("Any", SimpleNamespace(accounts=SimpleNamespace(configured=(account,))))
+        yield cast("Any", SimpleNamespace(accounts=SimpleNamespace(configured=(account,)), store=NO_PAUSES))
         self.closed += 1
+
+
+NO_PAUSES = SimpleNamespace(pauses=SimpleNamespace(all=tuple))
 
 
 @pytest.fixture

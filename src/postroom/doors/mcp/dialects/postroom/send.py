@@ -47,7 +47,7 @@ def _sending(title: str) -> Callable[[Writer], Writer]:
     """Declare a tool by the function that writes its order; asking and passing the gate are the same for all."""
 
     def declare(write: Writer) -> Writer:
-        async def ask(house: House, ctx: Context[House, Any], **arguments: Any) -> str | None:
+        async def ask(house: House, ctx: Context[House, Any], **arguments: Any) -> asking.Question | None:
             from postroom.service import send
             from postroom.service.views import SendView
 
@@ -56,7 +56,7 @@ def _sending(title: str) -> Callable[[Writer], Writer]:
 
         @wraps(write)
         async def tool(
-            house: House, ctx: Context[House, Any], answer: asking.Verdict | None, **arguments: Any
+            house: House, ctx: Context[House, Any], answer: asking.Answer | None, **arguments: Any
         ) -> CallToolResult:
             from postroom.service import send
             from postroom.service.views import SendView
@@ -179,7 +179,7 @@ async def list_outbox(
     offset: Offset = 0,
     account: Annotated[str, Field(description="Default: every account")] = "",
 ) -> CallToolResult:
-    """List sends that wait for approval, are held or scheduled, or whose fate is unclear."""
+    """List sends that wait, are held or scheduled, need a person, or did not leave."""
     from postroom.service import outbox
 
     page = await outbox.list_outbox(
@@ -204,5 +204,8 @@ def _wishes(confirm: bool, key: str, send_at: str, save_to_sent: bool, require_a
     return Wishes(confirm, key, parse_time(send_at), save_to_sent, require_approval)
 
 
-def _with_person(order: Order, ctx: Context[House, Any], answer: asking.Verdict | None) -> Order:
-    return replace(order, wishes=replace(order.wishes, can_elicit=asking.can_ask(ctx), answer=answer))
+def _with_person(order: Order, ctx: Context[House, Any], answer: asking.Answer | None) -> Order:
+    from postroom.service.order import Answered
+
+    said = Answered(answer.verdict, answer.send_id) if answer is not None else None
+    return replace(order, wishes=replace(order.wishes, can_elicit=asking.can_ask(ctx), answer=said))

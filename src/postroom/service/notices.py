@@ -1,0 +1,25 @@
+"""What everyone who asks for anything should hear: accounts that cannot send, because their login was refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from postroom.model.errors import PostroomError
+from postroom.service.house import House
+
+
+def notices(house: House) -> tuple[str, ...]:
+    """One sentence per paused account. A single read that no lock can hold up, so it needs no thread of its own."""
+    try:
+        pauses = house.store.pauses.all()
+    except PostroomError:
+        return ()  # the answer itself matters more than what stands beside it
+    return tuple(
+        f"Account {pause.account} cannot send since {_iso(pause.since)}. {pause.reason} What is to leave waits in the "
+        "outbox. Tell the user; `postroom doctor` checks the login and lets it go on."
+        for pause in pauses
+    )
+
+
+def _iso(wall: float) -> str:
+    return datetime.fromtimestamp(wall, UTC).isoformat(timespec="minutes")

@@ -1,0 +1,142 @@
+"""The time of a schedule belongs to what is shown and approved, and a repeated call is answered whenever it comes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from tests.gate.houses import MAIL, gate_house
+
+from postroom.model.errors import Conflict, InvalidRequest
+from postroom.service import approvals, draft, outbox, send, worker, writing
+from postroom.service.order import Wishes, parse_time
+
+
+async def test_a_preview_for_next_year_does_not_release_a_send_for_now(tmp_path):
+    async with gate_house(tmp_path, gate="preview") as gate:
+        later = gate.house.now() + timedelta(days=300)
+        shown = await gate.send(confirm=False, send_at=later)
+        assert shown.preview.send_at
+        assert (await gate.send()).status == "preview"
+        assert await gate.inbox() == []
+        assert (await gate.send(send_at=later)).status == "scheduled"
+
+
+async def test_an_approval_for_a_time_is_asked_for_anew_for_another(tmp_path):
+    async with gate_house(tmp_path, gate="approval") as gate:
+        later = gate.house.now() + timedelta(days=1)
+        first = await gate.send(send_at=later)
+        second = await gate.send(send_at=later + timedelta(seconds=1))
+        now = await gate.send()
+        assert len({first.send_id, second.send_id, now.send_id}) == 3
+        approved = await approvals.approve(gate.house, first.approval.approval_id, who="ada", how="test")
+        assert approved.status == "scheduled"
+        assert await gate.inbox() == []
+
+
+async def test_one_moment_is_one_schedule_whatever_its_offset(tmp_path):
+    async with gate_house(tmp_path, gate="preview") as gate:
+        later = gate.house.now() + timedelta(days=1)
+        await gate.send(confirm=False, send_at=later)
+        elsewhere = later.astimezone(timezone(timedelta(hours=5, minutes=30)))
+        assert (await gate.send(send_at=elsewhere)).status == "scheduled"
+
+
+async def test_a_changed_time_in_the_outbox_is_noticed(tmp_path):
+    import sqlite3
+
+    async with gate_house(tmp_path) as gate:
+        view = await gate.send(send_at=gate.house.now() + timedelta(days=30))
+        with sqlite3.connect(tmp_path / "state.db") as tampering:
+            tampering.execute("UPDATE outbox SET send_at = '', not_before = NULL, wake_at = 0")
+        await worker.work_once(gate.house)
+        assert await gate.inbox() == []
+        (row,) = (await outbox.list_outbox(gate.house)).results
+        assert (row.send_id, row.state) == (view.send_id, "needs_human")
+
+
+async def test_a_scheduled_call_repeated_after_its_time_is_answered_with_its_result(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        wishes = {"idempotency_key": "k", "send_at": gate.house.now() + timedelta(hours=1)}
+        assert (await gate.send(**wishes)).status == "scheduled"
+        assert (await gate.send(**wishes)).status == "scheduled"
+        gate.time.pass_(7200)
+        await worker.work_once(gate.house)
+        assert (await gate.send(**wishes)).status == "already_executed"
+        with pytest.raises(InvalidRequest, match="future"):
+            await gate.send(**{**wishes, "idempotency_key": "other"})
+        with pytest.raises(Conflict, match="different email"):
+            await gate.send(idempotency_key="k")
+        assert await gate.inbox() == ["Lunch?"]
+
+
+async def test_what_was_scheduled_before_times_were_covered_still_leaves(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        order = await gate.order()
+        new = replace(order.as_send(), not_before=gate.time.wall + 3600)  # as the version before wrote it
+        store = gate.house.store.outbox
+        store.reserve(store.prepare(new).send_id)
+        gate.time.pass_(3601)
+        gate.house.store.worklist.release(store.list().items[0].send_id)
+        await worker.work_once(gate.house)
+        assert await gate.inbox() == ["Lunch?"]
+
+
+async def test_a_second_confirmation_needs_a_second_preview_however_late_it_comes(tmp_path):
+    async with gate_house(tmp_path, gate="preview") as gate:
+        await gate.send(confirm=False)
+        assert (await gate.send()).status == "sent"
+        for _ in range(5):  # a caller that retries every few minutes
+            gate.time.pass_(300)
+            again = await gate.send()
+            assert again.status == "preview"
+            assert "has left before" in again.message
+        assert await gate.inbox() == ["Lunch?"]
+        await gate.send(confirm=False)
+        assert (await gate.send()).status == "sent"
+
+
+async def scheduled_draft(gate):
+    saved = await draft.create_draft(gate.house, MAIL)
+    wishes = Wishes(confirm=True, send_at=gate.house.now() + timedelta(hours=1))
+    order = await send.order_draft(gate.house, saved.draft_id, wishes)
+    return saved, await send.send(gate.house, order)
+
+
+async def test_a_scheduled_draft_is_neither_changed_nor_deleted_until_it_is_stopped(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        saved, view = await scheduled_draft(gate)
+        assert view.status == "scheduled"
+        with pytest.raises(Conflict, match="cancel_send") as refusal:
+            await draft.update_draft(gate.house, saved.draft_id, draft.DraftChanges(body="Another time"))
+        assert refusal.value.details["send_id"] == view.send_id
+        with pytest.raises(Conflict, match="cancel_send"):
+            await draft.delete_draft(gate.house, saved.draft_id)
+        await outbox.cancel_send(gate.house, view.send_id)
+        changed = await draft.update_draft(gate.house, saved.draft_id, draft.DraftChanges(subject="Another time"))
+        assert changed.subject == "Another time"
+
+
+async def test_a_draft_that_waits_for_approval_is_not_changed_under_it(tmp_path):
+    async with gate_house(tmp_path, gate="approval") as gate:
+        saved = await draft.create_draft(gate.house, MAIL)
+        order = await send.order_draft(gate.house, saved.draft_id, Wishes(confirm=True))
+        await send.send(gate.house, order)
+        with pytest.raises(Conflict, match="awaiting_approval"):
+            await draft.update_draft(gate.house, saved.draft_id, draft.DraftChanges(body="Another time"))
+
+
+def test_a_time_is_read_with_its_offset():
+    assert parse_time("") is None
+    assert parse_time("2026-12-01T09:00:00+01:00") == datetime(2026, 12, 1, 8, tzinfo=UTC)
+    with pytest.raises(InvalidRequest, match="ISO 8601"):
+        parse_time("tomorrow")
+
+
+async def test_a_time_without_an_offset_is_refused(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        with pytest.raises(InvalidRequest, match="offset"):
+            await send.order_mail(
+                gate.house, writing.DraftRequest(), Wishes(send_at=gate.house.now().replace(tzinfo=None))
+            )
