@@ -11,11 +11,11 @@ from functools import lru_cache
 from typing import Final
 
 # Letters that ZWNJ and ZWJ legitimately join: Arabic, Syriac, N'Ko, the Indic scripts, Myanmar, Khmer, Mongolian.
-_JOINING: Final = (
+JOINING: Final = (
     "\u0620-\u074f\u0750-\u077f\u07c0-\u07ff\u08a0-\u08ff\u0900-\u0dff\u1000-\u109f"
     "\u1780-\u17b3\u17b6-\u17d3\u1820-\u18aa"
 )
-_EMOJI: Final = (
+EMOJI: Final = (
     "#*0-9\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf"
     "\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
@@ -29,9 +29,9 @@ _INVISIBLE: Final = (
 )
 _REMOVED = re.compile(
     rf"{_ESCAPES}|[{_INVISIBLE}]"
-    rf"|(?<![{_JOINING}])\u200c|\u200c(?![{_JOINING}])"
-    rf"|(?<![{_JOINING}{_EMOJI}\ufe0f])\u200d|\u200d(?![{_JOINING}{_EMOJI}])"
-    rf"|(?<![{_EMOJI}])[\ufe0e\ufe0f]"
+    rf"|(?<![{JOINING}])\u200c|\u200c(?![{JOINING}])"
+    rf"|(?<![{JOINING}{EMOJI}\ufe0f])\u200d|\u200d(?![{JOINING}{EMOJI}])"
+    rf"|(?<![{EMOJI}])[\ufe0e\ufe0f]"
 )
 _SPELLING = re.compile(rf"[{_INVISIBLE}\u200c\u200d\ufe0e\ufe0f]{{8,}}")
 # Blocks without anything to remove or change. Matching one class at once is 25 times faster than looking for trouble.

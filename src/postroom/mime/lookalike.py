@@ -39,6 +39,17 @@ _LOOKS_LIKE = (
     | str.maketrans("ıɑɡɩßþøđł", "laglbpodl")
     | str.maketrans("013457", "oleast")
 )
+# Signs that are drawn like one plain letter or digit in common fonts, each beside the one it is taken for: Cyrillic,
+# Greek, Latin extensions, Armenian, Cherokee, Lisu, Coptic, Canadian syllables, noughts of other scripts.
+_TWINS = (
+    "аaАAЬbВBсcСCԁdеeҽeЕEԌGһhНHіiꙇiӏlјjЈJкkКKІlӀlмmМMоoОOрpРPԛqгrѕsЅSтtТTѵvѴVԝwԜWхxХXуyүyУYҮYЗ3"
+    "αaΑAΒBϲcϹCεeΕEηnΗHιiΙlϳjκkΚKΜMνvΝNοoσoΟOρpϱpΡPτtΤTυuΥYχxΧXγyωwΖZ"
+    "ɑaƄbʙbᴄcꬲeꞙfɡgʜhıiɪiɩiᴊjᴋkʟlǀlƖlᴍmɴnᴏoᴑoᴘpʀrꜱsƽsᴛtᴜuʋuᴠvɯwᴡwʏyɣyᴢzȢ8Ʒ3"
+    "քfցgհhյjլlոnռnօoՕOզqգqՏSսuՍUաwᎪAᏴBᏟCꮯcᎠDᎬEᏀGᎻHᏂhᎥiꭵiᎫJᏦKᏞLᎷMᏢPᎡRᏒRᏚSꮪsᎢTᏙVꮩvᎳWꮃwᎩYᏃZꮓz"
+    "ꓮAꓐBꓚCꓓDꓰEꓝFꓖGꓧHꓙJꓗKꓲlꓡLꓟMꓠNꓳOꓑPꓣRꓢSꓔTꓴUꓦVꓪWꓫXꓬYꓜZⲟoⲞOⲣpⲢPⲥcⲤCⲎHⲔKⲘMⲚNⲦTⲬXⲨY"
+    "ᗅAᗷBᑕCᗞDᖴFᕼHᒍJᒪLᗰMᑭPᖇRᑌUᐯVᕁx০O੦o୦O൦o०o૦o௦o౦o೦o๐o໐o၀oဝoჿo𐐬o𐓪o〇O"
+)
+_TWIN_OF = dict(zip(_TWINS[::2], _TWINS[1::2], strict=True))
 _SWAPS = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("i", "l"))
 
 
@@ -84,6 +95,20 @@ def skeleton(text: str) -> str:
     return bare
 
 
+def twin_of(text: str) -> str:
+    """The plain letters and digits this could be read as, sign by sign; empty where one of its signs is like none."""
+    if text.isascii():
+        return ""
+    plain = "".join(_TWIN_OF.get(char, char) for char in unicodedata.normalize("NFKC", text))
+    return plain if plain.isascii() else ""
+
+
+def plain_twin(domain: str) -> str:
+    """The domain of plain letters that this one could be read as."""
+    labels = [label if label.isascii() else twin_of(label) for label in domain.split(".")]
+    return ".".join(labels) if all(labels) and not domain.isascii() else ""
+
+
 def shown_domain(domain: str) -> str:
     """The domain in plain letters (``xn--``), bounded and free of anything but letters, digits, dots and hyphens."""
     try:
@@ -99,5 +124,7 @@ def _is_prefixed(domain: str, name: str) -> bool:
 
 
 def _is_mixed(label: str) -> bool:
+    if label.isascii():
+        return False
     scripts = {unicodedata.name(char, "").partition(" ")[0] for char in label if char.isalpha()}
     return "LATIN" in scripts and bool(scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from postroom.mime.compose import FORWARDED_FILENAME, plain_reading
 from postroom.mime.header_writing import is_message_id
 from postroom.model.address import Address
+from postroom.model.characters import address_sign_in
 from postroom.model.draft import Draft, File, Importance, Threading
 from postroom.model.message import Body, Envelope, Message
 
@@ -112,7 +113,7 @@ def _others(addresses: Iterable[Address], without: set[str]) -> tuple[Address, .
 def _presentable(address: Address) -> Address:
     """A name with an address in it would show one recipient and mean another: it is dropped."""
     name = _one_line(address.name)
-    return Address(address.email, "" if "@" in name else name)
+    return Address(address.email, "" if address_sign_in(name) else name)
 
 
 def _one_line(text: str) -> str:

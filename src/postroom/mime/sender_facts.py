@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from postroom.mime.lookalike import imitated, is_within, mixes_scripts, organisation, shown_domain
 from postroom.model.address import Address
+from postroom.model.characters import is_at_sign
 
 # Nothing else of a stranger's header is repeated.
 _RESULTS = frozenset(
@@ -109,11 +110,16 @@ def _disguised(sender: Address, own_domains: Collection[str]) -> list[str]:
 
 
 def _other_name(sender: Address) -> list[str]:
-    for found in _EMAIL_IN_NAME.findall(sender.name[:1000]):
+    for found in _EMAIL_IN_NAME.findall("".join(map(_as_at, sender.name[:1000]))):
         if Address(found).key != sender.key:
             real = _shown_email(sender.email)
             return [f"The sender's name shows the address {_shown_email(found)}, but the mail comes from {real}."]
     return []
+
+
+def _as_at(char: str) -> str:
+    """Signs that a name borrows to look like an address, as the sign they are read for."""
+    return "@" if is_at_sign(char) else char
 
 
 def _other_reply(sender: Address, reply_to: Sequence[Address]) -> list[str]:

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from postroom.model.characters import address_sign_in, is_hidden
 from postroom.model.errors import InvalidRequest
 
 # dot-atom of RFC 5322 plus the letters of RFC 6531; quoted local parts and IP literals are refused on purpose.
@@ -52,11 +53,15 @@ def parse_address(text: str) -> Address:
     if name.startswith('"'):
         name = re.sub(r"\\(.)", r"\1", name[1:-1])
     address = Address(check_email(email), name)
-    if "@" not in name:
-        return address
     if name.casefold() == email.casefold():
         return Address(email)
-    raise _invalid(text)  # a name that looks like another address is how mail reaches the wrong person
+    if sign := address_sign_in(name):  # a name that looks like another address is how mail reaches the wrong person
+        raise InvalidRequest(
+            f"The name before {email[:100]} holds a sign that makes it look like an address (U+{ord(sign):04X}). "
+            "Write the name without it, or the address alone.",
+            details={"field": "address"},
+        )
+    return address
 
 
 def check_email(email: str) -> str:
@@ -120,7 +125,7 @@ def _is_label(label: str) -> bool:
 
 def _is_letter(char: str) -> bool:
     """A letter, mark or digit beyond ASCII; never a space, an invisible or a direction-changing character."""
-    return ord(char) > 0x7F and unicodedata.category(char)[0] in "LMN"
+    return ord(char) > 0x7F and unicodedata.category(char)[0] in "LMN" and not is_hidden(char)
 
 
 def _ascii_label(label: str) -> bytes:

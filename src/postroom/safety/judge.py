@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from postroom.mime.visible import visible_email
 from postroom.model.address import Address, masked
 from postroom.model.draft import Draft
 from postroom.safety.policy import Gate, Policy
@@ -128,7 +129,7 @@ def findings(draft: Draft, policy: Policy, facts: Facts) -> tuple[Finding, ...]:
         found.append(Finding("duplicate", "A mail with the same recipients, subject and beginning was just sent."))
     unknown = strangers(draft, policy, facts)
     if unknown:
-        names = ", ".join(address.email for address in unknown[:5]) + (", …" if len(unknown) > 5 else "")
+        names = ", ".join(visible_email(address.email) for address in unknown[:5]) + (", …" if len(unknown) > 5 else "")
         found.append(Finding("new_recipient", f"Never written to before: {names}."))
     outside = [address for address in draft.recipients if facts.own_domain and address.domain != facts.own_domain]
     if facts.kind == "email_forward" and outside:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from postroom.mime.clean import clean_line
+from postroom.mime.visible import named, visible_name
 from postroom.model.address import Address
 from postroom.model.errors import InvalidRequest, NotFound, PostroomError
 from postroom.model.ids import Kind
@@ -60,11 +61,11 @@ def error_view(error: PostroomError) -> ErrorView:
 
 
 def shown_address(address: Address) -> str:
-    """Name and address, cleaned; a name never passes for the address it hides."""
-    name, email = clean_line(address.name), clean_line(address.email)[:MAX_EMAIL]
+    """Name and address. The name is cleaned and never passes for the address it hides; in that nothing is hidden."""
+    name, email = clean_line(address.name), address.email[:MAX_EMAIL]
     if len(name) > MAX_NAME:
         name = f"{name[:MAX_NAME]}…"
-    return f"{name} <{email}>" if name and name != email else email
+    return named(visible_name(name) if name != email else "", email)
 
 
 def shown_addresses(addresses: Iterable[Address]) -> tuple[str, ...]:

@@ -1,0 +1,124 @@
+"""What is about to leave, or stands on a terminal, with nothing in it that the eye would miss.
+
+A character that cannot be seen, changes the direction of reading or steers a terminal is shown as ``⟨U+202E⟩``. The
+brackets themselves are shown as ``⟨U+27E8⟩``, so that no text can pretend to be such a mark. Only the showing changes:
+the bytes that leave are the author's.
+"""
+
+from __future__ import annotations
+
+import re
+
+from postroom.mime.clean import EMOJI, JOINING
+from postroom.mime.lookalike import mixes_scripts, plain_twin, twin_of
+from postroom.model.address import ascii_domain, domain_key
+from postroom.model.characters import is_address_sign, is_hidden
+
+_PICTURE = EMOJI.removeprefix("#*0-9")
+# Joiners that letters of some scripts need, and what holds one emoji together.
+_KEPT = re.compile(
+    rf"(?<=[{JOINING}])[\u200c\u200d](?=[{JOINING}])|(?<=[{_PICTURE}\ufe0f])\u200d(?=[{_PICTURE}])"
+    rf"|(?<=[{_PICTURE}])[\ufe0e\ufe0f]|(?<=[#*0-9])\ufe0f(?=\u20e3)"
+)
+_IN_LINE = re.compile(r"([^ -~])\1*")
+_IN_TEXT = re.compile(r"([^ -~\n\t])\1*")
+_BLANKS = re.compile("[^\\S\n]{3,}")
+_WIDE_BLANKS = re.compile("[^\\S\n]{40,}")
+_EMPTY_LINES = re.compile("\n(?:[^\\S\n]*\n){5,}")
+_WORD = re.compile(r"\w+")
+_AT_HOME = frozenset("ıɩʋɣªº")  # Turkish, African and Romance words have these among plain letters
+
+
+def visible_line(text: str) -> str:
+    """A subject, a file name, a display name: on one line, with look-alike letters inside plain words marked too."""
+    if text.isascii() and text.isprintable() and "   " not in text:
+        return text
+    marked = guarded(_WORD.sub(_without_strangers, _own_brackets(text)))
+    return _BLANKS.sub(lambda run: f"⟨{len(run[0])} spaces⟩", marked)
+
+
+def visible_text(text: str) -> str:
+    """A body: line breaks, tabs and the spaces of typography stay, as long as they do not push words out of sight."""
+    shown = _IN_TEXT.sub(_mark_in_text, _own_brackets(text.replace("\r\n", "\n")))
+    shown = _WIDE_BLANKS.sub(lambda run: f"⟨{len(run[0])} spaces⟩", shown)
+    return _EMPTY_LINES.sub(lambda run: "\n⟨{} empty lines⟩\n".format(run[0].count("\n") - 1), shown)
+
+
+def guarded(text: str) -> str:
+    """One line that cannot move a cursor or hide a word, whatever was in it; what is marked already stays as it is."""
+    return text if text.isascii() and text.isprintable() else _IN_LINE.sub(_mark_in_line, text)
+
+
+def visible_name(name: str) -> str:
+    """A display name, with every sign marked by which it could pass for an address."""
+    return "".join(_code(char) if is_address_sign(char) and char not in "⟨⟩" else char for char in visible_line(name))
+
+
+def visible_email(email: str) -> str:
+    """``sam@bücher.example [xn--bcher-kva.example]``: beside letters beyond ASCII, what they are in plain ones.
+
+    The domain is shown in lower case, in which an I is no l.
+    """
+    local, at, domain = email.rpartition("@")
+    shown = _spelt_hidden(f"{local}{at}{domain.lower() if at else domain}")
+    spelt = "" if email.isascii() else _plain_spelling(local, domain)
+    notes = ", ".join(note for note in (spelt, _pretence(local, domain)) if note and note != shown)
+    return f"{shown} [{notes}]" if notes else shown
+
+
+def named(name: str, email: str) -> str:
+    """A name made visible, and the address it stands before."""
+    return f"{name} <{visible_email(email)}>" if name and name != email else visible_email(email)
+
+
+def _plain_spelling(local: str, domain: str) -> str:
+    plain = _spelt(domain) if any(map(is_hidden, domain)) else ascii_domain(domain_key(domain))
+    return plain if local.isascii() else f"{_spelt(local)}@{plain}"
+
+
+def _pretence(local: str, domain: str) -> str:
+    readable = domain_key(domain)
+    twins = twin_of(local), plain_twin(readable)
+    if any(twins):
+        return f"looks like {twins[0] or _spelt(local)}@{twins[1] or ascii_domain(readable)}"
+    return "mixes alphabets" if mixes_scripts(readable) or mixes_scripts(local) else ""
+
+
+def _own_brackets(text: str) -> str:
+    return re.sub("[⟨⟩]", lambda bracket: _code(bracket[0]), text)
+
+
+def _without_strangers(word: re.Match[str]) -> str:
+    """Letters that look like plain ones, in a word that has plain ones too."""
+    text = word[0]
+    if text.isascii() or not any(char.isascii() and char.isalpha() for char in text):
+        return text
+    return "".join(_code(char) if char.isalpha() and char not in _AT_HOME and twin_of(char) else char for char in text)
+
+
+def _mark_in_line(run: re.Match[str]) -> str:
+    return _mark(run) if is_hidden(run[1]) and not _KEPT.match(run.string, run.start()) else run[0]
+
+
+def _mark_in_text(run: re.Match[str]) -> str:
+    return run[0] if run[1].isspace() and run[1] not in _BREAKS else _mark_in_line(run)
+
+
+_BREAKS = frozenset("\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029")
+
+
+def _mark(run: re.Match[str]) -> str:
+    times = len(run[0])
+    return _code(run[1]) if times == 1 else f"⟨U+{ord(run[1]):04X} ×{times}⟩"
+
+
+def _code(char: str) -> str:
+    return f"⟨U+{ord(char):04X}⟩"
+
+
+def _spelt(text: str) -> str:
+    return "".join(char if " " <= char <= "~" else _code(char) for char in text)
+
+
+def _spelt_hidden(text: str) -> str:
+    return "".join(_code(char) if is_hidden(char) or char in "⟨⟩" else char for char in text)
