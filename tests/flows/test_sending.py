@@ -468,14 +468,18 @@ async def test_a_draft_from_elsewhere_leaves_in_the_accounts_own_name_or_not_at_
     assert await desk.arrived() == []
 
 
-async def test_a_second_version_of_the_body_is_mentioned_where_only_the_first_is_shown(sit):
+async def test_a_second_version_of_the_body_is_shown_beside_the_first_where_it_says_something_else(sit):
     desk = await sit(answer=YES, gate="elicit")
     both = {"body": "Hello.", "body_html": "<p>Something else.</p>"}
     result = await desk.call("send_email", **{**MAIL, **both})
-    assert "HTML version: 22 characters" in result.content[0].text
+    for shown in ("Hello.", "HTML version: 22 characters", "do not say the same words", "Something else."):
+        assert shown in result.content[0].text
     await desk.send(**both, confirm=True)
-    assert "HTML version of 22 characters" in desk.asked[0]
-    assert (await desk.send(subject="Plain"))["preview"]["html_chars"] == 0
+    for shown in ("| Hello.", "HTML, as its readers see it (22 characters)", "do not say the same words"):
+        assert shown in desk.asked[0]
+    assert "| Something else." in desk.asked[0]
+    plain = (await desk.send(subject="Plain"))["preview"]
+    assert (plain["html_chars"], plain["notes"]) == (0, [])
 
 
 async def test_a_draft_that_sends_answers_elsewhere_says_so_wherever_a_person_decides(sit, tmp_path):
@@ -487,7 +491,7 @@ async def test_a_draft_that_sends_answers_elsewhere_says_so_wherever_a_person_de
     assert (await desk.call.ok("send_draft", draft_id=draft))["preview"]["reply_to"] == ["eve@evil.example"]
     await desk.call.ok("send_draft", draft_id=draft, confirm=True, require_approval=True)
     (letter,) = (tmp_path / "vault" / "Pending_Approval").iterdir()
-    assert "**Reply-To:** eve@evil.example" in letter.read_text()
+    assert "\nReply-To: eve@evil.example\n" in letter.read_text()
     await desk.call.ok("cancel_send", send_id=(await desk.call.ok("list_outbox"))["results"][0]["send_id"])
     assert (await desk.call.ok("send_draft", draft_id=draft, confirm=True))["status"] == "sent"
     assert "Reply-To: eve@evil.example" in desk.asked[0]

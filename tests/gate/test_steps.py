@@ -25,15 +25,15 @@ async def test_a_confirmed_mail_arrives_and_stands_in_sent(tmp_path):
 
 async def test_without_confirm_there_is_a_preview_and_nothing_leaves(tmp_path):
     async with gate_house(tmp_path) as gate:
-        request = replace(MAIL, cc=("carol@demo.example",), bcc=("alice@demo.example",), body="x" * 300)
+        request = replace(MAIL, cc=("carol@demo.example",), bcc=("alice@demo.example",), body="x" * 3000)
         view = await gate.send(request, confirm=False)
         assert view.status == "preview"
         assert view.preview.to == ("bob@demo.example",)
         assert view.preview.cc == ("carol@demo.example",)
         assert view.preview.bcc == ("alice@demo.example",)
         assert view.preview.subject == "Lunch?"
-        assert view.preview.body_excerpt == "x" * 200
-        assert view.preview.body_chars == 300
+        assert len(view.preview.body_excerpt) + len(view.preview.body_ending) == 2000
+        assert view.preview.body_chars == 3000
         assert await gate.inbox() == []
         assert (await outbox.list_outbox(gate.house, include_finished=True)).total_count == 0
 

@@ -1,7 +1,7 @@
 """Granting and refusing: what a person does with a waiting send. An agent's door cannot import this module.
 
 An approval covers exactly what was put before the person. A file that says anything else than what was asked (another
-recipient, another subject, one changed byte of the letter) approves nothing.
+recipient, another subject, one changed byte of the letter) approves nothing, and is not shown as if it were the letter.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from postroom.mime.visible import guarded, visible_email
 from postroom.model.errors import Conflict, NotFound, PermissionDenied, PostroomError, RateLimited
 from postroom.service import dispatch
 from postroom.service.auditing import Record, audited
 from postroom.service.house import House
+from postroom.service.order import digest_of
 from postroom.service.petitions import approval_id_of, file_name
 from postroom.service.receipts import receipt
 from postroom.service.views import SendView
@@ -25,10 +27,12 @@ from postroom.store.outbox import Verdict
 from postroom.store.send_states import FINISHED
 from postroom.store.vault import APPROVED, DONE, PENDING, REJECTED, Found
 
+_OTHER_BYTES = "What lies in the outbox is not what the approval was asked for. It is not sent; reject it."
+
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """One send that waits for a say."""
+    """One send that waits for a say; addresses as a person is shown them."""
 
     approval_id: str
     send_id: str
@@ -55,19 +59,20 @@ async def count_waiting(house: House) -> int:
 
 
 async def show(house: House, approval_id: str) -> str:
-    """The whole letter, as the pending file has it, but for what could move a terminal's cursor or hide a word."""
+    """The whole letter, as it was put before the person; a file that says anything else is not shown."""
     from postroom.mime.clean import clean_text
 
-    approval = await house.stored(house.store.approvals.get, approval_id)
-    send = await house.stored(house.store.outbox.get, approval.send_id)
-    path = await house.stored(house.vault.find, file_name(send.kind, approval.approval_id))
-    if path is None:
-        raise NotFound(f"The file of approval {approval.approval_id} is no longer in the vault.")
-    return clean_text(await house.stored(path.read_text, "utf-8"))
+    letter = (await house.stored(_verified, house, approval_id)).body
+    return clean_text(letter)  # marks were made when it was written: nothing is left to clean, unless we made a mistake
 
 
 async def approve(house: House, approval_id: str, *, who: str, how: str) -> SendView:
-    """Grant it and send it. Raises Conflict when somebody was faster."""
+    """Grant what `show` shows and send it. Raises Conflict when somebody was faster."""
+    await house.stored(_verified, house, approval_id)
+    return await _grant(house, approval_id, who=who, how=how)
+
+
+async def _grant(house: House, approval_id: str, *, who: str, how: str) -> SendView:
     approval = await house.stored(house.store.approvals.approve, approval_id, who=who, how=how)
     send = await house.stored(house.store.outbox.get, approval.send_id)
     return await audited(house, Record.of_send(send, "approve", how, house.now()), _release(house, send))
@@ -103,7 +108,7 @@ async def unheeded(house: House) -> tuple[tuple[str, str], ...]:
     """Files in Approved that lead to nothing, each with the reason: for a person who wonders. The newest hundred."""
 
     def look() -> tuple[tuple[str, str], ...]:
-        reasons = [(found.path.name, _problem(house, found)) for found in house.vault.newest(APPROVED, 100)]
+        reasons = [(guarded(found.path.name), _problem(house, found)) for found in house.vault.newest(APPROVED, 100)]
         return tuple((name, reason) for name, reason in reasons if reason)
 
     return await house.stored(look)
@@ -159,7 +164,7 @@ async def _heed(house: House, found: Found) -> None:
         await reject(house, found.file.approval_id, who="vault", how="vault")
         return
     await house.stored(_check_covers, house, found.file)
-    await approve(house, found.file.approval_id, who="vault", how="vault")
+    await _grant(house, found.file.approval_id, who="vault", how="vault")
 
 
 def _check_covers(house: House, file: ApprovalFile) -> None:
@@ -168,8 +173,43 @@ def _check_covers(house: House, file: ApprovalFile) -> None:
     send = house.store.outbox.get(approval.send_id)
     if file.status != "approved":
         raise Conflict("The file was moved, but its status is not `approved`.")
-    if file.content_sha256 != send.content_sha256 or file.fingerprint != approval.asked:
+    _check_same(approval, send, file)
+
+
+def _check_same(approval: Approval, send: Send, file: ApprovalFile) -> None:
+    if send.content_sha256 != approval.content_sha256:
+        raise PermissionDenied(_OTHER_BYTES)
+    if file.content_sha256 != approval.content_sha256 or file.fingerprint != approval.asked:
         raise PermissionDenied("The file no longer says what was asked about. It approves nothing.")
+
+
+def _verified(house: House, approval_id: str) -> ApprovalFile:
+    """The file of an approval, if it still says what was asked, and if that is still what would leave."""
+    approval = house.store.approvals.get(approval_id)
+    send = house.store.outbox.get(approval.send_id)
+    path = house.vault.find(file_name(send.kind, approval.approval_id))
+    if path is None:
+        raise NotFound(
+            f"The file of approval {approval.approval_id} is no longer in the vault, so nobody can read what would be "
+            "sent. Reject it; the mail can be asked for again."
+        )
+    found = house.vault.look_again(Found(path, None))
+    if found.file is None:
+        raise PermissionDenied(found.problem)
+    _check_same(approval, send, found.file)
+    _check_stored(house, send)
+    return found.file
+
+
+def _check_stored(house: House, send: Send) -> None:
+    if send.state in FINISHED:  # its bytes are gone, and nothing of it will leave any more
+        return
+    request = house.store.outbox.request(send.send_id)
+    digest = digest_of(
+        request.raw, request.envelope, send.account, request.thread_ref, request.draft_ref, request.save_to_sent
+    )
+    if digest != send.content_sha256:
+        raise PermissionDenied(_OTHER_BYTES)
 
 
 async def _release(house: House, send: Send) -> SendView:
@@ -187,7 +227,7 @@ def _waiting(approval: Approval, send: Send) -> Waiting:
         send_id=send.send_id,
         account=send.account,
         kind=send.kind,
-        recipients=send.recipients,
+        recipients=tuple(map(visible_email, send.recipients)),
         created=_iso(approval.created_at),
         expires=_iso(approval.expires_at),
     )

@@ -17,7 +17,8 @@ from postroom.service import dispatch, petitions
 from postroom.service.auditing import Record, audited
 from postroom.service.facts import facts_for, policy_for
 from postroom.service.house import House
-from postroom.service.order import Order, preview_of
+from postroom.service.letter import preview_of, question_text
+from postroom.service.order import Order
 from postroom.service.receipts import already, receipt
 from postroom.service.views import SendView
 from postroom.store import Send, State
@@ -100,7 +101,7 @@ async def question(house: House, order: Order) -> Question | None:
     if not (isinstance(decision, NeedsHuman) and decision.ask is Ask.ELICIT):
         return None
     prepared = await dispatch.asked_about(house, order) or await dispatch.prepare(house, order)
-    return Question(petitions.question_text(order, decision.findings, prepared.send_id), prepared.send_id)
+    return Question(question_text(order, decision.findings, prepared.send_id), prepared.send_id)
 
 
 def _refusal(denied: Deny) -> PermissionDenied:

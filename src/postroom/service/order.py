@@ -15,8 +15,6 @@ from postroom.model.outcome import WireEnvelope
 from postroom.safety.frozen import content_digest, wire_envelope
 from postroom.safety.judge import Answer, Kind
 from postroom.service.house import Account, House
-from postroom.service.showing import shown_addresses
-from postroom.service.views import Preview
 from postroom.store import duplicates
 from postroom.store.sends import NewSend
 
@@ -142,27 +140,3 @@ def parse_time(text: str) -> datetime | None:
 def likeness(to: Sequence[Address], subject: str, body: str) -> str:
     """The looser digest that only warns: who it is to, the subject in lower case, how the body begins."""
     return duplicates.digest([address.email for address in to], subject, body.strip())
-
-
-def preview_of(order: Order) -> Preview:
-    draft = order.draft
-    text = draft.text or draft.html
-    subject, sender = order.original or ("", "")
-    files = [f"{file.filename} ({len(file.content)} bytes)" for file in draft.files]
-    if draft.forwarded is not None:
-        files.append(f"the original mail ({len(draft.forwarded)} bytes)")
-    return Preview(
-        sender=str(draft.sender),
-        to=shown_addresses(draft.to),
-        cc=shown_addresses(draft.cc),
-        bcc=shown_addresses(draft.bcc),
-        subject=draft.subject,
-        body_excerpt=text[:200],
-        body_chars=len(text),
-        attachments=tuple(files),
-        original_subject=subject,
-        original_sender=sender,
-        send_at=order.wishes.send_at.isoformat() if order.wishes.send_at else "",
-        reply_to=shown_addresses(draft.reply_to),
-        html_chars=len(draft.html) if draft.text else 0,
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from postroom.mime.visible import visible_email
 from postroom.service.auditing import Record, audit
 from postroom.service.house import House
 from postroom.service.receipts import receipt
@@ -66,4 +67,4 @@ async def show_send(house: House, send_id: str) -> tuple[OutboxRow, tuple[str, .
     steps = tuple(
         f"{_iso(event.at)} {event.state.value}" + (f" #{event.attempt}" * (event.attempt > 0)) for event in events
     )
-    return _row(send), send.recipients, steps
+    return _row(send), tuple(map(visible_email, send.recipients)), steps

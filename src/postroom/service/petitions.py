@@ -10,24 +10,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from postroom.model.draft import Draft
 from postroom.safety.judge import Finding
 from postroom.service import dispatch, handwritten
+from postroom.service.approval_letter import pending_file
 from postroom.service.house import House
-from postroom.service.order import Order, preview_of
+from postroom.service.letter import preview_of
+from postroom.service.order import Order
 from postroom.service.receipts import already
-from postroom.service.showing import shown_addresses
 from postroom.service.views import ApprovalView, SendView
 from postroom.store import Send, State
-from postroom.store.approval_file import ApprovalFile, render
+from postroom.store.approval_file import render
 from postroom.store.send_states import FINISHED
 
 LIFETIME = timedelta(hours=24)
 _WRITING_SECONDS = 60.0
 _FILE_NAME = re.compile(r"email_(?:send|reply|forward)_(\w+)\.md")
+# For the model, so without a command that it could run: approving is a person's act.
 _HOW = (
-    "A person approves it: `postroom approvals approve {approval_id}`, or in the vault set `status: approved` and move "
-    "the file from Pending_Approval to Approved. Postroom then sends it by itself; repeat the call to see the result."
+    "A person must approve it outside of this conversation, in the vault folder or at the command line; the "
+    "documentation on safety says how. Postroom then sends it by itself; repeat the call to see the result."
 )
 _AT_WORK = frozenset(State) - FINISHED - {State.PREPARED}
 
@@ -36,8 +37,8 @@ async def ask(house: House, order: Order, findings: Sequence[Finding]) -> SendVi
     """Freeze the order, put it before a person, and stop."""
     created = house.now()
     expires = created + LIFETIME
+    file = await house.stored(pending_file, order, created, expires)  # what nobody could approve is refused here
     prepared = await dispatch.prepare(house, order)
-    file = pending_file(order, prepared, created, expires)
 
     def letter(approval_id: str) -> tuple[str, bytes]:
         return file_name(prepared.kind, approval_id), render(replace(file, approval_id=approval_id))
@@ -106,37 +107,13 @@ async def write_letters(house: House) -> None:
 async def awaiting(house: House, send: Send) -> SendView:
     approval = await house.stored(house.store.approvals.get, send.approval_id)
     expires = datetime.fromtimestamp(approval.expires_at, UTC).isoformat(timespec="seconds")
-    how = _HOW.format(approval_id=approval.approval_id)
     return SendView(
         status="needs_approval",
         account=send.account,
-        message=f"Nothing was sent yet: a person must approve it first. {how}",
+        message=f"Nothing was sent yet: a person must approve it first. {_HOW}",
         send_id=send.send_id,
-        approval=ApprovalView(approval.approval_id, expires, how),
+        approval=ApprovalView(approval.approval_id, expires, _HOW),
     )
-
-
-def question_text(order: Order, findings: Sequence[Finding], send_id: str) -> str:
-    """What the person in front of the client reads. It names the send, so that an answer covers nothing else."""
-    shown = preview_of(order)
-    lines = [
-        f"Send this mail from {shown.sender}?",
-        f"To: {', '.join(shown.to)}",
-        *([f"Cc: {', '.join(shown.cc)}"] if shown.cc else []),
-        *([f"Bcc: {', '.join(shown.bcc)}"] if shown.bcc else []),
-        *([f"Reply-To: {', '.join(shown.reply_to)}"] if shown.reply_to else []),
-        f"Subject: {shown.subject}",
-        *([f"Original: {shown.original_subject} ({shown.original_sender})"] if order.original else []),
-        *([f"Attachments: {', '.join(shown.attachments)}"] if shown.attachments else []),
-        *([f"At: {shown.send_at}"] if shown.send_at else []),
-        *([f"With an HTML version of {shown.html_chars} characters"] if shown.html_chars else []),
-        *(f"Warning: {finding.message}" for finding in findings),
-        "",
-        shown.body_excerpt + ("…" if shown.body_chars > len(shown.body_excerpt) else ""),
-        "",
-        f"({send_id}, content {order.digest[:16]})",
-    ]
-    return "\n".join(lines)
 
 
 def file_name(kind: str, approval_id: str) -> str:
@@ -147,56 +124,3 @@ def approval_id_of(name: str) -> str:
     """The approval a file of ours is named after; empty for what a person named."""
     found = _FILE_NAME.fullmatch(name)
     return found[1] if found else ""
-
-
-def pending_file(order: Order, send: Send, created: datetime, expires: datetime) -> ApprovalFile:
-    draft = order.draft
-    return ApprovalFile(
-        type=send.kind,
-        status="pending",
-        action_type=order.tool,
-        to=tuple(address.email for address in draft.recipients),
-        thread_id=send.thread_ref if send.kind == "email_reply" else "",
-        subject=draft.subject,
-        created=created.isoformat(timespec="seconds"),
-        expires=expires.isoformat(timespec="seconds"),
-        content_sha256=send.content_sha256,
-        body=_letter(order, draft),
-    )
-
-
-def _letter(order: Order, draft: Draft) -> str:
-    """Everything that would leave, in words a person can check."""
-    rows = [
-        ("Account", order.account.name),
-        ("From", str(draft.sender)),
-        ("To", ", ".join(shown_addresses(draft.to))),
-        ("Cc", ", ".join(shown_addresses(draft.cc))),
-        ("Bcc", ", ".join(shown_addresses(draft.bcc))),
-        ("Reply-To", ", ".join(shown_addresses(draft.reply_to))),
-        ("Subject", draft.subject),
-        ("In reply to", " by ".join(order.original) if order.original else ""),
-        ("Send at", order.wishes.send_at.isoformat() if order.wishes.send_at else ""),
-        ("Attachments", ", ".join(f"{file.filename} ({len(file.content)} bytes)" for file in draft.files)),
-        ("Carries", "the original mail, whole" if draft.forwarded is not None else ""),
-    ]
-    facts = "\n".join(f"- **{name}:** {_plain(value)}" for name, value in rows if value)
-    parts = [
-        "# Send this mail?",
-        "To approve, set `status: approved` above and move this file to `Approved`. To refuse, move it to `Rejected`.",
-        facts,
-        *(_fenced("Message", draft.text) if draft.text else []),
-        *(_fenced("HTML", draft.html) if draft.html else []),
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _fenced(title: str, text: str) -> list[str]:
-    """A fence longer than any in the text, so that the text cannot step out of it."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return [f"## {title}", f"{fence}\n{text}\n{fence}"]
-
-
-def _plain(value: str) -> str:
-    return re.sub(r"([\\`*_\[\]<>])", r"\\\1", value)

@@ -100,6 +100,7 @@ def _check(wishes: Wishes) -> None:
 
 
 def _known_by(original: Message) -> tuple[str, str]:
-    from postroom.mime.clean import clean_line
+    """The mail being answered, as a person is shown it."""
+    from postroom.mime.visible import visible_line
 
-    return clean_line(original.envelope.subject)[:MAX_SUBJECT], shown_address(original.envelope.sender)
+    return visible_line(original.envelope.subject[:MAX_SUBJECT]), shown_address(original.envelope.sender)

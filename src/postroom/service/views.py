@@ -181,21 +181,30 @@ class SavedFile:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a person needs to decide."""
+    """What a person needs to decide. Hidden and deceiving characters are shown as ``⟨U+202E⟩``."""
 
     sender: str
     to: tuple[str, ...]
     cc: tuple[str, ...]
     bcc: tuple[str, ...]
     subject: str
-    body_excerpt: str  # the first 200 characters
+    body_excerpt: str  # the whole body; of a long one its beginning
     body_chars: int
-    attachments: tuple[str, ...]  # "name (size)"
+    attachments: tuple[str, ...]  # "name (type, size)"
+    body_ending: str = ""  # of a long body
     original_subject: str = ""
     original_sender: str = ""
+    original_date: str = ""  # of one that goes along whole, with its attachments
+    original_attachments: tuple[str, ...] = ()
     send_at: str = ""
     reply_to: tuple[str, ...] = ()  # where answers would go instead, set by another program in a draft
-    html_chars: int = 0  # of a second version of the body, which most readers are shown instead of the first
+    html_chars: int = 0  # of the HTML version, which most readers are shown
+    html_excerpt: str = ""  # what it says in words, where the text says something else
+    html_ending: str = ""
+    link_hosts: tuple[str, ...] = ()  # where the links really lead
+    importance: str = ""
+    copy_in_sent: bool = True
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

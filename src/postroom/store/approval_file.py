@@ -9,13 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
+from postroom.model.characters import is_hidden
 from postroom.model.errors import InvalidRequest
 from postroom.store.sends import SendKind
 
 MAX_FILE_BYTES = 1024 * 1024
+_ROOM_FOR_EDITORS = 4096  # what a person's editor may add: keys of its own, a time
+_CHANGEABLE = frozenset({"status", "approved_at", "approval_id"})  # by a person, and what the fingerprint is found by
 _FENCE = re.compile(rb"\A(?:\xef\xbb\xbf)?---[ \t]*\r?\n(?P<yaml>.*?\r?\n)---[ \t]*(?:\r?\n(?P<body>.*))?\Z", re.DOTALL)
 
 
@@ -38,14 +41,13 @@ class ApprovalFile:
 
     @property
     def fingerprint(self) -> str:
-        """Of every field but the two that a person is meant to change: one changed byte voids the approval.
+        """Of every field but those that a person is meant to change: one changed byte voids the approval.
 
         Line ends may differ, as editors will have it. The approval_id is what the fingerprint is looked up by.
         """
-        body = self.body.replace("\r\n", "\n").strip()
-        fields = [self.type, self.to, self.thread_id, self.subject, self.created, self.expires, self.content_sha256,
-                  self.action_type, body]  # fmt: skip
-        return hashlib.sha256(json.dumps(fields).encode()).hexdigest()
+        said = {name: value for name, value in asdict(self).items() if name not in _CHANGEABLE}
+        said["body"] = self.body.replace("\r\n", "\n").strip()
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def render(file: ApprovalFile) -> bytes:
@@ -54,10 +56,21 @@ def render(file: ApprovalFile) -> bytes:
     for key in _KEYS:
         value = getattr(file, key)
         if key == "to":
-            lines += ["to:", *(f"  - {_quoted(address)}" for address in value)] if value else []
+            lines += ["to:", *(f"  - {_quoted(address, plain=True)}" for address in value)] if value else []
         elif value:
             lines.append(f"{key}: {value if key in ('type', 'status', 'action_type') else _quoted(value)}")
     return ("\n".join([*lines, "---", ""]) + file.body).encode()
+
+
+def refuse_endless(file: ApprovalFile) -> None:
+    """A file that `parse` would not read, were every line end to become two bytes, is never written."""
+    content = render(file)
+    if len(content) + content.count(b"\n") + _ROOM_FOR_EDITORS > MAX_FILE_BYTES:
+        raise InvalidRequest(
+            "The mail is too long to be put before a person: with its text, its HTML and its HTML in words, the "
+            "approval file would exceed 1 MiB. Shorten the body, leave out body_html, or attach the text as a file.",
+            details={"field": "body"},
+        )
 
 
 def parse(raw: bytes) -> ApprovalFile:
@@ -164,17 +177,17 @@ def _refuse_cleverness(event: Any) -> None:
         raise _bad("uses YAML tags")
 
 
-def _quoted(value: str) -> str:
-    """A YAML double-quoted scalar on one line."""
-    return '"' + "".join(_escaped(char) for char in value) + '"'
+def _quoted(value: str, *, plain: bool = False) -> str:
+    """A YAML double-quoted scalar on one line; `plain` leaves no letter that could be taken for another."""
+    return '"' + "".join(_escaped(char, plain) for char in value) + '"'
 
 
-def _escaped(char: str) -> str:
+def _escaped(char: str, plain: bool) -> str:
     if char in '\\"':
         return "\\" + char
-    if char.isprintable():
-        return char
-    return f"\\U{ord(char):08x}"
+    if is_hidden(char) or (plain and not char.isascii()):
+        return f"\\U{ord(char):08x}"
+    return char
 
 
 def _bad(what: str) -> InvalidRequest:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import getpass
+import sys
 from typing import TYPE_CHECKING
 
 from postroom.doors.cli.options import Subparsers, add_config, in_house
 
 if TYPE_CHECKING:
     from postroom.service.house import House
+
+_ASK = "command line"
 
 
 def register(subparsers: Subparsers) -> None:
@@ -18,13 +21,16 @@ def register(subparsers: Subparsers) -> None:
     for name, text in (
         ("list", "what waits"),
         ("show", "the whole letter"),
-        ("approve", "let it be sent"),
+        ("approve", "read the letter, then let it be sent"),
         ("reject", "refuse it; nothing is sent"),
     ):
         verb = verbs.add_parser(name, help=text)
         add_config(verb)
         if name != "list":
             verb.add_argument("approval_id")
+        if name == "approve":
+            verb.add_argument("--yes", action="store_true", help="do not ask at the terminal; needs --reason")
+            verb.add_argument("--reason", default="", metavar="TEXT", help="why, in a person's own words; not kept")
         verb.set_defaults(run=run, verb=name)
 
 
@@ -32,7 +38,36 @@ def run(args: argparse.Namespace) -> int:
     if args.verb == "list":
         print("\n".join(in_house(args, _listed)))
         return 0
-    return in_house(args, lambda house: _decided(house, args.verb, args.approval_id))
+    how = _consent(args) if args.verb == "approve" else "command line"
+    if args.verb != "reject":
+        print(in_house(args, lambda house: _letter(house, args.approval_id)))
+    if args.verb == "show":
+        return 0
+    if how == _ASK and input("Send exactly this mail? Type yes to send it: ").strip().lower() != "yes":
+        print("Nothing was sent; it still waits.")
+        return 1
+    return in_house(args, lambda house: _decided(house, args.verb, args.approval_id, how))
+
+
+def _consent(args: argparse.Namespace) -> str:
+    """How a yes is given: at the terminal, or beforehand with a reason, of which only the length is kept."""
+    from postroom.model.errors import InvalidRequest
+
+    reason = args.reason.strip()
+    if args.yes and reason:
+        return f"command line (reason of {len(reason)} characters)"
+    if args.yes or not sys.stdin.isatty():
+        raise InvalidRequest(
+            "There is nobody at a terminal to ask. Run it at one, or give --yes and --reason with a person's own words."
+        )
+    return _ASK
+
+
+async def _letter(house: House, approval_id: str) -> str:
+    """What is shown is what is approved: both read the file against what was asked, or refuse."""
+    from postroom.service import approvals
+
+    return await approvals.show(house, approval_id)
 
 
 async def _listed(house: House) -> list[str]:
@@ -48,13 +83,10 @@ async def _listed(house: House) -> list[str]:
     return [*table.lines(rows, widest=60), f"{await count_waiting(house)} waiting", *ignored]
 
 
-async def _decided(house: House, verb: str, approval_id: str) -> int:
+async def _decided(house: House, verb: str, approval_id: str, how: str) -> int:
     from postroom.service import approvals
 
-    if verb == "show":
-        print(await approvals.show(house, approval_id))
-        return 0
     decide = approvals.approve if verb == "approve" else approvals.reject
-    view = await decide(house, approval_id, who=getpass.getuser(), how="command line")
+    view = await decide(house, approval_id, who=getpass.getuser(), how=how)
     print(f"{view.send_id} {view.status}: {view.message}")
     return 0 if verb == "reject" or view.status in ("sent", "held", "scheduled") else 1

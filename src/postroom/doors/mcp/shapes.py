@@ -246,7 +246,7 @@ class Sent(TypedDict):
     accepted: NotRequired[list[str]]
     refused: NotRequired[dict[str, str]]
     warnings: NotRequired[list[str]]
-    preview: NotRequired[dict[str, Any]]  # from, to, cc, bcc, subject, body_excerpt, attachments, original_*
+    preview: NotRequired[dict[str, Any]]  # service.views.Preview, with `sender` as `from`
     approval: NotRequired[dict[str, Any]]  # approval_id, expires, how
 
 
