@@ -24,7 +24,8 @@ def hosts(text: str, html: str) -> tuple[str, ...]:
 
 
 def _in_text(text: str) -> Iterator[str]:
-    for url in _URL.findall(text):
+    for found in _URL.findall(text):
+        url = found.rstrip(".,;:!?")
         yield _host(url if ":" in url[:6] else f"https://{url}")
 
 

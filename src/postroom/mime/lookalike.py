@@ -50,6 +50,7 @@ _TWINS = (
     "ᗅAᗷBᑕCᗞDᖴFᕼHᒍJᒪLᗰMᑭPᖇRᑌUᐯVᕁx০O੦o୦O൦o०o૦o௦o౦o೦o๐o໐o၀oဝoჿo𐐬o𐓪o〇O"
 )
 _TWIN_OF = dict(zip(_TWINS[::2], _TWINS[1::2], strict=True))
+_TWIN_OF |= {sign.lower(): twin.lower() for sign, twin in _TWIN_OF.items() if "\u13a0" <= sign <= "\u13ff"}  # Cherokee
 _SWAPS = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("i", "l"))
 
 

@@ -12,7 +12,7 @@ _BLANK = frozenset(
 )  # fmt: skip
 # Beside what NFKC makes of full-width and small forms: circled letters, angle quotes and brackets, syllables.
 _AT_SIGNS = frozenset("@＠﹫ⓐⒶ꩜")
-_ADDRESS_SIGNS = _AT_SIGNS | frozenset("<>‹❮❬〈〈⟨⧼⦑˂ᐸᚲ≺\U0001d236›❯❭〉〉⟩⧽⦒˃ᐳ≻\U0001d237\U00016f3f")
+_ADDRESS_SIGNS = _AT_SIGNS | frozenset("<>‹❮❬\u2329\u3008⟨⧼⦑˂ᐸᚲ≺\U0001d236›❯❭\u232a\u3009⟩⧽⦒˃ᐳ≻\U0001d237\U00016f3f")
 
 
 def is_hidden(char: str) -> bool:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.model.errors import InvalidRequest
-from postroom.store.approval_file import MAX_FILE_BYTES, ApprovalFile, parse, render
+from postroom.store.approval_file import MAX_FILE_BYTES, ApprovalFile, parse, refuse_endless, render
 
 PENDING = ApprovalFile(
     type="email_send", status="pending", action_type="send_email", approval_id="a0123456789", to=("bob@example.com",),
@@ -70,3 +72,33 @@ def test_a_file_that_could_be_read_in_two_ways_is_refused(raw, why):
 
 def test_a_single_recipient_may_be_written_without_a_list():
     assert parse(b"---\ntype: email_send\nstatus: approved\nto: bob@example.com\n---").to == ("bob@example.com",)
+
+
+WHOLE = ApprovalFile(**{field.name: field.name for field in fields(ApprovalFile)} | {"to": ("to",)})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(ApprovalFile)])
+def test_the_fingerprint_covers_every_field_but_those_a_person_changes(name):
+    changed = replace(WHOLE, **{name: ("other",) if name == "to" else "other"})
+    is_covered = changed.fingerprint != WHOLE.fingerprint
+    assert is_covered == (name not in ("status", "approved_at", "approval_id"))
+
+
+def test_no_two_fields_can_exchange_their_words_unnoticed():
+    one, other = replace(WHOLE, created="x", expires="y"), replace(WHOLE, created="y", expires="x")
+    assert one.fingerprint != other.fingerprint
+
+
+def test_hidden_and_look_alike_letters_are_spelt_out_in_the_front_matter():
+    file = replace(PENDING, to=("b\u043eb@b\u00fccher.example",), subject="a\u202eb\u3164c\u200b字")
+    content = render(file).decode()
+    assert '"b\\U0000043eb@b\\U000000fccher.example"' in content
+    assert 'subject: "a\\U0000202eb\\U00003164c\\U0000200b字"' in content
+    assert parse(content.encode()) == file
+
+
+def test_a_file_that_could_not_be_read_back_after_an_editor_had_it_is_refused():
+    refuse_endless(replace(PENDING, body="x" * (MAX_FILE_BYTES - 6000)))
+    for body in ("x" * MAX_FILE_BYTES, "x\n" * (MAX_FILE_BYTES // 3)):
+        with pytest.raises(InvalidRequest, match="Shorten the body"):
+            refuse_endless(replace(PENDING, body=body))
