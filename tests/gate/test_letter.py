@@ -209,6 +209,7 @@ TRICKS = {
     "a file name": replace(WHOLE, files=(File("plan\u202efdp.exe", "application/pdf", b""),)),
     "a text": replace(WHOLE, text="a\x1b[2Kb\rc\u202e\u200bd", html=""),
     "HTML": replace(WHOLE, text="", html="<p>a\u202e\x1b[2Kb\u200bc</p>"),
+    "entities": replace(WHOLE, text="", html="<p>a&#8238;b&#x200B;c&rlm;</p>"),
     "an address": replace(WHOLE, cc=(Address("carol@de\u3164mo.example"),)),
     "an original": replace(WHOLE, forwarded=b"Subject: =?utf-8?q?a=E2=80=AEb=1B?=\r\nFrom: a@b.example\r\n\r\nx"),
 }  # fmt: skip
@@ -223,14 +224,20 @@ async def test_no_hidden_or_steering_character_reaches_whoever_decides(freeze, r
         order = replace(await freeze(WHOLE), draft=TRICKS[where])
     shown = READINGS[reading](order)
     assert not {"\u202e", "\u2066", "\u200b", "\x1b", "\r", "\u3164"} & set(shown)
-    if where != "HTML" or reading == "approval file":
-        assert "⟨U+" in shown
+    assert "⟨U+" in shown
 
 
 @each_reading
 async def test_an_address_of_look_alike_letters_is_told_from_the_real_one(freeze, reading):
     shown = READINGS[reading](await freeze(replace(WHOLE, to=(Address("bob@d\u0435mo.example"),))))
     assert "[xn--dmo-rdd.example, looks like bob@demo.example]" in shown
+
+
+async def test_brackets_in_html_make_no_mark_and_its_layout_is_no_trick(freeze):
+    html = "<div>" + "\n" * 9 + " " * 60 + "<p>See \u27e8U+202E\u27e9 there</p></div>"
+    shown = question(await freeze(replace(WHOLE, text="", html=html)))
+    assert "| See ⟨U+27E8⟩U+202E⟨U+27E9⟩ there" in shown
+    assert "spaces" not in shown
 
 
 async def test_the_bytes_that_leave_are_the_authors(freeze):

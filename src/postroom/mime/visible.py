@@ -8,11 +8,13 @@ the bytes that leave are the author's.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from html import unescape
 
 from postroom.mime.clean import EMOJI, JOINING
 from postroom.mime.lookalike import mixes_scripts, plain_twin, twin_of
 from postroom.model.address import ascii_domain, domain_key
-from postroom.model.characters import is_address_sign, is_hidden
+from postroom.model.characters import code_of, is_address_sign, is_hidden, spelt_out
 
 _PICTURE = EMOJI.removeprefix("#*0-9")
 # Joiners that letters of some scripts need, and what holds one emoji together.
@@ -25,6 +27,7 @@ _IN_TEXT = re.compile(r"([^ -~\n\t])\1*")
 _BLANKS = re.compile("[^\\S\n]{3,}")
 _WIDE_BLANKS = re.compile("[^\\S\n]{40,}")
 _EMPTY_LINES = re.compile("\n(?:[^\\S\n]*\n){5,}")
+_ENTITY = re.compile(r"&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,7}|[A-Za-z]{2,31});")
 _WORD = re.compile(r"\w+")
 _AT_HOME = frozenset("ıɩʋɣªº")  # Turkish, African and Romance words have these among plain letters
 
@@ -39,9 +42,21 @@ def visible_line(text: str) -> str:
 
 def visible_text(text: str) -> str:
     """A body: line breaks, tabs and the spaces of typography stay, as long as they do not push words out of sight."""
-    shown = _IN_TEXT.sub(_mark_in_text, _own_brackets(text.replace("\r\n", "\n")))
-    shown = _WIDE_BLANKS.sub(lambda run: f"⟨{len(run[0])} spaces⟩", shown)
-    return _EMPTY_LINES.sub(lambda run: "\n⟨{} empty lines⟩\n".format(run[0].count("\n") - 1), shown)
+    return _squeezed(marked(text.replace("\r\n", "\n")))
+
+
+def marked(text: str) -> str:
+    return _IN_TEXT.sub(_mark_in_text, _own_brackets(text))
+
+
+def marked_html(html: str) -> str:
+    """A source in which hidden characters are marked before anything reads it, those written as entities too."""
+    return marked(_ENTITY.sub(_mark_entity, html.replace("\r\n", "\n")))
+
+
+def visible_reading(text: str) -> str:
+    """What was made of `marked_html`: its marks stay as they are."""
+    return _squeezed(_IN_TEXT.sub(_mark_in_text, text))
 
 
 def guarded(text: str) -> str:
@@ -51,16 +66,19 @@ def guarded(text: str) -> str:
 
 def visible_name(name: str) -> str:
     """A display name, with every sign marked by which it could pass for an address."""
-    return "".join(_code(char) if is_address_sign(char) and char not in "⟨⟩" else char for char in visible_line(name))
+    if name.isascii() and set("@<>").isdisjoint(name):
+        return visible_line(name)
+    return "".join(code_of(char) if is_address_sign(char) and char not in "⟨⟩" else char for char in visible_line(name))
 
 
+@lru_cache(maxsize=4096)  # the same few correspondents come by again and again
 def visible_email(email: str) -> str:
     """``sam@bücher.example [xn--bcher-kva.example]``: beside letters beyond ASCII, what they are in plain ones.
 
     The domain is shown in lower case, in which an I is no l.
     """
     local, at, domain = email.rpartition("@")
-    shown = _spelt_hidden(f"{local}{at}{domain.lower() if at else domain}")
+    shown = spelt_out(f"{local}{at}{domain.lower() if at else domain}")
     spelt = "" if email.isascii() else _plain_spelling(local, domain)
     notes = ", ".join(note for note in (spelt, _pretence(local, domain)) if note and note != shown)
     return f"{shown} [{notes}]" if notes else shown
@@ -85,7 +103,7 @@ def _pretence(local: str, domain: str) -> str:
 
 
 def _own_brackets(text: str) -> str:
-    return re.sub("[⟨⟩]", lambda bracket: _code(bracket[0]), text)
+    return re.sub("[⟨⟩]", lambda bracket: code_of(bracket[0]), text)
 
 
 def _without_strangers(word: re.Match[str]) -> str:
@@ -93,7 +111,20 @@ def _without_strangers(word: re.Match[str]) -> str:
     text = word[0]
     if text.isascii() or not any(char.isascii() and char.isalpha() for char in text):
         return text
-    return "".join(_code(char) if char.isalpha() and char not in _AT_HOME and twin_of(char) else char for char in text)
+    return "".join(
+        code_of(char) if char.isalpha() and char not in _AT_HOME and twin_of(char) else char for char in text
+    )
+
+
+def _squeezed(text: str) -> str:
+    text = _WIDE_BLANKS.sub(lambda run: f"⟨{len(run[0])} spaces⟩", text)
+    return _EMPTY_LINES.sub(lambda run: f"\n⟨{run[0].count(chr(10)) - 1} empty lines⟩\n", text)
+
+
+def _mark_entity(entity: re.Match[str]) -> str:
+    """The character itself where it is a hidden one; every other entity as it stands."""
+    char = unescape(entity[0])
+    return char if len(char) == 1 and is_hidden(char) and not char.isspace() else entity[0]
 
 
 def _mark_in_line(run: re.Match[str]) -> str:
@@ -109,16 +140,8 @@ _BREAKS = frozenset("\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029")
 
 def _mark(run: re.Match[str]) -> str:
     times = len(run[0])
-    return _code(run[1]) if times == 1 else f"⟨U+{ord(run[1]):04X} ×{times}⟩"
-
-
-def _code(char: str) -> str:
-    return f"⟨U+{ord(char):04X}⟩"
+    return code_of(run[1]) if times == 1 else f"⟨U+{ord(run[1]):04X} ×{times}⟩"
 
 
 def _spelt(text: str) -> str:
-    return "".join(char if " " <= char <= "~" else _code(char) for char in text)
-
-
-def _spelt_hidden(text: str) -> str:
-    return "".join(_code(char) if is_hidden(char) or char in "⟨⟩" else char for char in text)
+    return "".join(char if " " <= char <= "~" else code_of(char) for char in text)

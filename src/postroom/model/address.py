@@ -10,7 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from postroom.model.characters import address_sign_in, is_hidden
+from postroom.model.characters import address_sign_in, is_hidden, spelt_out
 from postroom.model.errors import InvalidRequest
 
 # dot-atom of RFC 5322 plus the letters of RFC 6531; quoted local parts and IP literals are refused on purpose.
@@ -152,6 +152,6 @@ def _octets(text: str) -> bytes:
 
 def _invalid(shown: str) -> InvalidRequest:
     return InvalidRequest(
-        f"Invalid email address format: {shown[:100]}. Write one address like alice@example.com.",
+        f"Invalid email address format: {spelt_out(shown[:100])}. Write one address like alice@example.com.",
         details={"field": "address"},
     )

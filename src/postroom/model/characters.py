@@ -20,6 +20,16 @@ def is_hidden(char: str) -> bool:
     return not char.isprintable() or char in _BLANK
 
 
+def code_of(char: str) -> str:
+    """How a character is told that must not be shown: ``⟨U+202E⟩``."""
+    return f"⟨U+{ord(char):04X}⟩"
+
+
+def spelt_out(text: str) -> str:
+    """The text with every hidden character told by its code, and the brackets of such codes too."""
+    return "".join(code_of(char) if char in "⟨⟩" or is_hidden(char) else char for char in text)
+
+
 def is_at_sign(char: str) -> bool:
     return char in _AT_SIGNS
 

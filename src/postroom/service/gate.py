@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from postroom.mime.visible import visible_line
 from postroom.model.address import masked
 from postroom.model.errors import Conflict, PermissionDenied
 from postroom.safety import limits
@@ -113,7 +114,7 @@ def _logged_only(order: Order) -> SendView:
     return SendView(
         status="dev_mode",
         account=order.account.name,
-        message=f"[DEV_MODE] Send logged but not executed. To: {shown}, Subject: {order.draft.subject}",
+        message=f"[DEV_MODE] Send logged but not executed. To: {shown}, Subject: {visible_line(order.draft.subject)}",
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from postroom.mime.clean import clean_text
-from postroom.mime.visible import guarded, named, visible_line, visible_name, visible_text
+from postroom.mime.visible import guarded, marked_html, named, visible_line, visible_name, visible_reading, visible_text
 from postroom.model.address import Address
 from postroom.model.draft import Draft, Importance
 from postroom.model.message import Body
@@ -210,11 +210,11 @@ def _reading(draft: Draft) -> tuple[str, tuple[str, ...]]:
     from postroom.mime.render import render
 
     body = Body(html=draft.html)
-    shown = render(body, fmt="markdown", keep_quoted=True)
+    shown = render(Body(html=marked_html(draft.html)), fmt="markdown", keep_quoted=True)
     notes = [_HIDDEN.format(count=shown.hidden_removed)] if shown.hidden_removed else []
     if draft.text and _words(draft.text) != _words(render(body, fmt="text", keep_quoted=True).text):
         notes.insert(0, _DIFFERENT)
-    return visible_text(shown.text) or "⟨no words⟩", tuple(notes)
+    return visible_reading(shown.text) or "⟨no words⟩", tuple(notes)
 
 
 def _words(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from html import escape
 
 from postroom.mime import reply
 from postroom.model.address import Address, parse_address, refuse_line_breaks
+from postroom.model.characters import spelt_out
 from postroom.model.draft import Draft, File, Identity, Importance
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.message import Message
@@ -134,7 +135,7 @@ async def find_identity(account: Account, wanted: str) -> Identity:
             return identity
     known = ", ".join(identity.address.email for identity in identities)
     raise InvalidRequest(
-        f"Account {account.name} may not write as {wanted[:100]}. Give one of its identities: {known}.",
+        f"Account {account.name} may not write as {spelt_out(wanted[:100])}. Give one of its identities: {known}.",
         details={"field": "identity"},
     )
 

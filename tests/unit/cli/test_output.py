@@ -25,6 +25,10 @@ def test_long_cells_are_cut_but_never_the_last() -> None:
     assert table.lines([("abcdefgh", "abcdefgh")], widest=4) == ["abc…  abcdefgh"]
 
 
+def test_no_cell_can_steer_the_terminal() -> None:
+    assert table.lines([("a\x1b[2K", "b\r\u202e")]) == ["a⟨U+001B⟩[2K  b⟨U+000D⟩⟨U+202E⟩"]
+
+
 def test_no_rows_are_no_lines() -> None:
     assert table.lines([]) == []
 

@@ -149,5 +149,10 @@ def test_a_body_keeps_its_lines_and_loses_its_tricks() -> None:
     assert visible_text("مرحبا 👨\u200d👩") == "مرحبا 👨\u200d👩"
 
 
+def test_an_address_that_is_refused_is_told_without_what_it_hides() -> None:
+    with pytest.raises(InvalidRequest, match="⟨U\\+202E⟩"):
+        parse_address("sam\u202e@demo.example")
+
+
 def test_what_is_marked_already_is_not_marked_twice_at_the_terminal() -> None:
     assert guarded(visible_line("a\u202eb")) == visible_line("a\u202eb")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from postroom.mime.visible import guarded
+
 
 def lines(rows: Iterable[Sequence[str]], *, widest: int = 40) -> list[str]:
-    """The last column is left as it is; the others are cut at `widest` and padded."""
-    cut = [[*(_shorten(cell, widest) for cell in row[:-1]), row[-1]] for row in rows]
+    """The last column is not cut; the others are cut at `widest` and padded. No cell can steer the terminal."""
+    safe = [list(map(guarded, row)) for row in rows]
+    cut = [[*(_shorten(cell, widest) for cell in row[:-1]), row[-1]] for row in safe]
     widths = [max((_width(row[column]) for row in cut), default=0) for column in range(len(cut[0]) - 1 if cut else 0)]
     return ["  ".join([*map(_pad, row[:-1], widths), row[-1]]).rstrip() for row in cut]
 
