@@ -341,7 +341,7 @@ async def test_the_question_at_the_gate_is_this_one(tmp_path):
         order = await gate.order(wishes=Wishes(confirm=True, can_elicit=True))
         asked = await the_gate.question(gate.house, order)
         assert asked is not None
-        assert "| Shall we say noon?" in asked
+        assert "| Shall we say noon?" in asked.text
 
 
 async def test_a_forward_shows_the_original_at_the_gate(tmp_path):

@@ -17,7 +17,7 @@ from postroom.model.errors import Conflict, NotFound, PermissionDenied, Postroom
 from postroom.service import dispatch
 from postroom.service.auditing import Record, audited
 from postroom.service.house import House
-from postroom.service.order import digest_of
+from postroom.service.order import stored_digest
 from postroom.service.petitions import approval_id_of, file_name
 from postroom.service.receipts import receipt
 from postroom.service.views import SendView
@@ -204,11 +204,7 @@ def _verified(house: House, approval_id: str) -> ApprovalFile:
 def _check_stored(house: House, send: Send) -> None:
     if send.state in FINISHED:  # its bytes are gone, and nothing of it will leave any more
         return
-    request = house.store.outbox.request(send.send_id)
-    digest = digest_of(
-        request.raw, request.envelope, send.account, request.thread_ref, request.draft_ref, request.save_to_sent
-    )
-    if digest != send.content_sha256:
+    if stored_digest(send, house.store.outbox.request(send.send_id)) != send.content_sha256:
         raise PermissionDenied(_OTHER_BYTES)
 
 

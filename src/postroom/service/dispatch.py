@@ -31,7 +31,7 @@ from postroom.safety.frozen import check_envelope
 from postroom.safety.judge import policy_denial_of
 from postroom.service.facts import policy_for
 from postroom.service.house import Account, House
-from postroom.service.order import Order, digest_of, likeness
+from postroom.service.order import Order, likeness, stored_digest
 from postroom.store import Reservation, Send, State
 from postroom.store.pauses import Pause
 from postroom.store.vault import DONE
@@ -168,16 +168,7 @@ async def _inspect(house: House, account: Account, send: Send, request: SubmitRe
         denied = policy_denial_of(request.envelope.recipients, policy_for(house, account))
         if denied is not None:
             raise PermissionDenied(denied.reason)
-        digest = digest_of(
-            request.raw,
-            request.envelope,
-            send.account,
-            request.thread_ref,
-            request.draft_ref,
-            request.save_to_sent,
-            send.send_at,
-        )
-        if digest != send.content_sha256:
+        if stored_digest(send, request) != send.content_sha256:
             raise InternalError("Not sent: what lies in the outbox is not what was approved. Send the mail again.")
         check_envelope(request.raw, request.envelope, send.recipients)
     except PostroomError as error:

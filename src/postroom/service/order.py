@@ -11,11 +11,11 @@ from postroom.mime.compose import compose, new_message_id
 from postroom.model.address import Address
 from postroom.model.draft import Draft
 from postroom.model.errors import InvalidRequest
-from postroom.model.outcome import WireEnvelope
+from postroom.model.outcome import SubmitRequest, WireEnvelope
 from postroom.safety.frozen import content_digest, wire_envelope
 from postroom.safety.judge import Answer, Kind
 from postroom.service.house import Account, House
-from postroom.store import duplicates
+from postroom.store import Send, duplicates
 from postroom.store.sends import NewSend
 
 
@@ -119,6 +119,19 @@ def digest_of(
         **({"send_at": send_at} if send_at else {}),
     }
     return content_digest(raw, envelope, circumstances)
+
+
+def stored_digest(send: Send, request: SubmitRequest) -> str:
+    """Of what lies in the outbox, whatever its row says of itself."""
+    return digest_of(
+        request.raw,
+        request.envelope,
+        send.account,
+        request.thread_ref,
+        request.draft_ref,
+        request.save_to_sent,
+        send.send_at,
+    )
 
 
 def schedule_text(send_at: datetime | None) -> str:
