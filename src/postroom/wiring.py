@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 # A promise by structure: whatever else goes wrong, a server of these dialects has nothing that could send.
 DIALECTS_WITHOUT_TRANSPORT = frozenset({"drafts"})
 FIRST_BREATH = 1.0  # seconds
+SMALLER_THAN_SAMPLE = 256 * 1024  # bytes; an empty mailbox has half of it
 
 
 class _Opener:
@@ -65,14 +67,20 @@ async def open_house(settings: Settings, *, clock: Clock | None = None) -> Async
 
 
 async def _fill_demo(settings: Settings) -> None:
-    """The sample mails, on the first start only: the file is written even where the house itself may only read."""
+    """The sample mails, on the first start, or the next if that was cut short: written even where the house itself may
+    only read. Others may start in the same moment; who comes second finds it done."""
     context = ProviderContext(home=settings.home, neighbours=tuple(settings.accounts), read_only=False)
     for account in settings.accounts:
-        if isinstance(account, LocalAccount) and not account.path.exists():
+        if isinstance(account, LocalAccount) and _may_lack_sample(account.path):
             mailbox = registry.open_mailbox(account, context)
             await mailbox.connect()
             await registry.fill_with_sample(account, mailbox)
             await mailbox.close()
+
+
+def _may_lack_sample(path: Path) -> bool:
+    """A look at the file, not into it: opening every mailbox would delay every start."""
+    return not path.exists() or path.stat().st_size < SMALLER_THAN_SAMPLE
 
 
 @asynccontextmanager

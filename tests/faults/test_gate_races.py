@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gate.houses import GateHouse, gate_house
+from tests.gate.houses import gate_house
+from tests.gate.mailboxes import everything_in
 
-from postroom.service import search
 from postroom.store import State
 
 ROOT = Path(__file__).parents[2]
@@ -63,17 +63,6 @@ class Race:
                 racer.does("let_pass", "4000")
                 racer.does("work")
             racer.close()
-
-
-async def everything_in(gate: GateHouse, account: str, mailbox: str) -> Counter[str]:
-    subjects: Counter[str] = Counter()
-    offset = 0
-    while True:
-        page = await search.list_emails(gate.house, account=account, mailbox=mailbox, limit=100, offset=offset)
-        subjects.update(row.subject for row in page.results)
-        offset += 100
-        if not page.has_more:
-            return subjects
 
 
 async def check_arrived(race: Race, expected: set[str]) -> None:

@@ -6,13 +6,13 @@ under a mapping ends the whole process.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from postroom.files import database_file
 from postroom.index.failures import explained, locked, unusable
 from postroom.index.schema import APPLICATION_ID, Schema
 from postroom.model.errors import PermissionDenied, ProviderError, ProviderUnavailable
@@ -39,8 +39,7 @@ class Database:
     def open(self) -> None:
         """Make or update the file. Every other method may be called only after this."""
         with explained(self.path):
-            if not self.read_only:
-                self._make_file()
+            self._make_file()
             connection = self._connect()
             try:
                 self._check_owner(connection)
@@ -115,9 +114,11 @@ class Database:
             raise ProviderUnavailable("This mailbox is closed. Connect again.")
 
     def _make_file(self) -> None:
+        if self.read_only:
+            database_file.in_use(self.path)
+            return
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+            database_file.make(self.path)
         except OSError as error:
             raise unusable(
                 self.path, f"cannot be made or written ({error.strerror})", "Ask the operator to check its folder."
@@ -140,9 +141,11 @@ class Database:
         return connection
 
     def _check_owner(self, connection: sqlite3.Connection) -> None:
+        connection.execute("BEGIN")  # one look: another process may be making the tables
         (owner,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        connection.rollback()
         if owner != APPLICATION_ID and (tables or self.read_only):
             raise unusable(self.path, "is no Postroom mailbox", "Give the account another path.")
         if version > self._schema.version:
@@ -152,7 +155,7 @@ class Database:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == self._schema.version:
             return
-        connection.execute("PRAGMA journal_mode = WAL")
+        database_file.switch_to_wal(connection, self._wait)
         connection.execute("BEGIN IMMEDIATE")  # two processes may start at once: the second finds the work done
         try:
             (version,) = connection.execute("PRAGMA user_version").fetchone()

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from postroom.files import own_file
 from postroom.model.errors import AuthRequired
-from postroom.settings import own_file
 from postroom.settings.problems import SettingsError
 
 KEY_NAME = "secrets.key"

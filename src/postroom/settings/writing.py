@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from postroom.settings import file, own_file
+from postroom.files import own_file
+from postroom.files.folders import make_private
+from postroom.settings import file
 from postroom.settings.environment import merge_environment
 from postroom.settings.loading import build
 from postroom.settings.model import Settings
@@ -54,7 +56,7 @@ def remove_account(path: Path, name: str) -> None:
 def _rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
     path = path.resolve()  # a link to the real file stays a link
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(path.parent)
         with _sole_writer(path.parent):
             before = path.read_bytes() if path.exists() else b""
             mode = path.stat().st_mode & 0o777 if path.exists() else own_file.OWNER_ONLY

@@ -12,6 +12,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from postroom.files.folders import make_private
+
 
 def bring_up_to_date(connection: sqlite3.Connection, folder: Path, newest: int) -> None:
     """Write what the mirror lacks; it starts with the entry that first finds it. Trouble leaves it for next time."""
@@ -34,7 +36,7 @@ def _merged(row: sqlite3.Row) -> dict[str, Any]:
 
 def _append(path: Path, lines: bytes) -> None:
     """All of it or nothing: half a line would break every line after it."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(path.parent)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         size = os.fstat(descriptor).st_size

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from postroom.files import database_file
 from postroom.model.errors import InternalError
 from postroom.store.database_errors import translate
-from postroom.store.file_lock import locked
 from postroom.store.schema import MIGRATIONS
 
 BUSY_SECONDS = 5.0
@@ -33,7 +33,8 @@ class Database:
         self._idle: list[sqlite3.Connection] = []
         self._writing = threading.Lock()  # our own threads queue here: SQLite's way of waiting is to sleep and retry
         self._closed = False
-        _make_private(path)
+        database_file.make(path)
+        database_file.close_to_others(path)
         self._prepare()
 
     @contextmanager
@@ -87,7 +88,11 @@ class Database:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self.path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
+            f"{self.path.absolute().as_uri()}?mode=rw",  # a file that is gone is said, not made anew
+            uri=True,
+            timeout=self._busy_seconds,
+            isolation_level=None,
+            check_same_thread=False,
         )
         connection.row_factory = sqlite3.Row
         return connection
@@ -96,10 +101,8 @@ class Database:
         with self._borrowed() as connection:
             if _version(connection) == len(MIGRATIONS):
                 return
-        # SQLite does not wait for its lock when it switches to WAL: the first openers queue here instead.
-        with locked(self.path.with_name(self.path.name + ".setup")), self._borrowed() as connection:
-            connection.execute("PRAGMA journal_mode=WAL")
-            self._migrate()
+            database_file.switch_to_wal(connection, self._busy_seconds)
+        self._migrate()
 
     def _migrate(self) -> None:
         with self.transaction() as connection:
@@ -116,13 +119,3 @@ class Database:
 
 def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _make_private(path: Path) -> None:
-    """The folder (when it is ours to make) for its owner only, and the file too, before SQLite writes a byte."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        os.fchmod(descriptor, 0o600)
-    finally:
-        os.close(descriptor)

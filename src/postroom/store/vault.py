@@ -1,21 +1,23 @@
 """The vault: folders of approval files that a person moves. Pending_Approval, Approved, Rejected, Done, Logs.
 
-Files are written whole (temporary name, fsync, rename) and read without following links. A scan of ten thousand files
-parses only those that changed since the last one.
+Files are written whole (temporary name, fsync, rename) and read without following links. What others may write to is
+closed to them; a folder that is not ours to close approves nothing. A scan of ten thousand files parses only those that
+changed since the last one.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from postroom.files.folders import keep_others_from_writing, make_private, opened_folder
+from postroom.files.plain_file import read_below, read_from
 from postroom.model.address import Address
 from postroom.model.errors import InternalError, InvalidRequest, PermissionDenied
 from postroom.store.approval_file import MAX_FILE_BYTES, ApprovalFile, parse
-from postroom.store.plain_file import read_plain
 
 PENDING, APPROVED, REJECTED, DONE, LOGS = "Pending_Approval", "Approved", "Rejected", "Done", "Logs"
 Version = tuple[int, int, int]
@@ -40,43 +42,36 @@ class Vault:
     def prepare(self) -> None:
         """Make the folders; only their owner may look inside."""
         for name in _FOLDERS:
-            (self.root / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(self.root / name)
 
     def write_pending(self, name: str, content: bytes) -> Path:
-        path = self.root / PENDING / name
-        temporary = path.with_name(f".{name}.part")
         try:
             self.prepare()
-            temporary.unlink(missing_ok=True)  # of a writer that died
-            # Private whatever the umask says: a file that others may write approves nothing when it comes back.
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "wb") as handle:
-                handle.write(content)
-                handle.flush()
-                os.fsync(handle.fileno())
-            temporary.rename(path)
+            with self._opened(PENDING) as folder:
+                _write(folder, name, content)
         except OSError as error:
-            with suppress(OSError):
-                temporary.unlink()
             why = os.strerror(error.errno or 0)
             raise InternalError(f"The approval could not be written to the vault ({why}).") from None
-        return path
+        return self.root / PENDING / name
 
     def scan(self, folder: str) -> list[Found]:
         """Every Markdown file in a folder, newest parse per file version."""
         known, present = self._seen.get(folder, {}), {}
-        for name, version in self._versions(folder):
-            seen = known.get(name)
-            if seen is None or seen[0] != version:
-                seen = (version, _read(self.root / folder / name))
-            present[name] = seen
+        with suppress(FileNotFoundError, PermissionDenied), self._opened(folder) as opened:
+            for name, version in _versions(opened):
+                seen = known.get(name)
+                if seen is None or seen[0] != version:
+                    seen = (version, _read(opened, self.root / folder / name))
+                present[name] = seen
         self._seen[folder] = present
         return [found for _, found in present.values()]
 
     def newest(self, folder: str, most: int) -> list[Found]:
         """The files that came or were changed last."""
-        versions = sorted(self._versions(folder), key=lambda named: named[1], reverse=True)
-        return [_read(self.root / folder / name) for name, _ in versions[:most]]
+        with suppress(FileNotFoundError, PermissionDenied), self._opened(folder) as opened:
+            versions = sorted(_versions(opened), key=lambda named: named[1], reverse=True)
+            return [_read(opened, self.root / folder / name) for name, _ in versions[:most]]
+        return []
 
     def remembered(self, folder: str) -> list[Found]:
         """What the last scan read. Look again before acting on one: it may have changed since, or be gone."""
@@ -84,15 +79,39 @@ class Vault:
 
     def look_again(self, found: Found) -> Found:
         """The file as it is now."""
-        return _read(found.path)
+        try:
+            with self._opened(found.path.parent.name) as opened:
+                return _read(opened, found.path)
+        except FileNotFoundError:
+            return Found(found.path, None, "The approval file is gone.")
+        except PermissionDenied as error:
+            return Found(found.path, None, error.message)
+
+    def text(self, path: Path) -> str:
+        """What a file in one of the folders says, for a person to read."""
+        content = read_below(self.root, (path.parent.name, path.name), "The approval file", MAX_FILE_BYTES)
+        return content.decode(errors="replace")
+
+    def troubles(self) -> list[tuple[str, str]]:
+        """Folders from which nothing is used, each with the reason."""
+        found = []
+        for folder in (PENDING, APPROVED, REJECTED):
+            try:
+                with self._opened(folder):
+                    pass
+            except FileNotFoundError:
+                continue
+            except (OSError, PermissionDenied) as error:
+                why = error.message if isinstance(error, PermissionDenied) else os.strerror(error.errno or 0)
+                found.append((folder, why))
+        return found
 
     def names(self, folder: str) -> list[str]:
         """What the files in a folder are called: one look at the folder, none at the files."""
         try:
-            listed = os.listdir(self.root / folder)  # noqa: PTH208 (ten thousand names, once a second)
+            return _names(self.root / folder)
         except FileNotFoundError:
             return []
-        return [name for name in listed if name.endswith(".md") and name[0] != "."]
 
     def claim(self, path: Path, folder: str = DONE) -> Path | None:
         """Move a file; None when another process was faster. The rename is what makes it happen once.
@@ -118,35 +137,59 @@ class Vault:
         as little as one that is gone."""
         return next((path for folder in _FOLDERS if os.path.lexists(path := self.root / folder / name)), None)
 
-    def _versions(self, folder: str) -> Iterator[tuple[str, Version]]:
-        """Asked through the folder's descriptor: a fifth faster than by path."""
-        names = self.names(folder)
-        if not names:
-            return
-        descriptor = os.open(self.root / folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    @contextmanager
+    def _opened(self, folder: str) -> Iterator[int]:
+        """PermissionDenied where others could have put something there, or there is a link instead of a folder."""
         try:
-            for name in names:
-                try:
-                    state = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-                except FileNotFoundError:  # moved on while we looked
-                    continue
-                yield name, (state.st_mtime_ns, state.st_size, state.st_ino)
-        finally:
-            os.close(descriptor)
+            with opened_folder(self.root, folder, check=keep_others_from_writing) as opened:
+                yield opened
+        except NotADirectoryError:
+            raise PermissionDenied(f"{folder} is a link or no folder. Nothing in it is used.") from None
 
 
-def _read(path: Path) -> Found:
+def _names(folder: Path | int) -> list[str]:
+    listed = os.listdir(folder)  # noqa: PTH208 (ten thousand names, once a second)
+    return [name for name in listed if name.endswith(".md") and name[0] != "."]
+
+
+def _versions(folder: int) -> Iterator[tuple[str, Version]]:
+    """Asked through the folder's descriptor: a fifth faster than by path."""
+    for name in _names(folder):
+        try:
+            state = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:  # moved on while we looked
+            continue
+        yield name, (state.st_mtime_ns, state.st_size, state.st_ino)
+
+
+def _read(folder: int, path: Path) -> Found:
     try:
-        file = parse(_bytes_of(path))
+        file = parse(_bytes_of(folder, path.name))
         return Found(path, file, recipients=frozenset(Address(address.strip()).key for address in file.to))
     except (InvalidRequest, PermissionDenied) as error:
         return Found(path, None, error.message)
 
 
-def _bytes_of(path: Path) -> bytes:
-    content, state = read_plain(path, "The approval file", MAX_FILE_BYTES)
+def _bytes_of(folder: int, name: str) -> bytes:
+    content, state = read_from(folder, name, "The approval file", MAX_FILE_BYTES)
     if state.st_nlink != 1:
         raise PermissionDenied("The approval file has a second name somewhere. It was not used.")
     if state.st_uid != os.geteuid() or state.st_mode & 0o022:
         raise PermissionDenied("The approval file belongs to, or is writable by, somebody else. It was not used.")
     return content
+
+
+def _write(folder: int, name: str, content: bytes) -> None:
+    """Private whatever the umask says: a file that others may write approves nothing when it comes back."""
+    temporary = f".{name}.part"
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with os.fdopen(os.open(temporary, flags, 0o600, dir_fd=folder), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=folder)
+        raise

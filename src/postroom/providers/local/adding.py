@@ -26,6 +26,12 @@ def add_block(connection: sqlite3.Connection, block: Sequence[Prepared], *, skip
     return refs
 
 
+def add_to_empty(connection: sqlite3.Connection, block: Sequence[Prepared]) -> list[str]:
+    """Nothing where there is a mail already: of two who fill a new mailbox at once, one does."""
+    is_filled = connection.execute("SELECT 1 FROM raw LIMIT 1").fetchone()
+    return [] if is_filled else add_block(connection, block)
+
+
 def add_one(connection: sqlite3.Connection, prepared: Prepared, *, thread_ref: str = "") -> str:
     place = _places(connection, [prepared.mail])[prepared.mail.folder]
     ref = contents.keep(connection, prepared.packed)

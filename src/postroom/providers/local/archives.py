@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
+from postroom.files.database_file import is_in_use
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.query import Flag
 from postroom.providers.local.archive_marks import NO_MARKS, read_marks
@@ -58,14 +60,22 @@ def read_archive(path: Path) -> Iterator[ArchivedMail]:
 
 
 def _files(path: Path) -> list[Path]:
-    """The files that hold mails, in a stable order; links are not followed."""
+    """The files that hold mails, in a stable order; links are not followed, and our own mailboxes not opened."""
     if not path.exists():
         raise NotFound(f"There is nothing at {path}. Give the path of an mbox file or of a Maildir folder.")
     found = [path] if path.is_file() else sorted(path.rglob("*"))
-    kept = [file for file in found if not file.is_symlink() and file.is_file() and _holds_mail(file)]
+    kept = [file for file in found if _may_be_opened(file) and _holds_mail(file)]
     if not kept:
         raise InvalidRequest(f"{path} is neither an mbox file nor a Maildir (a folder with cur and new in it).")
     return kept
+
+
+def _may_be_opened(file: Path) -> bool:
+    try:
+        state = file.lstat()
+    except FileNotFoundError:  # gone since it was listed
+        return False
+    return stat.S_ISREG(state.st_mode) and not is_in_use(state)
 
 
 def _holds_mail(file: Path) -> bool:

@@ -26,7 +26,7 @@ from postroom.providers.context import ProviderContext
 from postroom.providers.local import adding, contents, convert, drafts, identities
 from postroom.providers.local.convert import NewMail, Prepared
 from postroom.providers.local.neighbourhood import Neighbourhood, mailbox_path
-from postroom.providers.local.reading_ahead import ahead, prepared_blocks
+from postroom.providers.local.reading_ahead import ahead, prepared, prepared_blocks
 from postroom.providers.local.schema import SCHEMA
 from postroom.providers.local.transport import LocalTransport
 from postroom.providers.local.watching import watch
@@ -184,6 +184,11 @@ class LocalMailbox:
             async for block in blocks:
                 refs += await self.add_prepared(block, skip_known=skip_known)
         return refs
+
+    async def add_to_empty(self, mails: Iterable[NewMail]) -> list[str]:
+        """One transaction: all of them where this mailbox holds none yet, else none."""
+        block = await self._aside(lambda: list(prepared(mails)))
+        return await self._write(adding.add_to_empty, block)
 
     async def add_prepared(self, block: Sequence[Prepared], *, skip_known: bool = False) -> list[str]:
         """One transaction: all of them or none."""

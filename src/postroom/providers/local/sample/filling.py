@@ -27,7 +27,7 @@ async def fill(mailbox: LocalMailbox, address: str, *, now: datetime | None = No
     """
     if any(folder.total for folder in await mailbox.folders()):
         return 0
-    return len(await mailbox.add_messages(list(mails_of(owner_of(address), now or datetime.now(UTC)))))
+    return len(await mailbox.add_to_empty(mails_of(owner_of(address), now or datetime.now(UTC))))
 
 
 def owner_of(address: str) -> Address:

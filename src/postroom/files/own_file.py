@@ -6,6 +6,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from postroom.files.folders import make_private
+
 OWNER_ONLY = 0o600
 
 
@@ -34,7 +36,7 @@ def create(path: Path, content: bytes) -> bool:
 
 
 def _written(path: Path, content: bytes, mode: int) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(path.parent)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -1,0 +1,54 @@
+"""Folders for their owner alone, and folders reached without following a link."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from postroom.model.errors import PermissionDenied
+
+_OTHERS_MAY_WRITE = 0o022
+_TO_PASS = getattr(os, "O_PATH", os.O_RDONLY)  # does for folders that may be passed through but not listed
+
+
+def make_private(folder: Path) -> None:
+    """Make it and whatever is missing above it, each for its owner only. What is there already is left as it is."""
+    missing = [folder]
+    while not (parent := missing[-1].parent).exists() and parent != missing[-1]:
+        missing.append(parent)
+    for path in reversed(missing):
+        path.mkdir(mode=0o700, exist_ok=True)  # pathlib's `parents` would give the upper ones the umask's mode
+
+
+@contextmanager
+def opened_folder(root: Path, *below: str, check: Callable[[int, str], None] | None = None) -> Iterator[int]:
+    """A descriptor of a folder below `root`. Links on the way to `root` are followed, below it none.
+
+    `check` is given each folder from `root` down, by descriptor and name.
+    """
+    flags = (os.O_RDONLY if check else _TO_PASS) | os.O_DIRECTORY | os.O_CLOEXEC
+    with ExitStack() as opened:
+        descriptor, name = os.open(root, flags), root.name
+        for inner in (*below, ""):
+            opened.callback(os.close, descriptor)
+            if check:
+                check(descriptor, name)
+            if inner:
+                descriptor, name = os.open(inner, flags | os.O_NOFOLLOW, dir_fd=descriptor), inner
+        yield descriptor
+
+
+def keep_others_from_writing(folder: int, shown: str) -> None:
+    """Where they may, and it is ours to forbid, they no longer may. PermissionDenied where it is not."""
+    state = os.fstat(folder)
+    if state.st_mode & _OTHERS_MAY_WRITE:
+        with suppress(OSError):
+            os.fchmod(folder, stat.S_IMODE(state.st_mode) & ~_OTHERS_MAY_WRITE)
+        state = os.fstat(folder)
+    if state.st_uid != os.geteuid():
+        raise PermissionDenied(f"The folder {shown} belongs to another user. Nothing in it is used.")
+    if state.st_mode & _OTHERS_MAY_WRITE:  # some file systems have no modes
+        raise PermissionDenied(f"Other users may write to the folder {shown}. Nothing in it is used.")

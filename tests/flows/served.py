@@ -1,0 +1,64 @@
+"""`postroom serve` as a client starts it: a process of its own, spoken to over its standard input and output."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import mkstemp
+from typing import Any
+
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+
+
+class Served:
+    """Every line of its stdout must parse. Several may serve one home."""
+
+    def __init__(self, home: Path, config: str = "") -> None:
+        if config:
+            (home / "postroom.toml").write_text(config)
+        settings = ["--config", str(home / "postroom.toml")] if config else []
+        log, name = mkstemp(dir=home, prefix="stderr-")
+        self._log = Path(name)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "postroom", "serve", *settings],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env={**os.environ, "POSTROOM_HOME": str(home), "XDG_CONFIG_HOME": str(home)},
+        )
+        os.close(log)
+        self.pid = self._process.pid
+        self._last = 0
+        self.ask("initialize", **HELLO)
+        self.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def say(self, message: Any) -> None:
+        assert self._process.stdin is not None
+        line = message if isinstance(message, bytes) else json.dumps(message).encode()
+        self._process.stdin.write(line + b"\n")
+        self._process.stdin.flush()
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        self._last += 1
+        self.say({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            answer: dict[str, Any] = json.loads(line)
+            assert answer["jsonrpc"] == "2.0"
+            if answer.get("id") == self._last:
+                return answer
+        raise AssertionError(f"no answer: {self._log.read_text()}")
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        result: dict[str, Any] = self.ask("tools/call", name=tool, arguments=arguments)["result"]
+        return result
+
+    def end(self) -> list[dict[str, Any]]:
+        """Close stdin, see it leave in peace with nothing more to say, and answer with its log."""
+        rest, _ = self._process.communicate(timeout=30)
+        assert rest == b""
+        assert self._process.returncode == 0
+        return [json.loads(line) for line in self._log.read_text().splitlines()]
