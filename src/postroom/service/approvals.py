@@ -105,11 +105,14 @@ async def heed_vault(house: House) -> int:
 
 
 async def unheeded(house: House) -> tuple[tuple[str, str], ...]:
-    """Files in Approved that lead to nothing, each with the reason: for a person who wonders. The newest hundred."""
+    """Files in Approved that lead to nothing, each with the reason: for a person who wonders. The newest hundred.
+
+    Before them, whole folders that are not heeded.
+    """
 
     def look() -> tuple[tuple[str, str], ...]:
         reasons = [(guarded(found.path.name), _problem(house, found)) for found in house.vault.newest(APPROVED, 100)]
-        return tuple((name, reason) for name, reason in reasons if reason)
+        return (*house.vault.troubles(), *((name, reason) for name, reason in reasons if reason))
 
     return await house.stored(look)
 

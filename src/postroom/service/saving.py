@@ -6,8 +6,10 @@ import errno
 import os
 import re
 import unicodedata
+from contextlib import suppress
 from pathlib import Path
 
+from postroom.files.folders import make_private, opened_folder
 from postroom.mime.clean import clean_line
 from postroom.model.errors import InternalError, PermissionDenied
 
@@ -30,25 +32,33 @@ def safe_filename(name: str, mime_type: str = "") -> str:
 def save(folder: Path, filename: str, content: bytes) -> Path:
     """Write as a new file; an existing one is never overwritten or followed. Answers where it lies."""
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path, descriptor = _create(folder, safe_filename(filename))
+        make_private(folder)
+        with opened_folder(folder) as opened:
+            return folder / _write_new(opened, safe_filename(filename), content)
     except OSError as error:
         raise _cannot_save(error) from None
+
+
+def _write_new(folder: int, filename: str, content: bytes) -> str:
+    """What it is called now. Of a file that could not be written whole nothing stays."""
+    name, descriptor = _create(folder, filename)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-    except OSError as error:
-        path.unlink(missing_ok=True)
-        raise _cannot_save(error) from None
-    return path
+    except OSError:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=folder)
+        raise
+    return name
 
 
-def _create(folder: Path, name: str) -> tuple[Path, int]:
-    stem, suffix = Path(name).stem, Path(name).suffix
+def _create(folder: int, filename: str) -> tuple[str, int]:
+    stem, suffix = Path(filename).stem, Path(filename).suffix
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     for number in range(1, 10_000):
-        path = folder / (name if number == 1 else f"{stem} ({number}){suffix}")
+        name = filename if number == 1 else f"{stem} ({number}){suffix}"
         try:
-            return path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+            return name, os.open(name, flags, 0o600, dir_fd=folder)
         except FileExistsError:
             continue
     raise PermissionDenied("The download folder holds too many files of this name. Clear it out and try again.")

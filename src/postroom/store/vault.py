@@ -87,11 +87,6 @@ class Vault:
         except PermissionDenied as error:
             return Found(found.path, None, error.message)
 
-    def text(self, path: Path) -> str:
-        """What a file in one of the folders says, for a person to read."""
-        content = read_below(self.root, (path.parent.name, path.name), "The approval file", MAX_FILE_BYTES)
-        return content.decode(errors="replace")
-
     def troubles(self) -> list[tuple[str, str]]:
         """Folders from which nothing is used, each with the reason."""
         found = []
@@ -182,6 +177,8 @@ def _bytes_of(folder: int, name: str) -> bytes:
 def _write(folder: int, name: str, content: bytes) -> None:
     """Private whatever the umask says: a file that others may write approves nothing when it comes back."""
     temporary = f".{name}.part"
+    with suppress(FileNotFoundError):
+        os.unlink(temporary, dir_fd=folder)  # of a writer that died
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         with os.fdopen(os.open(temporary, flags, 0o600, dir_fd=folder), "wb") as file:
