@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from postroom.settings.accounts import BY_PROVIDER
 from postroom.settings.environment import Data
+from postroom.settings.exposure import is_exposed
 from postroom.settings.paths import config_file
 from postroom.settings.problems import SettingsError
 
@@ -45,8 +44,7 @@ def read(path: Path) -> Data:
 
 
 def _refuse_exposed_secrets(path: Path, data: Data) -> None:
-    exposed = os.name == "posix" and path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH)
-    secret = next(_secrets(data), None) if exposed else None
+    secret = next(_secrets(data), None) if is_exposed(path.stat()) else None
     if secret is not None:
         raise SettingsError(
             f"{secret}: other users of this machine can read the secret in {path}; run chmod 600 on the file, or write "

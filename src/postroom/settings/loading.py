@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from postroom.settings import file
 from postroom.settings.accounts import AccountSettings
 from postroom.settings.environment import Data, merge, merge_environment
+from postroom.settings.exposure import refuse_exposed
 from postroom.settings.fields import CONFIG_FOLDER, HOME
 from postroom.settings.model import ConfigFile, Settings
 from postroom.settings.paths import home_folder
@@ -67,6 +68,7 @@ def build(data: Mapping[str, Any], *, home: Path, config_path: Path | None = Non
     except ValidationError as error:
         raise explain(error, ConfigFile) from None
     _refuse_twins(read.accounts)
+    refuse_exposed(read.server, read.accounts)
     sections = {key: getattr(read, key) for key in ConfigFile.model_fields}
     return Settings(**sections, home=home, config_path=config_path, is_demo=is_demo)
 

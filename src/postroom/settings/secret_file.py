@@ -53,8 +53,9 @@ def _path(home: Path, account: str, secret: str) -> Path:
 def _key(home: Path, account: str, secret: str) -> bytes:
     path = home / KEY_NAME
     try:
-        exposed = path.stat().st_mode & 0o077
-        key = path.read_bytes()
+        with path.open("rb") as file:
+            exposed = os.fstat(file.fileno()).st_mode & 0o077
+            key = file.read()
     except OSError as error:
         raise _unreadable(account, secret, f"{path}: {error.strerror}") from None
     if exposed:

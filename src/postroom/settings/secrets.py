@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from postroom.model.errors import AuthRequired
 from postroom.settings import secret_file
 from postroom.settings.accounts import AccountSettings
+from postroom.settings.exposure import how_to_close, is_exposed
 from postroom.settings.paths import home_folder
 from postroom.settings.sections import ServerSettings
 
@@ -111,6 +112,9 @@ def _from_variable(variable: str, where: str, environ: Mapping[str, str]) -> str
 
 def _from_file(path: Path, where: str) -> str:
     try:
-        return path.read_text(encoding="utf-8").strip()
+        with path.open(encoding="utf-8") as file:
+            if is_exposed(os.fstat(file.fileno())):
+                raise AuthRequired(f"{where}: {how_to_close(path)}.")
+            return file.read().strip()
     except (OSError, UnicodeDecodeError):
         raise AuthRequired(f"{where} names {path}, which cannot be read. Create it or correct the path.") from None

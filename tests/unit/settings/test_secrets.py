@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -9,7 +10,8 @@ from types import ModuleType
 import pytest
 
 from postroom.model.errors import AuthRequired
-from postroom.settings import ImapAccount, ServerSettings
+from postroom.settings import ImapAccount, ServerSettings, SettingsError, build
+from postroom.settings.exposure import is_exposed
 from postroom.settings.secrets import resolve, resolve_tokens
 
 
@@ -17,6 +19,12 @@ def account(**more: object) -> ImapAccount:
     return ImapAccount.model_validate(
         {"name": "work", "provider": "imap", "address": "alice@example.com", "host": "imap.example.com", **more}
     )
+
+
+def written(path: Path, text: str, mode: int = 0o600) -> Path:
+    path.write_text(text)
+    path.chmod(mode)
+    return path
 
 
 @pytest.fixture(autouse=True)
@@ -43,8 +51,53 @@ def test_a_secret_is_taken_from_the_variable_it_names() -> None:
 
 
 def test_a_secret_is_taken_from_the_file_it_names_without_its_line_end(tmp_path: Path) -> None:
-    (tmp_path / "pw").write_text("hunter2\n")
-    assert resolve(account(password_file=tmp_path / "pw"), "password") == "hunter2"
+    assert resolve(account(password_file=written(tmp_path / "pw", "hunter2\n")), "password") == "hunter2"
+
+
+@pytest.mark.parametrize("mode", [0o604, 0o640, 0o602, 0o620, 0o666])
+def test_a_secret_file_that_others_can_get_at_is_refused_where_it_is_read(tmp_path: Path, mode: int) -> None:
+    path = written(tmp_path / "pw", "hunter2", mode)
+    with pytest.raises(AuthRequired, match=r"account work: password_file: other users .* chmod 600") as caught:
+        resolve(account(password_file=path), "password")
+    assert "hunter2" not in caught.value.message
+
+
+@pytest.mark.parametrize("key", ["password_file", "token_file"])
+def test_a_secret_file_that_others_can_get_at_is_an_error_at_the_start_and_names_the_key(
+    tmp_path: Path, key: str
+) -> None:
+    path = written(tmp_path / "secret", "hunter2", 0o644)
+    one = {
+        "name": "work",
+        "provider": "imap",
+        "address": "alice@example.com",
+        "host": "imap.example.com",
+        key: "secret",
+    }
+    with pytest.raises(SettingsError, match=rf"^accounts\[0\]\.{key}: other users .*chmod 600"):
+        build({"accounts": [one]}, home=tmp_path)
+    path.chmod(0o600)
+    assert build({"accounts": [one]}, home=tmp_path).accounts
+    path.unlink()
+    assert build({"accounts": [one]}, home=tmp_path).accounts
+
+
+def test_a_file_of_tokens_that_others_can_get_at_is_an_error_at_the_start(tmp_path: Path) -> None:
+    written(tmp_path / "tokens", "four", 0o640)
+    with pytest.raises(SettingsError, match=r"^server\.tokens_file: other users"):
+        build({"server": {"tokens_file": "tokens"}}, home=tmp_path)
+
+
+def test_a_group_may_read_what_root_gave_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def state(uid: int, mode: int) -> os.stat_result:
+        return os.stat_result((mode, 0, 0, 1, uid, 0, 0, 0, 0, 0))
+
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert not is_exposed(state(0, 0o100640))
+    assert is_exposed(state(0, 0o100660))
+    assert is_exposed(state(0, 0o100644))
+    assert is_exposed(state(1000, 0o100640))
+    assert not is_exposed(state(1000, 0o100600))
 
 
 @pytest.mark.parametrize("pointer", [{"password_env": "MAIL_PW"}, {"password_file": "absent"}])
@@ -73,7 +126,7 @@ def test_a_machine_without_a_keyring_has_no_secret(monkeypatch: pytest.MonkeyPat
 
 
 def test_tokens_are_gathered_from_all_three_places(tmp_path: Path) -> None:
-    (tmp_path / "tokens").write_text("four\nfive\n\n")
+    written(tmp_path / "tokens", "four\nfive\n\n")
     server = ServerSettings.model_validate(
         {"tokens": ["one"], "tokens_env": "TOKENS", "tokens_file": tmp_path / "tokens"}
     )

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from postroom.model.errors import PermissionDenied
 from postroom.store.approval_file import ApprovalFile, render
 from postroom.store.vault import APPROVED, DONE, PENDING, Vault
 
@@ -38,6 +39,81 @@ def group_umask():
     before = os.umask(0o002)
     yield
     os.umask(before)
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o022])
+def test_the_vault_and_every_folder_made_for_it_are_for_their_owner_whatever_the_umask(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        Vault(tmp_path / "new" / "vault").prepare()
+    finally:
+        os.umask(before)
+    folders = [tmp_path / "new", *(path for path in (tmp_path / "new").rglob("*") if path.is_dir())]
+    assert len(folders) == 7
+    assert {path.stat().st_mode & 0o777 for path in folders} == {0o700}
+
+
+@pytest.mark.parametrize("place", ["", APPROVED])
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
+def test_a_folder_of_ours_that_others_may_write_to_is_closed_to_them_before_it_is_read(vault, place, mode):
+    put(vault)
+    (vault.root / place).chmod(mode)
+    assert [found.file for found in vault.scan(APPROVED)] == [FILE]
+    assert (vault.root / place).stat().st_mode & 0o777 == mode & ~0o022
+    assert vault.troubles() == []
+
+
+def everything_read(vault, found):
+    return [*vault.scan(APPROVED), *vault.newest(APPROVED, 9), *vault.remembered(APPROVED)], vault.look_again(found)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="giving a folder to another user needs root")
+@pytest.mark.parametrize("place", ["", APPROVED])
+def test_nothing_is_read_from_a_folder_of_somebody_else_and_it_is_said(vault, place):
+    put(vault)
+    (found,) = vault.scan(APPROVED)
+    os.chown(vault.root / place, 12345, 12345)
+    read, again = everything_read(vault, found)
+    assert read == []
+    assert again.file is None
+    assert "belongs to another user" in again.problem
+    assert (APPROVED, again.problem) in vault.troubles()
+
+
+def test_nothing_is_read_from_a_folder_that_cannot_be_closed_to_others(vault, monkeypatch):
+    """As on file systems that know no modes."""
+    put(vault)
+    (found,) = vault.scan(APPROVED)
+    (vault.root / APPROVED).chmod(0o777)
+    monkeypatch.setattr(os, "fchmod", lambda *_: None)
+    read, again = everything_read(vault, found)
+    assert read == []
+    assert "may write to the folder Approved" in again.problem
+    assert vault.troubles() == [(APPROVED, again.problem)]
+
+
+def test_nothing_is_read_through_a_link_in_place_of_a_folder_and_the_vault_itself_may_be_one(vault, tmp_path):
+    put(vault)
+    linked = Vault(tmp_path / "linked")
+    linked.root.symlink_to(vault.root)
+    (found,) = linked.scan(APPROVED)
+    assert found.file == FILE
+    (vault.root / APPROVED).rename(tmp_path / "elsewhere")
+    (vault.root / APPROVED).symlink_to(tmp_path / "elsewhere")
+    read, again = everything_read(linked, found)
+    assert read == []
+    assert "is a link" in again.problem
+    assert linked.troubles() == [(APPROVED, again.problem)]
+
+
+def test_a_file_shown_to_a_person_is_the_one_in_the_vault_and_no_link(vault, tmp_path):
+    path = put(vault)
+    assert "bob@example.com" in vault.text(path)
+    (tmp_path / "outside").write_text("secret")
+    path.unlink()
+    path.symlink_to(tmp_path / "outside")
+    with pytest.raises(PermissionDenied, match="link"):
+        vault.text(path)
 
 
 def test_a_pending_file_is_good_as_it_comes_back_whatever_the_umask(vault, group_umask):

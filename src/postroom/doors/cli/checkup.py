@@ -44,6 +44,13 @@ def settings_and_home(settings: Settings) -> Iterator[Finding]:
     yield _writable(settings.home)
 
 
+async def vault(house: House) -> Finding:
+    troubles = await house.stored(house.vault.troubles)
+    text = " ".join(f"{folder}: {why}" for folder, why in troubles)
+    fix = " Make the folders your own and run chmod 700 on them, or set safety.vault to another place."
+    return Finding("vault", not troubles, text + fix if troubles else str(house.vault.root))
+
+
 async def account(house: House, name: str) -> AsyncIterator[Finding]:
     """Connecting, folders, reading, a draft where it may write, a submission's login; stops where nothing can work."""
     looks = (

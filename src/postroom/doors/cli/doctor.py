@@ -38,7 +38,8 @@ async def _accounts(settings: Settings) -> list[Finding]:
 
     async with open_house(settings) as house:
         return [
-            _shown(finding) for account in settings.accounts async for finding in checkup.account(house, account.name)
+            _shown(await checkup.vault(house)),
+            *[_shown(found) for account in settings.accounts async for found in checkup.account(house, account.name)],
         ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import anyio
 import pytest
 
 from postroom.mime.parse import Parsed, parse
@@ -18,7 +19,9 @@ from postroom.providers.local.provider import LocalMailbox, NewMail
 from postroom.providers.local.sample import fill
 from postroom.providers.local.sample.filling import mails_of, moment, world
 from postroom.providers.local.sample.people import ALEX, OWNERS, SAM
-from postroom.settings import LocalAccount
+from postroom.service.search import search_emails
+from postroom.settings import LocalAccount, load_demo
+from postroom.wiring import SMALLER_THAN_SAMPLE, open_house
 
 MOMENTS = [
     datetime(2026, 11, 15, 0, 1, tzinfo=UTC),
@@ -175,3 +178,37 @@ async def test_the_begun_reply_to_the_lawyer_belongs_to_her_thread(mailbox: Loca
     drafts = (await mailbox.search(Query(In("drafts")), limit=10, offset=0)).items
     (reply,) = (row for row in drafts if row.subject.startswith("Re: Warranty"))
     assert len(await mailbox.thread(reply.thread_ref)) == 3
+
+
+async def test_of_two_who_fill_a_new_mailbox_at_once_one_does(mailbox: LocalMailbox, tmp_path: Path) -> None:
+    account = LocalAccount(name="alex", address=ALEX.email, path=tmp_path / "alex.db")
+    twin = LocalMailbox(account, ProviderContext(tmp_path, (account,)))
+    await twin.connect()
+    filled: list[int] = []
+
+    async def fill_one(one: LocalMailbox) -> None:
+        filled.append(await fill(one, ALEX.email))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(fill_one, mailbox)
+        tasks.start_soon(fill_one, twin)
+    await twin.close()
+    assert min(filled) == 0
+    assert sum(folder.total for folder in await mailbox.folders()) == max(filled) == len(list(mails_of(ALEX, NOW)))
+
+
+async def test_a_first_start_that_was_cut_short_is_completed_by_the_next(tmp_path: Path) -> None:
+    settings = load_demo(environ={"POSTROOM_HOME": str(tmp_path)})
+    for account in settings.accounts:  # made, but not filled
+        mailbox = LocalMailbox(account, ProviderContext(tmp_path, (account,)))
+        await mailbox.connect()
+        await mailbox.close()
+    sizes = []
+    for _ in range(2):
+        async with open_house(settings) as house:
+            sizes.append(
+                [(await search_emails(house, "after:2000-01-01", account=name)).total_count for name in ("alex", "sam")]
+            )
+    assert min(sizes[0]) > 20
+    assert sizes[1] == sizes[0]
+    assert min(account.path.stat().st_size for account in settings.accounts) > SMALLER_THAN_SAMPLE

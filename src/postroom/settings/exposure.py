@@ -1,0 +1,43 @@
+"""Files with secrets in them: whether other users of this machine can get at them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from postroom.settings.accounts import AccountSettings
+from postroom.settings.problems import SettingsError
+from postroom.settings.sections import ServerSettings
+
+_GROUP, _OTHERS = 0o060, 0o006  # to read it, or to put another secret there
+
+
+def is_exposed(file: os.stat_result) -> bool:
+    """A group may read what root wrote for it, since services are given their secrets so; not what is ours to close."""
+    if os.name != "posix":
+        return False
+    is_given = file.st_uid == 0 != os.geteuid() and not file.st_mode & 0o020
+    return bool(file.st_mode & (_OTHERS if is_given else _GROUP | _OTHERS))
+
+
+def refuse_exposed(server: ServerSettings, accounts: Sequence[AccountSettings]) -> None:
+    """At the start, not when the secret is first needed. What is not there is said when it is."""
+    for key, path in _secret_files(server, accounts):
+        with suppress(OSError):
+            if is_exposed(path.stat()):
+                raise SettingsError(f"{key}: {how_to_close(path)}")
+
+
+def how_to_close(path: Path) -> str:
+    return f"other users of this machine can read or change the secret in {path}; run chmod 600 on the file"
+
+
+def _secret_files(server: ServerSettings, accounts: Sequence[AccountSettings]) -> Iterator[tuple[str, Path]]:
+    if server.tokens_file is not None:
+        yield "server.tokens_file", server.tokens_file
+    for place, account in enumerate(accounts):
+        for secret in account.secrets:
+            if path := getattr(account, f"{secret}_file"):
+                yield f"accounts[{place}].{secret}_file", path

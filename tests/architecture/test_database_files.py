@@ -1,0 +1,78 @@
+"""Database files are opened by SQLite alone: whoever else closes one takes the process's locks on it away.
+
+A tree of syntax does not show which path a call is given, so every place that opens files at all is listed here with
+the reason why it can be no database. A new one has to be thought about.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from .tree import SOURCE, python_files
+
+OPENS_FILES = {
+    "doors/cli/checkup.py": "a new temporary file",
+    "doors/cli/main.py": "the null device",
+    "files/folders.py": "folders",
+    "files/own_file.py": "new temporary files, and folders",
+    "files/plain_file.py": "asks is_in_use first",
+    "providers/discovery/resolving.py": "the system's resolv.conf",
+    "providers/local/archives.py": "asks is_in_use first",
+    "service/saving.py": "new files only (O_EXCL)",
+    "settings/file.py": "the settings file",
+    "settings/secret_file.py": "files below secrets, and their key",
+    "settings/secrets.py": "the files that the operator named for secrets",
+    "settings/writing.py": "the settings file, and its folder",
+    "store/audit_mirror.py": "lines below Logs",
+    "store/clock.py": "the kernel's boot id",
+    "store/owner.py": "lock files in a folder of their own",
+    "store/vault.py": "new files only (O_EXCL)",
+}
+OPENS_DATABASES = {"doors/cli/checkup.py", "index/database.py", "store/database.py"}  # the first in memory
+_METHODS = {"read_text", "read_bytes", "write_text", "write_bytes", "touch"}
+_MODES = {"r", "w", "a", "x", "rb", "wb", "ab", "xb", "r+b"}
+
+
+def opens_files(call: ast.Call) -> bool:
+    match call.func:
+        case ast.Name(id="open"):
+            return True
+        case ast.Attribute(value=ast.Name(id="os"), attr="open"):
+            return True
+        case ast.Attribute(value=ast.Name(id="shutil"), attr=name):
+            return name != "which"
+        case ast.Attribute(value=ast.Name(id="tempfile")):
+            return True
+        case ast.Attribute(attr="open"):  # of a path; a mailbox is opened with other words
+            modes = {argument.value for argument in call.args if isinstance(argument, ast.Constant)}
+            return bool(modes & _MODES) or any(keyword.arg == "encoding" for keyword in call.keywords)
+        case ast.Attribute(attr=name):
+            return name in _METHODS
+    return False
+
+
+def opens_database(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "connect" and "sqlite3" in ast.unparse(call.func)
+
+
+def modules_with(find) -> set[str]:
+    found: set[str] = set()
+    for path in python_files():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if any(isinstance(node, ast.Call) and find(node) for node in ast.walk(tree)):
+            found.add(path.relative_to(SOURCE).as_posix())
+    return found
+
+
+def test_every_place_that_opens_files_is_known_to_open_no_database() -> None:
+    assert modules_with(opens_files) == set(OPENS_FILES)
+
+
+def test_databases_are_opened_in_two_places() -> None:
+    assert modules_with(opens_database) == OPENS_DATABASES
+
+
+def test_a_database_is_told_of_before_it_is_opened() -> None:
+    for name in OPENS_DATABASES - {"doors/cli/checkup.py"}:
+        assert "database_file.make(" in Path(SOURCE / name).read_text(encoding="utf-8")
