@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -85,72 +80,6 @@ def test_an_allowed_folder_may_itself_be_reached_through_links(allowed, tmp_path
 def test_a_folder_that_may_be_passed_but_not_listed_is_passed(allowed):
     (allowed / "sub").chmod(0o311)
     assert load_files(["sub/日本.txt"], [allowed])[0].content == b"x"
-
-
-SWAPPER = """
-import os, sys
-spot, inside, outside = sys.argv[1:]
-print("ready", flush=True)
-while os.getppid() == int(os.environ["PARENT"]):
-    for target in (inside, outside):
-        os.symlink(target, spot + ".new")
-        os.replace(spot + ".new", spot)
-"""
-
-DIRECTORY_SWAPPER = """
-import os, sys
-spot, inside, outside = sys.argv[1:]
-print("ready", flush=True)
-while os.getppid() == int(os.environ["PARENT"]):
-    os.rename(spot, inside)
-    os.symlink(outside, spot)
-    os.unlink(spot)
-    os.rename(inside, spot)
-"""
-
-
-@contextmanager
-def swapping(script: str, *arguments: Path) -> Iterator[None]:
-    """A process that exchanges what lies at a path, as fast as it can."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", script, *map(str, arguments)],
-        env={**os.environ, "PARENT": str(os.getpid())},
-        stdout=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    process.stdout.readline()
-    try:
-        yield
-    finally:
-        process.kill()
-        process.communicate()
-
-
-@pytest.mark.parametrize("how", ["a link to a folder", "a folder", "a file"])
-def test_whatever_is_exchanged_for_a_link_while_it_is_opened_nothing_from_outside_is_attached(allowed, tmp_path, how):
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "x.txt").write_text("secret")
-    (allowed / "good").mkdir()
-    (allowed / "good" / "x.txt").write_text("fine")
-    spot = allowed / "spot"
-    if how == "a link to a folder":
-        spot.symlink_to(allowed / "good")
-        arguments, name = (SWAPPER, spot, allowed / "good", outside), "spot/x.txt"
-    elif how == "a folder":
-        (allowed / "good").rename(spot)
-        arguments, name = (DIRECTORY_SWAPPER, spot, allowed / "aside", outside), "spot/x.txt"
-    else:
-        (allowed / "good" / "x.txt").rename(spot)
-        arguments, name = (DIRECTORY_SWAPPER, spot, allowed / "aside", outside / "x.txt"), "spot"
-    ended = Counter[str]()
-    with swapping(*arguments):
-        while ended.total() < 4000 or (set(ended) < {"fine", "refused"} and ended.total() < 100_000):
-            try:
-                ended[load_files([name], [allowed])[0].content.decode()] += 1
-            except (PermissionDenied, NotFound):
-                ended["refused"] += 1
-    assert set(ended) == {"fine", "refused"}
 
 
 def test_pipes_folders_and_missing_files_are_refused(allowed):
