@@ -71,11 +71,15 @@ def _watch_files(tick: Tick) -> None:
         if event in _FILE_EVENTS or writes:
             tick()
 
-    fsync = os.fsync
+    fsync, mknod = os.fsync, os.mknod  # of which no event tells
 
     def synced(descriptor: int) -> None:
         tick()
         fsync(descriptor)
 
-    os.fsync = synced
+    def made(path: Any, mode: int) -> None:
+        tick()
+        mknod(path, mode)
+
+    os.fsync, os.mknod = synced, made  # type: ignore[assignment]
     sys.addaudithook(heard)

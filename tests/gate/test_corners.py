@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -22,7 +23,7 @@ from postroom.model.errors import (
 )
 from postroom.service import approvals, outbox, petitions, send, worker
 from postroom.service.order import Answered, Wishes
-from postroom.store import State, open_store
+from postroom.store import State, open_store, vault
 
 ASKABLE = Wishes(confirm=True, can_elicit=True)
 
@@ -187,14 +188,14 @@ async def test_a_file_that_vanishes_while_the_vault_is_read_is_passed_over(tmp_p
     async with gate_house(tmp_path, gate="approval") as gate:
         await gate.send()
         path = approve_by_hand(gate)
-        names = gate.house.vault.names
+        names = vault._names
 
-        def vanishing(folder: str) -> list[str]:
+        def vanishing(folder: int | Path) -> list[str]:
             listed = names(folder)
             path.unlink(missing_ok=True)
             return listed
 
-        monkeypatch.setattr(gate.house.vault, "names", vanishing)
+        monkeypatch.setattr(vault, "_names", vanishing)
         await worker.work_once(gate.house)
         assert await gate.inbox() == []
 
