@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import anyio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.gate.houses import MAIL, SetClock, gate_house
+from tests.gate.houses import MAIL, GateHouse, SetClock, gate_house
 
 from postroom.model.errors import PostroomError, RateLimited
 from postroom.service import outbox, worker
@@ -23,6 +23,7 @@ STEPS = st.lists(
         st.tuples(st.just("pass"), st.floats(1, 2500)),
         st.tuples(st.just("set the clock"), st.floats(-9, 9).map(lambda hours: hours * HOUR)),
         st.tuples(st.just("work"), st.just(1)),
+        st.tuples(st.just("reboot"), st.floats(-9, 9).map(lambda hours: hours * HOUR)),
     ),
     min_size=12,
     max_size=40,
@@ -41,25 +42,34 @@ def test_no_setting_of_the_clock_makes_room_for_an_eleventh_send(memory_home, st
 
 
 async def sends_of(home: Path, steps: list[tuple[str, float]], hold: int) -> list[float]:
-    """The boot time of every submission that these steps lead to."""
+    """The true time of every submission that these steps lead to."""
     moments: list[float] = []
-    async with gate_house(home, hold_seconds=hold) as gate:
-        meddled = await gate.meddle()
-        meddled.before = lambda _: moments.append(gate.time.boottime)
-        for number, (step, amount) in enumerate(steps):
-            if step == "send":
-                for twin in range(int(amount)):
-                    try:
-                        await gate.send(replace(MAIL, subject=f"{number}.{twin}"))
-                    except RateLimited:
-                        break
-            elif step == "pass":
-                gate.time.pass_(amount)
-            elif step == "set the clock":
-                gate.time.wall += amount
-            else:
-                await worker.work_once(gate.house)
+    time, steps_left = Rebooted(), list(enumerate(steps))
+    while steps_left:
+        async with gate_house(home, time=time, hold_seconds=hold) as gate:
+            meddled = await gate.meddle()
+            meddled.before = lambda _: moments.append(time.true)
+            while steps_left and steps_left[0][1][0] != "reboot":
+                await _do(gate, *steps_left.pop(0))
+        if steps_left:
+            time.reboot(steps_left.pop(0)[1][1])
     return moments
+
+
+async def _do(gate: GateHouse, number: int, what: tuple[str, float]) -> None:
+    step, amount = what
+    if step == "send":
+        for twin in range(int(amount)):
+            try:
+                await gate.send(replace(MAIL, subject=f"{number}.{twin}"))
+            except RateLimited:
+                break
+    elif step == "pass":
+        gate.time.pass_(amount)
+    elif step == "set the clock":
+        gate.time.wall += amount
+    else:
+        await worker.work_once(gate.house)
 
 
 @pytest.mark.parametrize("hours", [-48, -5, -0.1, 0.1, 5, 48])
@@ -89,15 +99,27 @@ async def test_a_clock_set_back_between_two_steps_of_a_held_mail_delays_it_and_n
         assert await gate.inbox() == ["Lunch?"]
 
 
-async def test_a_reboot_with_a_clock_set_back_frees_nothing(tmp_path):
-    async with gate_house(tmp_path) as gate:
+@pytest.mark.parametrize("hours", [-48, -1, 0, 2, 48])
+async def test_a_reboot_frees_nothing_wherever_the_clock_stands_and_an_hour_later_mail_leaves(tmp_path, hours):
+    time = Rebooted()
+    async with gate_house(tmp_path, time=time) as gate:
         for number in range(LIMIT):
             await gate.send(replace(MAIL, subject=str(number)))
-        wall = gate.time.wall
-    after = Rebooted(wall - HOUR, 5.0)
-    async with gate_house(tmp_path, time=after) as gate:
-        with pytest.raises(RateLimited):
+    time.reboot(hours * HOUR)
+    async with gate_house(tmp_path, time=time) as gate:
+        with pytest.raises(RateLimited, match="alice"):
             await gate.send(replace(MAIL, subject="eleventh"))
+        gate.time.pass_(HOUR + 1)
+        assert (await gate.send(replace(MAIL, subject="eleventh"))).status == "sent"
+
+
+async def test_a_clock_set_back_does_not_bring_an_old_preview_back(tmp_path):
+    async with gate_house(tmp_path, gate="preview") as gate:
+        await gate.send(confirm=False)
+        gate.time.pass_(2 * HOUR)
+        gate.time.wall -= 2 * HOUR
+        assert (await gate.send()).status == "preview"
+        assert await gate.inbox() == []
 
 
 async def test_a_preview_from_the_clocks_future_counts_for_nothing(tmp_path):
@@ -117,6 +139,23 @@ async def test_an_approval_expires_by_the_wall_clock_and_says_so(tmp_path):
         assert [row.state for row in (await outbox.list_outbox(gate.house)).results] == ["expired"]
 
 
+@dataclass
 class Rebooted(SetClock):
+    """Knows the true time too, over all boots."""
+
+    boots: int = 1
+    true: float = 0.0
+
     def clock(self):
-        return replace(super().clock(), boot_id="boot-2")
+        return replace(super().clock(), boot_id=f"boot-{self.boots}")
+
+    def pass_(self, seconds: float) -> None:
+        super().pass_(seconds)
+        self.true += seconds
+
+    def reboot(self, set_by: float) -> None:
+        """Takes five seconds and sets the wall clock on the way."""
+        self.boots += 1
+        self.wall += set_by + 5
+        self.true += 5
+        self.boottime = 5.0

@@ -44,6 +44,12 @@ class Approval:
     expires_at: float
     decided_at: float | None
     consumed_at: float | None
+    boottime: float  # of `created_at`, and of which boot
+    boot_id: str
+
+
+# By either clock, so that a wall clock set back revives nothing; after a reboot only the wall clock is left.
+_LATE = "(expires_at <= ? OR (boot_id = ? AND boot_id != '' AND ? - boottime >= expires_at - created_at))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ class Approvals:
 
         `letter` is what the person will read: kept until `written`, so that no crash leaves a send nobody can approve.
         """
-        approval_id = new_handle(Kind.APPROVAL)
+        approval_id, now = new_handle(Kind.APPROVAL), self._clock.now()
         with self._database.transaction() as connection:
             self._check_room(connection, send_id)
             self._take_key(connection, send_id)
@@ -78,8 +84,17 @@ class Approvals:
             connection.execute("UPDATE outbox SET approval_id = ? WHERE send_id = ?", (approval_id, send.send_id))
             connection.execute(
                 "INSERT INTO approvals (approval_id, send_id, content_sha256, state, who, how, asked, created_at,"
-                " expires_at) VALUES (?, ?, ?, 'pending', '', '', ?, ?, ?)",
-                (approval_id, send.send_id, send.content_sha256, asked, self._clock.wall(), expires_at),
+                " expires_at, boottime, boot_id) VALUES (?, ?, ?, 'pending', '', '', ?, ?, ?, ?, ?)",
+                (
+                    approval_id,
+                    send.send_id,
+                    send.content_sha256,
+                    asked,
+                    now.wall,
+                    expires_at,
+                    now.boottime,
+                    now.boot_id,
+                ),
             )
             if letter is not None:
                 connection.execute(
@@ -154,12 +169,12 @@ class Approvals:
 
     def expire(self) -> list[Approval]:
         """End the approvals never given in time, and their sends; answers those it ended."""
-        question = "SELECT approval_id, send_id FROM approvals WHERE state = 'pending' AND expires_at <= ?"
+        question = f"SELECT approval_id, send_id FROM approvals WHERE state = 'pending' AND {_LATE}"  # noqa: S608 (ours)
         with self._database.read() as connection:
-            if connection.execute(question, (self._clock.wall(),)).fetchone() is None:
+            if connection.execute(question, self._moment()).fetchone() is None:
                 return []
         with self._database.transaction() as connection:
-            late = connection.execute(question, (self._clock.wall(),)).fetchall()
+            late = connection.execute(question, self._moment()).fetchall()
             for row in late:
                 self._transitions.move(connection, row["send_id"], {State.AWAITING_APPROVAL}, State.EXPIRED)
             return [_load(connection, row["approval_id"]) for row in late]
@@ -172,9 +187,9 @@ class Approvals:
         """What waits for a person, oldest first."""
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT * FROM approvals WHERE state = 'pending' AND expires_at > ?"
+                f"SELECT * FROM approvals WHERE state = 'pending' AND NOT {_LATE}"  # noqa: S608 (ours)
                 " ORDER BY created_at, approval_id LIMIT ?",
-                (self._clock.wall(), limit),
+                (*self._moment(), limit),
             )
             return [_from_row(row) for row in rows]
 
@@ -182,9 +197,15 @@ class Approvals:
         """Of what waits for a person; asked every second, so without the rest of it."""
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT approval_id FROM approvals WHERE state = 'pending' AND expires_at > ?", (self._clock.wall(),)
+                f"SELECT approval_id FROM approvals WHERE state = 'pending' AND NOT {_LATE}",  # noqa: S608 (ours)
+                self._moment(),
             )
             return frozenset(row["approval_id"] for row in rows)
+
+    def _moment(self) -> tuple[float, str, float]:
+        """What `_LATE` asks for."""
+        now = self._clock.now()
+        return now.wall, now.boot_id, now.boottime
 
     def _decide(
         self, connection: sqlite3.Connection, approval_id: str, state: ApprovalState, who: str, how: str

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_SETTLED_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,26 @@ class Clock:
 
 
 def elapsed(then: Moment, now: Moment) -> float:
-    """Seconds between two moments. Within one boot no step of the wall clock can change the answer."""
-    if then.boot_id and then.boot_id == now.boot_id:
+    """Seconds that have passed for certain: never more than really did, however somebody set the wall clock.
+
+    The boot clock is the witness. Where it was started anew since, all it proves is how long this boot has run, and no
+    more than the wall clock agrees to: a state folder may have moved to a machine that was up all along. Without boot
+    ids the same holds, for a later boot that shows a larger time has run for longer than the difference.
+    """
+    if then.boot_id == now.boot_id and now.boottime >= then.boottime:
         return now.boottime - then.boottime
-    return now.wall - then.wall
+    return max(0.0, min(now.wall - then.wall, now.boottime))
+
+
+def believed(then: Moment, now: Moment) -> float:
+    """For what is to be forgotten some day: across a reboot the wall clock is believed once this boot is an hour old.
+
+    By then whoever corrects a wrong clock has done so; and where a machine is shut down every evening, `elapsed` would
+    never grow beyond a day.
+    """
+    is_one_boot = then.boot_id != "" and then.boot_id == now.boot_id
+    proven = elapsed(then, now)
+    return proven if is_one_boot or now.boottime < _SETTLED_SECONDS else max(proven, now.wall - then.wall)
 
 
 def iso(wall: float) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 
 from postroom.model.errors import Conflict
-from postroom.store.clock import Clock, Moment, elapsed
+from postroom.store.clock import Clock, Moment, believed
 from postroom.store.database import Database
 from postroom.store.send_states import FINISHED, State
 from postroom.store.sends import Send, load
@@ -90,5 +90,5 @@ class Keys:
     def _holder(self, connection: sqlite3.Connection, row: sqlite3.Row) -> Send | None:
         """The key's send; None once a finished one's key has aged out."""
         send = load(connection, row["send_id"])
-        age = elapsed(Moment(row["wall"], row["boottime"], row["boot_id"]), self._clock.now())
+        age = believed(Moment(row["wall"], row["boottime"], row["boot_id"]), self._clock.now())
         return None if send.state in FINISHED and age > self._kept_seconds else send

@@ -5,8 +5,9 @@ true for what left late (held, scheduled, tried again) too. The token comes back
 submission began; from the first SENDING on it stays, even after a definite rejection: a server was bothered, and a
 caller that hammers a refusing server is what a limit is for.
 
-Ages within one boot are taken from the boot clock: setting the wall clock neither frees nor blocks. Across a reboot
-only the wall clock is left; a stamp from its future counts as inside the window.
+A token leaves the window when the boot clock proves that the window is over: setting the wall clock neither frees nor
+blocks. A reboot takes the proof away, so the tokens found after one count as no older than the boot. That costs at
+most one window of waiting.
 """
 
 from __future__ import annotations
@@ -18,8 +19,6 @@ from dataclasses import dataclass
 from postroom.model.errors import RateLimited
 from postroom.store.clock import Clock, Moment, elapsed
 from postroom.store.database import Database
-
-_KEPT_SECONDS = 2 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,8 @@ class Rate:
         """Take this send's token, or stamp the one it has anew. RateLimited when the others fill the window."""
         status = self._status(connection, account, but=send_id)
         if status.retry_after:
-            raise _limited(status, self.limit)
+            raise _limited(account, status, self.limit)
+        self.prune(connection)
         now = self._clock.now()
         connection.execute(
             "INSERT OR REPLACE INTO rate_tokens (send_id, account, wall, boottime, boot_id) VALUES (?, ?, ?, ?, ?)",
@@ -64,10 +64,27 @@ class Rate:
         connection.execute("DELETE FROM rate_tokens WHERE send_id = ?", (send_id,))
 
     def prune(self, connection: sqlite3.Connection) -> None:
-        now, kept = self._clock.now(), max(self.limit.window, _KEPT_SECONDS)
+        """At every token taken too: what has left the window must not be found in it again after a reboot."""
+        now = self._clock.now()
         for row in connection.execute("SELECT * FROM rate_tokens").fetchall():
-            if elapsed(_stamp(row), now) > kept:
+            if elapsed(_stamp(row), now) > self.limit.window:
                 self.give_back(connection, row["send_id"])
+
+    def adopt(self) -> None:
+        """Stamp the tokens of earlier boots anew, with the age that is certain, so that they grow old in this one
+        whatever the wall clock does from now on."""
+        now = self._clock.now()
+        foreign = "SELECT * FROM rate_tokens WHERE boot_id != ?"
+        with self._database.read() as connection:
+            if connection.execute(foreign, (now.boot_id,)).fetchone() is None:
+                return
+        with self._database.transaction() as connection:
+            for row in connection.execute(foreign, (now.boot_id,)).fetchall():
+                age = elapsed(_stamp(row), now)
+                connection.execute(
+                    "UPDATE rate_tokens SET wall = ?, boottime = ?, boot_id = ? WHERE send_id = ?",
+                    (now.wall - age, now.boottime - age, now.boot_id, row["send_id"]),
+                )
 
     def _status(self, connection: sqlite3.Connection, account: str, *, but: str) -> RateStatus:
         now, limit = self._clock.now(), self.limit
@@ -87,12 +104,12 @@ def _stamp(row: sqlite3.Row) -> Moment:
     return Moment(row["wall"], row["boottime"], row["boot_id"])
 
 
-def _limited(status: RateStatus, limit: RateLimit) -> RateLimited:
+def _limited(account: str, status: RateStatus, limit: RateLimit) -> RateLimited:
     window = "hour" if limit.window == 3600 else f"{limit.window:g} seconds"
     minutes = max(1, math.ceil((status.retry_after - 1) / 60))
     return RateLimited(
         f"Rate limit exceeded ({limit.sends} emails/{window}). Next send available in {minutes} "
-        f"minute{'s' if minutes != 1 else ''}. Nothing was sent; try again then.",
-        details={"limit": limit.sends, "window_seconds": limit.window},
+        f"minute{'s' if minutes != 1 else ''}. Nothing was sent from the account {account}; try again then.",
+        details={"account": account, "limit": limit.sends, "window_seconds": limit.window},
         retry_after=float(status.retry_after),
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
-from postroom.model.errors import InternalError
+from postroom.model.errors import InternalError, PostroomError
 from postroom.store.approvals import Approvals
 from postroom.store.audit import Audit
 from postroom.store.clock import Clock, system_clock
@@ -36,6 +37,8 @@ class Store:
         self.journal = Journal(database, clock)
         self.keys = Keys(database, clock, key_seconds)
         self.rate = Rate(database, clock, limit)
+        with suppress(PostroomError):  # on a full disk, say: what is not stamped anew only counts for longer
+            self.rate.adopt()
         transitions = Transitions(clock, self._owner.name, self.keys, self.rate)
         self.outbox = Outbox(database, clock, self._owner, self.keys, self.rate, transitions)
         self.worklist = WorkList(database, clock, self._owner, transitions)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.unit.store.kit import A_DAY, FakeTime, a_send, brought_to, sha
 
 from postroom.model.errors import Conflict, InvalidRequest, NotFound
-from postroom.store import Approval, State, Store
+from postroom.store import Approval, State, Store, open_store
 
 
 @pytest.fixture
@@ -84,6 +86,30 @@ def test_a_decision_that_comes_too_late_counts_for_nothing(
     with pytest.raises(Conflict, match="expired already"):
         getattr(store.approvals, decision)(approval.approval_id, who="pat", how="cli")
     assert store.outbox.get(approval.send_id).state is State.EXPIRED
+
+
+@pytest.mark.parametrize("set_by", [-2 * A_DAY, -A_DAY / 2, 0.0])
+def test_no_clock_set_back_revives_an_approval_never_given_in_time(
+    store: Store, time: FakeTime, approval: Approval, set_by: float
+) -> None:
+    time.passes(A_DAY)
+    time.is_set(set_by)
+    assert store.approvals.pending() == []
+    assert store.approvals.pending_ids() == frozenset()
+    with pytest.raises(Conflict, match="expired already"):
+        store.approvals.approve(approval.approval_id, who="pat", how="cli")
+    assert store.outbox.get(approval.send_id).state is State.EXPIRED
+
+
+def test_an_approval_asked_for_before_a_reboot_can_still_be_given(
+    store: Store, path: Path, time: FakeTime, approval: Approval
+) -> None:
+    time.passes(60)
+    time.reboots()
+    time.boottime = 40 * A_DAY  # the state folder has moved to a machine that has been up for long
+    again = open_store(path, clock=time.clock())
+    assert again.approvals.approve(approval.approval_id, who="pat", how="cli").state == "approved"
+    again.close()
 
 
 def test_an_approval_given_in_time_stands_until_it_is_used(store: Store, time: FakeTime, approval: Approval) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.unit.store.kit import WORK, FakeTime, sha
 
-from postroom.store import Store
+from postroom.store import Store, open_store
 from postroom.store.duplicates import digest
 
 MAIL = (["bob@example.org", "Ann@example.org"], "Hello", "x" * 300)
@@ -67,11 +69,31 @@ def test_a_preview_counts_for_ten_minutes(store: Store, time: FakeTime, later: f
 
 
 def test_previews_nobody_used_are_forgotten(store: Store, time: FakeTime) -> None:
-    store.previews.remember(WORK, sha("hello"), now=time.wall - 601)
+    store.previews.remember(WORK, sha("hello"))
+    time.passes(601)
     store.previews.remember(WORK, sha("world"))
     store.prune()
-    assert not store.previews.consume(WORK, sha("hello"), now=time.wall - 601)
+    time.passes(-601)
+    assert not store.previews.is_valid(WORK, sha("hello"))
+    time.passes(601)
     assert store.previews.consume(WORK, sha("world"))
+
+
+@pytest.mark.parametrize("set_by", [-7200, -1800, 7200])
+def test_no_setting_of_the_clock_keeps_an_old_preview_valid(store: Store, time: FakeTime, set_by: float) -> None:
+    store.previews.remember(WORK, sha("hello"))
+    time.passes(1900)
+    time.is_set(set_by)
+    assert not store.previews.is_valid(WORK, sha("hello"))
+    assert not store.previews.consume(WORK, sha("hello"))
+
+
+def test_a_preview_does_not_outlive_the_boot_it_was_made_in(store: Store, path: Path, time: FakeTime) -> None:
+    store.previews.remember(WORK, sha("hello"))
+    time.reboots()
+    again = open_store(path, clock=time.clock())
+    assert not again.previews.consume(WORK, sha("hello"))
+    again.close()
 
 
 def test_correspondents_are_known_in_any_spelling_and_by_account(store: Store, other: Store) -> None:

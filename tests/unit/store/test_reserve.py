@@ -132,8 +132,25 @@ def test_keys_survive_a_restart_for_thirty_days(path: Path, time: FakeTime) -> N
     time.reboots()
     store = open_store(path, clock=time.clock())
     assert reserve(store, KEYED) == (first, True)
-    time.passes(1)
+    time.passes(3600)
     assert not reserve(store, KEYED)[1]
+    store.close()
+
+
+def test_a_reboot_with_a_clock_set_forward_frees_no_key(path: Path, time: FakeTime) -> None:
+    store = open_store(path, clock=time.clock())
+    first = brought_to(store, State.DONE, KEYED)
+    store.close()
+    time.reboots()
+    time.is_set(40 * A_DAY)
+    store = open_store(path, clock=time.clock())
+    store.prune()
+    time.passes(3000)
+    assert reserve(store, KEYED) == (first, True)
+    time.is_set(-40 * A_DAY)  # somebody has corrected it
+    time.passes(29 * A_DAY)
+    store.prune()
+    assert reserve(store, KEYED) == (first, True)
     store.close()
 
 
