@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
+from smtplib import SMTP
 from typing import Any
 
 import anyio
@@ -11,7 +13,7 @@ import pytest
 from mcp import Client
 from tests.flows.caller import Caller
 from tests.peers.dovecot import PASSWORD, Dovecot
-from tests.peers.postfix import Postfix
+from tests.peers.postfix import ROUTING_DOMAIN, Postfix
 
 from postroom.doors.mcp.serve import server_for
 from postroom.settings import Settings, build
@@ -99,3 +101,27 @@ async def test_a_recipient_postfix_refuses_is_reported_and_nobody_gets_the_mail(
         assert set(answer["refused"]) == {"someone@elsewhere.example"}
         assert (await call.ok("list_emails", mailbox="sent"))["results"] == []
         assert (await call.ok("list_emails", account="bob"))["results"] == []
+
+
+@pytest.mark.parametrize("local", ["mallory%evil.example", "evil.example!mallory"])
+async def test_an_address_that_the_server_would_send_on_passes_no_list(
+    settings: Settings, postfix: Postfix, local: str
+) -> None:
+    email = f"{local}@{ROUTING_DOMAIN}"
+    alice = settings.accounts[0].address
+    with SMTP(postfix.host, postfix.plain, local_hostname="localhost") as direct:
+        direct.login(alice, PASSWORD)
+        answers = {}
+        for recipient in (f"mallory@{ROUTING_DOMAIN}", "mallory@evil.example", email):
+            direct.mail(alice)
+            answers[recipient] = direct.rcpt(recipient)[1].decode().partition(": ")[2]
+            direct.rset()
+    assert answers[email] == answers["mallory@evil.example"] != answers[f"mallory@{ROUTING_DOMAIN}"]
+
+    listed = settings.safety.model_copy(update={"allow_recipients": (f"*@{ROUTING_DOMAIN}",), "gate": "confirm"})
+    log = postfix.home / "log" / "mail.log"
+    before = log.read_text().count(email)
+    async with Client(server_for(replace(settings, safety=listed))) as client:
+        refused = await Caller(client).error("send_email", to=email, subject="x", body="x", confirm=True)
+    assert refused["code"] == "PERMISSION_DENIED"
+    assert log.read_text().count(email) == before > 0

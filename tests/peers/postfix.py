@@ -1,6 +1,7 @@
 """A Postfix of our own: submission with AUTH (by Dovecot), delivery by LMTP into Dovecot, nothing ever leaves.
 
 Local parts that begin with ``nobody`` do not exist; every domain but the test's is refused by the `error` transport.
+`ROUTING_DOMAIN` is one that Postfix takes for its own: there the defaults send ``user%other`` and ``other!user`` on.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from tests.peers.daemon import LOOPBACK, free_ports, kill_by_pid_file, require_programs, wait_for_listener
 from tests.peers.dovecot import DOMAIN, Dovecot
 
+ROUTING_DOMAIN = f"host.{DOMAIN}"
 MESSAGE_SIZE_LIMIT = 5 * 2**20
 
 
@@ -85,7 +87,7 @@ setgid_group = postdrop
 myhostname = localhost
 mydomain = {DOMAIN}
 myorigin = {DOMAIN}
-mydestination =
+mydestination = {ROUTING_DOMAIN}
 inet_interfaces = {LOOPBACK}
 inet_protocols = ipv4
 mynetworks =

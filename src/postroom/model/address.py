@@ -18,6 +18,12 @@ _ASCII_ATOM = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 _ASCII_LABEL = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-")
 _NAMED = re.compile(r'(?P<name>"(?:[^"\\]|\\.)*"|[^<>"]*)[ \t]*<(?P<email>[^<>]*)>\Z')
 
+# Letters and marks that are not seen; a resolver leaves them out (Default_Ignorable_Code_Point of categories L and M).
+_OWN_LETTERS = "ßς"  # of IDNA2008; older rules took them for ss and σ
+# How a local part sends mail on to another host: the percent hack, bang paths, source routes, X.400 attributes, quotes,
+# and the encapsulated addresses of Exchange (IMCEASMTP-mallory+40evil+2Eexample@...).
+_ROUTES = re.compile(r'[%!:/@,;"\\()<>\[\]\s]|\Aimcea', re.IGNORECASE)
+
 MAX_LOCAL, MAX_LABEL, MAX_EMAIL = 64, 63, 254  # octets
 
 
@@ -37,6 +43,13 @@ class Address:
     @property
     def domain(self) -> str:
         return domain_key(self.email.rpartition("@")[2])
+
+    @property
+    def is_routed(self) -> bool:
+        """Whether a mail server may take the local part for the way to another host. Postfix by default delivers
+        ``mallory%evil.example@example.com`` and ``evil.example!mallory@example.com`` to evil.example, so no list of
+        addresses and no earlier mail says anything about such a one."""
+        return _ROUTES.search(self.email.rpartition("@")[0]) is not None
 
     def __str__(self) -> str:
         return f"{self.name} <{self.email}>" if self.name else self.email
@@ -74,7 +87,10 @@ def check_email(email: str) -> str:
 
 
 def domain_key(domain: str) -> str:
-    """One spelling for a domain: lower case, A-labels (``xn--``) read as the letters they stand for."""
+    """One spelling for a domain: lower case, A-labels (``xn--``) read as the letters they stand for.
+
+    What is no true A-label keeps its own spelling: no two domains have one key.
+    """
     low = _lowered(domain)
     return ".".join(_decoded_label(label) for label in low.split(".")) if "xn--" in low else low
 
@@ -113,14 +129,16 @@ def _is_domain(domain: str) -> bool:
     """At least two labels, the last not a number (that would be an IP address), nothing that a resolver would map to
     another name, such as full-width letters: a look-alike must not slip past a list of blocked domains."""
     labels = domain.split(".")
-    is_stable = unicodedata.normalize("NFKC", domain) == domain
-    return len(labels) >= 2 and not labels[-1].isdigit() and is_stable and all(map(_is_label, labels))
+    return len(labels) >= 2 and not labels[-1].isdigit() and all(map(_is_label, labels))
 
 
 def _is_label(label: str) -> bool:
     if not label or label[0] == "-" or label[-1] == "-" or len(_ascii_label(label)) > MAX_LABEL:
         return False
-    return all(char in _ASCII_LABEL or _is_letter(char) for char in label)
+    if label.isascii():
+        return _ASCII_LABEL.issuperset(label)
+    is_stable = unicodedata.normalize("NFKC", label) == label and unicodedata.category(label[0])[0] != "M"
+    return is_stable and all(char in _ASCII_LABEL or _is_letter_of_a_name(char) for char in label)
 
 
 def _is_letter(char: str) -> bool:
@@ -128,22 +146,34 @@ def _is_letter(char: str) -> bool:
     return ord(char) > 0x7F and unicodedata.category(char)[0] in "LMN" and not is_hidden(char)
 
 
+def _is_letter_of_a_name(char: str) -> bool:
+    """A letter that a resolver changes in nothing but its case."""
+    is_kept = unicodedata.normalize("NFKC", char.casefold()) == _lowered(char)
+    return _is_letter(char) and (is_kept or char in _OWN_LETTERS)
+
+
 def _ascii_label(label: str) -> bytes:
     return label.encode() if label.isascii() else b"xn--" + label.encode("punycode", "replace")
 
 
 def _decoded_label(label: str) -> str:
+    """The letters of a true A-label: made of what a name may be made of, and encoded in the one way there is."""
     if not label.startswith("xn--") or len(label) > MAX_LABEL:
         return label
     try:
-        return _lowered(label[4:].encode("ascii").decode("punycode"))
+        letters = label[4:].encode("ascii").decode("punycode")
     except (UnicodeError, ValueError):
         return label
+    is_true = not letters.isascii() and _is_label(letters) and letters == _lowered(letters)
+    return letters if is_true and _ascii_label(letters) == label.encode() else label
 
 
 def _lowered(text: str) -> str:
-    # lower(), not casefold(): the latter makes one mailbox of straße@ and strasse@.
-    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).lower()
+    """lower(), not casefold(), which makes one mailbox of straße@ and strasse@; letter by letter, for lower() writes a
+    sigma as its neighbours demand, and a label has others than the domain it stands in."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", "".join(char.lower() for char in unicodedata.normalize("NFC", text)))
 
 
 def _octets(text: str) -> bytes:

@@ -107,6 +107,11 @@ def policy_denial(draft: Draft, policy: Policy) -> Deny | None:
 def policy_denial_of(recipients: Sequence[str], policy: Policy) -> Deny | None:
     """The lists decide alone, whoever asks: also for what was approved yesterday and leaves today."""
     for address in map(Address, recipients):
+        if not policy.can_judge(address):
+            return Deny(
+                f"{masked(address.email)} holds the way to another server before the @ (such as % or !), so the "
+                "operator's lists of recipients cannot judge it. Write to the address itself."
+            )
         if policy.blocks(address):
             return Deny(f"{masked(address.email)} is on the operator's block list (safety.block_recipients).")
         if not policy.allows(address):
@@ -115,11 +120,12 @@ def policy_denial_of(recipients: Sequence[str], policy: Policy) -> Deny | None:
 
 
 def strangers(draft: Draft, policy: Policy, facts: Facts) -> tuple[Address, ...]:
-    """Recipients never written to before and vouched for by nobody."""
+    """Recipients never written to before and vouched for by nobody, and those of whom nobody can know it."""
+    familiar = facts.known | {draft.sender.key}
     return tuple(
         address
         for address in draft.recipients
-        if address.key not in facts.known and not policy.vouches_for(address) and address.key != draft.sender.key
+        if address.is_routed or not (address.key in familiar or policy.vouches_for(address))
     )
 
 
@@ -131,8 +137,8 @@ def findings(draft: Draft, policy: Policy, facts: Facts) -> tuple[Finding, ...]:
     if unknown:
         names = ", ".join(visible_email(address.email) for address in unknown[:5]) + (", …" if len(unknown) > 5 else "")
         found.append(Finding("new_recipient", f"Never written to before: {names}."))
-    outside = [address for address in draft.recipients if facts.own_domain and address.domain != facts.own_domain]
-    if facts.kind == "email_forward" and outside:
+    outside = [address for address in draft.recipients if address.is_routed or address.domain != facts.own_domain]
+    if facts.kind == "email_forward" and facts.own_domain and outside:
         found.append(Finding("external_forward", f"Forwards received mail outside {facts.own_domain}."))
     if len(draft.recipients) > 20:
         found.append(Finding("many_recipients", f"Goes to {len(draft.recipients)} people."))

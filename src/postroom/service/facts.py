@@ -54,7 +54,7 @@ async def known_recipients(
     house: House, account: Account, recipients: Iterable[Address], policy: Policy
 ) -> frozenset[str]:
     """Those this account has written to: remembered from earlier sends, or found in Sent."""
-    keys = [address.key for address in recipients if not policy.vouches_for(address)]
+    keys = [address.key for address in recipients if not (address.is_routed or policy.vouches_for(address))]
     known = set(await house.stored(house.store.recipients.known, account.name, keys))
     found = {key for key in keys if key not in known and await _stands_in_sent(account, key)}
     if found:

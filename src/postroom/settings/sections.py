@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator
 
+from postroom.model.address import Address, check_email
+from postroom.model.errors import InvalidRequest
 from postroom.settings.fields import AsList, ConfigPath, HomePath, Number, Section, Switch
 
 Dialect = Literal["postroom", "graph", "mailapi", "vault", "drafts", "intentmail"]
@@ -29,9 +31,14 @@ def _endpoint(text: str) -> str:
 
 
 def _recipient_pattern(text: str) -> str:
-    local, at, domain = text.rpartition("@")
-    if not (local and at and domain) or any(char.isspace() for char in text) or "*" in domain:
-        raise ValueError("write an address or *@domain in each entry")
+    """What could match nobody is refused: the operator believes that it does."""
+    local, _, domain = text.rpartition("@")
+    try:
+        plain = Address(check_email(f"anybody@{domain}" if local == "*" else text))
+    except InvalidRequest:
+        plain = None
+    if plain is None or plain.is_routed or "*" in plain.email:
+        raise ValueError(f"write an address or *@domain, not {text[:80]!r}")
     return text  # compared by the rules of addresses, which know that ß is not ss
 
 

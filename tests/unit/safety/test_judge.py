@@ -110,3 +110,55 @@ def test_findings_name_duplicates_external_forwards_and_crowds():
 def test_a_request_can_only_tighten(operator, request_):
     order = list(Gate)
     assert order.index(tightest(operator, request_)) >= order.index(operator)
+
+
+ROUTED = [
+    "mallory%evil.example@example.com",
+    "evil.example!mallory@example.com",
+    "/s=mallory/o=evil@example.com",
+    '"mallory@evil.example"@example.com',
+    '"mallory"@example.com',
+    "mallory@evil.example@example.com",
+    "@a.example,@b.example:mallory@example.com",
+    "IMCEASMTP-mallory+40evil+2Eexample@example.com",
+]
+PLAIN = [
+    "bob+list@example.com",
+    "o'brien@example.com",
+    "bob-x_y.z@example.com",
+    "impact@example.com",
+    "jürgen@example.com",
+]
+
+
+@pytest.mark.parametrize("email", ROUTED)
+@pytest.mark.parametrize(
+    "lists", [{"allow": ("*@example.com",)}, {"block": ("*@evil.example",)}, {"allow": ("{}",)}, {"block": ("x@y.zz",)}]
+)
+def test_an_address_that_routes_elsewhere_is_refused_where_a_list_is_set(email, lists):
+    policy = Policy(gate=Gate.CONFIRM, **{name: (entry.format(email),) for name, (entry,) in lists.items()})
+    draft = Draft(ALICE, to=(Address(email),), subject="Hi", text="x")
+    decision = judge(draft, policy, Facts(confirm=True, approved=True, known=frozenset({Address(email).key})))
+    assert isinstance(decision, Deny)
+    assert not policy.vouches_for(Address(email))
+    assert "mallory" not in decision.reason
+
+
+@pytest.mark.parametrize("email", ROUTED)
+def test_an_address_that_routes_elsewhere_is_never_known(email):
+    draft = Draft(Address(email), to=(Address(email),), subject="Hi", text="x")
+    known = Facts(confirm=True, previewed=True, known=frozenset({Address(email).key}))
+    assert judge(draft, Policy(), known) == NeedsHuman(Ask.APPROVAL, findings(draft, Policy(), known))
+
+
+@pytest.mark.parametrize("email", PLAIN)
+def test_ordinary_addresses_are_judged_by_the_lists(email):
+    draft = Draft(ALICE, to=(Address(email),), subject="Hi", text="x")
+    assert isinstance(judge(draft, Policy(gate=Gate.CONFIRM, allow=("*@example.com",)), Facts(confirm=True)), Allow)
+    assert strangers(draft, Policy(), Facts(known=frozenset({Address(email).key}))) == ()
+
+
+def test_a_forward_to_an_address_that_routes_elsewhere_is_external():
+    facts = Facts(kind="email_forward", own_domain="example.com")
+    draft = Draft(ALICE, to=(Address("mallory%evil.example@example.com"),), subject="Hi", text="x")
+    assert "external_forward" in [finding.code for finding in findings(draft, Policy(), facts)]

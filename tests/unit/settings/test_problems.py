@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from postroom.model.errors import InvalidRequest
-from postroom.settings import SettingsError, load
+from postroom.settings import SettingsError, build, load
 
 LOCAL = '[[accounts]]\nname = "work"\nprovider = "local"\naddress = "alice@example.com"\n'
 IMAP = '[[accounts]]\nname = "work"\nprovider = "imap"\naddress = "alice@example.com"\nhost = "imap.example.com"\n'
@@ -40,7 +40,6 @@ def problem(tmp_path: Path, text: str, *, mode: int = 0o600, environ: dict[str, 
         (LOCAL + '[safety]\ndev_mode = "yes"\n', "safety.dev_mode: wrong type; write true or false, without quotes"),
         (LOCAL + '[safety]\nsends_per_hour = "10"\n', "safety.sends_per_hour: wrong type; write a whole number"),
         (LOCAL + "[safety]\nsends_per_hour = -1\n", "safety.sends_per_hour: "),
-        (LOCAL + '[safety]\nallow_recipients = ["example.com"]\n', "safety.allow_recipients[0]: write an address"),
         (LOCAL + "[logging]\nlevel = 3\n", "logging.level: unknown value '3'"),
         (LOCAL + "logging = 3\n", "accounts[0].logging: unknown key"),
         ("logging = 3\n" + LOCAL, "logging: wrong type; write a table"),
@@ -124,3 +123,29 @@ def test_mistakes_in_the_environment_are_named_too(tmp_path: Path, variable: str
 
 def test_a_settings_error_is_an_invalid_request() -> None:
     assert issubclass(SettingsError, InvalidRequest)
+
+
+@pytest.mark.parametrize("name", ["allow_recipients", "block_recipients"])
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "example.com",
+        "@example.com",
+        "*",
+        "*@*",
+        "*@sub.*",
+        "*@*.example.com",
+        "*x@example.com",
+        "x*@example.com",
+        "*@localhost",
+        "*@example.com.",
+        "Bob <bob@example.com>",
+        "bob@",
+        "a%b.example@example.com",
+        "a@[127.0.0.1]",
+    ],
+)
+def test_an_entry_of_a_list_that_could_match_nobody_is_named(name: str, entry: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        build({"safety": {name: ["*@example.com", entry]}}, home=Path("/nowhere"))
+    assert refused.value.message == f"safety.{name}[1]: write an address or *@domain, not {entry!r}"
