@@ -12,6 +12,8 @@ import sys
 from datetime import UTC, datetime
 from typing import IO, Literal
 
+from postroom.doors.mcp.log_flood import FloodHandler
+
 Form = Literal["json", "text"]
 
 log = logging.getLogger("postroom.mcp")
@@ -35,10 +37,21 @@ ALLOWED_FIELDS = (
     "transport",
     "port",
     "attempt",
+    "suppressed",
 )
 # Messages that are said as they stand.
 EVENTS = frozenset(
-    {"tool_call", "internal_error", "provider call", "outbox", "submit_unclear", "worker_paused", "audit_failed"}
+    {
+        "tool_call",
+        "internal_error",
+        "provider call",
+        "outbox",
+        "submit_unclear",
+        "worker_paused",
+        "audit_failed",
+        "connection_refused",
+        "client_gone",
+    }
 )
 
 
@@ -75,7 +88,7 @@ class AllowListFormatter(logging.Formatter):
 
 def configure(level: str = "info", stream: IO[str] | None = None, *, form: Form = "json") -> None:
     """Make this the only way out for log records of the whole process. stdout belongs to the protocol."""
-    handler = logging.StreamHandler(stream or sys.stderr)
+    handler = FloodHandler(stream or sys.stderr, EVENTS)
     handler.setFormatter(AllowListFormatter(form))
     root = logging.getLogger()
     root.handlers[:] = [handler]
