@@ -39,6 +39,8 @@ class Guard:
             return
         body = await _read_body(receive)
         if body is None:
+            return  # nobody is there any more who could have meant it
+        if len(body) > MAX_BODY:
             await _too_large()(scope, receive, send)
             return
         await self._app(scope, _replaying(body, receive), send)
@@ -87,14 +89,15 @@ def _digest(token: str) -> bytes:
 
 
 async def _read_body(receive: Receive) -> bytes | None:
-    """The whole body, or None once it is too large. A client that leaves early has sent what it has sent."""
+    """The whole body, or its beginning once it is too large. None when the client left before its end, or was too slow:
+    half a request asks for nothing."""
     body = bytearray()
     while True:
         message = await receive()
-        body += message.get("body", b"")
-        if len(body) > MAX_BODY:
+        if message["type"] != "http.request":
             return None
-        if message["type"] != "http.request" or not message.get("more_body", False):
+        body += message.get("body", b"")
+        if len(body) > MAX_BODY or not message.get("more_body", False):
             return bytes(body)
 
 

@@ -51,6 +51,8 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
     import uvicorn
 
     from postroom.doors.mcp.http import http_app
+    from postroom.doors.mcp.http_accept import Listener
+    from postroom.doors.mcp.http_deadlines import KEEP_ALIVE_SECONDS, DeadlineProtocol
 
     class Announcing(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -65,8 +67,17 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
 
     tokens, server = tokens_for(settings, host), server_for(settings)
     app = http_app(server, hosts=(host, *settings.server.allowed_hosts), tokens=tokens)
-    config = uvicorn.Config(app, access_log=False, log_config=None, server_header=False, lifespan="on")
-    with _listening_socket(host, port) as listening:
+    config = uvicorn.Config(
+        app,
+        http=DeadlineProtocol,
+        ws="none",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        lifespan="on",
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+    )
+    with Listener(_listening_socket(host, port)) as listening:
         async with server.house(server):  # see _serve_stdio
             await Announcing(config).serve(sockets=[listening])
 
