@@ -20,12 +20,17 @@ Announce = Callable[[int], None]
 
 
 def run_stdio(settings: Settings) -> None:
-    """Serve until stdin ends. Nothing but JSON-RPC is written to stdout; logs go to stderr."""
+    """Serve until stdin ends. Nothing but JSON-RPC is written to stdout; logs go to stderr.
+
+    The process ends with 1 when the client closed stdout and an answer could not be given.
+    """
     log.configure(settings.logging.level, form=settings.logging.format)
     with contextlib.suppress(KeyboardInterrupt):
         with _loading():
             server = server_for(settings)
-        anyio.run(_serve_stdio, server)
+        if not anyio.run(_serve_stdio, server):
+            log.log.warning("client_gone", extra={"transport": "stdio"})
+            raise SystemExit(1)
 
 
 def run_http(settings: Settings, host: str, port: int, ready: Callable[[], None] | None = None) -> None:
@@ -41,9 +46,11 @@ def run_http(settings: Settings, host: str, port: int, ready: Callable[[], None]
         anyio.run(serve_http, settings, host, port, announce)
 
 
-async def _serve_stdio(server: PostroomServer) -> None:
+async def _serve_stdio(server: PostroomServer) -> bool:
+    from postroom.doors.mcp.stdio import run_stdio
+
     async with server.house(server):  # opened here, what keeps it shut is said in words
-        await server.run_stdio_async()
+        return await run_stdio(server)
 
 
 async def serve_http(settings: Settings, host: str, port: int, announce: Announce | None = None) -> None:
