@@ -18,7 +18,6 @@ _ASCII_ATOM = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 _ASCII_LABEL = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-")
 _NAMED = re.compile(r'(?P<name>"(?:[^"\\]|\\.)*"|[^<>"]*)[ \t]*<(?P<email>[^<>]*)>\Z')
 
-# Letters and marks that are not seen; a resolver leaves them out (Default_Ignorable_Code_Point of categories L and M).
 _OWN_LETTERS = "ßς"  # of IDNA2008; older rules took them for ss and σ
 # How a local part sends mail on to another host: the percent hack, bang paths, source routes, X.400 attributes, quotes,
 # and the encapsulated addresses of Exchange (IMCEASMTP-mallory+40evil+2Eexample@...).

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from postroom.files.folders import keep_others_from_writing, make_private, opened_folder
-from postroom.files.plain_file import read_below, read_from
+from postroom.files.plain_file import read_from
 from postroom.model.address import Address
 from postroom.model.errors import InternalError, InvalidRequest, PermissionDenied
 from postroom.store.approval_file import MAX_FILE_BYTES, ApprovalFile, parse
