@@ -9,7 +9,21 @@ from postroom.index.keys import DATED, first_key
 from postroom.index.matching import Names, expression
 from postroom.index.people import part_condition
 from postroom.index.words import storable
-from postroom.model.query import After, And, Before, Correspondent, Filename, In, Larger, Leaf, Node, Not, Or, Smaller
+from postroom.model.query import (
+    After,
+    And,
+    Before,
+    Correspondent,
+    Filename,
+    In,
+    Larger,
+    Leaf,
+    MessageId,
+    Node,
+    Not,
+    Or,
+    Smaller,
+)
 from postroom.model.words import folded
 
 
@@ -53,6 +67,8 @@ def _leaf(node: Leaf, names: Names, key: str) -> Condition:
             return Condition("mail.size > ?", (node.size,), needs_mail=True)
         case Smaller():
             return Condition("mail.size < ?", (node.size,), needs_mail=True)
+        case MessageId():
+            return Condition("mail.message_id = ?", (storable(node.value),), needs_mail=True)
         case Filename():
             wanted = folded(storable(node.value))
             return Condition(f"{key} IN (SELECT mail FROM attachment WHERE instr(name, ?))", (wanted,))  # noqa: S608

@@ -1,16 +1,15 @@
 """Domains that pretend to be another: letters of other scripts, digits for letters, rn for m.
 
-Two domains imitate each other when their skeletons are equal and they are not. The table is small on purpose: the
-letters of Cyrillic, Greek and Latin extensions that look like plain ones in common fonts.
+Two domains imitate each other when their skeletons are equal and they are not.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection
-from functools import lru_cache
 
 from postroom.model.address import ascii_domain, domain_key
+from postroom.model.skeleton import skeleton
 
 # Names that forged mail most often borrows.
 _BRANDS = (
@@ -32,13 +31,6 @@ _BRANDS = (
 )
 _SECOND_LEVEL = frozenset(("ac", "co", "com", "edu", "gob", "gov", "net", "or", "org"))  # as in example.co.uk
 
-# Cyrillic, Greek, Latin extensions, digits: each sign and the letter it is taken for.
-_LOOKS_LIKE = (
-    str.maketrans("аеорсухіјѕһӏԁԛԝьвкмнтг", "aeopcyxijshldqwbbkmhtr")
-    | str.maketrans("αορνικτυεηγωχβ", "aopvlktuenywxb")
-    | str.maketrans("ıɑɡɩßþøđł", "laglbpodl")
-    | str.maketrans("013457", "oleast")
-)
 # Signs that are drawn like one plain letter or digit in common fonts, each beside the one it is taken for: Cyrillic,
 # Greek, Latin extensions, Armenian, Cherokee, Lisu, Coptic, Canadian syllables, noughts of other scripts.
 _TWINS = (
@@ -51,7 +43,6 @@ _TWINS = (
 )
 _TWIN_OF = dict(zip(_TWINS[::2], _TWINS[1::2], strict=True))
 _TWIN_OF |= {sign.lower(): twin.lower() for sign, twin in _TWIN_OF.items() if "\u13a0" <= sign <= "\u13ff"}  # Cherokee
-_SWAPS = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("i", "l"))
 
 
 def imitated(domain: str, own_domains: Collection[str]) -> str:
@@ -84,16 +75,6 @@ def organisation(domain: str) -> str:
 
 def is_within(domain: str, parent: str) -> bool:
     return domain == parent or domain.endswith(f".{parent}")
-
-
-@lru_cache(maxsize=256)
-def skeleton(text: str) -> str:
-    """What the eye keeps of it."""
-    low = unicodedata.normalize("NFKD", text.lower())
-    bare = "".join(char for char in low if not unicodedata.combining(char)).translate(_LOOKS_LIKE)
-    for seen, read in _SWAPS:
-        bare = bare.replace(seen, read)
-    return bare
 
 
 def twin_of(text: str) -> str:

@@ -25,7 +25,8 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """`ref` is the provider's own id; `name` is the full path a person reads, parts joined by ``/``."""
+    """`ref` is the provider's own id; `name` is the full path a person reads, parts joined by ``/``, and names one
+    folder. `is_guess`: only its name speaks for the role, not the server."""
 
     ref: str
     name: str
@@ -33,6 +34,7 @@ class Folder:
     total: int | None = None
     unread: int | None = None
     selectable: bool = True
+    is_guess: bool = False
 
 
 def check_folder_name(name: str) -> None:
@@ -53,19 +55,23 @@ def _bad_name(reason: str) -> InvalidRequest:
 
 
 def match_folder(folders: list[Folder], wanted: str) -> Folder | None:
-    """Find by exact name, then role, then name without regard to case. Exact names win over roles."""
+    """Find by ref, exact name, then role, then name without regard to case. Exact names win over roles, and refs over
+    names: where one folder is called what another one's ref is, that ref still names its own."""
     for folder in folders:
-        if folder.name == wanted or folder.ref == wanted:
+        if folder.ref == wanted:
+            return folder
+    for folder in folders:
+        if folder.name == wanted:
             return folder
     low = wanted.casefold()
     for folder in folders:
-        if folder.role is not None and (folder.role.value == low or _ALIASES.get(low) == folder.role):
+        if folder.role is not None and (folder.role.value == low or ALIASES.get(low) == folder.role):
             return folder
     return next((folder for folder in folders if folder.name.casefold() == low), None)
 
 
 # What people and other mail systems call the roles.
-_ALIASES = {
+ALIASES = {
     "draft": Role.DRAFTS,
     "sent items": Role.SENT,
     "sentitems": Role.SENT,

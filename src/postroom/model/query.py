@@ -92,6 +92,13 @@ class Filename:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageId:
+    """The very mail of that Message-ID, in every copy of it. Not part of the language people write."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     node: Node
 
@@ -106,7 +113,21 @@ class Or:
     nodes: tuple[Node, ...]
 
 
-Leaf = Text | Correspondent | Subject | HasAttachment | Is | In | Label | After | Before | Larger | Smaller | Filename
+Leaf = (
+    Text
+    | Correspondent
+    | Subject
+    | HasAttachment
+    | Is
+    | In
+    | Label
+    | After
+    | Before
+    | Larger
+    | Smaller
+    | Filename
+    | MessageId
+)
 Node = Leaf | Not | And | Or
 
 

@@ -18,6 +18,7 @@ from postroom.model.query import (
     Label,
     Larger,
     Leaf,
+    MessageId,
     Smaller,
     Subject,
     Text,
@@ -109,6 +110,8 @@ def leaf_text(leaf: Leaf) -> str:  # noqa: C901 - one arm per leaf
             return f"larger:{size}"
         case Smaller(size):
             return f"smaller:{size}"
+        case MessageId(value):
+            return f"rfc822msgid:{_written(value)}"  # Gmail's word for it; the language itself has none
 
 
 def _value(operator: str, token: Token) -> str:

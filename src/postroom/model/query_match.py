@@ -26,6 +26,7 @@ from postroom.model.query import (
     Label,
     Larger,
     Leaf,
+    MessageId,
     Node,
     Not,
     Or,
@@ -115,6 +116,8 @@ def _leaf_holds(leaf: Leaf, mail: _Mail) -> bool:  # noqa: C901 - one arm per le
             return envelope.size > leaf.size
         case Smaller():
             return envelope.size < leaf.size
+        case MessageId():
+            return envelope.message_id == leaf.value
 
 
 def _has_flag(envelope: Envelope, flag: Flag) -> bool:

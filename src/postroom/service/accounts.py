@@ -58,9 +58,16 @@ async def list_identities(house: House, account: str | None = None) -> tuple[Ide
     )
 
 
+async def folders_of(account: Account) -> list[Folder]:
+    return [folder for folder in await account.mailbox.folders() if folder.selectable]
+
+
 async def find_folder(account: Account, wanted: str) -> Folder:
     """By name, role or any case of either; the error lists what there is."""
-    folders = [folder for folder in await account.mailbox.folders() if folder.selectable]
+    return pick_folder(account, await folders_of(account), wanted)
+
+
+def pick_folder(account: Account, folders: list[Folder], wanted: str) -> Folder:
     found = match_folder(folders, wanted)
     if found is None:
         names = ", ".join(clean_line(folder.name) for folder in folders[:30])

@@ -291,7 +291,7 @@ async def _finish(house: House, send: Send) -> Send:
     def remember() -> None:
         body = parsed.body.text or parsed.body.html
         house.store.duplicates.remember(send.account, likeness(parsed.to, parsed.subject, body))
-        house.store.recipients.remember(send.account, send.recipients)
+        house.store.recipients.remember(send.account, _accepted(send))
         path = house.vault.find(f"{send.kind}_{send.approval_id}.md") if send.approval_id else None
         if path is not None:
             with suppress(InternalError):  # a vault that takes no files must not keep a sent mail from being done
@@ -299,6 +299,12 @@ async def _finish(house: House, send: Send) -> Send:
 
     await house.stored(remember)
     return await house.stored(house.store.outbox.advance, send.send_id, expect=State.ACCEPTED, to=State.DONE)
+
+
+def _accepted(send: Send) -> list[str]:
+    """Those of its recipients whom the provider took the mail for; a person's word that it was sent names nobody."""
+    taken = _keys((send.outcome or {}).get("accepted", ()))
+    return [recipient for recipient in send.recipients if Address(recipient).key in taken]
 
 
 async def _park(house: House, send: Send, seconds: float, reason: str) -> Send:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from postroom.model.address import Address
-from postroom.model.errors import PostroomError
-from postroom.model.folder import Role
-from postroom.model.query import Correspondent, In, Or, Query
 from postroom.safety.judge import Facts
 from postroom.safety.policy import Gate, Policy, tightest
+from postroom.service.acquaintances import acquainted
 from postroom.service.house import Account, House
 from postroom.service.order import Order, likeness
 
@@ -53,20 +51,10 @@ async def facts_for(house: House, order: Order, policy: Policy) -> Facts:
 async def known_recipients(
     house: House, account: Account, recipients: Iterable[Address], policy: Policy
 ) -> frozenset[str]:
-    """Those this account has written to: remembered from earlier sends, or found in Sent."""
+    """Those this account has written to: accepted by the provider in earlier sends, or found in Sent.
+
+    What Sent shows is asked anew each time: it may have been arranged for the moment.
+    """
     keys = [address.key for address in recipients if not (address.is_routed or policy.vouches_for(address))]
     known = set(await house.stored(house.store.recipients.known, account.name, keys))
-    found = {key for key in keys if key not in known and await _stands_in_sent(account, key)}
-    if found:
-        await house.stored(house.store.recipients.remember, account.name, sorted(found))
-    return frozenset(known | found)
-
-
-async def _stands_in_sent(account: Account, key: str) -> bool:
-    """A provider that cannot tell leaves the recipient a stranger: doubt asks a person."""
-    query = Query().narrowed(In(Role.SENT.value), Or((Correspondent("to", key), Correspondent("cc", key))))
-    try:
-        page = await account.mailbox.search(query, limit=20, offset=0)
-    except PostroomError:
-        return False
-    return any(address.key == key for found in page.items for address in (*found.to, *found.cc, *found.bcc))
+    return frozenset(known | await acquainted(house, account, [key for key in keys if key not in known]))

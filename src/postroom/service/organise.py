@@ -12,19 +12,18 @@ from typing import Any, Literal, get_args
 import anyio
 
 from postroom.model.address import refuse_line_breaks
-from postroom.model.errors import InvalidRequest, PermissionDenied
+from postroom.model.errors import InvalidRequest
 from postroom.model.folder import Role
 from postroom.model.outcome import ItemResult
 from postroom.model.query import Flag
-from postroom.service.accounts import find_folder, folder_view
+from postroom.service.accounts import folder_view, folders_of, pick_folder
 from postroom.service.batch import Change, Plan, Progress, Wanted, carry_out, checked_ids
 from postroom.service.house import Account, House
+from postroom.service.places import Places, check_new_folder
 from postroom.service.views import FolderView, WriteView
 from postroom.store import JournalItem, Operation
 
 MarkFlag = Literal["read", "unread", "starred", "unstarred"]
-# Whoever stands in Sent counts as written to, and what lies in Drafts can be sent: neither is filled from outside.
-_OWN_WRITING = (Role.SENT, Role.DRAFTS)
 
 
 async def mark(
@@ -44,13 +43,10 @@ async def move(
     progress: Progress | None = None,
 ) -> WriteView:
     async def plan(opened: Account) -> Change:
-        folder = await find_folder(opened, to_mailbox)
-        if folder.role in _OWN_WRITING:
-            raise PermissionDenied(
-                f"Mail is not moved to {folder.name}: it holds what was written here. Use another folder; the draft "
-                "tools write drafts, and undo puts back what was moved away."
-            )
-        return _moving("move", folder.ref, folder.name)
+        places = Places(await folders_of(opened))
+        folder = pick_folder(opened, places.folders, to_mailbox)
+        places.require_open_to_all(folder)
+        return _moving("move", places, places.of(folder))
 
     return await _run(house, email_ids, account, progress, plan)
 
@@ -61,8 +57,9 @@ async def delete(
     """To the trash, never further: a person empties it."""
 
     async def plan(opened: Account) -> Change:
-        folder = await find_folder(opened, "trash")
-        return _moving("delete", folder.ref, folder.name)
+        places = Places(await folders_of(opened))
+        trash = places.with_role(Role.TRASH) or pick_folder(opened, places.folders, Role.TRASH)
+        return _moving("delete", places, places.of(trash))
 
     return await _run(house, email_ids, account, progress, plan)
 
@@ -87,7 +84,9 @@ async def create_folder(house: House, name: str, *, account: str | None = None) 
     if not name.strip() or len(name) > 255:
         raise InvalidRequest("A folder name has 1 to 255 characters; '/' separates levels.", details={"field": "name"})
     opened = await house.accounts.open(account)
-    folder = await opened.folder_maker.create_folder(name)
+    maker = opened.folder_maker
+    check_new_folder(name, await folders_of(opened))
+    folder = await maker.create_folder(name)
     operation = await house.stored(
         house.store.journal.record, opened.name, "create_folder", [], {"folder_ref": folder.ref}
     )
@@ -139,12 +138,12 @@ def _marking(flag: Flag) -> Change:
     )
 
 
-def _moving(action: str, folder_ref: str, folder_name: str) -> Change:
+def _moving(action: str, places: Places, target: dict[str, str]) -> Change:
     return Change(
         action,
-        lambda account, refs: account.mailbox.move(refs, folder_ref),
-        lambda envelope: {"folder": envelope.folder},
-        {"folder": folder_name},
+        lambda account, refs: account.mailbox.move(refs, target["folder_ref"]),
+        lambda envelope: places.named(envelope.folder),
+        target,
     )
 
 
@@ -165,9 +164,9 @@ def _reversing(state: dict[str, Any]) -> Plan:
     """The change that brings back a journalled state."""
 
     async def plan(account: Account) -> Change:
-        if "folder" in state:
-            folder = await find_folder(account, state["folder"])
-            return _moving("move", folder.ref, folder.name)
+        if "folder_ref" in state:
+            places = Places(await folders_of(account))
+            return _moving("move", places, places.still(state))
         if "label" in state:
             return _labelling(state["label"], state["on"])
         key, value = next(iter(state.items()))

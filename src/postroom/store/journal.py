@@ -87,5 +87,18 @@ class Journal:
                 (checked(operation_id, Kind.OPERATION),),
             )
 
+    def made_folder(self, account: str, folder_ref: str) -> bool:
+        """Whether the folder of that ref was ever made by these tools."""
+        with self._database.read() as connection:
+            found = connection.execute(
+                "SELECT 1 FROM operations WHERE account = ? AND action = 'create_folder' "
+                "AND json_extract(detail, '$.folder_ref') = ?",
+                (account, folder_ref),
+            ).fetchone()
+        return found is not None
+
     def prune(self, connection: sqlite3.Connection) -> None:
-        connection.execute("DELETE FROM operations WHERE at < ?", (self._clock.wall() - KEPT_SECONDS,))
+        """Which folders were made here is never forgotten."""
+        connection.execute(
+            "DELETE FROM operations WHERE at < ? AND action <> 'create_folder'", (self._clock.wall() - KEPT_SECONDS,)
+        )

@@ -71,7 +71,7 @@ _SECOND = (
     """CREATE TABLE account_pauses (
         account TEXT PRIMARY KEY, reason TEXT NOT NULL, since REAL NOT NULL, failures INTEGER NOT NULL,
         probe_at REAL NOT NULL) WITHOUT ROWID""",
-    # What is valid for a time is so by both clocks. An approval from before has no boot and is judged by the wall clock.
+    # What is valid for a time is so by both clocks. An older approval has no boot and is judged by the wall clock.
     "ALTER TABLE previews ADD COLUMN boottime REAL NOT NULL DEFAULT 0",
     "ALTER TABLE previews ADD COLUMN boot_id TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE approvals ADD COLUMN boottime REAL NOT NULL DEFAULT 0",

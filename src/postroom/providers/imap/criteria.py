@@ -24,6 +24,7 @@ from postroom.model.query import (
     Label,
     Larger,
     Leaf,
+    MessageId,
     Node,
     Not,
     Or,
@@ -129,6 +130,8 @@ def said(leaf: Leaf) -> Bounds:  # noqa: C901 - one arm per leaf of the language
             return _maybe_attached(b"$HasAttachment")
         case Filename():
             return _maybe_attached()
+        case MessageId():
+            return exact(Keys((b"HEADER", b"MESSAGE-ID", searchable(leaf.value))))
         case In():
             raise AssertionError("folders are decided before a server is asked")
 

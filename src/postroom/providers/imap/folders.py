@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 from postroom.model.errors import Conflict, InvalidRequest, NotFound
 from postroom.model.folder import Folder, Role, check_folder_name
+from postroom.model.role_names import role_by_name
 from postroom.providers.imap import wire
 from postroom.providers.imap.client import Session
-from postroom.providers.imap.roles import role_by_name, special_use
+from postroom.providers.imap.roles import special_use
 
 _PLAIN = frozenset(role.value for role in Role)
 
@@ -47,7 +48,7 @@ def _listed(session: Session, *, counted: bool) -> tuple[list[Folder], Tree]:
     rows = [row for line in lines if (row := _row(session, line))]
     tree = Tree(next((separator for _, separator, _ in rows if separator), ""), session.namespace_prefix())
     folders = [Folder(ref, tree.shown(ref), _role(ref, flags)) for flags, _, ref in rows if _can_be_opened(flags)]
-    folders = _with_named_roles(folders)
+    folders = _with_named_roles(_told_apart(folders))
     if counted:
         counts = _counts(session, statuses)
         folders = [_with_counts(session, folder, counts.get(folder.ref)) for folder in folders]
@@ -77,6 +78,12 @@ def _role(ref: str, flags: list[str]) -> Role | None:
     return Role.INBOX if ref.upper() == "INBOX" else special_use(flags)
 
 
+def _told_apart(folders: list[Folder]) -> list[Folder]:
+    """Where two would be shown alike (one of them beyond the prefix), the one without a role is shown by its ref."""
+    owners = {folder.name: folder.ref for folder in sorted(folders, key=lambda folder: folder.role is not None)}
+    return [folder if owners[folder.name] == folder.ref else replace(folder, name=folder.ref) for folder in folders]
+
+
 def _with_named_roles(folders: list[Folder]) -> list[Folder]:
     """A name gives a role only where the server gave it to nobody, and to the topmost folder of that name.
 
@@ -87,7 +94,7 @@ def _with_named_roles(folders: list[Folder]) -> list[Folder]:
         role = role_by_name(folder.name)
         if role and role not in taken and folder.role is None:
             taken.add(role)
-            folders[folders.index(folder)] = replace(folder, role=role)
+            folders[folders.index(folder)] = replace(folder, role=role, is_guess=True)
     return folders
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from postroom.model.errors import InvalidRequest, ProviderError
 from postroom.model.query import Filename, HasAttachment, Label, Leaf, Text
+from postroom.model.role_names import read_as
 from postroom.model.words import words
 from postroom.providers.imap import criteria
 from postroom.providers.imap.criteria import ALL, NONE, Bounds, Keys, any_of, exact, searchable
@@ -78,7 +79,8 @@ def set_label(session: Session, uids: Sequence[int], label: str, wanted: bool) -
 
 
 def _written(label: str) -> str:
-    if not label.isprintable() or label.startswith(("\\", "[")):  # [Gmail]/Sent Mail would put a mail into Sent
+    """Labels are folders: one that means Sent would put a mail there, or make a folder that passes for it."""
+    if not label.isprintable() or label.startswith(("\\", "[")) or read_as(label) is not None:
         raise _unusable()
     escaped = label.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

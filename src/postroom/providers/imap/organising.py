@@ -127,16 +127,21 @@ def _message_ids(session: Session, uids: Sequence[int]) -> dict[int, str]:
 
 
 def _found_again(session: Session, target: str, ids: dict[int, str]) -> dict[int, str]:
-    """For servers that do not tell: the newest mail of the same Message-ID."""
+    """For servers that do not tell: the mail of the same Message-ID. Of several nobody knows which one it is, and to
+    take another's place would be to come back to where only that one lay."""
     found: dict[int, str] = {}
     for uid, message_id in ids.items():
-        newest = newest_with_id(session, target, message_id)
-        if newest is not None:
-            found[uid] = str(newest)
+        candidates = _with_id(session, target, message_id)
+        if len(candidates) == 1:
+            found[uid] = str(candidates[0])
     return found
 
 
 def newest_with_id(session: Session, folder: str, message_id: str) -> MailRef | None:
+    return next(reversed(_with_id(session, folder, message_id)), None)
+
+
+def _with_id(session: Session, folder: str, message_id: str) -> list[MailRef]:
     validity = session.open(folder).validity
     uids = session.search((b"UNDELETED", b"HEADER", b"MESSAGE-ID", searchable(message_id)))
-    return MailRef(folder, validity, uids[-1]) if uids else None
+    return [MailRef(folder, validity, uid) for uid in uids]

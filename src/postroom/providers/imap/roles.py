@@ -1,4 +1,4 @@
-"""What a folder is for: what the server says (SPECIAL-USE), else what people call it in their language."""
+"""What a folder is for, as the server says it (SPECIAL-USE)."""
 
 from __future__ import annotations
 
@@ -16,41 +16,6 @@ SPECIAL_USE = {
     "\\flagged": Role.FLAGGED,
 }
 
-_NAMES = {
-    Role.SENT: """
-        sent|sent items|sent messages|sent mail|sent-mail|gesendet|gesendete objekte|gesendete elemente|envoyés|
-        éléments envoyés|messages envoyés|enviados|elementos enviados|correo enviado|posta inviata|inviati|
-        itens enviados|verzonden|verzonden items|skickat|skickade objekt|sendt|sendte elementer|lähetetyt|
-        wysłane|elementy wysłane|odeslané|odeslaná pošta|elküldött|отправленные|надіслані|απεσταλμένα|
-        gönderilmiş öğeler|gönderilenler|
-        送信済み|送信済みアイテム|已发送|已发送邮件|寄件備份|보낸편지함|보낸 편지함|المرسلة|נשלח""",
-    Role.DRAFTS: """
-        drafts|draft|entwürfe|brouillons|borradores|bozze|rascunhos|concepten|utkast|kladder|kladd|luonnokset|
-        wersje robocze|szkice|koncepty|piszkozatok|черновики|чернетки|πρόχειρα|taslaklar|下書き|草稿|草稿箱|草稿夹|
-        임시보관함|임시 보관함|المسودات|טיוטות""",
-    Role.TRASH: """
-        trash|deleted|deleted items|deleted messages|bin|papierkorb|gelöscht|gelöschte objekte|gelöschte elemente|
-        corbeille|éléments supprimés|papelera|elementos eliminados|cestino|posta eliminata|lixeira|itens excluídos|
-        prullenbak|verwijderde items|papperskorgen|papirkurv|slettet post|roskakori|kosz|elementy usunięte|koš|
-        lomtár|корзина|удаленные|кошик|κάδος|çöp kutusu|silinmiş öğeler|
-        ゴミ箱|削除済みアイテム|已删除|已删除邮件|垃圾桶|
-        휴지통|المهملات|אשפה""",
-    Role.JUNK: """
-        junk|spam|junk e-mail|junk email|junk mail|bulk mail|unerwünscht|werbung|courrier indésirable|indésirables|
-        correo no deseado|posta indesiderata|lixo eletrônico|ongewenste e-mail|skräppost|søppelpost|uønsket post|
-        roskaposti|wiadomości-śmieci|nevyžádaná pošta|levélszemét|спам|нежелательная почта|ανεπιθύμητα|gereksiz|
-        迷惑メール|垃圾邮件|垃圾郵件|스팸|스팸메일함|البريد المزعج|דואר זבל""",
-    Role.ARCHIVE: """
-        archive|archives|archiv|archivo|archivio|arquivo|archief|arkiv|arkisto|archiwum|archív|архив|архів|αρχείο|
-        arşiv|アーカイブ|归档|存档|封存|보관함|الأرشيف|ארכיון""",
-}
-_BY_NAME = {name.strip(): role for role, names in _NAMES.items() for name in names.replace("\n", "").split("|")}
-
 
 def special_use(attributes: Iterable[str]) -> Role | None:
     return next((role for name in attributes if (role := SPECIAL_USE.get(name.lower()))), None)
-
-
-def role_by_name(name: str) -> Role | None:
-    """By the last part of the path."""
-    return _BY_NAME.get(name.rpartition("/")[2].casefold())

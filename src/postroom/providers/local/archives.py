@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import stat
-from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from typing import BinaryIO
 
 from postroom.files.database_file import is_in_use
 from postroom.model.errors import InvalidRequest, NotFound
+from postroom.model.modified_utf7 import decoded_name
 from postroom.model.query import Flag
 from postroom.providers.local.archive_marks import NO_MARKS, read_marks
 
@@ -25,7 +25,6 @@ _SEPARATOR = re.compile(rb"From \S* .*\d{1,2}:\d{2}")
 _LINE_OF_FROM = b"\nFrom "
 _ESCAPE = re.compile(rb"^>(?=>*From )", re.MULTILINE)
 _INFO = re.compile(r"[:;!]2,([A-Za-z]*)\Z")
-_ENCODED_NAME = re.compile(r"&([A-Za-z0-9+,]*)-")
 _MAILDIR_FLAGS: dict[str, Flag] = {"F": "starred", "R": "answered", "D": "draft"}
 
 
@@ -168,17 +167,4 @@ def _folder_name(maildir: Path, root: Path) -> str:
     """``.Lists.Büro`` of Maildir++ and ``Lists/Büro`` both mean Lists/Büro; the root has no name."""
     parts = maildir.relative_to(root).parts
     names = [name for part in parts for name in (part[1:].split(".") if part.startswith(".") else [part])]
-    return "/".join(map(_decoded_name, names))
-
-
-def _decoded_name(name: str) -> str:
-    """IMAP servers keep folder names in modified UTF-7 (RFC 3501, 5.1.3); what is not valid stays as it is."""
-
-    def decoded(match: re.Match[str]) -> str:
-        letters = match[1].replace(",", "/")
-        try:
-            return b64decode(letters + "=" * (-len(letters) % 4)).decode("utf-16-be") if letters else "&"
-        except ValueError:
-            return match[0]
-
-    return _ENCODED_NAME.sub(decoded, name)
+    return "/".join(map(decoded_name, names))

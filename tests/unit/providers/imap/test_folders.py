@@ -6,8 +6,8 @@ import pytest
 
 from postroom.model.errors import InvalidRequest
 from postroom.model.folder import Role
+from postroom.model.role_names import role_by_name
 from postroom.providers.imap.folders import Tree, list_folders
-from postroom.providers.imap.roles import role_by_name
 from postroom.providers.imap.speech import Speech
 
 

@@ -1,0 +1,76 @@
+"""Where mails lie, as the journal notes it, and where tools may put them.
+
+Whoever stands in Sent counts as written to, and what lies in Drafts can be sent. So nothing is moved to either from
+outside, no new folder can be taken for one of them, and `undo` puts back there only what the journal saw there. A place
+is noted by the folder's ref: a name can come to mean another folder.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from postroom.mime.clean import clean_line
+from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied
+from postroom.model.folder import Folder, Role
+from postroom.model.role_names import read_as, role_to_come
+
+_OWN_WRITING = (Role.SENT, Role.DRAFTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders of an account as they are now."""
+
+    folders: list[Folder]
+
+    def of(self, folder: Folder) -> dict[str, str]:
+        """What the journal keeps of it."""
+        return {"folder_ref": folder.ref, "role": role_to_come(folder, self.folders) or ""}
+
+    def named(self, name: str) -> dict[str, str]:
+        """The place of a mail whose folder has this very name."""
+        found = next((folder for folder in self.folders if folder.name == name), None)
+        return self.of(found) if found else {"folder_ref": "", "role": ""}
+
+    def with_role(self, role: Role) -> Folder | None:
+        return next((folder for folder in self.folders if folder.role is role), None)
+
+    def still(self, place: Mapping[str, str]) -> dict[str, str]:
+        """The noted place, if it is there and is not Sent or Drafts by now where it was neither."""
+        folder = next((folder for folder in self.folders if folder.ref == place["folder_ref"]), None)
+        if folder is None:
+            raise NotFound("The folder the mail lay in is gone. Move the mail to another one with move_email.")
+        if self.of(folder)["role"] != place["role"]:
+            self.require_open_to_all(folder)
+        return self.of(folder)
+
+    def require_open_to_all(self, folder: Folder) -> None:
+        if role_to_come(folder, self.folders) in _OWN_WRITING:
+            raise PermissionDenied(
+                f"Mail is not moved to {clean_line(folder.name)}: it holds what was written here. Use another folder; "
+                "the draft tools write drafts, and undo puts back what was moved away."
+            )
+
+
+def check_new_folder(name: str, folders: Sequence[Folder]) -> None:
+    """No level that would be made may have a name that means a role, in whatever language or spelling."""
+    there = {folder.name for folder in folders}
+    levels = [unicodedata.normalize("NFC", level.strip()) for level in name.split("/")]
+    for depth, level in enumerate(levels, 1):
+        path = "/".join(levels[:depth])
+        is_there = path in there or (path.upper() == "INBOX" and depth < len(levels))
+        role = None if is_there else read_as(level)
+        if role is not None:
+            raise _taken(level, role, folders)
+
+
+def _taken(level: str, role: Role, folders: Sequence[Folder]) -> InvalidRequest:
+    own = next((clean_line(folder.name) for folder in folders if folder.role is role), "")
+    instead = f"use {own!r}, which is there, or " if own else ""
+    return InvalidRequest(
+        f"No folder is made by the name {clean_line(level)[:80]!r}: it stands for the {role.value} folder, which the "
+        f"mail server itself keeps. Instead {instead}choose a name that cannot be taken for it.",
+        details={"field": "name"},
+    )
