@@ -42,7 +42,7 @@ _BY_NAME = {name.strip(): role for role, names in _NAMES.items() for name in nam
 # An archive of one's own makes nobody known and hides nothing: that name is free.
 _FREE = frozenset({Role.ARCHIVE})
 _NO_LETTER = re.compile(r"[\W_]+")
-_LEVELS = re.compile(r"[/.\\]")  # also what servers other than the one at hand put between two levels
+_LEVELS = re.compile(r"[/.]")  # also what other servers than the one at hand put between two levels
 
 
 def role_by_name(name: str) -> Role | None:

@@ -60,3 +60,9 @@ def test_names_in_any_script_are_good(name: str) -> None:
 def test_names_that_would_mislead_or_break_are_refused(name: str) -> None:
     with pytest.raises(InvalidRequest, match="folder name"):
         check_folder_name(name)
+
+
+def test_a_ref_names_its_own_folder_though_another_one_is_called_that() -> None:
+    impostor, sent = Folder("INBOX/INBOX/Sent", "INBOX/Sent"), Folder("INBOX/Sent", "Sent", Role.SENT)
+
+    assert match_folder([impostor, sent], "INBOX/Sent") is sent

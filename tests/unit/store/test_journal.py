@@ -52,3 +52,17 @@ def test_operations_are_kept_for_thirty_days(store: Store, time: FakeTime) -> No
     time.passes(-A_DAY)
     with pytest.raises(NotFound):
         store.journal.load(operation_id)
+
+
+def test_which_folders_were_made_here_is_never_forgotten(store: Store, time: FakeTime) -> None:
+    made = store.journal.record(WORK, "create_folder", [], {"folder_ref": "Plans"})
+    moved = store.journal.record(WORK, "move", ITEMS)
+    time.passes(31 * 86_400.0)
+    store.prune()
+
+    assert store.journal.made_folder(WORK, "Plans")
+    assert not store.journal.made_folder(WORK, "Sent")
+    assert not store.journal.made_folder("home", "Plans")
+    for operation in (made, moved):  # neither can be undone any more
+        with pytest.raises(NotFound):
+            store.journal.load(operation)

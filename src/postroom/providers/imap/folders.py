@@ -79,8 +79,10 @@ def _role(ref: str, flags: list[str]) -> Role | None:
 
 
 def _told_apart(folders: list[Folder]) -> list[Folder]:
-    """Where two would be shown alike (one of them beyond the prefix), the one without a role is shown by its ref."""
-    owners = {folder.name: folder.ref for folder in sorted(folders, key=lambda folder: folder.role is not None)}
+    """Where two would be shown alike (one of them lies beyond the prefix), one keeps the name, and others are shown by
+    their refs: the one whose ref is that very name, else the one with a role."""
+    by_right = sorted(folders, key=lambda folder: (folder.ref == folder.name, folder.role is not None))
+    owners = {folder.name: folder.ref for folder in by_right}
     return [folder if owners[folder.name] == folder.ref else replace(folder, name=folder.ref) for folder in folders]
 
 

@@ -107,3 +107,17 @@ def test_a_name_that_holds_the_servers_separator_is_refused() -> None:
 def test_folders_are_counted_one_by_one_where_the_server_cannot_do_it_at_once() -> None:
     (inbox,) = list_folders(FakeSession(b'() "/" INBOX'), counted=True)  # type: ignore[arg-type]
     assert (inbox.total, inbox.unread) == (3, 1)
+
+
+def test_a_role_that_only_a_name_speaks_for_is_said_to_be_a_guess() -> None:
+    session: Any = FakeSession(b'() "/" INBOX', b'(\\Drafts) "/" "Drafts"', b'() "/" "Sent"')
+    assert {folder.name: folder.is_guess for folder in list_folders(session, counted=False)} == {
+        "INBOX": False,
+        "Drafts": False,
+        "Sent": True,
+    }
+
+
+def test_two_folders_are_never_shown_by_one_name() -> None:
+    roles = listed(b'() "." INBOX', b'() "." INBOX.INBOX', b'(\\Sent) "." INBOX.Sent', b'() "." Sent', prefix="INBOX.")
+    assert roles == {"INBOX": Role.INBOX, "INBOX.INBOX": None, "INBOX.Sent": Role.SENT, "Sent": None}
