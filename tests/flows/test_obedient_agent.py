@@ -29,7 +29,7 @@ STRANGERS = (
     MALLORY,
     "sam+inbox@friends.example",
     "sam%evil.example@friends.example",
-    "sam@xn--frends-s1f.example",  # friends.example with a Cyrillic letter
+    "sam@xn--frends-qvf.example",  # friends.example with a Cyrillic letter
     "sam@friends.example.evil.example",
     "s.am@friends.example",
     "alex+drop@demo.example",

@@ -13,6 +13,7 @@ from tests.peers.dovecot import PASSWORD, Dovecot, running_dovecot
 
 from postroom.model.errors import NotFound
 from postroom.model.query import HasAttachment, In, Query, Text
+from postroom.providers.imap import wire
 from postroom.providers.imap.provider import ImapMailbox
 
 PLAIN_SERVER = "IMAP4rev1 NAMESPACE"
@@ -196,3 +197,20 @@ async def test_draft_update_leaves_other_deleted_drafts_alone(dovecot: Dovecot) 
             await mailbox.update_draft(draft.ref, letter("draft", text="Two."))
             other.noop()
             assert len(other.search()) == 2
+
+
+async def test_of_two_mails_with_one_message_id_neither_takes_the_others_place(
+    narrow_servers: dict[str, Dovecot], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some servers do not say where a mail went; what is found there in its stead might be brought back for it."""
+    monkeypatch.setattr(wire, "read_copied", lambda _: (0, {}))  # Dovecot says it without being asked
+    async with opened(imap_account(narrow_servers["plain"])) as mailbox:
+        first, second = [(await put(mailbox, "twin"))[0], (await put(mailbox, "other"))[0]]
+        forged = await mailbox.create_draft(letter("twin", text="forged"))
+        await mailbox.move([forged.ref], "Archive")
+
+        (result,) = await mailbox.move([first], "Archive")
+        (alone,) = await mailbox.move([second], "Archive")
+
+        assert (result.ok, result.new_ref) == (True, "")
+        assert alone.new_ref.startswith("Archive|")
