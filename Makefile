@@ -14,7 +14,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
            --no-emit-index-url --no-emit-find-links --no-annotate --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test peers lint types contracts check lock bench bench-imap docs
+.PHONY: help setup run test mutants peers lint types contracts check lock bench bench-imap docs
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,6 +26,10 @@ run: setup  ## serve the sample mailbox over HTTP (HTTP=host:port)
 
 test: $(VENV)/.test  ## run every test
 	@$(BIN)/python -m pytest -q -n $(JOBS) $(ARGS)
+
+mutants: $(VENV)/.test  ## break the gate in small ways and count what the tests notice (SAMPLE=100 SEED=7 ONLY=store/vault.py)
+	@$(BIN)/python -m tests.mutants --jobs $(JOBS) --sample $(or $(SAMPLE),0) --seed $(or $(SEED),7) \
+	  --only "$(ONLY)" --threshold $(or $(THRESHOLD),95)
 
 peers:  ## fetch the mail servers that some tests talk to (Debian)
 	@.ci/peers
