@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from postroom.model.address import Address
+from postroom.model.draft import Draft
 from postroom.model.errors import InternalError
 from postroom.model.outcome import WireEnvelope
-from postroom.safety.frozen import check_envelope
+from postroom.safety.frozen import check_envelope, content_digest, wire_envelope
 
 GOOD = (
     b"From: Alice <alice@example.com>\r\n"
@@ -23,29 +25,125 @@ def test_bytes_that_say_what_was_approved_pass():
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("old", "new", "why"),
     [
-        (b"Subject:", b"Bcc: eve@evil.example\r\nSubject:"),
-        (b"Subject:", b"X-Forward-To: eve@evil.example\r\nSubject:"),
-        (b"Subject:", b"Disposition-Notification-To: eve@evil.example\r\nSubject:"),
-        (b"Subject:", b"Cc: eve@evil.example\r\nSubject:"),
-        (b"carol@example.com\r\n", b"carol@example.com, eve@evil.example\r\n"),
-        (b"Alice <alice@example.com>", b"Alice <mallory@example.com>"),
-        (b"Subject:", b"Subject: twice\r\nSubject:"),
-        (b"Subject: Hi", b"Subject: Hi\nBcc: eve@evil.example"),
-        (b"Subject: Hi", b"Subject: Hi\rBcc: eve@evil.example"),
-        (b"Subject: Hi", b"Subject: Hi\0"),
-        (b"Subject:", b"no colon here\r\nSubject:"),
-        (b"\r\n\r\nBcc: not a header\r\n", b"\r\n"),
+        (b"Subject:", b"Bcc: eve@evil.example\r\nSubject:", "a header that Postroom did not write"),
+        (b"Subject:", b"X-Forward-To: eve@evil.example\r\nSubject:", "a header that Postroom did not write"),
+        (
+            b"Subject:",
+            b"Disposition-Notification-To: eve@evil.example\r\nSubject:",
+            "a header that Postroom did not write",
+        ),
+        (b"Subject:", b"Cc: eve@evil.example\r\nSubject:", "a recipient who was not approved"),
+        (b"carol@example.com\r\n", b"carol@example.com, eve@evil.example\r\n", "a recipient who was not approved"),
+        (b"Alice <alice@example.com>", b"Alice <mallory@example.com>", "the sender is not the approved one"),
+        (b"Alice <alice@example.com>", b"alice@example.com, bob@example.com", "the sender is not the approved one"),
+        (b"Subject:", b"Subject: twice\r\nSubject:", "a header stands twice"),
+        (b"Subject: Hi", b"Subject: Hi\nBcc: eve@evil.example", "a bare line break or NUL"),
+        (b"Subject: Hi", b"Subject: Hi\rBcc: eve@evil.example", "a bare line break or NUL"),
+        (b"Subject: Hi", b"Subject: Hi\0", "a bare line break or NUL"),
+        (b"Subject:", b"no colon here\r\nSubject:", "a header line is malformed"),
+        (b"Subject:", b": no name\r\nSubject:", "a header line is malformed"),
+        (b"Subject:", b"Subject : a space\r\nDate:", "a header line is malformed"),
+        (b"\r\n\r\nBcc: not a header\r\n", b"\r\n", "no end of headers"),
     ],
 )
-def test_anything_more_is_refused(old, new):
+def test_anything_more_is_refused_and_the_reason_named(old, new, why):
     assert old in GOOD
-    with pytest.raises(InternalError):
+    with pytest.raises(InternalError, match=why) as refused:
         check_envelope(GOOD.replace(old, new, 1), WIRE, APPROVED)
+    assert "Nothing left the house" in refused.value.message
 
 
 @pytest.mark.parametrize("wire", [(*APPROVED, "eve@evil.example"), APPROVED[:2], ()])
 def test_a_wire_envelope_that_differs_from_the_approved_one_is_refused(wire):
-    with pytest.raises(InternalError):
+    with pytest.raises(InternalError, match="recipients on the wire"):
         check_envelope(GOOD, WireEnvelope("alice@example.com", wire), APPROVED)
+
+
+CONTENT = (b"Content-Transfer-Encoding", b"Content-Disposition")
+
+
+def test_every_header_that_a_mail_of_ours_can_have_passes():
+    more = b"".join(
+        name + b": x\r\n"
+        for name in (b"Reply-To", b"In-Reply-To", b"References", b"Importance", b"X-Priority", *CONTENT)
+    )
+    check_envelope(GOOD.replace(b"Subject:", b"Cc: dave@example.com\r\n" + more + b"Subject:"), WIRE, APPROVED)
+
+
+def test_what_the_body_says_is_no_header_and_no_fault():
+    check_envelope(GOOD + b"\r\n\r\nTo: eve@evil.example\nbare \r and \0\r\n", WIRE, APPROVED)
+
+
+def test_the_order_and_the_case_of_recipients_do_not_matter():
+    wire = WireEnvelope("Alice@Example.com", ("Dave@example.com", "carol@EXAMPLE.com", "bob@example.com"))
+    check_envelope(GOOD, wire, APPROVED)
+
+
+def test_an_address_with_bytes_outside_ascii_is_compared_and_not_choked_on():
+    raw = GOOD.replace(b"carol@example.com", "jürgen@example.com".encode())
+    check_envelope(raw, WireEnvelope("alice@example.com", ("bob@example.com", "jürgen@example.com")),
+                   ("bob@example.com", "jürgen@example.com"))  # fmt: skip
+    with pytest.raises(InternalError, match="a recipient who was not approved"):
+        check_envelope(raw.replace("ü".encode(), b"\xff"), WIRE, APPROVED)
+
+
+def test_the_wire_envelope_of_a_draft_names_its_sender_and_every_recipient():
+    to, cc, bcc = (Address(f"{name}@example.com") for name in ("bob", "carol", "dave"))
+    draft = Draft(Address("alice@example.com", "Alice"), to=(to,), cc=(cc,), bcc=(bcc,), subject="Hi", text="x")
+    assert wire_envelope(draft) == WIRE
+
+
+HERE = {"account": "work", "thread": "t1", "draft": "", "save_to_sent": True}
+DIGEST = content_digest(GOOD, WIRE, HERE)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        GOOD.replace(b"15 Nov 2026 10:00:00", b"16 Nov 2026 11:11:11"),
+        GOOD.replace(b"<1@example.com>", b"<2@example.com>"),
+        GOOD.replace(b"Date: Sun,", b"DATE :\r\n Sun,"),
+        GOOD.replace(b"Message-ID: <1@", b"message-id:\r\n\t<3@"),
+    ],
+)
+def test_the_same_words_at_another_time_have_the_same_digest(again):
+    assert again != GOOD
+    assert content_digest(again, WIRE, dict(reversed(HERE.items()))) == DIGEST
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"Subject: Hi", b"Subject: Ho"),
+        (b"not a header", b"not a header!"),
+        (b"text/plain", b"text/html"),
+        (b"Alice <", b"Alicia <"),
+        (b"\r\n\r\nBcc: not", b"\r\nBcc: not"),
+        (b"\r\n\r\nBcc: not", b"\r\n\r\n\r\n\r\nBcc: not"),
+        (b"Bcc: not a header\r\n", b"Bcc: not a header\r\n\r\nDate: of the body\r\n"),
+        (b"Date: ", b"Update: "),
+    ],
+)
+def test_other_words_have_another_digest(old, new):
+    assert old in GOOD
+    assert content_digest(GOOD.replace(old, new, 1), WIRE, HERE) != DIGEST
+
+
+@pytest.mark.parametrize("key", HERE)
+def test_other_circumstances_have_another_digest(key):
+    assert content_digest(GOOD, WIRE, {**HERE, key: "other"}) != DIGEST
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [WireEnvelope("bob@example.com", APPROVED), WireEnvelope("alice@example.com", APPROVED[:2])],
+)
+def test_another_envelope_has_another_digest(wire):
+    assert content_digest(GOOD, wire, HERE) != DIGEST
+
+
+def test_a_character_cannot_move_from_the_headers_into_the_body_unseen():
+    one, other = b"Subject: Pay Bob 1\r\n\r\n0 times", b"Subject: Pay Bob 10\r\n\r\n times"
+    assert content_digest(one, WIRE, HERE) != content_digest(other, WIRE, HERE)

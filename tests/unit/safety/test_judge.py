@@ -54,6 +54,7 @@ def test_a_person_who_declined_is_obeyed_at_every_gate(gate):
     decision = judge(DRAFT, Policy(gate=gate), Facts(confirm=True, can_elicit=True, answer="declined", approved=True))
     assert isinstance(decision, Deny)
     assert decision.by_person
+    assert decision.reason == "The person who was asked declined. Do not send this; ask them what to change."
 
 
 @pytest.mark.parametrize("gate", list(Gate))
@@ -65,7 +66,8 @@ def test_policy_denies_before_any_gate_is_asked(gate, allow, block):
     decision = judge(DRAFT, Policy(gate=gate, allow=allow, block=block), facts)
     assert isinstance(decision, Deny)
     assert not decision.by_person
-    assert "bob@" not in decision.reason
+    assert decision.reason.startswith("b***@example.com is ")
+    assert ("safety.block_recipients" if block else "safety.allow_recipients") in decision.reason
 
 
 def test_a_domain_pattern_does_not_cover_subdomains_or_lookalikes():
@@ -102,14 +104,62 @@ def test_findings_name_duplicates_external_forwards_and_crowds():
     crowd = tuple(Address(f"p{n}@other.example") for n in range(21))
     facts = Facts(kind="email_forward", duplicate=True, own_domain="example.com", known=frozenset(a.key for a in crowd))
     found = findings(Draft(ALICE, to=crowd, subject="x", text="x"), Policy(), facts)
-    assert [finding.code for finding in found] == ["duplicate", "external_forward", "many_recipients"]
+    assert [(finding.code, finding.message) for finding in found] == [
+        ("duplicate", "A mail with the same recipients, subject and beginning was just sent."),
+        ("external_forward", "Forwards received mail outside example.com."),
+        ("many_recipients", "Goes to 21 people."),
+    ]
+
+
+def test_twenty_recipients_are_no_crowd_and_a_forward_within_the_house_is_not_external():
+    colleagues = tuple(Address(f"p{n}@example.com") for n in range(20))
+    known = frozenset(address.key for address in colleagues)
+    draft = Draft(ALICE, to=colleagues, subject="x", text="x")
+    assert findings(draft, Policy(), Facts(kind="email_forward", own_domain="example.com", known=known)) == ()
+    outside = Draft(ALICE, to=(EVE,), subject="x", text="x")
+    vouched = Policy(allow=(EVE.email,))
+    assert findings(outside, vouched, Facts(own_domain="example.com")) == ()
+    assert findings(outside, vouched, Facts(kind="email_forward")) == ()
+
+
+@pytest.mark.parametrize(("count", "shown"), [(1, ""), (5, ""), (6, ", …")])
+def test_a_stranger_is_named_and_of_many_the_first_five(count, shown):
+    crowd = tuple(Address(f"p{n}@other.example") for n in range(count))
+    (found,) = findings(Draft(ALICE, to=crowd, subject="x", text="x"), Policy(), Facts())
+    names = ", ".join(address.email for address in crowd[:5])
+    assert (found.code, found.message) == ("new_recipient", f"Never written to before: {names}{shown}.")
+
+
+def test_what_is_allowed_or_asked_about_still_tells_what_was_found():
+    facts = Facts(confirm=True, duplicate=True, known=KNOWN)
+    for gate in (Gate.CONFIRM, Gate.PREVIEW, Gate.APPROVAL):
+        assert [found.code for found in judge(DRAFT, Policy(gate=gate), facts).findings] == ["duplicate"]
+    shown = judge(DRAFT, Policy(gate=Gate.CONFIRM), Facts(duplicate=True, known=KNOWN))
+    assert [found.code for found in shown.findings] == ["duplicate"]
+
+
+def test_nothing_is_taken_for_granted():
+    """A request about which nothing is known is an unconfirmed mail to strangers."""
+    assert Facts() == Facts("email_send", False, False, False, None, False, frozenset(), "", False)
+    assert judge(DRAFT, Policy(), Facts(confirm=True)) == NeedsHuman(Ask.APPROVAL, findings(DRAFT, Policy(), Facts()))
+    assert Policy() == Policy(Gate.AUTO, (), (), 26_214_400)
+
+
+def test_spaces_around_an_entry_of_a_list_do_not_matter():
+    assert Policy(block=(" bob@example.com ",)).blocks(BOB)
+    assert not Policy(block=("*@example.org", "*bob@example.com")).blocks(BOB)
 
 
 @pytest.mark.parametrize("operator", list(Gate))
 @pytest.mark.parametrize("request_", list(Gate))
 def test_a_request_can_only_tighten(operator, request_):
     order = list(Gate)
-    assert order.index(tightest(operator, request_)) >= order.index(operator)
+    assert order.index(tightest(operator, request_)) == max(order.index(operator), order.index(request_))
+
+
+def test_the_gates_are_named_as_the_settings_name_them_from_the_loosest_to_the_tightest():
+    assert [gate.value for gate in Gate] == ["confirm", "preview", "auto", "elicit", "approval"]
+    assert [ask.value for ask in Ask] == ["preview", "elicit", "approval"]
 
 
 ROUTED = [

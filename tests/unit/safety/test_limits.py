@@ -41,24 +41,68 @@ def test_line_breaks_and_controls_are_refused_in_every_header_value(char, poison
 
 
 @pytest.mark.parametrize(
-    ("bad", "field"),
+    ("bad", "field", "message"),
     [
-        (replace(GOOD, to=()), "to"),
-        (replace(GOOD, to=MANY), "to"),
-        (replace(GOOD, cc=MANY), "cc"),
-        (replace(GOOD, bcc=MANY), "bcc"),
-        (replace(GOOD, subject=""), "subject"),
-        (replace(GOOD, subject=" \t"), "subject"),
-        (replace(GOOD, subject="x" * 256), "subject"),
-        (replace(GOOD, text=""), "body"),
-        (replace(GOOD, text="a\0b"), "body"),
-        (replace(GOOD, html="a\0b"), "body"),
-        (replace(GOOD, text="x" * (2 * MAX_BODY + 1)), "body"),
-        (replace(GOOD, files=(File("a", "b/c", b"x" * 1001),)), "attachments"),
-        (replace(GOOD, forwarded=b"x" * 1001), "attachments"),
+        (replace(GOOD, to=()), "to", "There is no recipient. Name at least one"),
+        (replace(GOOD, to=MANY), "to", "to names 501 recipients; at most 500 are allowed"),
+        (replace(GOOD, cc=MANY), "cc", "cc names 501 recipients; at most 500 are allowed"),
+        (replace(GOOD, bcc=MANY), "bcc", "bcc names 501 recipients; at most 500 are allowed"),
+        (replace(GOOD, subject=""), "subject", "The subject is empty"),
+        (replace(GOOD, subject=" \t"), "subject", "The subject is empty"),
+        (replace(GOOD, subject="x" * 256), "subject", "longer than 255 characters"),
+        (replace(GOOD, text=""), "body", "The body is empty"),
+        (replace(GOOD, text=" \n", html=" "), "body", "The body is empty"),
+        (replace(GOOD, text="a\0b"), "body", "NUL character. Remove it"),
+        (replace(GOOD, html="a\0b"), "body", "NUL character. Remove it"),
+        (replace(GOOD, text="x" * 200_001), "body", "longer than 100000 characters"),
+        (replace(GOOD, html="x" * 300_001), "body", "longer than 100000 characters"),
+        (replace(GOOD, files=(File("a", "b/c", b"x" * 1001),)), "attachments", "The attachments are larger than"),
+        (replace(GOOD, files=(File("a", "b/c", b"x" * 500),) * 2, forwarded=b"x"), "attachments", "larger than"),
+        (replace(GOOD, forwarded=b"x" * 1001), "attachments", "The attachments are larger than"),
     ],
 )
-def test_what_is_too_much_or_too_little_is_refused_by_name(bad, field):
+def test_what_is_too_much_or_too_little_is_refused_by_name(bad, field, message):
+    with pytest.raises(InvalidRequest, match=message) as refused:
+        check(bad, max_bytes=1000)
+    assert refused.value.details == {"field": field}
+
+
+def test_the_limit_is_told_in_megabytes():
+    with pytest.raises(InvalidRequest, match="larger than the 3 MB this account takes"):
+        check(replace(GOOD, forwarded=b"x" * (3 * 2**20 + 1)), max_bytes=3 * 2**20)
+
+
+@pytest.mark.parametrize(
+    "full",
+    [
+        replace(GOOD, cc=MANY[:500], bcc=MANY[:500]),
+        replace(GOOD, text="x" * 200_000, html="y" * 300_000),
+        replace(GOOD, text="", html="<p>Hi</p>"),
+        replace(GOOD, text="", forwarded=b"a whole mail"),
+        replace(GOOD, files=(File("a", "b/c", b"x" * 500),), forwarded=b"x" * 500),
+        replace(GOOD, to=(), bcc=(BOB,)),
+    ],
+)
+def test_what_just_fits_passes(full):
+    check(full, max_bytes=1000)
+
+
+@pytest.mark.parametrize(
+    ("bad", "field"),
+    [
+        (replace(GOOD, to=(Address("bob@example.com", "B\nob"),)), "to"),
+        (replace(GOOD, bcc=(Address("bob@example.com", "B\nob"),)), "bcc"),
+        (replace(GOOD, sender=Address("alice@example.com", "A\nlice")), "identity"),
+        (replace(GOOD, subject="a\nb"), "header value"),
+    ],
+)
+def test_a_line_break_is_refused_with_the_name_of_its_place(bad, field):
     with pytest.raises(InvalidRequest) as refused:
         check(bad, max_bytes=1000)
-    assert refused.value.details["field"] == field
+    assert field in refused.value.message or refused.value.details.get("field") == field
+
+
+@pytest.mark.parametrize("bad", [replace(GOOD, to=(Address("bob"),)), replace(GOOD, sender=Address("alice@"))])
+def test_an_address_that_is_none_is_refused_in_every_place(bad):
+    with pytest.raises(InvalidRequest):
+        check(bad, max_bytes=1000)
