@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.gate.houses import CONFIRMED, MAIL, gate_house
 
+from postroom.model.errors import InternalError
 from postroom.service import search, send, writing
 
 TEXT = "---\ntype: email_send\nstatus: approved\nto: bob@demo.example\n---\nGo ahead.\n"
@@ -39,6 +40,11 @@ async def test_a_matching_file_releases_one_send_and_moves_to_done(tmp_path):
         TEXT.replace("email_send", "email_reply"),
         TEXT.replace("---\nGo", "content_sha256: abc\n---\nGo"),
         TEXT.replace("---\nGo", "expires: 2001-01-01T00:00:00+00:00\n---\nGo"),
+        TEXT.replace("---\nGo", "expires: 2027-01-15T08:00:00\n---\nGo"),
+        TEXT.replace("---\nGo", "expires: 2027-01-15T09:59:59+02:00\n---\nGo"),
+        TEXT.replace("---\nGo", "expires: next year\n---\nGo"),
+        TEXT.replace("type: email_send", "type: email_forward"),
+        TEXT.replace("---\nGo", "thread_id: t1\n---\nGo").replace("to: bob@demo.example\n", ""),
         TEXT.replace("to: bob@demo.example\n", ""),
     ],
 )
@@ -94,3 +100,58 @@ async def test_an_approval_taken_back_after_it_was_read_releases_nothing(tmp_pat
         assert (await gate.send()).status == "needs_approval"
         path.write_text(TEXT)
         assert (await gate.send(replace(MAIL, subject="Second"))).status == "sent"
+
+
+@pytest.mark.parametrize("expires", ["2027-01-15T08:00:01", "2027-01-15T08:00:01+00:00", "2027-01-15T09:00:01+01:00"])
+async def test_a_file_that_has_not_expired_counts_in_whichever_zone_its_time_is_written(tmp_path, expires):
+    """The house's clock stands at 2027-01-15T08:00:00 in UTC; a time without a zone is one in UTC."""
+    async with gate_house(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate, TEXT.replace("---\nGo", f"expires: {expires}\n---\nGo"))
+        assert (await gate.send()).status == "sent"
+
+
+async def test_the_approval_says_that_it_was_written_by_hand(tmp_path):
+    async with gate_house(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate)
+        sent = await gate.send()
+        row = gate.house.store.outbox.get(sent.send_id)
+        approval = gate.house.store.approvals.get(row.approval_id)
+        assert (approval.state, approval.who, approval.how) == ("consumed", "vault", "handwritten")
+
+
+async def test_a_file_that_came_after_the_last_look_is_found(tmp_path):
+    async with gate_house(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate, TEXT.replace("bob@", "carol@"), "other.md")
+        gate.house.vault.scan("Approved")
+        write(gate)
+        assert (await gate.send()).status == "sent"
+        assert os.listdir(gate.house.vault.root / "Approved") == ["other.md"]
+
+
+async def test_a_file_that_somebody_else_takes_in_the_same_moment_releases_nothing(tmp_path, monkeypatch):
+    async with gate_house(tmp_path, gate="approval", dialect="vault") as gate:
+        path = write(gate)
+        claim = gate.house.vault.claim
+
+        def too_late(wanted, folder="Done"):
+            path.unlink()
+            return claim(wanted, folder)
+
+        monkeypatch.setattr(gate.house.vault, "claim", too_late)
+        assert (await gate.send()).status == "needs_approval"
+        assert await gate.inbox() == []
+
+
+async def test_a_file_goes_back_to_where_it_lay_when_its_approval_could_not_be_stored(tmp_path, monkeypatch):
+    async with gate_house(tmp_path, gate="approval", dialect="vault") as gate:
+        path = write(gate)
+
+        def fails(*_, **__):
+            raise InternalError("The state file cannot be written.")
+
+        monkeypatch.setattr(gate.house.store.approvals, "approve", fails)
+        with pytest.raises(InternalError, match="cannot be written"):
+            await gate.send()
+        assert path.exists()
+        assert os.listdir(gate.house.vault.root / "Done") == []
+        assert await gate.inbox() == []

@@ -64,6 +64,8 @@ def _tried(mutants: list[Mutant], tests: tests_of.Tests, jobs: int) -> list[Verd
 
     def told(verdict: Verdict) -> None:
         verdicts.append(verdict)
+        if not verdict.is_killed:
+            print(f"\n{verdict.mutant.shown()}\n  survived {verdict.tests} tests\n", flush=True)
         if len(verdicts) % 50 == 0 or len(verdicts) == len(mutants):
             survived = sum(not one.is_killed for one in verdicts)
             print(
@@ -71,15 +73,13 @@ def _tried(mutants: list[Mutant], tests: tests_of.Tests, jobs: int) -> list[Verd
             )
 
     trials = Trials(tests, jobs, told)
-    trial.run_cold(tests, trials, [mutant for mutant in mutants if not tests.is_warm(mutant)])
+    cold = [mutant for mutant in mutants if not tests.is_warm(mutant)]
+    trial.run_cold(tests, trials, cold)
     trial.run_warm(tests, trials, [mutant for mutant in mutants if tests.is_warm(mutant)])
     return sorted(verdicts, key=lambda verdict: verdict.mutant)
 
 
 def _report(verdicts: list[Verdict], accepted: list[Mutant]) -> float:
-    for verdict in verdicts:
-        if not verdict.is_killed:
-            print(f"\n{verdict.mutant.shown()}\n  survived {verdict.tests} tests")
     tried = Counter(one.mutant.path for one in verdicts)
     killed = Counter(one.mutant.path for one in verdicts if one.is_killed)
     late = Counter(one.mutant.path for one in verdicts if one.by == "it took too long")

@@ -53,16 +53,21 @@ class Trials:
 
     def run(self, mutants: Iterable[Mutant], attempt: Callable[[Mutant, list[str]], Any]) -> None:
         """`attempt` runs in the child and answers by `_leave`; whatever else ends the child has killed the mutant."""
-        for mutant in mutants:
-            tests = self._in_order(mutant)
-            if not tests:
-                self._told(Verdict(mutant, "", 0))
-                continue
-            if len(self._running) >= self._jobs:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
+        try:
+            for mutant in mutants:
+                tests = self._in_order(mutant)
+                if not tests:
+                    self._told(Verdict(mutant, "", 0))
+                    continue
+                if len(self._running) >= self._jobs:
+                    self._wait()
+                self._start(mutant, tests, attempt)
+            while self._running:
                 self._wait()
-            self._start(mutant, tests, attempt)
-        while self._running:
-            self._wait()
+        finally:
+            for child in self._running:
+                _kill(child)
 
     def _in_order(self, mutant: Mutant) -> list[str]:
         """What killed its neighbours comes first."""
@@ -87,15 +92,19 @@ class Trials:
         mutant, tests, reader, folder = self._running.pop(child)
         with os.fdopen(reader, "rb") as pipe:
             by = pipe.read().decode()
-        with suppress(ProcessLookupError):
-            os.killpg(child, signal.SIGKILL)  # whatever its tests left running
+        _kill(child)  # whatever its tests left running
         shutil.rmtree(folder, ignore_errors=True)
         if os.WIFSIGNALED(status):
-            by = "it took too long" if os.WTERMSIG(status) == signal.SIGALRM else "it crashed"
+            by = "it took too long" if os.WTERMSIG(status) in (signal.SIGALRM, signal.SIGPROF) else "it crashed"
         elif os.WEXITSTATUS(status) == _SURVIVED:
             by = ""
         self._killers[mutant.path, mutant.where].update([by])
         self._told(Verdict(mutant, by, len(tests)))
+
+
+def _kill(group: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
 
 
 _answer = -1
@@ -106,11 +115,18 @@ def _alone(folder: Path, writer: int) -> None:
     global _answer
     _answer = writer
     os.setpgid(0, 0)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.tempdir = str(folder)
     silence = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(silence, descriptor)
-    signal.alarm(90)
+    _allow(20.0)
+
+
+def _allow(seconds: float) -> None:
+    """So much computing, and far more waiting, since others may want the machine too. Then the kernel ends us."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.alarm(int(100 + 10 * seconds))
 
 
 def _leave(status: int, by: str = "") -> None:
@@ -123,7 +139,7 @@ class _UntilOneFails(Small):
         self._tests = tests
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        signal.alarm(int(20 + 20 * self._tests.seconds[nodeid]))
+        _allow(5 + 10 * self._tests.seconds[nodeid])
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:

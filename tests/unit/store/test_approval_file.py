@@ -38,6 +38,67 @@ def test_any_other_change_shows(old, new):
     assert parse(render(PENDING).replace(old, new)).fingerprint != PENDING.fingerprint
 
 
+@pytest.mark.parametrize(
+    "field",
+    ["type", "to", "thread_id", "subject", "created", "expires", "content_sha256", "action_type", "body"],
+)
+def test_the_fingerprint_covers_every_field_that_a_person_does_not_change(field):
+    other = ("eve@example.com",) if field == "to" else "other"
+    assert replace(PENDING, **{field: other}).fingerprint != PENDING.fingerprint
+
+
+@pytest.mark.parametrize("field", ["status", "approved_at", "approval_id"])
+def test_the_fingerprint_leaves_out_what_a_person_changes_and_what_it_is_looked_up_by(field):
+    assert replace(PENDING, **{field: "other"}).fingerprint == PENDING.fingerprint
+
+
+def test_a_file_is_written_so_that_a_person_can_read_it():
+    file = replace(
+        PENDING, to=("bob@example.com", "carol@example.com"), subject='He said "no\\yes"\u2028', expires="soon"
+    )
+    assert render(file).decode() == (
+        '---\ntype: email_send\nstatus: pending\naction_type: send_email\napproval_id: "a0123456789"\nto:\n'
+        '  - "bob@example.com"\n  - "carol@example.com"\nsubject: "He said \\"no\\\\yes\\"\\U00002028"\n'
+        'created: "2026-11-15T10:00:00+00:00"\nexpires: "soon"\n'
+        f'content_sha256: "{"ab" * 32}"\n---\n# Approve?\n\nwords\n'
+    )
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"\xef\xbb\xbf---\ntype: email_send\n---\nwords",
+        b"--- \t\ntype: email_send\n---\t \nwords",
+        b"---\r\ntype: email_send\r\n---\r\nwords",
+    ],
+)
+def test_what_editors_do_to_a_file_does_not_matter(raw):
+    assert parse(raw) == ApprovalFile(type="email_send", status="", body="words")
+
+
+def test_a_list_of_nobody_is_nobody():
+    assert parse(b"---\ntype: email_send\nto: []\n---\n").to == ()
+
+
+def test_a_type_that_is_missing_is_asked_for_and_keys_that_were_not_understood_are_named():
+    kinds = "email_send, email_reply, email_forward"
+    with pytest.raises(InvalidRequest) as refused:
+        parse(b"---\nTyp: email_send\nStatus: approved\n---\n")
+    assert refused.value.message == (
+        f"The approval file needs type: {kinds} (keys not understood: Status, Typ). It was not used."
+    )
+    with pytest.raises(InvalidRequest, match=f"needs type: {kinds}. It was not used"):
+        parse(b"---\nstatus: approved\n---\n")
+    with pytest.raises(InvalidRequest) as long:
+        parse(b"---\n" + b"".join(b"key%d: x\n" % number for number in range(99)) + b"---\n")
+    assert len(long.value.message) < 220
+
+
+def test_the_largest_file_is_read():
+    front = b"---\ntype: email_send\n---\n"
+    assert parse(front.ljust(MAX_FILE_BYTES, b"x")).type == "email_send"
+
+
 def test_crlf_line_ends_of_an_editor_do_not_count_as_a_change():
     assert parse(render(PENDING).replace(b"\n", b"\r\n")).fingerprint == PENDING.fingerprint
 

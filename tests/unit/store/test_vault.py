@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from postroom.model.errors import PermissionDenied
+from postroom.model.errors import InternalError, PermissionDenied
 from postroom.store.approval_file import ApprovalFile, render
 from postroom.store.vault import APPROVED, DONE, PENDING, Vault
 
@@ -140,8 +140,25 @@ def test_links_devices_and_files_of_others_are_not_read(vault, tmp_path):
     os.mkfifo(folder / "pipe.md")
     put(vault, "open.md").chmod(0o666)
     found = {entry.path.name: entry for entry in vault.scan(APPROVED)}
-    assert set(found) == {"link.md", "hard.md", "pipe.md", "open.md"}
-    assert all(entry.file is None and entry.problem for entry in found.values())
+    assert all(entry.file is None for entry in found.values())
+    assert {name: entry.problem for name, entry in found.items()} == {
+        "link.md": "The approval file cannot be read (Too many levels of symbolic links).",
+        "hard.md": "The approval file has a second name somewhere. It was not used.",
+        "pipe.md": "The approval file is not a plain file.",
+        "open.md": "The approval file belongs to, or is writable by, somebody else. It was not used.",
+    }
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602])
+def test_a_file_that_the_group_or_others_may_write_is_not_used(vault, mode):
+    put(vault).chmod(mode)
+    assert [found.file for found in vault.scan(APPROVED)] == [None]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o400])
+def test_a_file_that_others_may_only_read_is_used(vault, mode):
+    put(vault).chmod(mode)
+    assert [found.file for found in vault.scan(APPROVED)] == [FILE]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="giving a file to another user needs root")
@@ -185,3 +202,93 @@ def test_what_is_remembered_may_be_old_and_a_second_look_is_not(vault):
     assert vault.look_again(found).file is None
     vault.scan(APPROVED)
     assert vault.remembered(APPROVED) == []
+
+
+def test_every_folder_is_made_and_private(tmp_path):
+    vault = Vault(tmp_path / "new" / "vault")
+    vault.prepare()
+    vault.prepare()
+    folders = {path.name: path.stat().st_mode & 0o777 for path in vault.root.iterdir()}
+    assert folders == dict.fromkeys(("Pending_Approval", "Approved", "Rejected", "Done", "Logs"), 0o700)
+
+
+def test_a_file_that_cannot_be_written_is_an_error_with_its_reason_and_leaves_nothing(vault):
+    (vault.root / PENDING / "x.md").mkdir()
+    with pytest.raises(InternalError, match=r"could not be written to the vault \(Is a directory\)"):
+        vault.write_pending("x.md", render(FILE))
+    assert os.listdir(vault.root / PENDING) == ["x.md"]
+
+
+def test_a_half_written_file_of_before_stops_one_call_and_is_cleared_away(vault):
+    (vault.root / PENDING / ".x.md.part").touch()
+    with pytest.raises(InternalError, match="File exists"):
+        vault.write_pending("x.md", render(FILE))
+    assert vault.write_pending("x.md", render(FILE)).read_bytes() == render(FILE)
+
+
+def test_a_file_that_cannot_be_moved_is_an_error_that_names_the_folder(vault):
+    path = put(vault)
+    (vault.root / DONE).rmdir()
+    (vault.root / DONE).write_text("in the way")
+    with pytest.raises(InternalError, match=r"could not be moved to Done \(Not a directory\)"):
+        vault.claim(path)
+    assert path.exists()
+
+
+def test_a_third_file_of_one_name_gets_a_third_number(vault):
+    assert [vault.claim(put(vault)).name for _ in range(3)] == ["a.md", "a (2).md", "a (3).md"]
+
+
+def test_an_unchanged_file_is_not_read_again_and_a_changed_one_is(vault):
+    path = put(vault)
+    (first,) = vault.scan(APPROVED)
+    (again,) = vault.scan(APPROVED)
+    assert again is first
+    before = path.stat()
+    path.write_bytes(render(FILE).replace(b"bob", b"eve"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+    (changed,) = vault.scan(APPROVED)
+    assert changed.recipients == {"eve@example.com"}
+
+
+def test_a_file_put_in_the_place_of_another_is_read_though_size_and_time_agree(vault, tmp_path):
+    path = put(vault)
+    vault.scan(APPROVED)
+    before = path.stat()
+    swapped = tmp_path / "other.md"
+    swapped.write_bytes(render(FILE).replace(b"bob", b"eve"))
+    swapped.chmod(0o600)
+    os.utime(swapped, ns=(before.st_atime_ns, before.st_mtime_ns))
+    swapped.rename(path)
+    assert [found.recipients for found in vault.scan(APPROVED)] == [{"eve@example.com"}]
+
+
+def test_whom_a_file_is_about_is_told_in_the_spelling_that_two_spellings_share(vault):
+    put(vault, content=b"---\ntype: email_send\nto: [' Bob@Example.COM ', carol@example.com]\n---\n")
+    assert [found.recipients for found in vault.scan(APPROVED)] == [{"bob@example.com", "carol@example.com"}]
+
+
+def test_the_newest_files_come_first_and_no_more_than_asked_for(vault):
+    for number, name in enumerate(["old.md", "new.md", "middle.md"]):
+        os.utime(put(vault, name), (1000 + number * (3 - number), 1000 + number * (3 - number)))
+    os.utime(vault.root / APPROVED / "new.md", (5000, 5000))
+    assert [found.path.name for found in vault.newest(APPROVED, 2)] == ["new.md", "middle.md"]
+    assert vault.newest(APPROVED, 2)[0].file == FILE
+
+
+def test_a_folder_that_is_not_there_holds_nothing(tmp_path):
+    vault = Vault(tmp_path / "nowhere")
+    assert vault.names(APPROVED) == []
+    assert vault.scan(APPROVED) == []
+    assert vault.newest(APPROVED, 5) == []
+    assert vault.remembered(APPROVED) == []
+    assert vault.find("x.md") is None
+
+
+def test_a_file_of_just_the_size_that_is_read_is_read(vault):
+    front = b"---\ntype: email_send\n---\n"
+    put(vault, "full.md", front + b"x" * (1024 * 1024 - len(front)))
+    put(vault, "over.md", front + b"x" * (1024 * 1024 - len(front) + 1))
+    found = {entry.path.name: entry for entry in vault.scan(APPROVED)}
+    assert len(found["full.md"].file.body) == 1024 * 1024 - len(front)
+    assert found["over.md"].problem == "The approval file is larger than 1 MiB. It was not used."
