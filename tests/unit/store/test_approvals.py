@@ -52,8 +52,9 @@ def test_a_rejected_send_is_cancelled(store: Store, approval: Approval) -> None:
 def test_a_decision_is_made_once(store: Store, other: Store, approval: Approval) -> None:
     store.approvals.reject(approval.approval_id, who="pat", how="cli")
     for again in (other.approvals.approve, other.approvals.reject):
-        with pytest.raises(Conflict, match="rejected already"):
+        with pytest.raises(Conflict, match=f"{approval.approval_id} is rejected already and cannot be") as refused:
             again(approval.approval_id, who="sam", how="page")
+        assert refused.value.details == {"approval_id": approval.approval_id, "state": "rejected"}
     assert store.approvals.get(approval.approval_id).who == "pat"
 
 
@@ -64,6 +65,8 @@ def test_an_approval_is_consumed_once_and_only_for_its_content(store: Store, oth
     assert not consume(approval.approval_id, sha("hello!"))
     assert consume(approval.approval_id, content)
     assert not other.approvals.consume(approval.approval_id, content)
+    used = store.approvals.get(approval.approval_id)
+    assert (used.state, used.consumed_at) == ("consumed", store.clock.wall())
 
 
 def test_an_approval_never_given_in_time_ends_with_its_send(store: Store, time: FakeTime, approval: Approval) -> None:
@@ -152,3 +155,35 @@ def test_unknown_approvals_say_so(store: Store) -> None:
     with pytest.raises(InvalidRequest, match="a send id, but an approval id"):
         store.approvals.get("s0123456789")
     assert not store.approvals.consume("a0123456789", sha("hello"))
+
+
+def test_no_more_pending_approvals_are_listed_than_asked_for(store: Store) -> None:
+    asked = [brought_to(store, State.AWAITING_APPROVAL).approval_id for _ in range(3)]
+    assert len(store.approvals.pending(2)) == 2
+    assert {approval.approval_id for approval in store.approvals.pending()} == set(asked)
+
+
+def test_the_ids_of_what_waits_are_those_of_what_is_pending_and_not_too_late(store: Store, time: FakeTime) -> None:
+    waiting, soon, decided = (store.outbox.prepare(a_send(str(number))).send_id for number in range(3))
+    first = store.approvals.request(waiting, expires_at=time.wall + A_DAY)
+    second = store.approvals.request(soon, expires_at=time.wall + 60)
+    third = store.approvals.request(decided, expires_at=time.wall + A_DAY)
+    store.approvals.approve(third.approval_id, who="pat", how="cli")
+    assert store.approvals.pending_ids() == {first.approval_id, second.approval_id}
+    time.passes(60)
+    assert store.approvals.pending_ids() == {first.approval_id}
+    assert [approval.approval_id for approval in store.approvals.pending()] == [first.approval_id]
+    assert [ended.approval_id for ended in store.approvals.expire()] == [second.approval_id]
+    assert store.outbox.get(waiting).state is State.AWAITING_APPROVAL
+
+
+def test_what_was_shown_as_proof_is_kept_with_the_approval(store: Store, approval: Approval) -> None:
+    assert approval.source is None
+    assert store.approvals.approve(approval.approval_id, who="pat", how="vault", source="file-1").source == "file-1"
+
+
+def test_a_refusal_says_who_and_how_and_when(store: Store, time: FakeTime, approval: Approval) -> None:
+    time.passes(5)
+    refused = store.approvals.reject(approval.approval_id, who="pat", how="page")
+    assert (refused.who, refused.how, refused.decided_at) == ("pat", "page", time.wall)
+    assert store.approvals.get(approval.approval_id) == refused

@@ -203,3 +203,86 @@ def test_the_mirror_follows_no_link_out_of_the_vault(mirrored: Store, mirror: Pa
     mirrored.audit.append(SENT)
     assert outside.read_text() == ""
     assert mirrored.audit.mirror_lag() == 1
+
+
+@pytest.mark.parametrize(
+    ("leak", "field"),
+    [
+        ({"target": "john@example.com"}, "target"),
+        ({"parameters": {"subject": "figures"}}, "parameters"),
+        ({"parameters": {"gate": "two words"}}, "parameters.gate"),
+        ({"parameters": {"gate": []}}, "parameters.gate"),
+        ({"actor": "john@example.com"}, "actor"),
+        ({"correlation_id": "a b"}, "correlation_id"),
+        ({"action_type": "a b"}, "action_type"),
+        ({"error": "a b"}, "error"),
+        ({"result": "delivered"}, "result"),
+        ({"duration_ms": 1.5}, "duration_ms"),
+    ],
+)
+def test_a_refused_entry_names_the_field(store: Store, leak: dict[str, Any], field: str) -> None:
+    with pytest.raises(InternalError) as caught:
+        store.audit.append(replace(SENT, **leak))
+    assert caught.value.message == (
+        f"The audit refuses the {field} it was given; only masked and counted values enter it."
+    )
+
+
+@pytest.mark.parametrize(
+    "full",
+    [
+        {"target": ", ".join(["j***@example.com"] * 20)},
+        {"correlation_id": "x" * 64, "action_type": "x" * 64, "error": "x" * 64, "actor": "x" * 64},
+        {"parameters": {"count": 1, "limit": 2.5, "held": None, "confirm": False, "tool": "x" * 64}},
+        {"target": "h" * 40},
+    ],
+)
+def test_what_just_fits_enters_the_audit(store: Store, full: dict[str, Any]) -> None:
+    assert store.audit.append(replace(SENT, **full)) == 1
+    [entry] = store.audit.recent()
+    assert {name: entry[name] for name in full} == full
+
+
+@pytest.mark.parametrize("result", ["success", "rejected", "rate_limited", "error", "dev_mode", "preview"])
+def test_each_result_may_be_audited(store: Store, result: Any) -> None:
+    store.audit.append(replace(SENT, result=result))
+    assert store.audit.recent()[0]["result"] == result
+
+
+def test_an_entry_needs_an_action_and_a_result_only(store: Store) -> None:
+    store.audit.append(AuditEntry("undo", "success"))
+    [entry] = store.audit.recent()
+    assert [entry[name] for name in ("correlation_id", "actor", "target", "duration_ms", "parameters", "error")] == [
+        "", "", "", 0, {}, "",
+    ]  # fmt: skip
+
+
+def test_the_last_entries_come_newest_first_and_no_more_than_asked_for(store: Store) -> None:
+    for _ in range(51):
+        store.audit.append(SENT)
+    assert [entry["seq"] for entry in store.audit.recent(2)] == [51, 50]
+    assert len(store.audit.recent()) == 50
+
+
+def test_only_its_owner_may_read_the_mirror(mirrored: Store, mirror: Path) -> None:
+    mirrored.audit.append(SENT)
+    [file] = mirror.iterdir()
+    assert mirror.stat().st_mode & 0o777 == 0o700
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_of_a_mirror_that_fails_half_way_the_days_that_were_written_are_not_written_again(
+    mirrored: Store, time: FakeTime, mirror: Path
+) -> None:
+    mirror.parent.mkdir(parents=True)
+    mirror.write_text("in the way")
+    mirrored.audit.append(SENT)
+    time.passes(A_DAY)
+    mirrored.audit.append(SENT)
+    mirror.unlink()
+    (mirror / "2027-01-16.jsonl").mkdir(parents=True)
+    mirrored.audit.append(SENT)
+    assert mirrored.audit.mirror_lag() == 2
+    (mirror / "2027-01-16.jsonl").rmdir()
+    mirrored.audit.append(SENT)
+    assert [line["seq"] for line in lines(mirror)] == [1, 2, 3, 4]

@@ -45,12 +45,35 @@ def test_an_unknown_handle_says_to_list_again(store: Store, wrong: str) -> None:
     with pytest.raises(NotFound, match="List or search") as caught:
         store.handles.resolve(wrong, Kind.EMAIL)
     assert len(caught.value.message) < 400
+    assert caught.value.details == {"id": wrong.strip().lower()[:40]}
 
 
 def test_a_handle_of_another_kind_is_told_apart(store: Store) -> None:
     [thread] = store.handles.issue(Kind.THREAD, WORK, ["1"])
-    with pytest.raises(InvalidRequest, match=f"{thread} is a thread id, but an email id is needed"):
-        store.handles.resolve(thread, Kind.EMAIL)
+    with pytest.raises(InvalidRequest, match=f"{thread} is a thread id, but an email id is needed") as refused:
+        store.handles.resolve(thread.upper(), Kind.EMAIL)
+    assert refused.value.details == {"id": thread}
+    assert refused.value.message.endswith("List or search emails again to get a current email_id.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "advice"),
+    [
+        (Kind.EMAIL, "an email id", "List or search emails again to get a current email_id."),
+        (Kind.THREAD, "a thread id", "List or search emails again to get a current thread_id."),
+        (Kind.DRAFT, "a draft id", "Call list_drafts to get a current draft_id."),
+        (Kind.OPERATION, "an operation id", "Use the operation_id that the change you want to undo answered with."),
+        (Kind.SEND, "a send id", "Call list_outbox to see the sends there are."),
+        (Kind.APPROVAL, "an approval id", "List the approvals to see the ones there are."),
+        (Kind.RULE, "a rule id", "Call list_rules to see the rules there are."),
+        (Kind.PLAN, "a plan id", "Call run_rule_plan to make a new plan."),
+    ],
+)
+def test_an_unknown_id_of_any_kind_is_told_with_what_to_do(store: Store, kind: Kind, name: str, advice: str) -> None:
+    wrong = f"{kind.value}0123456789"
+    with pytest.raises(NotFound) as caught:
+        store.handles.resolve(wrong, kind)
+    assert caught.value.message == f"{wrong!r} is not {name} that Postroom knows. {advice}"
 
 
 def test_a_handle_follows_its_mail_and_its_old_ref_is_free_for_another(store: Store) -> None:

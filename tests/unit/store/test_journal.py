@@ -23,7 +23,24 @@ def test_an_operation_is_undone_once(store: Store, other: Store) -> None:
     store.journal.mark_undone(operation_id)
     with pytest.raises(Conflict, match="undone already"):
         other.journal.mark_undone(operation_id)
-    assert store.journal.load(operation_id).undone_at
+    assert store.journal.load(operation_id).undone_at == store.clock.wall()
+
+
+def test_an_operation_needs_no_detail_and_its_id_may_be_spelt_in_capitals(store: Store) -> None:
+    operation_id = store.journal.record(WORK, "move", ITEMS)
+    assert store.journal.load(f" {operation_id.upper()} ").detail == {}
+    assert store.journal.load(operation_id.upper()).operation_id == operation_id
+
+
+def test_undoing_one_operation_leaves_the_others(store: Store) -> None:
+    first, second = (store.journal.record(WORK, "move", ITEMS) for _ in range(2))
+    store.journal.mark_undone(first)
+    assert store.journal.load(second).undone_at is None
+    store.journal.mark_undone(second)
+    store.journal.mark_not_undone(first)
+    assert store.journal.load(first).undone_at is None
+    with pytest.raises(Conflict, match=f"The operation {second} was undone already; there is nothing left"):
+        store.journal.mark_undone(second)
 
 
 def test_an_undo_that_could_do_nothing_may_be_tried_again(store: Store) -> None:

@@ -72,6 +72,38 @@ def test_a_claimed_send_can_be_put_back_for_later(store: Store, other: Store, ti
         store.worklist.release("s0123456789")
 
 
+def test_of_equally_urgent_ones_the_oldest_comes_first(store: Store, time: FakeTime) -> None:
+    sends = []
+    for _ in range(3):
+        sends.append(brought_to(store, State.APPROVED).send_id)
+        time.passes(1)
+    assert [send.send_id for send in store.worklist.due()] == sends
+
+
+def test_ten_are_claimed_at_a_time(store: Store) -> None:
+    for number in range(11):
+        brought_to(store, State.APPROVED, a_send(str(number)))
+    assert len(store.worklist.due()) == 10
+    assert len(store.worklist.due()) == 1
+
+
+def test_a_send_that_is_leaving_is_not_put_back(store: Store, time: FakeTime) -> None:
+    send = brought_to(store, State.SENDING)
+    store.worklist.release(send.send_id, wake_at=time.wall + 5)
+    assert store.outbox.get(send.send_id) == send
+    assert store.worklist.recover() == []
+    assert [freed.state for freed in store.worklist.recover({send.send_id})] == [State.UNKNOWN]
+
+
+def test_what_was_let_fall_is_freed_and_what_others_hold_is_not(store: Store, other: Store) -> None:
+    ours, kept, theirs = (brought_to(one, State.RESERVED, a_send(str(number)))
+                          for number, one in enumerate((store, store, other)))  # fmt: skip
+    freed = store.worklist.recover({ours.send_id, theirs.send_id})
+    assert [send.send_id for send in freed] == [ours.send_id]
+    assert claimed(other) == {ours.send_id}
+    assert store.outbox.get(kept.send_id) == kept
+
+
 def test_work_of_the_living_is_not_recovered(store: Store, other: Store) -> None:
     before = [brought_to(store, state, a_send(account=state.value)) for state in State]
     assert other.worklist.recover() == []
@@ -138,6 +170,28 @@ def test_the_lock_files_of_the_dead_are_swept_away(tmp_path: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {one.name, two.name}
     one.close()
     two.close()
+
+
+def test_only_its_user_may_touch_an_owners_lock(tmp_path: Path) -> None:
+    before = os.umask(0)
+    owner = Owner(tmp_path / "owners")
+    os.umask(before)
+    assert (tmp_path / "owners").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "owners" / owner.name).stat().st_mode & 0o777 == 0o600
+    owner.close()
+    assert list((tmp_path / "owners").iterdir()) == []
+
+
+def test_asking_after_an_owner_or_sweeping_leaves_no_file_open(tmp_path: Path) -> None:
+    one, two = Owner(tmp_path / "owners"), Owner(tmp_path / "owners")
+    before = os.listdir("/proc/self/fd")
+    for _ in range(3):
+        one.is_alive(two.name)
+        one._sweep()
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+    two.close()
+    assert len(os.listdir("/proc/self/fd")) == len(before) - 1
+    one.close()
 
 
 def test_an_owner_whose_file_is_swept_before_it_is_locked_takes_another_name(
