@@ -243,36 +243,42 @@ class _Finder:
             return
         if isinstance(node.func, ast.Name) and node.func.id == "suppress":
             yield node, "suppress()", "nothing suppressed"
-        parts = [*node.args, *node.keywords]
-        for one in node.keywords:
+        parts = [self._span(part) for part in (*node.args, *node.keywords)]
+        for index, one in enumerate(node.keywords, start=len(node.args)):
             if one.arg is not None:
-                kept = [self._of(part) for part in parts if part is not one]
-                yield node, f"{self._of(node.func)}({', '.join(kept)})", f"argument {one.arg} dropped"
+                around = f"{self._of(node.func)}(", ")"
+                yield *self._without(node, parts, index, around), f"argument {one.arg} dropped"
 
     def _tuple(self, node: ast.Tuple) -> Iterator[_Change]:
         if isinstance(node.ctx, ast.Load):
-            for kept in self._without_each(node.elts):
-                yield node, f"({kept}{',' * bool(kept)})", "element dropped"
+            yield from self._elements(node, [self._span(one) for one in node.elts], ("(", ",)"))
 
     def _list(self, node: ast.List) -> Iterator[_Change]:
         if isinstance(node.ctx, ast.Load):
-            for kept in self._without_each(node.elts):
-                yield node, f"[{kept}]", "element dropped"
+            yield from self._elements(node, [self._span(one) for one in node.elts], ("[", "]"))
 
     def _set(self, node: ast.Set) -> Iterator[_Change]:
-        for kept in self._without_each(node.elts):
-            yield node, f"{{{kept}}}" if kept else "set()", "element dropped"
+        yield from self._elements(node, [self._span(one) for one in node.elts], ("{", "}"))
 
     def _dict(self, node: ast.Dict) -> Iterator[_Change]:
-        pairs = [f"{self._of(key)}: {self._of(value)}" if key else f"**{self._of(value)}"
+        pairs = [(self._span(key)[0] if key else self._span(value)[0] - 2, self._span(value)[1])
                  for key, value in zip(node.keys, node.values, strict=True)]  # fmt: skip
-        for index in range(len(pairs)):
-            yield node, f"{{{', '.join(pairs[:index] + pairs[index + 1 :])}}}", "entry dropped"
+        yield from self._elements(node, pairs, ("{", "}"))
 
-    def _without_each(self, elements: list[ast.expr]) -> Iterator[str]:
-        texts = [self._of(element) for element in elements]
-        for index in range(len(texts)):
-            yield ", ".join(texts[:index] + texts[index + 1 :])
+    def _elements(self, node: ast.expr, parts: list[tuple[int, int]], around: tuple[str, str]) -> Iterator[_Change]:
+        for index in range(len(parts)):
+            yield *self._without(node, parts, index, around), "element dropped"
+
+    def _without(
+        self, node: ast.expr, parts: list[tuple[int, int]], index: int, around: tuple[str, str]
+    ) -> tuple[ast.AST | tuple[int, int], str]:
+        """Cut out of the line where there are more; of two or one, the rest is written anew."""
+        if len(parts) > 2:
+            is_last = index == len(parts) - 1
+            return ((parts[index - 1][1], parts[index][1]) if is_last else (parts[index][0], parts[index + 1][0])), ""
+        kept = [self._text[start:end].decode() for start, end in parts[:index] + parts[index + 1 :]]
+        empty = "set()" if isinstance(node, ast.Set) else "()" if isinstance(node, ast.Tuple) else "".join(around)
+        return node, f"{around[0]}{kept[0]}{around[1]}" if kept else empty
 
     def _attribute(self, node: ast.Attribute) -> Iterator[_Change]:
         members = self._enumerations.get(node.value.id, []) if isinstance(node.value, ast.Name) else []
