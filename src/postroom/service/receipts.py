@@ -11,7 +11,8 @@ from postroom.service.house import House
 from postroom.service.views import SendView
 from postroom.store import Send, State
 
-_DECIDE = "a person must look, and decide with `postroom outbox resolve sent|resend|drop {send_id}`."
+# For the model, so without a command that it could run: deciding is a person's act.
+_DECIDE = "a person must look at the outbox, outside of this conversation, and decide what becomes of it."
 _UNCLEAR = "It is not known whether the provider took it. Do not send it again: " + _DECIDE
 _STOPPED = "It has not left and does not leave by itself: {reason} Do not send it again: " + _DECIDE
 _FINDING_OUT = "The provider's answer was lost; Postroom is finding out. Do not send it again."
