@@ -71,6 +71,10 @@ _SECOND = (
     """CREATE TABLE account_pauses (
         account TEXT PRIMARY KEY, reason TEXT NOT NULL, since REAL NOT NULL, failures INTEGER NOT NULL,
         probe_at REAL NOT NULL) WITHOUT ROWID""",
+    # Whom Sent named was remembered too, and tools could fill Sent: only whom the provider took a mail for is kept.
+    "DELETE FROM recipients",
+    """INSERT OR IGNORE INTO recipients (account, email) SELECT account, lower(value)
+        FROM outbox, json_each(outbox.outcome, '$.accepted') WHERE state = 'done' AND outcome IS NOT NULL""",
     # What is valid for a time is so by both clocks. An older approval has no boot and is judged by the wall clock.
     "ALTER TABLE previews ADD COLUMN boottime REAL NOT NULL DEFAULT 0",
     "ALTER TABLE previews ADD COLUMN boot_id TEXT NOT NULL DEFAULT ''",

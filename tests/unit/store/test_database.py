@@ -199,3 +199,22 @@ def test_each_trouble_of_sqlite_tells_what_to_do(code: int, kind: type[PostroomE
     assert type(told) is kind
     assert words in told.message
     assert "secret" not in told.message
+
+
+def test_whom_only_a_sent_folder_named_is_forgotten_by_an_upgrade(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(database, "MIGRATIONS", database.MIGRATIONS[:1])
+        old = Database(path)
+    with old.transaction() as connection:
+        connection.executemany(
+            "INSERT INTO recipients VALUES ('work', ?)", [("bob@x.example",), ("mallory@x.example",)]
+        )
+        connection.execute(
+            "INSERT INTO outbox VALUES ('s1', 'work', 'send_email', 'email_send', 'done', '', '', '[]', '', '', '', 1,"
+            " '', NULL, 0, 1, ?, '', NULL, 0, 0)",
+            ('{"accepted": ["Bob@X.example"]}',),
+        )
+    old.close()
+    store = open_store(path)
+    assert store.recipients.known("work", ["bob@x.example", "mallory@x.example"]) == {"bob@x.example"}
+    store.close()
