@@ -14,6 +14,9 @@ from postroom.model.words import words
 
 MAX_CHARS = 256 * 1024  # of one text: what lies behind is not searchable
 
+# Accents by the hundred on one letter: to put them in order takes the square of their number.
+_PILES = re.compile("(?:[^\\w\\s\x00-\x7f]|[\uff9e\uff9f]){33,}+")
+
 # Private-use characters are the tokens of our own (see `state`): mail text has none of them once it is in normal form.
 _OURS = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 
@@ -29,7 +32,8 @@ def normal(text: str) -> str:
     text = text[:MAX_CHARS]
     if text.isascii():
         return text.replace("\0", " ")  # the full text splits it by the same rule
-    text = unicodedata.normalize("NFKC", storable(text))
+    text = _PILES.sub(lambda pile: pile[0][:32], storable(text))
+    text = unicodedata.normalize("NFKC", text)[:MAX_CHARS]  # one sign may stand for eighteen
     return " ".join(words(_UNSPACED.sub(r" \1 ", _OURS.sub(" ", text))))
 
 

@@ -9,23 +9,27 @@ import re
 from dataclasses import dataclass, field
 
 from postroom.mime.headers import decode_words
-from postroom.mime.limits import MAX_ADDRESSES
+from postroom.mime.limits import MAX_ADDRESSES, MAX_EMAIL
 from postroom.model.address import Address
 
-_SIMPLE = re.compile(r'\s*([^"<>(),:;@\\]*?)\s*<\s*([^<>(),:;"\\\s]+)\s*>\s*\Z')
-_BARE = re.compile(r'\s*([^<>(),:;"\\\s]+@[^<>(),:;"\\\s]+)\s*\Z')
+_SIMPLE = re.compile(r'([^"<>(),:;@\\]*+)<([^<>(),:;"\\]*+)>\Z')
+_BARE = re.compile(r'[^<>(),:;"\\\s]++\Z')
 _RUN = re.compile(r'[^"(),:;<>\\]+')
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_COMMENT = re.compile(r"\([^()]*\)")
+_COMMENT = re.compile(r"\([^()]*+\)")
 _CONTROLS = re.compile(r"[\x00-\x20\x7f]+")
+_QUOTED_LOCAL = re.compile(r'"(?:[^"\\\x00-\x1f\x7f]|\\[ -~])*+"(?=@)')
+
+
+_MOST = MAX_ADDRESSES + 1  # one more tells that there are too many
 
 
 def read_addresses(text: str) -> tuple[Address, ...]:
-    """Every mailbox of a To-like header whose encoded words still stand, in order."""
+    """Every mailbox of a To-like header whose encoded words still stand, in order; of too many the first `_MOST`."""
     if not text:
         return ()
     if '"' not in text and "(" not in text and ":" not in text and ";" not in text:
-        quick = [_quick(piece) for piece in text.split(",", MAX_ADDRESSES)[:MAX_ADDRESSES] if piece.strip()]
+        quick = [_quick(piece.strip()) for piece in text.split(",", _MOST)[:_MOST] if not piece.isspace() and piece]
         if all(quick):
             return tuple(address for address in quick if address)
     return tuple(_Reader(text).read())
@@ -33,9 +37,9 @@ def read_addresses(text: str) -> tuple[Address, ...]:
 
 def _quick(piece: str) -> Address | None:
     if named := _SIMPLE.match(piece):
-        return Address(named[2], _name(named[1]))
-    bare = _BARE.match(piece)
-    return Address(bare[1]) if bare else None
+        email = named[2].strip()
+        return Address(email[:MAX_EMAIL], _name(named[1].strip())) if _BARE.match(email) else None
+    return Address(piece[:MAX_EMAIL]) if "@" in piece[1:-1] and _BARE.match(piece) else None
 
 
 def _name(text: str) -> str:
@@ -49,22 +53,26 @@ class _Mailbox:
     words: list[str] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
     angle: str | None = None
+    quoted: str = ""  # "john doe"@example.com
 
     def address(self) -> Address | None:
         words = _name(" ".join(self.words))
-        if self.angle is not None:
-            return self._named(self.angle, words)
+        if self.angle is not None or self.quoted:
+            return self._named(self.angle or self.quoted, words)
         if not words:
             return None
         spec = next((word for word in reversed(words.split()) if "@" in word), "")
         if spec:
             return self._named(spec.strip("<>"), words.replace(spec, "", 1))
-        return Address("", words) if " " in words or "=?" in "".join(self.words) else Address(words)
+        return Address("", words) if " " in words or "=?" in "".join(self.words) else Address(words[:MAX_EMAIL])
 
     def _named(self, email: str, words: str) -> Address:
         email = email.rpartition(":")[2] if email.startswith("@") else email  # an obsolete route
         name = words.strip() or _name(" ".join(self.comments))
-        return Address(_CONTROLS.sub("", email), name)
+        email = email[:MAX_EMAIL]
+        quoted = _QUOTED_LOCAL.match(email)
+        local = quoted[0] if quoted else ""
+        return Address(local + _CONTROLS.sub("", email[len(local) :]), name)
 
 
 class _Reader:
@@ -78,7 +86,7 @@ class _Reader:
         self._missing: set[str] = set()  # closing marks that do not occur any more: not looked for twice
 
     def read(self) -> list[Address]:
-        while self._position < len(self._text) and len(self._found) < MAX_ADDRESSES:
+        while self._position < len(self._text) and len(self._found) < _MOST:
             run = _RUN.match(self._text, self._position)
             if run:
                 self._position = run.end()
@@ -89,7 +97,12 @@ class _Reader:
         return self._found
 
     def _special(self, char: str) -> None:
-        if char == '"':
+        if char == '"' and (local := _QUOTED_LOCAL.match(self._text, self._position)):
+            domain = _RUN.match(self._text, local.end())
+            words = domain[0].split(None, 1) if domain else ["@"]
+            self._box.quoted = local[0] + words[0]
+            self._position = local.end() + len(words[0])
+        elif char == '"':
             self._box.words.append(_ESCAPE.sub(r"\1", self._until('"')))
         elif char == "(":
             self._box.comments.append(self._comment())

@@ -6,7 +6,7 @@ import html
 import re
 from dataclasses import dataclass, field
 
-from postroom.mime.charsets import decode_text
+from postroom.mime.charsets import charset_in_html, decode_text
 from postroom.mime.decode import decode_transfer, decoded_size
 from postroom.mime.filenames import message_filename, safe_filename
 from postroom.mime.flowed import unflow
@@ -75,10 +75,13 @@ def filename_of(part: Part) -> str:
 def read_body(raw: bytes, found: Sorted, defects: list[str]) -> Body:
     """Both readings. Where only the HTML reading holds everything, it stands alone."""
     cache: dict[str, str] = {}
+    left = {True: MAX_TEXT, False: MAX_TEXT}  # bytes that may still be read of HTML, and of plain text
 
     def text_of(part: Part) -> str:
         if part.number not in cache:
-            cache[part.number] = _part_text(raw, part, defects)
+            data = _part_bytes(raw, part, left[_is_html(part)], defects)
+            left[_is_html(part)] -= len(data)
+            cache[part.number] = _part_text(data, part)
         return cache[part.number]
 
     has_html = any(_is_html(part) for part in found.html)
@@ -96,13 +99,25 @@ def _as_html(text: str) -> str:
     return f'<div style="white-space:pre-wrap">{html.escape(text, quote=False)}</div>'.replace("\n", "<br>\n")
 
 
-def _part_text(raw: bytes, part: Part, defects: list[str]) -> str:
+def _part_bytes(raw: bytes, part: Part, most: int, defects: list[str]) -> bytes:
     # Encodings grow text, at most threefold: nothing beyond can belong to the allowed bytes.
-    data = decode_transfer(raw[part.start : min(part.end, part.start + 4 * MAX_TEXT)], part.encoding)
-    if len(data) > MAX_TEXT:
+    end = min(part.end, part.start + 4 * most)
+    data = decode_transfer(raw[part.start : end], part.encoding)
+    if len(data) > most or end < part.end:
         defects.append("The text is too long; the rest of it was left out.")
-        data = data[:MAX_TEXT]
-    text = "\n".join(decode_text(data, part.content.get("charset")).split("\r\n"))  # twice as fast as replace
+    elif part.encoding == "base64" and _goes_on(raw, part):
+        defects.append("Something follows the end of an encoded text; it was left out.")
+    return data[:most]
+
+
+def _goes_on(raw: bytes, part: Part) -> bool:
+    padding = raw.find(b"=", part.start, part.end)
+    return padding >= 0 and bool(raw[padding : part.end].strip(b"= \t\r\n"))
+
+
+def _part_text(data: bytes, part: Part) -> str:
+    charset = part.content.get("charset") or (charset_in_html(data) if _is_html(part) else "")
+    text = "\n".join(decode_text(data, charset).split("\r\n"))  # twice as fast as replace
     if part.content.get("format").lower() == "flowed" and not _is_html(part):
         text = unflow(text, delete_space=part.content.get("delsp").lower() == "yes")
     return text

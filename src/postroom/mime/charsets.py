@@ -9,6 +9,8 @@ import re
 from typing import Final
 
 _NOT_NAME = re.compile(r"[^a-z0-9]+")
+_META = re.compile(rb"<meta\s[^>]{0,200}?charset\s{0,9}=[\s\"']{0,9}([\w.:-]{2,40})", re.IGNORECASE)
+_META_WITHIN: Final = 4_096  # bytes; browsers look at 1,024, programs that write mail put much before it
 
 # Every byte string is valid in these (or nearly so), so valid UTF-8 under such a label means that the label lies.
 _SINGLE_BYTE: Final = {
@@ -112,13 +114,21 @@ def decode_text(data: bytes, charset: str) -> str:
     return _utf8_or(data, _SINGLE_BYTE.get(label, "cp1252"))
 
 
+def charset_in_html(data: bytes) -> str:
+    """What a ``<meta>`` near the beginning says, for HTML whose mail says nothing. Its own bytes were legible, so it
+    cannot be one of the charsets in which ASCII is not ASCII."""
+    found = _META.search(data, 0, _META_WITHIN)
+    label = found[1].decode("ascii") if found else ""
+    return "" if _NOT_NAME.sub("", label.lower()).startswith(("utf16", "utf32", "utf7", "unicode11")) else label
+
+
 def _by_grammar(data: bytes, codec: str) -> str:
     if codec != "utf_8" and _is_surely_utf8(data):
         return data.decode("utf_8").removeprefix("\ufeff")
     try:
         return data.decode(codec).removeprefix("\ufeff")
     except UnicodeError:
-        return _utf8_or(data, "cp1252" if codec == "utf_8" else codec)
+        return _utf8_or(data, "cp1252" if codec == "utf_8" else codec, said=codec == "utf_8")
 
 
 def _is_surely_utf8(data: bytes) -> bool:
@@ -132,13 +142,16 @@ def _is_surely_utf8(data: bytes) -> bool:
     return len(data) - len(text) >= 10
 
 
-def _utf8_or(data: bytes, codec: str) -> str:
+def _utf8_or(data: bytes, codec: str, *, said: bool = False) -> str:
     try:
         return data.decode("utf_8").removeprefix("\ufeff")
     except UnicodeDecodeError:
         pass
-    # Text that is UTF-8 but for a few bytes (a cut, a stray byte) stays UTF-8; what is foreign throughout is not.
+    # Letters of other charsets hardly ever make a valid sequence by chance: a text with more valid sequences than
+    # broken ones is UTF-8 with a few stray bytes (or cut). What is foreign throughout is not.
     repaired = data.decode("utf_8", "replace")
-    if codec == "cp1252" and repaired.count("\ufffd") * 8 < sum(char > "\x7f" for char in repaired):
+    broken = repaired.count("\ufffd")
+    valid = len(repaired) - len(repaired.encode("ascii", "ignore")) - broken
+    if codec == "cp1252" and valid and valid >= (broken if said else 2 * broken):
         return repaired.removeprefix("\ufeff")
     return data.decode(codec, "replace")

@@ -7,17 +7,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from postroom.mime.limits import MAX_STYLE, MAX_STYLE_RULES
+from postroom.mime.limits import MAX_STYLE, MAX_STYLE_DEPTH, MAX_STYLE_RULES
 
 Style = dict[str, str]  # property -> value, both lower-case
 Colour = tuple[int, int, int, float]  # red, green, blue 0-255, opacity 0-1
 
-_COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|<!--|-->")
+_COMMENT = re.compile(r"/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|<!--|-->")
 _HEX_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})\s?")
 _BRACE = re.compile(r"[{}]")
-_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))\s*(px|pt|pc|em|rem|ex|ch|%|in|cm|mm|vw|vh|deg)?")
+_NUMBER = re.compile(r"([+-]?(?:\d++\.?\d*+|\.\d++))\s*+(px|pt|pc|em|rem|ex|ch|%|in|cm|mm|vw|vh|deg)?")
 _MEDIA_WIDTH = re.compile(r"(min|max)-(?:device-)?width\s*:\s*([\d.]+)\s*(px|em|rem)?")
-_FUNCTION = re.compile(r"(rgb|hsl)a?\(([^()]*)\)")
+_FUNCTION = re.compile(r"(rgb|hsl)a?\(([^()]*+)\)")
 
 # The properties that decide whether text is seen; every other declaration is forgotten at once.
 # fmt: off
@@ -29,6 +29,7 @@ RELEVANT = frozenset({
 })
 # fmt: on
 _PIXELS = {"pt": 1.333, "pc": 16, "em": 16, "rem": 16, "ex": 8, "ch": 8, "%": 10, "in": 96, "cm": 37.8, "mm": 3.78}
+_LARGEST = 1e9
 _SCREEN = 1_000  # pixels: the width media queries are judged by
 
 _NAMES = {
@@ -103,6 +104,8 @@ def read_rules(sheet: str) -> Iterator[Rule]:
     for brace in _BRACE.finditer(sheet):
         text, start = sheet[start : brace.start()], brace.end()
         if brace[0] == "{":
+            if len(opened) >= MAX_STYLE_DEPTH:
+                return
             opened.append(text.rpartition(";")[2].strip() if not opened else text.strip())
             continue
         prelude = opened.pop() if opened else ""
@@ -134,7 +137,7 @@ def _holds(prelude: str) -> bool:
     if any(word in prelude for word in ("print", "prefers-color-scheme", "dark", "not ", "speech")):
         return False
     for bound, number, unit in _MEDIA_WIDTH.findall(prelude):
-        width = float(number.rstrip(".") or 0) * (16 if unit in ("em", "rem") else 1) if number.count(".") < 2 else 0
+        width = _float(number.rstrip(".") or "0") * (16 if unit in ("em", "rem") else 1) if number.count(".") < 2 else 0
         if (bound == "min" and width > _SCREEN) or (bound == "max" and width < _SCREEN):
             return False
     return True
@@ -145,14 +148,19 @@ def pixels(value: str, *, relative_to: float | None = None) -> float | None:
     match = _NUMBER.search(value)
     if match is None:
         return None
-    number, unit = float(match[1]), match[2] or "px"
+    number, unit = _float(match[1]), match[2] or "px"
     if relative_to is not None and unit in ("em", "%"):
         return number * relative_to / (100 if unit == "%" else 1)
     return number * _PIXELS.get(unit, 1)
 
 
 def numbers(value: str) -> list[float]:
-    return [float(number) for number, _ in _NUMBER.findall(value)]
+    return [_float(number) for number, _ in _NUMBER.findall(value)]
+
+
+def _float(digits: str) -> float:
+    """Numbers of any length: nothing on a screen is larger, and infinity is no colour."""
+    return max(-_LARGEST, min(_LARGEST, float(digits)))
 
 
 def colour(value: str) -> Colour | None:
@@ -183,7 +191,7 @@ def _from_function(kind: str, arguments: str) -> Colour | None:
     found = _NUMBER.findall(arguments)
     if len(found) < 3:
         return None
-    values = [float(number) for number, _ in found]
+    values = [_float(number) for number, _ in found]
     opacity = (values[3] / (100 if found[3][1] == "%" else 1)) if len(values) > 3 else 1.0
     if kind == "hsl":
         red, green, blue = colorsys.hls_to_rgb(values[0] / 360 % 1, values[2] / 100, values[1] / 100)

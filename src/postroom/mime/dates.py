@@ -35,7 +35,8 @@ def _from_usual(match: re.Match[str]) -> datetime:
 def _from_unusual(text: str) -> datetime | None:
     if _ISO.match(text):
         moment = datetime.fromisoformat(text.replace(" ", "T", 1).replace(" ", ""))
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        zone = moment.utcoffset() or timedelta()
+        return _aware(*moment.timetuple()[:6], int(zone.total_seconds()))
     from email.utils import parsedate_tz  # most dates do without
 
     found = parsedate_tz(text)
@@ -46,5 +47,7 @@ def _from_unusual(text: str) -> datetime | None:
 
 
 def _aware(year: int, month: int, day: int, hour: int, minute: int, second: int, offset: int) -> datetime:
+    if not 1 < year < 9999:
+        raise ValueError  # no other zone could name that moment
     zone = timezone(timedelta(seconds=offset)) if offset and abs(offset) < 86_400 else UTC
     return datetime(year, month, day, hour, minute, min(second, 59), tzinfo=zone)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import binascii
-import re
 
 from postroom.mime.charsets import decode_text as decode_text
+from postroom.mime.limits import MAX_UU_LINES
 
-_BASE64_ONLY = re.compile(rb"[A-Za-z0-9+/=\s]+\Z")
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _NOT_BASE64 = bytes(byte for byte in range(256) if byte not in _BASE64)
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
@@ -46,23 +45,18 @@ def _size_by_lines(data: bytes, start: int, end: int) -> int:
     if ends.count(b"\n") != len(ends) or returns.count(b"\r") != len(returns) or [last_line] != last_line.split():
         return 0
     padding = data.count(b"=", end - 2, end)
+    if data.count(b"=", start, end) != padding:
+        return 0  # an earlier padding ends it
     return (end - start - len(ends) - len(returns) - padding) * 3 // 4
 
 
 def from_base64(data: bytes) -> bytes:
-    """Decode what can be decoded: stray characters skipped, a missing end supplied, chunks after a padding read too."""
-    data = data.rstrip()
-    padding = data.find(b"=")
+    """Decode what can be decoded: stray characters skipped, a missing end supplied. The padding is the end: what
+    follows it (a list's footer, say) is not content, as RFC 2045 has it."""
     try:
-        if padding < 0 or padding >= len(data) - 2:
-            return binascii.a2b_base64(data)
+        return binascii.a2b_base64(data)
     except binascii.Error:
         return _lenient_base64(data)
-    head, rest = data[:padding], data[padding:]
-    # A list's footer in clear text may follow the padding; only what is base64 through and through is more content.
-    if not _BASE64_ONLY.match(rest):
-        return _lenient_base64(head)
-    return b"".join(_lenient_base64(chunk) for chunk in re.split(rb"=+", data))
 
 
 def _lenient_base64(data: bytes) -> bytes:
@@ -73,12 +67,12 @@ def _lenient_base64(data: bytes) -> bytes:
 
 def _from_uuencode(data: bytes) -> bytes:
     out = []
-    for line in data.splitlines():
+    for line in data.split(b"\n", MAX_UU_LINES)[:MAX_UU_LINES]:
         if line.startswith(b"begin ") or not line.strip():
             continue
         if line.strip() == b"end":
             break
-        out.append(_uu_line(line))
+        out.append(_uu_line(line.rstrip(b"\r")))
     return b"".join(out)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def unflow(text: str, *, delete_space: bool = False) -> str:
     """A line that ends in a space goes on in the next one, as long as both are quoted equally deep."""
-    lines: list[str] = []
+    lines: list[list[str]] = []  # each in the pieces it came in: adding to a growing text would be quadratic
     open_depth = -1  # quote depth of the paragraph that is still open; -1: none
     for line in text.replace("\r\n", "\n").split("\n"):
         content = line.lstrip(">")
@@ -14,8 +14,8 @@ def unflow(text: str, *, delete_space: bool = False) -> str:
         soft = content.endswith(" ") and content != "-- "
         kept = content[:-1] if soft and delete_space else content
         if open_depth == depth and content != "-- ":
-            lines[-1] += kept
+            lines[-1].append(kept)
         else:
-            lines.append(f"{'>' * depth} {kept}" if depth else kept)
+            lines.append([f"{'>' * depth} {kept}" if depth else kept])
         open_depth = depth if soft else -1
-    return "\n".join(lines)
+    return "\n".join(["".join(pieces) for pieces in lines])

@@ -6,17 +6,26 @@ import binascii
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from postroom.mime.charsets import decode_text
 from postroom.mime.decode import from_base64
 from postroom.mime.limits import MAX_HEADER_BYTES, MAX_HEADERS, MAX_VALUE
 
-_FIELD = re.compile(r"^([!-9;-~]+)[ \t]*:(.*)$", re.MULTILINE)
+_FIELD = re.compile(r"^([!-9;-~]++)[ \t]*+:(.*)$", re.MULTILINE)
 _BLANK_LINE = re.compile(rb"\n(?:\r\n|\n(?!\r\n))")
 _BREAKS = re.compile(r"[\r\n\0\x0b\x0c\x85\u2028\u2029]+")
 _CHARSET = re.compile(rb"charset\s*=\s*\"?([\w.:-]{2,40})", re.IGNORECASE)
 # An encoded word may hold a stray "?"; the second alternative is bounded so that hostile values stay linear.
-_WORD = re.compile(r"=\?([^?*\s]{1,60})(?:\*[^?\s]{0,40})?\?([bBqQ])\?([^?]*|.{0,200}?)\?=")
+_WORD = re.compile(r"=\?([^?*\s]{1,60})(?:\*[^?\s]{0,40})?\?([bBqQ])\?([^?]*+|.{0,200}?)\?=")
+# The last word of a value may have lost its end: some programs cut a long subject anywhere.
+_CUT_WORD = re.compile(
+    r"=\?([^?*\s]{1,60})(?:\*[^?\s]{0,40})?\?(?:([bB])\?([\w+/=]*+)|([qQ])\?([!->@-~]*+))\??\Z", re.ASCII
+)
+_HALF_ESCAPE = re.compile(r"=[0-9A-Fa-f]?\Z")
+
+_VALUE_CUT = "A header is too long; the rest of it was left out."
 
 Field = tuple[str, str]  # lower-case name, unfolded value with its encoded words still standing
 
@@ -41,14 +50,15 @@ def read_headers(data: bytes, start: int = 0, end: int | None = None) -> HeaderB
     cut = min(separator, start + MAX_HEADER_BYTES)
     block = data[start:cut].rstrip(b"\r\n").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     text = _text(block.replace(b"\n ", b" ").replace(b"\n\t", b" "))
-    fields: list[Field] = [(name.lower(), value[:MAX_VALUE].strip()) for name, value in _FIELD.findall(text)]
-    defects = []
+    found = _FIELD.findall(text)
+    fields: list[Field] = [(name.lower(), value[:MAX_VALUE].strip()) for name, value in found]
+    defects = [_VALUE_CUT] if len(text) > MAX_VALUE and any(len(value) > MAX_VALUE for _, value in found) else []
     if len(fields) <= text.count("\n") or (text and not fields):
         fields, odd_line = _fields_among_odd_lines(text.split("\n"))
         if odd_line:
             defects.append("A line among the headers is no header; the text was taken to begin there.")
-            found = data.find(odd_line[:30].encode("utf-8", "replace"), start, separator)
-            body_start = found if found >= 0 else body_start
+            line_start = data.find(odd_line[:30].encode("utf-8", "replace"), start, separator)
+            body_start = line_start if line_start >= 0 else body_start
     if cut < separator or len(fields) > MAX_HEADERS:
         defects.append("The header block is too long; the rest of it was left out.")
     return HeaderBlock(fields[:MAX_HEADERS], body_start, tuple(defects))
@@ -71,7 +81,12 @@ def _text(block: bytes) -> str:
         return block.decode("ascii")
     named = _CHARSET.search(block)
     charset = named[1].decode("ascii") if named else ""
-    return "\n".join(decode_text(line, charset).replace("\n", " ") for line in block.split(b"\n"))
+    return "\n".join(
+        [
+            line.decode("ascii") if line.isascii() else decode_text(line, charset).replace("\n", " ")
+            for line in block.split(b"\n")
+        ]
+    )
 
 
 def _fields_among_odd_lines(lines: list[str]) -> tuple[list[Field], str]:
@@ -110,24 +125,27 @@ def _pieces(text: str) -> Iterator[tuple[str, bytes | str]]:
         yield word[1].lower(), _word_bytes(word[2], word[3])
         position = word.end()
     if position < len(text):
-        yield "", text[position:]
+        yield from _last_piece(text[position:], after_word=position > 0)
+
+
+def _last_piece(text: str, *, after_word: bool) -> Iterator[tuple[str, bytes | str]]:
+    cut = _CUT_WORD.search(text, max(0, len(text) - 1_200)) if "=?" in text else None
+    before = text[: cut.start()] if cut else text
+    if before and not (cut and after_word and not before.strip()):
+        yield "", before
+    if cut:
+        content = _word_bytes(cut[2] or cut[4], _HALF_ESCAPE.sub("", cut[3] or cut[5] or ""))
+        is_utf8 = cut[1].lower().startswith("utf-8")  # of which half a letter may be left
+        yield cut[1].lower(), content.decode("utf-8", "ignore").encode() if is_utf8 else content
 
 
 def _joined(pieces: Iterable[tuple[str, bytes | str]]) -> Iterator[str]:
-    pending, pending_charset = b"", ""
-    for charset, content in pieces:
-        if isinstance(content, bytes) and charset == pending_charset:
-            pending += content
-            continue
-        if pending:
-            yield decode_text(pending, pending_charset)
-        pending, pending_charset = b"", ""
-        if isinstance(content, str):
-            yield content
+    for charset, group in groupby(pieces, key=itemgetter(0)):
+        contents = [content for _, content in group]
+        if charset:
+            yield decode_text(b"".join(content for content in contents if isinstance(content, bytes)), charset)
         else:
-            pending, pending_charset = content, charset
-    if pending:
-        yield decode_text(pending, pending_charset)
+            yield from (content for content in contents if isinstance(content, str))
 
 
 def _word_bytes(encoding: str, content: str) -> bytes:

@@ -44,7 +44,7 @@ def _drop_never_shown(document: Document) -> int:
     from turbohtml import Comment
 
     pieces = 0
-    for element in document.select(_NEVER_SHOWN):
+    for element in reversed(document.select(_NEVER_SHOWN)):  # the inner ones first: no text is looked at twice
         words = element.inner_html if element.tag == "template" else element.text
         pieces += element.tag not in _SPEECHLESS and any(map(str.isalnum, words))
         element.decompose()

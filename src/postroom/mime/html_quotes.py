@@ -29,6 +29,7 @@ _FROM_HERE: Final = (
 
 
 _MAX_BACK: Final = 8  # siblings looked at above a quote
+_MAX_LINE: Final = 1_000  # characters: no attribution is longer
 _LINE: Final = frozenset({"br", "div", "p", "blockquote", "table", "hr", "ul", "ol"})
 
 
@@ -43,11 +44,13 @@ def fold_quotes(document: Document) -> int:
         for node in [mark, *mark.ancestors]:
             folded += sum(_dropped(later) for later in list(node.next_siblings))
         folded += _dropped(mark)
+    texts: dict[Node, str] = {}  # one long line may stand above thousands of quotes
     for quote in _outermost(document):
-        above = _line_above(quote)
-        if _is_forwarded(quote, above):
+        above = _line_above(quote, texts)
+        line = " ".join("".join(texts[node] for node in above).split())
+        if _is_forwarded(quote, line):
             continue
-        if is_attribution(_text_of(above)):
+        if is_attribution(line):
             folded += sum(map(_dropped, above))
         folded += _dropped(quote)
     return folded
@@ -75,17 +78,13 @@ def _dropped(node: Node) -> int:
     return length
 
 
-def _is_forwarded(quote: Element, above: list[Node]) -> bool:
+def _is_forwarded(quote: Element, above: str) -> bool:
     """A forwarded mail is what was sent, even where the program wraps it like a quote."""
     start = "".join(islice(quote.stripped_strings, 1))
-    return is_forward(start[:200]) or is_forward(_text_of(above)[:200])
+    return is_forward(start[:200]) or is_forward(above[:200])
 
 
-def _text_of(nodes: list[Node]) -> str:
-    return " ".join("".join(node.text for node in nodes).split())
-
-
-def _line_above(quote: Element) -> list[Node]:
+def _line_above(quote: Element, texts: dict[Node, str]) -> list[Node]:
     """The nodes of the last line of words before a quote, in order: an attribution stands there if anywhere."""
     from turbohtml import Element as ElementType
 
@@ -97,7 +96,9 @@ def _line_above(quote: Element) -> list[Node]:
         ends_line = isinstance(sibling, ElementType) and sibling.tag in _LINE
         if ends_line and line:
             break
-        if sibling.text.strip():
+        if sibling not in texts:
+            texts[sibling] = sibling.text[:_MAX_LINE]
+        if texts[sibling].strip():
             line.insert(0, sibling)
             if ends_line:
                 break

@@ -1,20 +1,42 @@
-"""How much of one mail is read. Whatever exceeds a bound is left out and named in the mail's defects."""
+"""How much of one mail is read, and why so much. Whatever exceeds a bound is left out and named in the mail's defects.
+
+Every step of reading grows no faster than what it is given; these bounds then say how long it can take at most. They
+lie well above what people and their programs send.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
+# --- headers: 30 to 200 KB are seen with many relays and thousands of recipients
 MAX_HEADER_BYTES: Final = 1_000_000  # the whole header block of one part
 MAX_HEADERS: Final = 2_000  # header fields of one part
-MAX_VALUE: Final = 65_536  # bytes of one header field
+MAX_VALUE: Final = 131_072  # characters of one header field: 2,000 recipients with their names
 MAX_PARAMETERS: Final = 8_192  # characters of one Content-Type or Content-Disposition
 MAX_ADDRESSES: Final = 2_000  # of one header
+MAX_EMAIL: Final = 998  # characters of one address: as much as one line may have, and no mailbox has a third of it
+
+# --- structure
 MAX_PARTS: Final = 1_000  # of one mail, at all depths
-MAX_DEPTH: Final = 40  # multiparts within multiparts
-MAX_TEXT: Final = 2_000_000  # bytes of one reading (text or HTML) before its charset is decoded
+MAX_DEPTH: Final = 40  # multiparts within multiparts: every level is looked through once more
+MAX_TEXT: Final = 2_000_000  # bytes of one reading (all its parts, text or HTML) before their charset is decoded
 MAX_FILENAME: Final = 180  # characters
-MAX_ELEMENTS: Final = 60_000  # of one HTML document
+MAX_UU_LINES: Final = 2_000_000  # of one uuencoded part: 90 MB in full lines, which are decoded one by one
+
+# --- HTML: a long thread in one mail has some 20,000 elements and a depth of 200
+MAX_TAGS: Final = 100_000  # that open or close something, in the source
+MAX_ELEMENTS: Final = 60_000  # of one document
+MAX_HTML_DEPTH: Final = 400  # elements within elements; browsers draw the line at 512
 MAX_STYLE: Final = 200_000  # characters of all style elements together
 MAX_STYLE_RULES: Final = 1_000
+MAX_STYLE_DEPTH: Final = 10  # blocks within blocks of a style element
 MAX_STYLE_WORK: Final = 3_000_000  # rules times elements
 MAX_RENDERED: Final = 2_000_000  # characters of one rendering
+
+# --- reading in a process of its own (see `workers`)
+MAX_INLINE_HTML: Final = 65_536  # characters: what is longer is rendered by a worker
+MAX_INLINE_TEXT: Final = 524_288  # characters of plain text
+MAX_INLINE_MAIL: Final = 2_000_000  # bytes of a whole mail that are taken apart here
+MAX_SECONDS: Final = 10.0  # for one mail: ten times what the worst of those that were tried take
+MAX_MEMORY: Final = 1_500_000_000  # bytes of address space of one worker
+MAX_STRIPPED: Final = 100_000  # characters of what is shown of a mail that could not be read in that time

@@ -12,9 +12,11 @@ _MAX_URL: Final = 60  # what an opaque link is cut to
 _MAX_READABLE: Final = 120  # what a link in plain words may have
 _MAX_UNWRAPPED: Final = 3  # redirectors within redirectors
 _TOKEN_LENGTH: Final = 32
+_MAX_HREF: Final = 16_000  # characters of a link that are looked at
 
 _SCHEMES: Final = frozenset({"http", "https", "mailto", "tel", "ftp", "geo", "sms", "xmpp", "matrix"})
 _JUNK = re.compile(r"[\s\x00-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
+_LONG_HOST = re.compile(r"[^/]{0,32}//[^/?#]{300}")  # no host is, and to compare its letters takes their square
 _SCHEME = re.compile(r"([a-z][a-z0-9+.\-]*):", re.IGNORECASE)
 _TRACKER = re.compile(
     r"(?:utm_\w+|mc_[ce]id|_hs(?:enc|mi)|__hs\w+|hs\w*tracking|mkt_tok|(?:fb|g|dc|ms|tw|y|igsh|tt)clid|igshid|vero_\w+"
@@ -54,7 +56,7 @@ _IN_PATH = re.compile(r"/(https?(?::|%3A)(?:/|%2F){2}[^/]+)", re.IGNORECASE)
 
 def short_link(href: str) -> str:
     """What is shown for this href; empty where it must not be shown at all (script, data, a file, a fragment)."""
-    url = _without_junk(href)[:4_000]
+    url = _without_junk(href[:_MAX_HREF])[:4_000]
     scheme = _SCHEME.match(url)
     if scheme is None or scheme[1].lower() not in _SCHEMES:
         return ""
@@ -68,7 +70,7 @@ def short_link(href: str) -> str:
 
 def real_host(href: str) -> str:
     """The host a link leads to in ASCII, so that look-alike letters show; empty where it leads nowhere."""
-    parts = _split(_without_junk(href))
+    parts = _split(_without_junk(href[:_MAX_HREF]))
     return _host(parts) if parts is not None and parts.scheme in ("http", "https", "ftp") else ""
 
 
@@ -90,8 +92,11 @@ def _without_junk(text: str) -> str:
 
 
 def _split(url: str) -> SplitResult | None:
+    url = url.replace("\\", "/")
+    if _LONG_HOST.match(url):
+        return None
     try:
-        parts = urlsplit(url.replace("\\", "/"))
+        parts = urlsplit(url)
     except ValueError:
         return None
     return parts if parts.hostname else None

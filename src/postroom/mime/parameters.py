@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote_to_bytes
@@ -15,7 +15,7 @@ from postroom.mime.limits import MAX_PARAMETERS
 
 _SHORT: Final = 60  # characters; what is longer names a boundary or a file, and those are all different
 
-_PARAMETER = re.compile(r';\s*([^\s=;"]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;]*)', re.DOTALL)
+_PARAMETER = re.compile(r';\s*+([^\s=;"]++)\s*+=\s*+("(?:[^"\\]|\\.)*+"|[^;]*+)', re.DOTALL)
 _SEGMENT = re.compile(r"([^*]+)(?:\*(\d{1,4}))?(\*)?\Z")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _TOKEN = re.compile(r"[^\s;\"(),]+")
@@ -27,6 +27,7 @@ class Parameters:
 
     value: str
     named: Mapping[str, str] = field(default_factory=dict)
+    was_cut: bool = False  # there was more than is read
 
     def get(self, name: str) -> str:
         return self.named.get(name, "")
@@ -34,15 +35,21 @@ class Parameters:
 
 def read_parameters(text: str) -> Parameters:
     """Never raises; of a parameter given twice the first counts."""
-    return _read(text) if len(text) <= _SHORT else _read.__wrapped__(text[:MAX_PARAMETERS])
+    if len(text) <= _SHORT:
+        return _read(text)
+    found = _read.__wrapped__(text[:MAX_PARAMETERS])
+    return replace(found, was_cut=True) if len(text) > MAX_PARAMETERS else found
 
 
 @lru_cache(maxsize=512)  # most parts are of a few kinds
 def _read(text: str) -> Parameters:
-    token = _TOKEN.match(text.lstrip())
+    text = text.lstrip()
+    token = _TOKEN.match(text)
     value = token[0].lower() if token else ""
-    if ";" not in text:
+    rest = text[token.end() :].lstrip() if token else text
+    if "=" not in rest:
         return Parameters(value)
+    text = rest if rest.startswith(";") else f";{rest}"  # "multipart/mixed boundary=x": the first one is forgotten
     plain: dict[str, str] = {}
     segments: dict[str, dict[int, tuple[str, bool]]] = {}
     for match in _PARAMETER.finditer(text):
@@ -64,10 +71,10 @@ def _unquoted(text: str) -> str:
 
 
 def _joined(parts: dict[int, tuple[str, bool]]) -> str:
-    charset, data = "", b""
+    charset, data = "", []
     for number, (content, extended) in sorted(parts.items()):
         if extended and number == 0 and content.count("'") >= 2:
             charset, _, content = content.split("'", 2)
         raw = content.encode("utf-8", "replace")
-        data += unquote_to_bytes(raw) if extended else raw
-    return decode_words(decode_text(data, charset))
+        data.append(unquote_to_bytes(raw) if extended else raw)
+    return decode_words(decode_text(b"".join(data), charset))

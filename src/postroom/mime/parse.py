@@ -12,6 +12,7 @@ from postroom.mime.bodies import describe, read_body, sort_parts
 from postroom.mime.dates import read_date
 from postroom.mime.decode import decode_transfer
 from postroom.mime.headers import HeaderBlock, decode_value, read_headers
+from postroom.mime.limits import MAX_ADDRESSES
 from postroom.mime.structure import split
 from postroom.model.address import Address
 from postroom.model.errors import NotFound
@@ -74,24 +75,31 @@ def extract_part(raw: bytes, part: str) -> bytes:
 def _parsed(
     block: HeaderBlock, body: Body, attachments: tuple[Attachment, ...], size: int, defects: tuple[str, ...]
 ) -> Parsed:
+    cut: dict[str, None] = {}
     raw: dict[str, list[str]] = {}
     for name, value in block.fields:
         raw.setdefault(name, []).append(value)
     headers = {name: tuple(map(decode_value, values)) for name, values in raw.items()}
 
     def addresses(name: str) -> tuple[Address, ...]:
-        return read_addresses(", ".join(raw.get(name, ())))
+        found = read_addresses(", ".join(raw.get(name, ())))
+        if len(found) > MAX_ADDRESSES:
+            cut[
+                f"The header {name.title()} names more than {MAX_ADDRESSES} addresses; the rest of them was left out."
+            ] = None
+        return found[:MAX_ADDRESSES]
 
     def text(name: str) -> str:
         return headers.get(name, ("",))[0]
 
     senders = addresses("from") or addresses("sender")
+    to, cc, bcc, reply_to = (addresses(name) for name in ("to", "cc", "bcc", "reply-to"))
     return Parsed(
         sender=senders[0] if senders else _NOBODY,
-        to=addresses("to"),
-        cc=addresses("cc"),
-        bcc=addresses("bcc"),
-        reply_to=addresses("reply-to"),
+        to=to,
+        cc=cc,
+        bcc=bcc,
+        reply_to=reply_to,
         subject=text("subject"),
         date=read_date(text("date")),
         message_id=_first_id(text("message-id")),
@@ -101,7 +109,7 @@ def _parsed(
         body=body,
         attachments=attachments,
         size=size,
-        defects=defects,
+        defects=(*defects, *cut),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html as html_module
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Format = Literal["markdown", "text", "html"]
 
+_CUT = ("The HTML is too large or too deeply nested; the rest of it was left out.",)
+_TEXT_CUT = ("The text is too long; the rest of it was left out.",)
 _CUT_NOTE = "\n\n[The rest of this email is too long to show.]"
 _BROWSER = re.compile(r"\b(?:view|read|open|trouble|can't see|online|browser ansehen|im browser)\b", re.IGNORECASE)
 
@@ -31,6 +33,7 @@ class Rendered:
     text: str
     quoted_folded: int = 0  # characters of quoted history left out
     hidden_removed: int = 0  # pieces of text a reader could not have seen
+    defects: tuple[str, ...] = ()  # what was left out, and why
 
 
 def render(body: Body, *, fmt: Format, keep_quoted: bool) -> Rendered:
@@ -92,7 +95,7 @@ def _from_text(text: str, fmt: Format, *, keep_quoted: bool) -> Rendered:
         result = fold_text(cleaned)
         folded, count = result.text, result.folded
     shown = compact(shorten_in_text(folded)) if fmt == "markdown" else folded.strip()
-    return Rendered(shown, count, hidden_runs(source))
+    return Rendered(shown, count, hidden_runs(source), _TEXT_CUT if len(text) > MAX_TEXT else ())
 
 
 def _from_html(html: str, fmt: Format, *, keep_quoted: bool) -> Rendered:
@@ -101,9 +104,10 @@ def _from_html(html: str, fmt: Format, *, keep_quoted: bool) -> Rendered:
     if not keep_quoted:
         result = fold_text(shown, fold_marked=False)
         shown, folded = result.text, folded + result.folded
-    if opened.was_cut or len(shown) >= MAX_RENDERED:
+    was_cut = opened.was_cut or len(shown) >= MAX_RENDERED
+    if was_cut:
         shown += _CUT_NOTE
-    return Rendered(shown, folded, opened.hidden_removed)
+    return Rendered(shown, folded, opened.hidden_removed, _CUT if was_cut else ())
 
 
 def _opened(html: str, *, keep_quoted: bool) -> tuple[OpenedHtml, int]:
@@ -125,23 +129,21 @@ def _safe_html(body: Body, *, keep_quoted: bool) -> Rendered:
     if not body.html:
         plain = _from_text(body.text, "text", keep_quoted=keep_quoted)
         paragraphs = html_module.escape(plain.text).replace("\n", "<br>\n")
-        return Rendered(f"<p>{paragraphs}</p>" if plain.text else "", plain.quoted_folded, plain.hidden_removed)
+        return replace(plain, text=f"<p>{paragraphs}</p>" if plain.text else "")
     opened, folded = _opened(body.html, keep_quoted=keep_quoted)
     for image in opened.document.select("img"):
         if is_pixel(image):
             image.decompose()
     node = opened.document.select_one("body") or opened.document
     shown = clean_text(str(_sanitizer().sanitize(node))).strip()
-    if opened.was_cut:
-        shown += f"<p>{_CUT_NOTE.strip()}</p>"
-    return Rendered(shown[: 2 * MAX_RENDERED], folded, opened.hidden_removed)
+    was_cut = opened.was_cut or len(shown) > 2 * MAX_RENDERED
+    shown = shown[: 2 * MAX_RENDERED] + (f"<p>{_CUT_NOTE.strip()}</p>" if was_cut else "")
+    return Rendered(shown, folded, opened.hidden_removed, _CUT if was_cut else ())
 
 
 @cache
 def _sanitizer() -> Any:
     """Layout, links and pictures stay; scripts, forms, styles and every other scheme go."""
-    from dataclasses import replace
-
     from turbohtml.clean import OnDisallowed, Policy, Sanitizer
 
     schemes = frozenset({"http", "https", "mailto", "tel", "cid"})

@@ -21,7 +21,7 @@ _RESULTS = frozenset(
 )
 _GOOD = frozenset(("pass", "bestguesspass"))
 _METHOD = re.compile(r"\s*(?P<method>spf|dkim|dmarc)(?:\s*/\s*\d+)?\s*=\s*(?P<result>[a-z]+)", re.IGNORECASE)
-_QUOTED_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)')
+_QUOTED_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.){0,998}+"|\((?:[^()\\]|\\.){0,998}+\)')
 _EMAIL_IN_NAME = re.compile(r"[\w.+\-]{1,64}@[\w\-]{1,63}(?:\.[\w\-]{1,63}){1,8}")
 _MAX_HEADER, _MAX_COMMENT_DEPTH = 10_000, 5
 

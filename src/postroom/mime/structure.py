@@ -66,12 +66,15 @@ def _part(
     content = read_parameters(headers.first("content-type"))
     if "/" not in content.value:
         content = default if content.value != "text" else Parameters("text/plain", content.named)
+    disposition = read_parameters(headers.first("content-disposition"))
+    if content.was_cut or disposition.was_cut:
+        budget.note("A part describes itself at too great a length; the rest of its description was left out.")
     is_leaf = not content.value.startswith("multipart/")
     part = Part(
         (number or "1") if is_leaf else number,
         headers,
         content,
-        read_parameters(headers.first("content-disposition")),
+        disposition,
         _encoding(headers),
         headers.body_start,
         max(headers.body_start, end),
@@ -127,16 +130,18 @@ def _delimiters(raw: bytes, boundary: str, start: int, end: int) -> Iterator[tup
     if not boundary:
         return
     mark = b"--" + boundary.encode("utf-8", "surrogateescape")
+    next_line = start  # looked for only where it lies behind: marks by the million may share one line
     position = raw.find(mark, start, end)
     while position >= 0:
-        line_end = raw.find(b"\n", position, end)
-        next_line = end if line_end < 0 else line_end + 1
-        rest = raw[position + len(mark) : min(next_line, position + len(mark) + 80)]
-        at_line_start = position == start or raw[position - 1] in b"\r\n"
-        closing = rest.startswith(b"--")
-        if at_line_start and (closing or not rest.strip()):
-            yield position, next_line, closing
-        position = raw.find(mark, position + len(mark), end)
+        behind = position + len(mark)
+        if position == start or raw[position - 1] in b"\r\n":
+            if next_line <= position:
+                next_line = raw.find(b"\n", position, end) + 1 or end
+            rest = raw[behind : min(next_line, behind + 80)]
+            closing = rest.startswith(b"--")
+            if closing or not rest.strip():
+                yield position, next_line, closing
+        position = raw.find(mark, behind, end)
 
 
 def _before_break(raw: bytes, position: int) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import anyio.to_thread
+
 from postroom.mime import compose, parse, reply
 from postroom.mime.clean import clean_line
 from postroom.model.draft import Draft, File, SavedDraft
@@ -102,6 +104,10 @@ async def find_draft(house: House, draft_id: str, account: str | None) -> tuple[
 async def load_draft(account: Account, saved: SavedDraft) -> Draft:
     """Read a saved draft back, files and threading included."""
     raw = await account.mailbox.fetch_raw(saved.message_ref)
+    return await anyio.to_thread.run_sync(_read_back, raw)
+
+
+def _read_back(raw: bytes) -> Draft:
     parsed = parse.parse(raw)
     files = tuple(
         File(part.filename, part.mime_type, parse.extract_part(raw, part.part), part.inline, part.content_id)

@@ -163,6 +163,7 @@ class House:
     vault: Vault
     let_fall: set[str] = field(default_factory=set)  # sends that an error tore from our hands; see worker
     _locks: dict[str, tuple[anyio.Lock, int]] = field(default_factory=dict)
+    _readers: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(8))
 
     def now(self) -> datetime:
         """The store's clock, so that the whole house has one time."""
@@ -182,6 +183,10 @@ class House:
             self._locks[key] = (lock, waiting - 1)
             if waiting == 1:
                 del self._locks[key]
+
+    async def read(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run what reads strangers' mail in threads of its own: however long it takes, the store's stay free."""
+        return await anyio.to_thread.run_sync(partial(call, *args, **kwargs), limiter=self._readers)
 
     async def stored(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a store call in a worker thread: a locked state file must not stop the event loop."""

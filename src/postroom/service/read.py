@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass, replace
-from typing import Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from postroom.mime.clean import clean_line, clean_text
 from postroom.model.errors import InvalidRequest, NotFound
@@ -24,6 +24,9 @@ from postroom.service.showing import (
     shown_addresses,
 )
 from postroom.service.views import AttachmentView, OpenEmail, SavedFile, SenderFacts, ThreadView
+
+if TYPE_CHECKING:
+    from postroom.mime.render import Rendered
 
 BodyFormat = Literal["markdown", "text", "html", "raw"]
 MAX_BODY_CHARS = 200_000
@@ -170,15 +173,8 @@ async def _fetch(account: Account, ref: str, email_id: str) -> Message:
 
 
 async def _open(house: House, account: Account, message: Message, reading: Reading) -> OpenEmail:
-    text, folded, hidden = (
-        await house.stored(_body, message, reading)
-        if reading.body_format != "raw"
-        else (
-            (await account.mailbox.fetch_raw(message.envelope.ref)).decode("utf-8", "replace"),
-            0,
-            0,
-        )
-    )
+    rendered = await _rendered(house, account, message, reading)
+    text = rendered.text
     if reading.offset > len(text):
         raise InvalidRequest(
             f"offset {reading.offset} is past the end: the body has {len(text)} characters.",
@@ -197,20 +193,23 @@ async def _open(house: House, account: Account, message: Message, reading: Readi
         body_offset=reading.offset,
         body_chars=len(text),
         truncated=len(text) > end,
-        quoted_folded=folded,
-        hidden_removed=hidden,
+        quoted_folded=rendered.quoted_folded,
+        hidden_removed=rendered.hidden_removed,
         attachments=_attachments(message.attachments[:MAX_SHOWN]),
         facts=_facts(account, message),
-        defects=tuple(clean_text(defect) for defect in message.defects),
+        defects=tuple(clean_text(defect) for defect in dict.fromkeys((*message.defects, *rendered.defects))),
     )
 
 
-def _body(message: Message, reading: Reading) -> tuple[str, int, int]:
-    from postroom.mime.render import render
+async def _rendered(house: House, account: Account, message: Message, reading: Reading) -> Rendered:
+    from postroom.mime import guarded
+    from postroom.mime.render import Rendered
 
+    if reading.body_format == "raw":
+        raw = await account.mailbox.fetch_raw(message.envelope.ref)
+        return Rendered(await house.read(raw.decode, "utf-8", "replace"))
     fmt = cast("Literal['markdown', 'text', 'html']", reading.body_format)
-    rendered = render(message.body, fmt=fmt, keep_quoted=reading.include_quoted)
-    return rendered.text, rendered.quoted_folded, rendered.hidden_removed
+    return await house.read(guarded.render, message.body, fmt=fmt, keep_quoted=reading.include_quoted)
 
 
 def _attachments(attachments: tuple[Attachment, ...]) -> tuple[AttachmentView, ...]:

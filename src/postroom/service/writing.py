@@ -89,7 +89,7 @@ async def reply_to(house: House, account: Account, original: Message, request: R
             details={"field": "reply_all"},
         )
     identity = await find_identity(account, request.identity or _addressed_as(original, own))
-    quoted = await house.stored(_quoted, original) if request.quote else ""
+    quoted = await house.read(_quoted, original) if request.quote else ""
     return Draft(
         sender=identity.address,
         to=to,
@@ -188,7 +188,7 @@ def usable_subject(subject: str) -> str:
 
 
 def _quoted(original: Message) -> str:
-    from postroom.mime.render import render
+    from postroom.mime.guarded import render
 
     rendered = render(original.body, fmt="text", keep_quoted=True)
     return reply.quote(rendered.text[:MAX_BODY], original.envelope.sender, original.envelope.date)

@@ -70,7 +70,7 @@ def test_one_broken_byte_does_not_turn_utf8_into_another_charset() -> None:
         (b"aGVsbG8", b"hello"),
         (b"aGVs*bG8=", b"hello"),
         (b"aGVsbG8=\r\n-- \r\nAn unsubscribe footer, in the clear.", b"hello"),
-        (b"aGk=\r\naGk=", b"hihi"),
+        (b"aGk=\r\naGk=", b"hi"),
         (b"_-8=", b"\xff\xef"),
         (b"a", b""),
         (b"", b""),
@@ -80,7 +80,7 @@ def test_base64_is_decoded_as_far_as_it_goes(data: bytes, content: bytes) -> Non
     assert decode_transfer(data, "base64") == content
 
 
-@pytest.mark.parametrize("line", [57, 60, 19])
+@pytest.mark.parametrize("line", [57, 60, 21])
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 56, 57, 58, 5_000])
 def test_the_size_of_base64_is_known_without_decoding_it(size: int, line: int) -> None:
     content = os.urandom(size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.mime.limits import MAX_ADDRESSES, MAX_HEADERS, MAX_PARTS, MAX_TEXT
+from postroom.mime.limits import MAX_ADDRESSES, MAX_HEADERS, MAX_PARTS, MAX_TEXT, MAX_VALUE
 from postroom.mime.parse import extract_part, parse
 
 HEAD = b'Subject: bomb\r\nContent-Type: multipart/mixed; boundary="b"\r\n\r\n'
@@ -46,7 +46,7 @@ def test_a_hundred_thousand_headers_are_read_up_to_the_bound() -> None:
 def test_a_header_of_ten_megabytes_is_cut_and_the_body_found() -> None:
     parsed = parse(b"X-Long: " + b"a" * 10_000_000 + b"\r\nSubject: after\r\n\r\nbody")
     assert parsed.body.text == "body"
-    assert len(parsed.headers["x-long"][0]) < 100_000
+    assert len(parsed.headers["x-long"][0]) <= MAX_VALUE
     assert parsed.defects
 
 

@@ -86,7 +86,9 @@ def open_email(email: OpenEmail, marker: str) -> str:
 def thread(view: ThreadView, marker: str) -> str:
     shown = f"the newest {len(view.emails)} of {view.total_count}" if view.has_more else f"{view.total_count} mails"
     letters = [f"[{email.row.email_id}]\n{_letter(email)}{_more(email)}" for email in view.emails]
-    warnings = [f"{email.row.email_id}: {warning}" for email in view.emails for warning in email.facts.warnings]
+    warnings = [
+        f"{email.row.email_id}: {said}" for email in view.emails for said in (*email.facts.warnings, *email.defects)
+    ]
     head = f"Thread {view.thread_id}, account {view.account}: {shown}, oldest first."
     return "\n".join([head, *warnings, WARNING.format(marker=marker), fenced(marker, "\n\n".join(letters))])
 
@@ -202,7 +204,7 @@ def _facts(email: OpenEmail) -> list[str]:
         lines.append(f"{email.quoted_folded} characters of quoted history left out (include_quoted=true shows them).")
     if email.hidden_removed:
         lines.append(f"Warning: text that a reader could not have seen was removed ({email.hidden_removed} pieces).")
-    return lines
+    return [*lines, *(f"Note: {defect}" for defect in email.defects)]
 
 
 def _more(email: OpenEmail) -> str:

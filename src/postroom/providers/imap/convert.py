@@ -11,7 +11,7 @@ from postroom.mime.structure import Part
 from postroom.model.message import Envelope
 from postroom.providers.imap.refs import MailRef
 from postroom.providers.imap.structure import attachments, read_structure
-from postroom.providers.imap.wire import Item, read_internal_date
+from postroom.providers.imap.wire import Item, number, read_internal_date
 
 HEADER_FIELDS = "DATE FROM SENDER TO CC BCC REPLY-TO SUBJECT MESSAGE-ID IN-REPLY-TO REFERENCES CONTENT-TYPE"
 LINE = f"UID FLAGS RFC822.SIZE INTERNALDATE BODYSTRUCTURE BODY.PEEK[HEADER.FIELDS ({HEADER_FIELDS})]"
@@ -39,7 +39,7 @@ def read_line(ref: MailRef, item: Item, labels: tuple[str, ...]) -> Line:
         ref,
         frozenset(flag.lower() for flag in read_flags(item) if flag.startswith("\\")),
         labels,
-        int(item.get("RFC822.SIZE") or 0),
+        number(item.get("RFC822.SIZE")),
         read_internal_date(item.get("INTERNALDATE")),
         read_structure(item.get("BODYSTRUCTURE")),
         parse_headers(as_bytes(item.get("HEADERS"))),

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from postroom.mime.dates import read_date
-from postroom.mime.parse import Parsed, parse
+from postroom.mime.parse import Parsed
 from postroom.model.errors import InvalidRequest
 from postroom.model.message import Attachment, Envelope
 from postroom.model.query import After, And, Before, Node, Not, Or, Query, Text
@@ -102,10 +102,10 @@ def _outline(item: Item, files: Sequence[Attachment]) -> tuple[Envelope, str]:
 
 
 def _read(beginning: Any) -> tuple[Parsed, str]:
-    from postroom.mime.render import search_text
+    from postroom.mime import guarded
 
-    mail = parse(as_bytes(beginning))
-    return mail, search_text(mail.body)
+    mail = guarded.parse(as_bytes(beginning))
+    return mail, guarded.search_text(mail.body)
 
 
 def date_of(item: Item) -> datetime | None:

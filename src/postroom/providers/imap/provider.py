@@ -8,6 +8,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import anyio
+import anyio.to_thread
+
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
 from postroom.model.draft import Identity, SavedDraft
@@ -38,6 +41,7 @@ class ImapMailbox:
         self._account = account
         self._pool = Pool(account)
         self._directory = Directory(self._pool)
+        self._readers = anyio.CapacityLimiter(8)
         self._capabilities: Capabilities | None = None
 
     async def connect(self) -> Capabilities:
@@ -114,7 +118,9 @@ class ImapMailbox:
 
     async def fetch(self, ref: str) -> Message:
         folder = read_ref(ref).folder
-        return await self._pool.run(folder, reading.fetch, ref, await self._directory.name_of(folder))
+        name = await self._directory.name_of(folder)
+        fetched = await self._pool.run(folder, reading.fetch, ref, name)
+        return await anyio.to_thread.run_sync(reading.opened, fetched, name, limiter=self._readers)
 
     async def fetch_raw(self, ref: str) -> bytes:
         return await self._pool.run(read_ref(ref).folder, reading.fetch_raw, ref)

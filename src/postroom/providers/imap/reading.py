@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from postroom.mime.decode import decode_transfer
@@ -51,7 +51,7 @@ def rows(session: Session, folder: str, name: str, validity: int, uids: Iterable
 
 def _snippets(session: Session, lines: Sequence[Line], items: Mapping[int, Item]) -> dict[int, str]:
     """The first words of each: at hand, or by one fetch per kind of place where they stand."""
-    from postroom.mime.render import snippet
+    from postroom.mime.guarded import snippet
 
     found: dict[int, str] = {}
     places: dict[tuple[str, int], list[tuple[int, Part]]] = {}
@@ -79,14 +79,28 @@ def _decoded(part: Part, content: bytes) -> Body:
     return parse(head.encode("utf-8", "replace") + content).body
 
 
-def fetch(session: Session, ref: str, name: str) -> Message:
-    from postroom.mime.render import snippet
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A mail as it came over the wire, not yet read."""
 
+    line: Line
+    raw: bytes
+    is_whole: bool  # or without its attachments' content
+
+
+def fetch(session: Session, ref: str, name: str) -> Fetched:
     line, beginning = _begun(session, ref, name)
     is_whole = len(beginning) < _AT_ONCE or line.size <= _WHOLE
-    parsed = parse(_rest(session, line, beginning) if is_whole else _without_attachments(session, line))
-    envelope = envelope_of(replace(line, parsed=parsed), name, snippet(parsed.body))
-    listed = parsed.attachments if is_whole else _sized(parsed.attachments, line.structure)
+    return Fetched(line, _rest(session, line, beginning) if is_whole else _without_attachments(session, line), is_whole)
+
+
+def opened(fetched: Fetched, name: str) -> Message:
+    """Reading may take a while, and needs no connection."""
+    from postroom.mime import guarded
+
+    parsed, line = guarded.parse(fetched.raw), fetched.line
+    envelope = envelope_of(replace(line, parsed=parsed), name, guarded.snippet(parsed.body))
+    listed = parsed.attachments if fetched.is_whole else _sized(parsed.attachments, line.structure)
     return Message(envelope, parsed.body, listed, parsed.headers, parsed.defects)
 
 

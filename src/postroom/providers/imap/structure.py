@@ -15,6 +15,7 @@ from postroom.mime.headers import HeaderBlock
 from postroom.mime.parameters import Parameters, read_parameters
 from postroom.mime.structure import Part
 from postroom.model.message import Attachment
+from postroom.providers.imap.wire import number
 
 _MAX_PARTS = 300
 _MAX_DEPTH = 50
@@ -102,7 +103,7 @@ def _text(value: Any) -> str:
 
 
 def _size(value: Any) -> int:
-    return int(value) if isinstance(value, bytes) and value.isdigit() else 0
+    return number(value)
 
 
 def attachments(root: Part) -> tuple[Attachment, ...]:

@@ -16,19 +16,20 @@ Item = dict[str, Any]  # the answer about one mail: upper-case names to bytes, N
 
 _TOKEN = re.compile(
     rb"[()]"
-    rb'|"(?:[^"\\]|\\.)*"'
-    rb"|(?:BODY|BINARY)(?:\.PEEK)?\[[^\]]*\](?:<\d+>)?"
+    rb'|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
+    rb"|(?:BODY|BINARY)(?:\.PEEK)?\[[^\]]{0,4000}+\](?:<\d+>)?"
     rb'|[^\s()"]+',
     re.IGNORECASE,
 )
 _LITERAL_MARK = re.compile(rb"~?\{\d+\+?\}\Z")
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
-_UID_PAIR = re.compile(rb"(\d+) ([\d:,]+) ([\d:,]+)")
-_APPENDED = re.compile(rb"\[APPENDUID (\d+) (\d+)\]", re.IGNORECASE)
+_UID_PAIR = re.compile(rb"(?<!\d)(\d{1,19}) ([\d:,]++) ([\d:,]++)")
+_APPENDED = re.compile(rb"\[APPENDUID (\d{1,19}) (\d{1,19})\]", re.IGNORECASE)
 _INTERNAL_DATE = re.compile(rb" ?(\d{1,2})-([A-Za-z]{3})-(\d{4}) (\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 _MAX_NESTING = 200
+_MAX_DIGITS = 19
 
 
 def read_fetches(answers: Sequence[Raw | None]) -> dict[int, Item]:
@@ -38,8 +39,8 @@ def read_fetches(answers: Sequence[Raw | None]) -> dict[int, Item]:
         tokens = read_tokens(group)
         content = tokens[1] if len(tokens) > 1 and isinstance(tokens[1], list) else []
         item = {_name(content[i]): content[i + 1] for i in range(0, len(content) - 1, 2)}
-        if isinstance(uid := item.pop("UID", None), bytes) and uid.isdigit():
-            items.setdefault(int(uid), {}).update(item)
+        if uid := number(item.pop("UID", None)):
+            items.setdefault(uid, {}).update(item)
     return items
 
 
@@ -80,9 +81,14 @@ def read_tokens(pieces: Iterable[Raw]) -> list[Any]:
     return outer[0]
 
 
+def number(value: Any) -> int:
+    """0 where it is none, or longer than any number of a mail server's: Python refuses some of those."""
+    return int(value) if isinstance(value, bytes) and len(value) <= _MAX_DIGITS and value.isdigit() else 0
+
+
 def _value(token: bytes) -> bytes | None:
     if token[:1] == b'"':
-        inner = token[1:-1]
+        inner = token[1:].removesuffix(b'"')
         return _ESCAPE.sub(rb"\1", inner) if b"\\" in inner else inner
     return None if token in (b"NIL", b"nil", b"Nil") else token
 
@@ -109,7 +115,7 @@ def read_set(text: bytes, limit: int = 5_000_000) -> list[int]:
     uids: list[int] = []
     for part in filter(None, text.split(b",")):
         low, _, high = part.partition(b":")
-        first, last = sorted((int(low), int(high or low)))
+        first, last = sorted((number(low), number(high or low)))
         uids.extend(range(first, min(last, first + limit) + 1))
     return uids
 

@@ -42,25 +42,30 @@ class Prepared:
 
 
 def prepare(mail: NewMail) -> Prepared:
-    return Prepared(mail, *read(mail))
+    """For one mail; many are read by `reading_ahead`."""
+    from postroom.mime import guarded
+
+    parsed = guarded.parse(mail.raw)
+    entry = _entry(mail, parsed, guarded.snippet(parsed.body), guarded.search_text(parsed.body))
+    return Prepared(mail, contents.pack(mail.raw), entry)
 
 
 def read(mail: NewMail) -> tuple[contents.Packed, Entry]:
-    from postroom.mime import parse
+    from postroom.mime import parse, render
 
-    return contents.pack(mail.raw), _entry(mail, parse.parse(mail.raw))
+    parsed = parse.parse(mail.raw)
+    entry = _entry(mail, parsed, render.snippet(parsed.body), render.search_text(parsed.body))
+    return contents.pack(mail.raw), entry
 
 
 def read_headers(mail: NewMail) -> tuple[contents.Packed, Entry]:
     """A mail that cannot be read further is found by its headers, and its bytes are kept."""
     from postroom.mime import parse
 
-    return contents.pack(mail.raw), _entry(mail, parse.parse_headers(mail.raw))
+    return contents.pack(mail.raw), _entry(mail, parse.parse_headers(mail.raw), "", "")
 
 
-def _entry(mail: NewMail, parsed: Parsed) -> Entry:
-    from postroom.mime import render
-
+def _entry(mail: NewMail, parsed: Parsed, snippet: str, words: str) -> Entry:
     draft = "draft" in mail.flags
     envelope = Envelope(
         ref="",
@@ -73,7 +78,7 @@ def _entry(mail: NewMail, parsed: Parsed) -> Entry:
         reply_to=parsed.reply_to,
         subject=parsed.subject,
         date=parsed.date or mail.date or datetime.now(UTC).replace(microsecond=0),
-        snippet=render.snippet(parsed.body),
+        snippet=snippet,
         unread="read" not in mail.flags and not draft,
         starred="starred" in mail.flags,
         answered="answered" in mail.flags,
@@ -86,7 +91,7 @@ def _entry(mail: NewMail, parsed: Parsed) -> Entry:
         references=parsed.references,
     )
     filenames = tuple(part.filename for part in parsed.attachments)
-    texts = texts_of(parsed.subject, render.search_text(parsed.body), filenames)
+    texts = texts_of(parsed.subject, words, filenames)
     return Entry(envelope, texts=texts)
 
 
@@ -105,11 +110,16 @@ def filed(prepared: Prepared, ref: str, folder: Folder, *, thread_ref: str = "")
     return replace(entry, envelope=envelope)
 
 
-def open_mail(connection: sqlite3.Connection, ref: str) -> Message:
-    from postroom.mime import parse
+def found(connection: sqlite3.Connection, ref: str) -> tuple[Envelope, bytes]:
+    content = contents.content(connection, ref)
+    return envelope_of(connection, ref), content
 
-    parsed = parse.parse(contents.content(connection, ref))
-    return Message(envelope_of(connection, ref), parsed.body, parsed.attachments, parsed.headers, parsed.defects)
+
+def opened(envelope: Envelope, raw: bytes) -> Message:
+    from postroom.mime import guarded
+
+    parsed = guarded.parse(raw)
+    return Message(envelope, parsed.body, parsed.attachments, parsed.headers, parsed.defects)
 
 
 def open_part(connection: sqlite3.Connection, ref: str, part: str) -> bytes:

@@ -60,9 +60,11 @@ class LocalMailbox:
         self._account = account
         self._database = Database(mailbox_path(account, context), SCHEMA, read_only=context.read_only)
         self.neighbourhood = Neighbourhood(account, self._database, context)
-        # Two queues: writers that wait for a locked file must not keep readers from a thread.
+        # Three queues: writers that wait for a locked file must not keep readers from a thread, nor must mails that
+        # take long to read.
         self._readers = anyio.CapacityLimiter(8)
         self._writers = anyio.CapacityLimiter(4)
+        self._thinkers = anyio.CapacityLimiter(8)
 
     async def connect(self) -> Capabilities:
         await anyio.to_thread.run_sync(self._database.open, limiter=self._writers)
@@ -83,7 +85,7 @@ class LocalMailbox:
         return await self._read(rows.envelopes, refs)
 
     async def fetch(self, ref: str) -> Message:
-        return await self._read(convert.open_mail, ref)
+        return await self._aside(convert.opened, *await self._read(convert.found, ref))
 
     async def fetch_raw(self, ref: str) -> bytes:
         return await self._read(contents.content, ref)
@@ -195,8 +197,8 @@ class LocalMailbox:
         return await self._write(adding.add_block, block, skip_known=skip_known)
 
     async def _aside(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """What needs no file, but time."""
-        return await anyio.to_thread.run_sync(partial(work, *args, **kwargs), limiter=self._readers)
+        """What needs no file, but time: it keeps nobody from the file."""
+        return await anyio.to_thread.run_sync(partial(work, *args, **kwargs), limiter=self._thinkers)
 
     async def _read(self, verb: Callable[Concatenate[Connection, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         def run() -> R:
