@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_UNSHOWN = re.compile(r"<!--.*?(?:-->|\Z)|<(style|script|title)\b.*?(?:</\1|\Z)", re.DOTALL | re.IGNORECASE)
+_UNSHOWN = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(style|script|title)\b.*?(?:</\1[^>]{0,99}+>?|\Z)", re.DOTALL | re.IGNORECASE
+)
 _TAG = re.compile(r"<[^<>]*+(?:>|\Z)")
 
 

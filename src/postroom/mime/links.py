@@ -141,7 +141,7 @@ def _target(parts: SplitResult) -> str:
     if host == "urldefense.proofpoint.com":
         encoded = dict(parse_qsl(parts.query[:4_000])).get("u", "")
         return unquote(encoded.replace("-", "%").replace("_", "/"))
-    inside = _PROOFPOINT_V3.search(parts.path) or _IN_PATH.search(parts.path)
+    inside = _PROOFPOINT_V3.match(parts.path) or _IN_PATH.search(parts.path)
     return unquote(inside[1]).replace(":/", "://", 1).replace(":///", "://", 1) if inside else ""
 
 

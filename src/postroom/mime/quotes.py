@@ -110,6 +110,8 @@ def _drop_attribution(kept: list[str]) -> None:
     end = len(kept)
     while end and not kept[end - 1].strip():
         end -= 1
+    if not end or not kept[end - 1].rstrip().endswith((":", "：")):
+        return
     blocks = [kept[end - count : end] for count in range(1, min(_MAX_JOINED, end) + 1)]
     # Its last line alone often looks like one too, so the whole one, with its opening, is looked for first.
     for strict in (True, False):

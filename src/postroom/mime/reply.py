@@ -32,11 +32,13 @@ _IDS = re.compile(r"<[^<>\s]+>")
 
 def reply_subject(subject: str) -> str:
     """One ``Re:``, whatever prefixes of whatever language stood there; the rest as it was."""
-    return _prefixed("Re:", _REPLY_PREFIX, subject)
+    line = _one_line(subject)
+    return _prefixed("Re:", line, _REPLY_PREFIX.match(line))
 
 
 def forward_subject(subject: str) -> str:
-    return _prefixed("Fwd:", _FORWARD_PREFIX, subject)
+    line = _one_line(subject)
+    return _prefixed("Fwd:", line, _FORWARD_PREFIX.match(line))
 
 
 def reply_recipients(
@@ -95,9 +97,7 @@ def draft_from(saved: Parsed | Message, files: Sequence[File]) -> Draft:
     )
 
 
-def _prefixed(prefix: str, known: re.Pattern[str], subject: str) -> str:
-    line = _one_line(subject)
-    found = known.match(line)
+def _prefixed(prefix: str, line: str, found: re.Match[str] | None) -> str:
     return f"{prefix} {line[found.end() :] if found else line}".rstrip()
 
 

@@ -8,7 +8,7 @@ leaves the field to strangers: without a trusted name a good result is only a cl
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from postroom.mime.lookalike import imitated, is_within, mixes_scripts, organisation, shown_domain
@@ -21,9 +21,9 @@ _RESULTS = frozenset(
 )
 _GOOD = frozenset(("pass", "bestguesspass"))
 _METHOD = re.compile(r"\s*(?P<method>spf|dkim|dmarc)(?:\s*/\s*\d+)?\s*=\s*(?P<result>[a-z]+)", re.IGNORECASE)
-_QUOTED_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.){0,998}+"|\((?:[^()\\]|\\.){0,998}+\)')
+_MARK = re.compile(r'\\.|["()]', re.DOTALL)
 _EMAIL_IN_NAME = re.compile(r"[\w.+\-]{1,64}@[\w\-]{1,63}(?:\.[\w\-]{1,63}){1,8}")
-_MAX_HEADER, _MAX_COMMENT_DEPTH = 10_000, 5
+_MAX_HEADER = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +82,31 @@ def _best(claims: Sequence[str]) -> dict[str, str]:
 
 
 def _without_comments(header: str) -> str:
-    """Comments, innermost first, and quoted reasons give way: a ``;`` inside them separates nothing."""
-    for _ in range(_MAX_COMMENT_DEPTH):
-        header, count = _QUOTED_OR_COMMENT.subn(" ", header)
-        if not count:
-            break
-    return header
+    """Comments and quoted reasons give way: a ``;`` inside them separates nothing. What is not closed stays."""
+    kept, end = [], 0
+    for start, after in sorted(_comments(header)):
+        if start >= end:
+            kept.append(header[end:start])
+            end = after
+    return " ".join([*kept, header[end:]])
+
+
+def _comments(header: str) -> Iterator[tuple[int, int]]:
+    """Where each begins and ends; inner ones too."""
+    marks = [mark for mark in _MARK.finditer(header) if len(mark[0]) == 1]
+    quotes = [mark for mark in marks if mark[0] == '"']
+    unclosed = quotes[-1] if len(quotes) % 2 else None
+    opened: list[int] = []
+    quoted = -1
+    for mark in marks:
+        if mark[0] == '"' and mark is not unclosed:
+            if quoted >= 0:
+                yield quoted, mark.end()
+            quoted = mark.start() if quoted < 0 else -1
+        elif quoted < 0 and mark[0] == "(":
+            opened.append(mark.start())
+        elif quoted < 0 and mark[0] == ")" and opened:
+            yield opened.pop(), mark.end()
 
 
 def _failed(spf: str, dkim: str, dmarc: str, domain: str) -> list[str]:

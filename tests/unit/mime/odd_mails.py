@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 
 
@@ -21,3 +22,25 @@ def read(mail: str) -> tuple[str, int]:
 
 def instead(mail: str) -> tuple[str, int]:
     return f"instead of {mail}", os.getpid()
+
+
+def spin_in_the_regex_engine() -> None:
+    """Where no thread and no signal handler of Python's has a chance."""
+    re.match("(a+)+b", "a" * 60)
+
+
+def ask_for_memory(size: int) -> int:
+    return len(bytearray(size))
+
+
+def say(text: str) -> tuple[str, int]:
+    print(text)
+    return text, os.getpid()
+
+
+def render_for_ever(*_: object, **__: object) -> None:
+    spin_in_the_regex_engine()
+
+
+def raise_instead(*_: object, **__: object) -> None:
+    raise RecursionError

@@ -166,4 +166,6 @@ def test_a_quotation_that_is_design_stays() -> None:
 
 
 def test_nested_quotes_by_the_thousand_are_folded() -> None:
-    assert visible("<p>top</p>" + '<blockquote type="cite">x' * 20_000) == "top"
+    text = visible("<p>top</p>" + '<blockquote type="cite">x' * 20_000)
+    assert text.startswith("top")
+    assert "x" not in text

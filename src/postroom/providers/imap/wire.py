@@ -17,7 +17,7 @@ Item = dict[str, Any]  # the answer about one mail: upper-case names to bytes, N
 _TOKEN = re.compile(
     rb"[()]"
     rb'|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
-    rb"|(?:BODY|BINARY)(?:\.PEEK)?\[[^\]]{0,4000}+\](?:<\d+>)?"
+    rb"|(?:BODY|BINARY)(?:\.PEEK)?\[[^\]]{0,1000}+\](?:<\d+>)?"
     rb'|[^\s()"]+',
     re.IGNORECASE,
 )

@@ -1,0 +1,134 @@
+"""Whatever a worker is made to do, its caller gets an answer, and so does the next one."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.unit.mime import odd_mails
+
+from postroom.mime import workers as module
+from postroom.mime.workers import BROKEN, BUSY, TOO_SLOW, Unreadable, Workers
+
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="there are no limits and no alarms of the system's")
+
+
+@pytest.fixture
+def workers() -> Iterator[Workers]:
+    made = Workers(count=1, seconds=2.0)
+    yield made
+    made.close()
+
+
+def test_a_worker_is_another_process_and_is_kept(workers: Workers) -> None:
+    first, second = workers.call(odd_mails.read, "a"), workers.call(odd_mails.read, "b")
+    assert (first[0], second[0]) == ("A", "B")
+    assert first[1] == second[1] != os.getpid()
+
+
+@pytest.mark.parametrize(
+    ("task", "args", "reason"),
+    [
+        (odd_mails.read, ("hang",), TOO_SLOW),
+        (odd_mails.spin_in_the_regex_engine, (), TOO_SLOW),
+        (odd_mails.read, ("raise",), BROKEN),
+        (odd_mails.read, ("die",), BROKEN),
+        pytest.param(odd_mails.ask_for_memory, (2_000_000_000,), BROKEN, marks=posix_only),
+    ],
+)
+def test_what_a_mail_does_to_its_reader_is_told_and_the_next_mail_is_read(
+    workers: Workers, task: object, args: tuple[object, ...], reason: str
+) -> None:
+    with pytest.raises(Unreadable, match=reason):
+        workers.call(task, *args)  # type: ignore[arg-type]
+    assert workers.call(odd_mails.read, "next")[0] == "NEXT"
+
+
+def test_a_worker_that_died_while_it_was_idle_is_replaced(workers: Workers) -> None:
+    process = workers.call(odd_mails.read, "a")[1]
+    os.kill(process, signal.SIGKILL)
+    os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+    assert workers.call(odd_mails.read, "b")[0] == "B"
+
+
+@posix_only
+def test_a_worker_that_has_grown_is_not_used_again(workers: Workers) -> None:
+    before = workers.call(odd_mails.read, "a")[1]
+    assert workers.call(odd_mails.ask_for_memory, 500_000_000) == 500_000_000
+    assert workers.call(odd_mails.read, "b")[1] != before
+
+
+def test_what_is_printed_in_a_worker_does_not_reach_its_answers(workers: Workers) -> None:
+    assert workers.call(odd_mails.say, "hello")[0] == "hello"
+
+
+def test_who_finds_all_of_them_busy_is_told_so() -> None:
+    made = Workers(count=1, seconds=2.0)
+    with ThreadPoolExecutor(3) as threads:
+        calls = [threads.submit(made.call, odd_mails.read, "hang") for _ in range(3)]
+        reasons = {str(call.exception()) for call in calls}
+    made.close()
+    assert reasons <= {TOO_SLOW, BUSY}
+    assert TOO_SLOW in reasons
+
+
+def test_closing_ends_them(workers: Workers) -> None:
+    process = workers.call(odd_mails.read, "a")[1]
+    workers.close()
+    with pytest.raises(ProcessLookupError):  # buried, too
+        os.kill(process, 0)
+
+
+def test_where_no_process_can_be_had_the_caller_reads(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module.sys, "executable", "")
+    assert workers.call(odd_mails.read, "a") == ("A", os.getpid())
+    with pytest.raises(Unreadable, match=BROKEN):
+        workers.call(odd_mails.read, "raise")
+
+
+_ORPHANED = """
+import sys, threading
+from tests.unit.mime import odd_mails
+from postroom.mime.workers import Workers
+
+workers = Workers(count=1, seconds=1.0)
+print(workers.call(odd_mails.read, "a")[1], flush=True)
+if sys.argv[1] == "busy":
+    threading.Thread(target=workers.call, args=(odd_mails.spin_in_the_regex_engine,), daemon=True).start()
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="the system has no way to wait for a stranger's process")
+@pytest.mark.parametrize("state", ["idle", "busy"])
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, None])
+def test_workers_do_not_outlive_their_parent(tmp_path: Path, state: str, end: signal.Signals | None) -> None:
+    script = tmp_path / "parent.py"
+    script.write_text(_ORPHANED)
+    path = os.pathsep.join([str(Path(__file__).resolve().parents[3])])
+    parent = subprocess.Popen(
+        [sys.executable, script, state],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    with parent:
+        assert parent.stdout
+        assert parent.stdin
+        worker = os.pidfd_open(int(parent.stdout.readline()))
+        if end is None:
+            parent.stdin.close()
+        else:
+            parent.send_signal(end)
+        parent.wait()
+    ended, _, _ = select.select([worker], [], [], 30)
+    os.close(worker)
+    assert ended
