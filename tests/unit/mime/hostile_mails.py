@@ -72,7 +72,7 @@ def _in_two(first: Mail, second: bytes) -> Mail:
 HEADERS: dict[str, Mail] = {
     **{
         f"{name.decode()} of {piece!r}": _header(name, piece, before, after)
-        for name in (b"To", b"Subject", b"Content-Type", b"Content-Disposition", b"Date", b"References", b"Message-ID")
+        for name in (b"To", b"Subject", b"Content-Type")
         for before, piece, after in (
             (b"", b"a@", b" x"),
             (b"a", b" ", b"b"),
@@ -148,11 +148,20 @@ STRUCTURE: dict[str, Mail] = {
     "returns in a body": _text(b"\r"),
 }
 
+_ENCODED = (b"=A", b"=", b"A", b"A=\r\n", b"=\r\n", b" \r\n", b"!\r\n", b"\xe4", b"+A", b"\x1b$B", b"QUJD\r\n")
+
 ENCODINGS: dict[str, Mail] = {
     f"{encoding.decode()} of {piece!r} as {kind.decode()}": _encoded(encoding, kind, piece)
-    for encoding in (b"base64", b"quoted-printable", b"x-uuencode", b"8bit")
-    for kind in (b"text/plain", b"application/pdf", b"text/plain; charset=utf-7", b"text/plain; charset=iso-2022-jp")
-    for piece in (b"=A", b"=", b"A", b"A=\r\n", b"=\r\n", b" \r\n", b"!\r\n", b"\xe4", b"+A", b"\x1b$B", b"QUJD\r\n")
+    for encoding, kind in (
+        (b"base64", b"text/plain"),
+        (b"base64", b"application/pdf"),
+        (b"quoted-printable", b"text/plain"),
+        (b"x-uuencode", b"text/plain"),
+        (b"x-uuencode", b"application/pdf"),
+        (b"8bit", b"text/plain; charset=utf-7"),
+        (b"8bit", b"text/plain; charset=iso-2022-jp"),
+    )
+    for piece in _ENCODED
 }
 
 TEXTS: dict[str, Mail] = {

@@ -15,7 +15,7 @@ from postroom.mime.render import render, snippet
 from postroom.mime.sender_facts import judge
 
 _CHARACTERS = 2_000  # eight times as many are beyond every bound within an expression
-_BYTES = 10_000
+_BYTES = 5_000
 EXPRESSIONS = all_expressions()
 
 
