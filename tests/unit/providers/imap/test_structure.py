@@ -93,3 +93,8 @@ async def test_a_large_mail_is_read_without_its_attachments_and_reads_the_same(
 @pytest.mark.parametrize("answer", [None, [], [None], [[], b"MIXED"], [[[[b"TEXT"]]]], [b"TEXT", b"PLAIN", b"odd"]])
 def test_broken_answers_give_some_part(answer: object) -> None:
     assert structure.attachments(structure.read_structure(answer)) is not None
+
+
+def test_a_size_of_any_length_is_no_error() -> None:
+    node = [b"TEXT", b"PLAIN", None, None, None, b"7BIT", b"9" * 5_000, b"1"]
+    assert structure.read_structure(node).end == 0

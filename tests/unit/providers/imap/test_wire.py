@@ -89,3 +89,15 @@ def test_the_uid_of_an_appended_mail_is_found_in_the_answer() -> None:
 )
 def test_internal_dates_are_aware_or_none(text: bytes | None, moment: datetime | None) -> None:
     assert wire.read_internal_date(text) == moment
+
+
+@pytest.mark.parametrize("digits", [b"9" * 20, b"9" * 5_000])
+def test_a_number_of_any_length_is_no_error(digits: bytes) -> None:
+    """Python itself refuses to read more than 4,300 digits."""
+    assert wire.read_fetches([b"1 (UID " + digits + b" FLAGS ())"]) == {}
+    assert wire.number(digits) == 0
+    assert wire.read_appended(b"[APPENDUID 1 " + digits + b"]") is None
+
+
+def test_a_string_that_is_not_closed_goes_to_the_end() -> None:
+    assert wire.read_tokens([b'(a "b c']) == [[b"a", b"b c"]]
