@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 Mail = Callable[[int], bytes]
 
+_SHEET = 4_000  # bytes of rules for a growing number of elements: the product of both has a bound of its own
+
 
 def _times(piece: bytes, size: int) -> bytes:
     return piece * max(1, size // len(piece))
@@ -266,7 +268,7 @@ HTML: dict[str, Mail] = {
     "different rules": _numbered(b".a#{color:red}", before=b"<style>", after=b"</style><p class=a1>x"),
     "rules and elements": lambda size: (
         b"Content-Type: text/html\r\n\r\n<style>"
-        + _times(b".a div{color:red}", size // 2)
+        + _times(b".a div{color:red}", _SHEET)
         + b"</style>"
         + _times(b"<div class=a>", size // 2)
     ),
@@ -275,19 +277,19 @@ HTML: dict[str, Mail] = {
     "negated selectors": _style(b":not(", b"", b"{color:red}"),
     "descendants of descendants": lambda size: (
         b"Content-Type: text/html\r\n\r\n<style>"
-        + _times(b"div " * 200 + b"p{color:red}", size // 2)
+        + _times(b"div " * 200 + b"p{color:red}", _SHEET)
         + b"</style>"
         + _times(b"<div>", size // 2)
     ),
     "siblings of siblings": lambda size: (
         b"Content-Type: text/html\r\n\r\n<style>"
-        + _times(b"p~" * 200 + b"b{color:red}", size // 2)
+        + _times(b"p~" * 200 + b"b{color:red}", _SHEET)
         + b"</style>"
         + _times(b"<p>", size // 2)
     ),
     "last children": lambda size: (
         b"Content-Type: text/html\r\n\r\n<style>"
-        + _times(b"p:nth-last-child(2n+1){color:red}", size // 2)
+        + _times(b"p:nth-last-child(2n+1){color:red}", _SHEET)
         + b"</style>"
         + _times(b"<p>", size // 2)
     ),
