@@ -14,9 +14,12 @@ from .tree import SOURCE, python_files
 OPENS_FILES = {
     "doors/cli/checkup.py": "a new temporary file",
     "doors/cli/main.py": "the null device",
+    "doors/mcp/http_accept.py": "the null device",
+    "doors/mcp/stdio.py": "its own standard streams, and the null device",
     "files/folders.py": "folders",
     "files/own_file.py": "new temporary files, and folders",
     "files/plain_file.py": "asks is_in_use first",
+    "mime/worker_process.py": "its own standard streams, and the null device",
     "providers/discovery/resolving.py": "the system's resolv.conf",
     "providers/local/archives.py": "asks is_in_use first",
     "service/saving.py": "new files only (O_EXCL)",

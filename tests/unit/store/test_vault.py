@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from postroom.model.errors import InternalError, PermissionDenied
+from postroom.model.errors import InternalError
 from postroom.store.approval_file import ApprovalFile, render
 from postroom.store.vault import APPROVED, DONE, PENDING, Vault
 
@@ -106,16 +106,6 @@ def test_nothing_is_read_through_a_link_in_place_of_a_folder_and_the_vault_itsel
     assert linked.troubles() == [(APPROVED, again.problem)]
 
 
-def test_a_file_shown_to_a_person_is_the_one_in_the_vault_and_no_link(vault, tmp_path):
-    path = put(vault)
-    assert "bob@example.com" in vault.text(path)
-    (tmp_path / "outside").write_text("secret")
-    path.unlink()
-    path.symlink_to(tmp_path / "outside")
-    with pytest.raises(PermissionDenied, match="link"):
-        vault.text(path)
-
-
 def test_a_pending_file_is_good_as_it_comes_back_whatever_the_umask(vault, group_umask):
     path = vault.write_pending("x.md", render(FILE))
     vault.claim(path, APPROVED)
@@ -142,7 +132,7 @@ def test_links_devices_and_files_of_others_are_not_read(vault, tmp_path):
     found = {entry.path.name: entry for entry in vault.scan(APPROVED)}
     assert all(entry.file is None for entry in found.values())
     assert {name: entry.problem for name, entry in found.items()} == {
-        "link.md": "The approval file cannot be read (Too many levels of symbolic links).",
+        "link.md": "The approval file is a link. Name the file itself.",
         "hard.md": "The approval file has a second name somewhere. It was not used.",
         "pipe.md": "The approval file is not a plain file.",
         "open.md": "The approval file belongs to, or is writable by, somebody else. It was not used.",
@@ -219,10 +209,8 @@ def test_a_file_that_cannot_be_written_is_an_error_with_its_reason_and_leaves_no
     assert os.listdir(vault.root / PENDING) == ["x.md"]
 
 
-def test_a_half_written_file_of_before_stops_one_call_and_is_cleared_away(vault):
+def test_a_half_written_file_of_a_writer_that_died_is_in_nobody_s_way(vault):
     (vault.root / PENDING / ".x.md.part").touch()
-    with pytest.raises(InternalError, match="File exists"):
-        vault.write_pending("x.md", render(FILE))
     assert vault.write_pending("x.md", render(FILE)).read_bytes() == render(FILE)
 
 

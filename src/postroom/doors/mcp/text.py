@@ -234,7 +234,7 @@ def _with_filters(head: str, page: EmailPage) -> str:
 def _name(sender: str) -> str:
     """The name alone, unless it is dressed up as an address."""
     name, _, address = sender.rpartition(" <")
-    return name if name and "⟨U+" not in name else address.removesuffix(">")
+    return name if name and "⟨U+" not in name and "@" not in name else address.removesuffix(">")
 
 
 def _when(iso: str) -> str:

@@ -12,7 +12,7 @@ from tests.peers.dovecot import Dovecot
 from tests.peers.postfix import Postfix
 from tests.peers.tokens import make_token
 
-from postroom.model.errors import AuthRequired, PostroomError, ProviderError, ProviderUnavailable, Unsupported
+from postroom.model.errors import AuthRequired, PostroomError, ProviderUnavailable, Unsupported
 from postroom.providers.context import ProviderContext
 from postroom.providers.protocol import LoginCheck
 from postroom.providers.registry import open_mailbox, open_transport
@@ -49,7 +49,7 @@ async def test_a_token_is_let_in(dovecot: Dovecot, postfix: Postfix) -> None:
         ({"password": "wrong"}, AuthRequired, "refused the login"),
         ({"password": None}, AuthRequired, "postroom accounts login mine"),
         ({"auth": "xoauth2", "token": "stale", "password": None}, AuthRequired, "refused the login"),
-        ({"ca_file": None}, ProviderError, "certificate"),
+        ({"ca_file": None}, ProviderUnavailable, "certificate"),
         ({"smtp_host": ""}, Unsupported, "smtp_host"),
     ],
     ids=["wrong password", "no password", "stale token", "unknown authority", "no server"],
