@@ -155,3 +155,14 @@ async def test_a_file_goes_back_to_where_it_lay_when_its_approval_could_not_be_s
         assert path.exists()
         assert os.listdir(gate.house.vault.root / "Done") == []
         assert await gate.inbox() == []
+
+
+async def test_a_file_taken_back_so_that_size_and_time_do_not_show_it_releases_nothing(tmp_path):
+    async with gate_house(tmp_path, gate="approval", dialect="vault") as gate:
+        path = write(gate)
+        gate.house.vault.scan("Approved")
+        before = path.stat()
+        path.write_text(TEXT.replace("approved", "rejected"))
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert (await gate.send()).status == "needs_approval"
+        assert path.exists()

@@ -57,10 +57,12 @@ class Tests:
     def that_may_notice(self, mutant: Mutant) -> list[str]:
         """Those that run its statement; where that runs at import, any that run its file or one that imports it.
 
-        Its own tests come first, then the fast ones.
+        Its own tests come first, then the fast ones. What no test was seen to run may run in a process that one forks.
         """
+        found: set[str] = set()
         if self.is_warm(mutant):
-            found = set().union(*(self._by_line.get((mutant.path, line), ()) for line in mutant.lines))
+            found = found.union(*(self._by_line.get((mutant.path, line), ()) for line in mutant.lines))
+            found = found or self._by_file.get(mutant.path, set())
         else:
             files = [mutant.path, *self._importers.get(mutant.module, ())]
             found = set().union(*(self._by_file.get(path, ()) for path in files))

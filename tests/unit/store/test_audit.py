@@ -12,6 +12,7 @@ from tests.unit.store.kit import A_DAY, FakeTime
 from postroom.model.address import masked
 from postroom.model.errors import InternalError
 from postroom.store import AuditEntry, AuditReport, Store, open_store
+from postroom.store.audit_entry import canonical
 
 SENT = AuditEntry(
     action_type="send_email",
@@ -286,3 +287,8 @@ def test_of_a_mirror_that_fails_half_way_the_days_that_were_written_are_not_writ
     (mirror / "2027-01-16.jsonl").rmdir()
     mirrored.audit.append(SENT)
     assert [line["seq"] for line in lines(mirror)] == [1, 2, 3, 4]
+
+
+def test_an_entry_has_one_spelling_in_whichever_order_its_parameters_come() -> None:
+    turned = replace(SENT, parameters=dict(reversed(SENT.parameters.items())))
+    assert canonical(turned, 1.0) == canonical(SENT, 1.0)

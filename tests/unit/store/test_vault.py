@@ -280,3 +280,9 @@ def test_a_file_of_just_the_size_that_is_read_is_read(vault):
     found = {entry.path.name: entry for entry in vault.scan(APPROVED)}
     assert len(found["full.md"].file.body) == 1024 * 1024 - len(front)
     assert found["over.md"].problem == "The approval file is larger than 1 MiB. It was not used."
+
+
+def test_a_file_that_is_moved_on_while_we_look_hides_no_other(vault, monkeypatch):
+    put(vault, "b.md")
+    monkeypatch.setattr(vault, "names", lambda folder: ["a.md", "b.md"])
+    assert [found.path.name for found in vault.scan(APPROVED)] == ["b.md"]
