@@ -28,6 +28,7 @@ _COUNT = r"(?:\[\d{1,4}\]|\(\d{1,4}\)|\^\d{1,4})?"
 _REPLY_PREFIX = re.compile(rf"(?:\s*(?:{_REPLY_WORDS})\s?{_COUNT}\s?[:：])+\s*", re.IGNORECASE)
 _FORWARD_PREFIX = re.compile(rf"(?:\s*(?:{_FORWARD_WORDS})\s?{_COUNT}\s?[:：])+\s*", re.IGNORECASE)
 _IDS = re.compile(r"<[^<>\s]+>")
+_MAX_NAME = 200
 
 
 def reply_subject(subject: str) -> str:
@@ -111,9 +112,9 @@ def _others(addresses: Iterable[Address], without: set[str]) -> tuple[Address, .
 
 
 def _presentable(address: Address) -> Address:
-    """A name with an address in it would show one recipient and mean another: it is dropped."""
-    name = _one_line(address.name)
-    return Address(address.email, "" if address_sign_in(name) else name)
+    """A name with an address in it would show one recipient and mean another: it is dropped, and so is an endless one."""
+    name = _one_line(address.name[: _MAX_NAME + 1])
+    return Address(address.email, "" if address_sign_in(name) or len(name) > _MAX_NAME else name)
 
 
 def _one_line(text: str) -> str:
