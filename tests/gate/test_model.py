@@ -65,6 +65,7 @@ class Order:
     stopped: bool = False  # somebody said no
     unsent: bool = False  # it was said that nothing was sent
     promised: bool = False
+    asked_at: float = 0.0
 
 
 class GateMachine(RuleBasedStateMachine):
@@ -126,7 +127,7 @@ class GateMachine(RuleBasedStateMachine):
     def send_something(self, key: bool, approval: bool, temper: str) -> None:
         self.temper = temper
         number = len(self.orders)
-        order = Order(f"mail {number}", f"key {number}" if key else "", approval)
+        order = Order(f"mail {number}", f"key {number}" if key else "", approval, asked_at=self.time.boottime)
         self.orders.append(order)
         self.call(order)
 
@@ -259,8 +260,13 @@ class GateMachine(RuleBasedStateMachine):
             order.unsent = bool(order.key) or not order.wants_approval
 
     def repeatable(self) -> list[Order]:
-        """What may be called again without meaning a second mail."""
-        return [order for order in self.orders if order.key or (order.wants_approval and not order.stopped)]
+        """What may be called again without meaning a second mail: for good with a key, for a day by its approval."""
+        today = self.time.boottime - 86_000
+        return [
+            order
+            for order in self.orders
+            if order.key or (order.wants_approval and not order.stopped and order.asked_at > today)
+        ]
 
     def named_in(self, text: str) -> Order:
         return next(order for order in self.orders if f'subject: "{order.subject}"' in text)

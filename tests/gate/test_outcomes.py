@@ -259,6 +259,19 @@ async def test_a_refused_login_pauses_the_account_and_is_said_until_it_works_aga
         assert notices(gate.house) == ()
 
 
+async def test_what_was_put_aside_before_its_first_attempt_is_kept_when_that_is_refused(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        meddled = await gate.meddle()
+        meddled.before = raising(AuthRequired("535"))
+        await gate.send()
+        second = await gate.send(replace(MAIL, subject="Second"))  # the account is paused: not even tried
+        assert (second.status, len(meddled.submitted)) == ("held", 1)
+        meddled.before = answering("rejected", reason="550 no")
+        await hours_pass(gate, 7)
+        rows = {row.send_id: row for row in (await outbox.list_outbox(gate.house)).results}
+        assert (rows[second.send_id].state, rows[second.send_id].reason) == ("needs_human", "550 no")
+
+
 async def test_a_server_that_starts_anew_tries_a_refused_login_at_once(tmp_path):
     async with gate_house(tmp_path) as gate:
         meddled = await gate.meddle()

@@ -112,7 +112,7 @@ def _others(addresses: Iterable[Address], without: set[str]) -> tuple[Address, .
 
 
 def _presentable(address: Address) -> Address:
-    """A name with an address in it would show one recipient and mean another: it is dropped, and so is an endless one."""
+    """A name with an address in it would show one recipient and mean another: it is dropped; so is an endless one."""
     name = _one_line(address.name[: _MAX_NAME + 1])
     return Address(address.email, "" if address_sign_in(name) or len(name) > _MAX_NAME else name)
 

@@ -180,9 +180,12 @@ async def _inspect(house: House, account: Account, send: Send, request: SubmitRe
 
 
 def _was_promised(send: Send) -> bool:
-    """Whether somebody was told that it will leave, and is not waiting for this attempt's answer."""
+    """Whether somebody was told that it will leave, and is not waiting for this attempt's answer.
+
+    Before a first attempt an outcome holds the reason why the send was put aside.
+    """
     waited = send.approval_id or send.not_before or send.attempt > 1 or send.doubtful
-    return bool(waited) or send.state in (State.HELD, State.RETRYABLE)
+    return bool(waited) or send.outcome is not None or send.state in (State.HELD, State.RETRYABLE)
 
 
 async def _ask_a_person(house: House, send: Send, reason: str) -> Send:
