@@ -7,6 +7,7 @@ thread's ref stays, and the other one goes on leading to it.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
 from postroom.index.rows import ENVELOPE, envelopes_of, marks
 from postroom.index.words import storable
@@ -42,6 +43,17 @@ def thread_envelopes(connection: sqlite3.Connection, thread_ref: str) -> list[En
     ).fetchall()
     if not rows:
         raise NotFound("Nothing of this thread is left. List or search again.")
+    return envelopes_of(rows)
+
+
+def mails_with_ids(connection: sqlite3.Connection, message_ids: Sequence[str]) -> list[Envelope]:
+    """By way of their threads, which are looked up by id; a mail is not."""
+    ids = [storable(message_id) for message_id in message_ids[:MAX_LINKS]]
+    found = sorted(_threads_linked(connection, ids))
+    rows = connection.execute(
+        f"SELECT {ENVELOPE} FROM mail WHERE mail.thread IN ({marks(found)}) AND mail.message_id IN ({marks(ids)})",  # noqa: S608
+        (*found, *ids),
+    ).fetchall()
     return envelopes_of(rows)
 
 

@@ -1,9 +1,16 @@
-"""The lines that mail programs put above what they quote, in the languages people write in."""
+"""The lines that mail programs put above what they quote, in the languages people write in.
+
+Such a line is folded with the quote below it, so it must be nothing but a date, a name and an address: a sentence of
+the author's own that ends in "wrote:" is none.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from typing import Final
+
+from postroom.mime.earlier import words_of
 
 _VERB = re.compile(
     r"wrote|writes|schrieb|a écrit|escribió|ha scritto|scrisse|schreef|escreveu|napisał(?:\(a\))?|skrev"
@@ -15,6 +22,11 @@ _OPENING = re.compile(
 )
 # "2024年1月1日(月) 10:00 Bob <bob@example.com>:", "2024-01-01 10:00 GMT+01:00 Bob <bob@example.com>:"
 _DATED = re.compile(r"\d{4}(?:[-/.]\d\d?[-/.]\d\d?|\s?年\s?\d\d?\s?月\s?\d\d?\s?日)")
+_ADDRESS = re.compile(r"<?[^\s<>@()]{1,100}@[^\s<>@()]{1,200}>?")
+_MAX_WORDS: Final = 16  # of an attribution, numbers and addresses not counted
+_MAX_LOWER: Final = 7  # of these in lower case: "de noviembre de ... a las"; a sentence has more
+_MAX_STRANGE: Final = 5  # of these neither in lower case nor part of a known name: "Mon", "Nov", "AM", "GMT"
+_MAX_UNDATED: Final = 5  # words of one without date and address: "On Monday Bo wrote:"
 
 _ORIGINAL: Final = (
     "original message|original appointment|ursprüngliche nachricht|originalnachricht|message d['’]origine"
@@ -25,27 +37,35 @@ _ORIGINAL: Final = (
 )
 _SEPARATOR = re.compile(rf"[-_*=\s>]{{0,80}}(?:{_ORIGINAL})[-_*=:\s]{{0,80}}\Z", re.IGNORECASE)
 _FORWARD = re.compile(
-    r"[-_*=\s>]{0,80}(?:begin forwarded message|forwarded message|weitergeleitete nachricht|anfang der weitergeleiteten"
-    r"|message (?:transféré|réexpédié)|mensaje reenviado|messaggio inoltrato|mensagem encaminhada|doorgestuurd bericht"
-    r"|転送されたメッセージ|转发的邮件|пересылаемое сообщение)",
+    r"[-_*=\s>]{0,80}(?:begin forwarded message|forwarded (?:message|by\b)|weitergeleitete (?:nachricht|e-?mail)"
+    r"|anfang der weitergeleiteten|(?:début du )?(?:message|courriel) (?:transféré|réexpédié)"
+    r"|(?:inicio del )?mensaje reenviado|(?:inizio )?messaggio inoltrato"
+    r"|(?:início da )?mensagem (?:encaminhada|reencaminhada)|(?:begin )?doorgestuurd bericht"
+    r"|vidarebefordrat meddelande|videresendt (?:melding|meddelelse|besked)|(?:początek )?przekazan|přeposlaná zpráva"
+    r"|転送された?メッセージ|转发(?:的)?邮件|轉寄(?:的)?郵件|전달된 메시지"
+    r"|(?:начало )?пере(?:сылаемо|адресованно)\w* сообщени)",
     re.IGNORECASE,
 )
+
+_FIELDS: Final = {
+    "from": "from|von|de|van|da|od|från|fra|发件人|寄件者|差出人|от",
+    "sent": "sent|gesendet|envoyé|enviado(?: el)?|enviada(?: em)?|verzonden|inviato|wysłano|skickat|sendt"
+    "|发送时间|送信日時|отправлено|date|datum|fecha|data",
+    "to": "to|an|à|para|aan|do|till|til|a|收件人|宛先|кому",
+    "cc": "cc|kopie|copie",
+    "subject": "subject|betreff|objet|asunto|onderwerp|oggetto|assunto|temat|ämne|emne|主题|主旨|件名|тема",
+}
 _FIELD = re.compile(
-    r"[*_\s>]{0,8}(from|von|de|van|da|od|från|fra|发件人|寄件者|差出人|от|sent|gesendet|envoyé|enviado|verzonden|inviato|wysłano"
-    r"|skickat|sendt|发送时间|送信日時|отправлено|date|datum|fecha|data|to|an|à|para|aan|do|till|til|a|收件人|宛先|кому|subject"
-    r"|betreff|objet|asunto|onderwerp|oggetto|assunto|temat|ämne|emne|主题|主旨|件名|тема|cc|kopie|copie)"
-    r"[*_]{0,3}\s?[:：]",
+    r"[*_\s>]{0,8}(?:" + "|".join(f"(?P<{role}>{words})" for role, words in _FIELDS.items()) + r")[*_]{0,3}\s?[:：]",
     re.IGNORECASE,
 )
-_FROM: Final = frozenset({"from", "von", "de", "van", "da", "od", "från", "fra", "发件人", "寄件者", "差出人", "от"})
-_SUBJECT = re.compile(
-    r"[*_\s>]{0,8}(?:subject|betreff|objet|asunto|onderwerp|oggetto|assunto|temat|ämne|emne|主题|主旨|件名|тема)[*_]{0,3}\s?[:：]",
-    re.IGNORECASE,
-)
+_EXACT: Final = (["from", "sent", "to", "subject"], ["from", "sent", "to", "cc", "subject"])
+_LONGEST: Final = {"from": 14, "sent": 14, "to": 14, "cc": 14}  # words of a value, or of one address in it
+_NEXT_ADDRESS = re.compile("[;,]")
 
 
 def is_separator(line: str) -> bool:
-    """``-----Original Message-----``: all that follows is history."""
+    """``-----Original Message-----``: what follows may be history."""
     return len(line) < 200 and "--" in line and bool(_SEPARATOR.match(line.strip()))
 
 
@@ -54,26 +74,64 @@ def is_forward(line: str) -> bool:
     return len(line) < 300 and bool(_FORWARD.match(line.strip()))
 
 
-def is_attribution(text: str, *, strict: bool = False) -> bool:
-    """``On ... wrote:`` in one of its languages. `strict` asks for a date or an address too: poets also wrote."""
-    text = text[:600].rstrip()
-    if not text or text[-1] not in ":：":
-        return False
-    text = " ".join(text.split())
-    if not 6 < len(text) < 500:
-        return False
-    if strict and not any(char.isdigit() or char == "@" for char in text):
+def is_attribution(text: str, names: Set[str] = frozenset()) -> bool:
+    """``On ... wrote:`` in one of its languages and nothing more. `names` are words of names it may well have."""
+    text = " ".join(text[:600].split())
+    if not 6 < len(text) < 400 or text[-1] not in ":：":
         return False
     verbs = list(_VERB.finditer(text))
-    if not verbs:
-        return "@" in text and bool(_DATED.match(text))
-    return bool(_OPENING.match(text)) or (not strict and not text[verbs[-1].end() :].strip(" :："))
+    if not verbs and not ("@" in text and _DATED.match(text)):
+        return False
+    return _is_bare(text, names) and (opens_attribution(text) or "@" in text or _DATED.match(text) is not None)
+
+
+def opens_attribution(text: str) -> bool:
+    return bool(_OPENING.match(text))
+
+
+def _is_bare(text: str, names: Set[str]) -> bool:
+    """Neither a sentence nor room for one."""
+    rest = _VERB.sub(" ", _ADDRESS.sub(" ", text))
+    shown = [word for word in rest.replace(":", " ").split() if any(map(str.isalpha, word))]
+    lower = sum(1 for word in shown if word.strip("'\"([*_")[:1].islower())
+    strange = [word for word in shown if not word[:1].islower() and not names >= set(words_of(word))]
+    is_dated = "@" in text or any(map(str.isdigit, text))
+    most = _MAX_WORDS if is_dated else _MAX_UNDATED
+    return len(shown) <= most and lower <= _MAX_LOWER and not (names and len(strange) > _MAX_STRANGE)
+
+
+def field_of(line: str) -> str:
+    """Which header field a line begins with: from, sent, to, cc, subject; empty where none."""
+    found = _FIELD.match(line[:60])
+    return (found.lastgroup or "") if found else ""
 
 
 def is_header_block(lines: list[str]) -> bool:
-    """Outlook's ``From: / Sent: / To: / Subject:`` at the head of these lines (blank ones left out)."""
-    first = _FIELD.match(lines[0][:60])
-    if first is None or first[1].lower() not in _FROM:
+    """``From: ... Subject:`` at the head of these lines (blank ones left out)."""
+    if field_of(lines[0]) != "from":
         return False
-    fields = sum(1 for line in lines[:7] if _FIELD.match(line[:60]))
-    return fields >= 3 and any(_SUBJECT.match(line[:60]) for line in lines[:7])
+    fields = [field_of(line) for line in lines[:7]]
+    return sum(map(bool, fields)) >= 3 and "subject" in fields
+
+
+def is_reply_block(lines: list[str]) -> bool:
+    """The very lines that Outlook writes above the mail it answers, in their order: forms have others."""
+    fields = [field_of(line) for line in lines if field_of(line) or not is_more_addresses(line)]
+    return any(fields[: len(exact)] == exact for exact in _EXACT)
+
+
+def is_plain_field(line: str, subject: str | None) -> bool:
+    """Whether a header line holds no more than its kind does. `subject` is that of the mail it stands in."""
+    field = field_of(line)
+    value = _FIELD.sub("", line[:4_000], count=1)
+    if field == "subject":
+        return subject is None or set(words_of(subject)).issuperset(words_of(value))
+    values = _NEXT_ADDRESS.split(value) if field in ("to", "cc") else [value]
+    return bool(field) and all(len(words_of(one)) <= _LONGEST[field] for one in values)
+
+
+def is_more_addresses(line: str) -> bool:
+    """A line that goes on with the addresses of the one above."""
+    return len(line) < 300 and all(
+        "@" in one and len(words_of(one)) <= _LONGEST["to"] for one in line.strip(" ;,").split(";")
+    )

@@ -17,6 +17,7 @@ from postroom.mime.clean import clean_text
 from postroom.mime.limits import MAX_INLINE_HTML, MAX_INLINE_MAIL, MAX_INLINE_TEXT, MAX_STRIPPED
 from postroom.mime.parse import Parsed, parse_headers
 from postroom.mime.parse import parse as parse_mail
+from postroom.mime.quotes import UNKNOWN, ThreadContext
 from postroom.mime.workers import BROKEN, Unreadable, shared
 from postroom.model.message import Body
 
@@ -40,12 +41,12 @@ def parse(raw: bytes) -> Parsed:
         return _beginning(raw, f"{reason} Only its beginning is shown.")
 
 
-def render(body: Body, *, fmt: Format, keep_quoted: bool) -> Rendered:
-    """As `mime.render.render`."""
+def render(body: Body, *, fmt: Format, keep_quoted: bool, context: ThreadContext = UNKNOWN) -> Rendered:
+    """As `mime.render.render`. Of a mail that could not be read, nothing counts as said before another."""
     from postroom.mime import render as rendering
 
     try:
-        return run(is_small(body), rendering.render, body, fmt=fmt, keep_quoted=keep_quoted)
+        return run(is_small(body), rendering.render, body, fmt=fmt, keep_quoted=keep_quoted, context=context)
     except Unreadable as reason:
         text = stripped(body)
         said = f"{reason} Its text is shown without layout; words that a reader would not see may be among it."
@@ -53,12 +54,12 @@ def render(body: Body, *, fmt: Format, keep_quoted: bool) -> Rendered:
         return rendering.Rendered(shown, defects=(said,))
 
 
-def snippet(body: Body) -> str:
+def snippet(body: Body, context: ThreadContext = UNKNOWN) -> str:
     """As `mime.render.snippet`."""
     from postroom.mime import render as rendering
 
     try:
-        return run(is_small(body), rendering.snippet, body)
+        return run(is_small(body), rendering.snippet, body, context=context)
     except Unreadable:
         return ""
 

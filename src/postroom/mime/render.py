@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import html as html_module
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from postroom.mime.clean import clean_line, clean_text, hidden_runs
 from postroom.mime.html_document import OpenedHtml, open_html
-from postroom.mime.html_quotes import fold_quotes
+from postroom.mime.html_quotes import drop_quotes, flag_quotes, may_quote, read_flags, without_flags
 from postroom.mime.html_to_markdown import compact, is_pixel, to_markdown, to_plain_text
 from postroom.mime.limits import MAX_RENDERED, MAX_TEXT
 from postroom.mime.links import shorten_in_text
-from postroom.mime.quotes import fold_text
+from postroom.mime.quote_regions import plain_lines
+from postroom.mime.quotes import UNKNOWN, Folded, ThreadContext, fold_lines, fold_text, new_words
 from postroom.model.message import Body
 
 if TYPE_CHECKING:
@@ -34,23 +35,27 @@ class Rendered:
     quoted_folded: int = 0  # characters of quoted history left out
     hidden_removed: int = 0  # pieces of text a reader could not have seen
     defects: tuple[str, ...] = ()  # what was left out, and why
+    may_quote: bool = field(default=False, compare=False)  # whether earlier mail could tell more of what is history
+    whole: str = field(default="", compare=False)  # with quoted history; empty in HTML
 
 
-def render(body: Body, *, fmt: Format, keep_quoted: bool) -> Rendered:
+def render(body: Body, *, fmt: Format, keep_quoted: bool, context: ThreadContext = UNKNOWN) -> Rendered:
     """Markdown and HTML come from the richer reading, text from the plain one; from the other where one is absent."""
+    wanted = None if keep_quoted else context
     if fmt == "html":
-        return _safe_html(body, keep_quoted=keep_quoted)
+        return _safe_html(body, wanted)
     plain_first = fmt == "text" and body.text.strip()
     if body.html and not plain_first:
-        rendered = _from_html(body.html, fmt, keep_quoted=keep_quoted)
+        rendered = _from_html(body.html, fmt, wanted)
         if rendered.text or not body.text.strip():
             return rendered
-    return _from_text(body.text, fmt, keep_quoted=keep_quoted)
+    return _from_text(body.text, fmt, wanted)
 
 
-def snippet(body: Body, length: int = 140) -> str:
+def snippet(body: Body, length: int = 140, context: ThreadContext = UNKNOWN) -> str:
     """The first words a reader sees, on one line: no preheader, no quotes, no bare links."""
-    visible = fold_text(_words(body)).text
+    words, is_html = _words(body)
+    visible = new_words(read_flags(words) if is_html else plain_lines(words), context)
     line = ""
     for candidate in visible.split("\n"):
         if not _is_worthless(candidate.strip()[:300]):
@@ -72,65 +77,66 @@ def _is_worthless(line: str) -> bool:
 
 def search_text(body: Body) -> str:
     """The visible words, quoted ones too: people search for what they remember having read."""
-    return _words(body)
+    words, is_html = _words(body)
+    return without_flags(words) if is_html else words
 
 
-def _words(body: Body) -> str:
+def _words(body: Body) -> tuple[str, bool]:
+    """The words, and whether they come from HTML: its quotes are flagged then."""
     # A text reading that is a fair part of the HTML says the same; parsing HTML is the dearest step there is.
-    if body.text and len(body.text) * 20 >= len(body.html):
-        return clean_text(body.text[:MAX_TEXT])
-    return _words_of_html(body.html) or clean_text(body.text[:MAX_TEXT])
+    if not (body.text and len(body.text) * 20 >= len(body.html)):
+        words = _words_of_html(body.html)
+        if words:
+            return words, True
+    return clean_text(body.text[:MAX_TEXT]), False
 
 
 @lru_cache(maxsize=2)  # the index asks for the words and the snippet of the same mail
 def _words_of_html(html: str) -> str:
-    return to_plain_text(open_html(html).document) if html else ""
+    return to_plain_text(_flagged(html).document) if html else ""
 
 
-def _from_text(text: str, fmt: Format, *, keep_quoted: bool) -> Rendered:
+def _from_text(text: str, fmt: Format, context: ThreadContext | None) -> Rendered:
     source = text[:MAX_TEXT]
-    cleaned = clean_text(source)
-    folded, count = cleaned, 0
-    if not keep_quoted:
-        result = fold_text(cleaned)
-        folded, count = result.text, result.folded
-    shown = compact(shorten_in_text(folded)) if fmt == "markdown" else folded.strip()
-    return Rendered(shown, count, hidden_runs(source), _TEXT_CUT if len(text) > MAX_TEXT else ())
+    shown = clean_text(source)
+    if fmt == "markdown":
+        shown = shorten_in_text(shown)
+    result = fold_text(shown, context) if context else Folded(shown)
+    folded = compact(result.text) if fmt == "markdown" else result.text.strip()
+    defects = _TEXT_CUT if len(text) > MAX_TEXT else ()
+    return Rendered(folded, result.folded, hidden_runs(source), defects, result.may_quote, shown)
 
 
-def _from_html(html: str, fmt: Format, *, keep_quoted: bool) -> Rendered:
-    opened, folded = _opened(html, keep_quoted=keep_quoted)
+def _from_html(html: str, fmt: Format, context: ThreadContext | None) -> Rendered:
+    opened = _flagged(html) if context else open_html(html)
     shown = to_markdown(opened.document) if fmt == "markdown" else to_plain_text(opened.document)
-    if not keep_quoted:
-        result = fold_text(shown, fold_marked=False)
-        shown, folded = result.text, folded + result.folded
+    lines = read_flags(shown)
+    result = fold_lines(lines, context) if context else Folded(shown)
+    folded = compact(result.text) if context else shown
     was_cut = opened.was_cut or len(shown) >= MAX_RENDERED
     if was_cut:
-        shown += _CUT_NOTE
-    return Rendered(shown, folded, opened.hidden_removed, _CUT if was_cut else ())
+        folded += _CUT_NOTE
+    defects = _CUT if was_cut else ()
+    return Rendered(folded, result.folded, opened.hidden_removed, defects, result.may_quote, "\n".join(lines.lines))
 
 
-def _opened(html: str, *, keep_quoted: bool) -> tuple[OpenedHtml, int]:
-    """The document without its history, unless it is nothing else."""
+def _flagged(html: str) -> OpenedHtml:
+    """The document with a flag before and after each quote."""
     opened = open_html(html)
-    if keep_quoted:
-        return opened, 0
-    folded = fold_quotes(opened.document)
-    if folded and not _has_words(opened.document):
-        return open_html(html), 0
-    return opened, folded
+    if may_quote(html):
+        flag_quotes(opened.document)
+    return opened
 
 
-def _has_words(document: Document) -> bool:
-    return bool(clean_text(document.text).strip()) or document.select_one("img[alt]") is not None
-
-
-def _safe_html(body: Body, *, keep_quoted: bool) -> Rendered:
+def _safe_html(body: Body, context: ThreadContext | None) -> Rendered:
     if not body.html:
-        plain = _from_text(body.text, "text", keep_quoted=keep_quoted)
+        plain = _from_text(body.text, "text", context)
         paragraphs = html_module.escape(plain.text).replace("\n", "<br>\n")
-        return replace(plain, text=f"<p>{paragraphs}</p>" if plain.text else "")
-    opened, folded = _opened(body.html, keep_quoted=keep_quoted)
+        return replace(plain, whole="", text=f"<p>{paragraphs}</p>" if plain.text else "")
+    opened, folded, undecided = open_html(body.html), 0, False
+    if context and may_quote(body.html):
+        decided = fold_lines(read_flags(to_plain_text(_flagged(body.html).document)), context)
+        folded, undecided = _dropped(opened.document, decided.elements), decided.may_quote
     for image in opened.document.select("img"):
         if is_pixel(image):
             image.decompose()
@@ -138,7 +144,14 @@ def _safe_html(body: Body, *, keep_quoted: bool) -> Rendered:
     shown = clean_text(str(_sanitizer().sanitize(node))).strip()
     was_cut = opened.was_cut or len(shown) > 2 * MAX_RENDERED
     shown = shown[: 2 * MAX_RENDERED] + (f"<p>{_CUT_NOTE.strip()}</p>" if was_cut else "")
-    return Rendered(shown, folded, opened.hidden_removed, _CUT if was_cut else ())
+    return Rendered(shown, folded, opened.hidden_removed, _CUT if was_cut else (), undecided)
+
+
+def _dropped(document: Document, elements: frozenset[int]) -> int:
+    """Takes these quotes out; a quote in HTML goes whole or stays whole. Answers how many characters went."""
+    before = len(document.text)
+    drop_quotes(document, elements)
+    return before - len(document.text)
 
 
 @cache

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from postroom.mime.compose import FORWARDED_FILENAME, plain_reading
 from postroom.mime.header_writing import is_message_id
+from postroom.mime.subjects import FORWARD_PREFIX, REPLY_PREFIX
 from postroom.model.address import Address
 from postroom.model.characters import address_sign_in
 from postroom.model.draft import Draft, File, Importance, Threading
@@ -21,12 +22,6 @@ from postroom.model.message import Body, Envelope, Message
 if TYPE_CHECKING:
     from postroom.mime.parse import Parsed
 
-# What mail programs write before an answered or forwarded subject, in the languages they speak.
-_REPLY_WORDS = "re|aw|antw|antwort|sv|vs|vá|odp|ynt|rif|res|réf|rép|отв|ответ|回复|答复|回覆|返信|답장"
-_FORWARD_WORDS = "fw|fwd|wg|tr|rv|vb|vl|vs|pd|enc|doorst|i̇lt|ilt|пересл|转发|轉寄|転送|전달"
-_COUNT = r"(?:\[\d{1,4}\]|\(\d{1,4}\)|\^\d{1,4})?"
-_REPLY_PREFIX = re.compile(rf"(?:\s*(?:{_REPLY_WORDS})\s?{_COUNT}\s?[:：])+\s*", re.IGNORECASE)
-_FORWARD_PREFIX = re.compile(rf"(?:\s*(?:{_FORWARD_WORDS})\s?{_COUNT}\s?[:：])+\s*", re.IGNORECASE)
 _IDS = re.compile(r"<[^<>\s]+>")
 _MAX_NAME = 200
 
@@ -34,12 +29,12 @@ _MAX_NAME = 200
 def reply_subject(subject: str) -> str:
     """One ``Re:``, whatever prefixes of whatever language stood there; the rest as it was."""
     line = _one_line(subject)
-    return _prefixed("Re:", line, _REPLY_PREFIX.match(line))
+    return _prefixed("Re:", line, REPLY_PREFIX.match(line))
 
 
 def forward_subject(subject: str) -> str:
     line = _one_line(subject)
-    return _prefixed("Fwd:", line, _FORWARD_PREFIX.match(line))
+    return _prefixed("Fwd:", line, FORWARD_PREFIX.match(line))
 
 
 def reply_recipients(

@@ -132,6 +132,16 @@ class Numbered(Protocol):
 
 
 @runtime_checkable
+class IdLookup(Protocol):
+    """Finds mails by Message-ID without opening a whole thread."""
+
+    async def mails_with_ids(self, message_ids: Sequence[str], *, near: str) -> list[Envelope]:
+        """In any order. `near` is the ref of a mail that names them: where looking everywhere is dear, they are looked
+        for in its folder and where answered mail usually lies."""
+        ...
+
+
+@runtime_checkable
 class Watcher(Protocol):
     """capabilities.has_push"""
 

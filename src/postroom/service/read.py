@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from postroom.mime.clean import clean_line, clean_text
+from postroom.mime.earlier import Earlier
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.ids import Kind, is_handle
-from postroom.model.message import Attachment, Message
+from postroom.model.message import Attachment, Envelope, Message
+from postroom.service.history import add_answered, earlier_of, names_of, nearest
 from postroom.service.house import Account, House
 from postroom.service.saving import safe_filename, save
 from postroom.service.search import MAX_LIMIT
@@ -86,7 +89,7 @@ async def get_thread(
         raise gone(thread_id) from None
     shown = envelopes[-limit:]
     reading = replace(reading, max_chars=min(max_chars, MAX_BODY_CHARS // len(shown)))  # together as much as one mail
-    emails = [await _open(house, opened, await _fetch(opened, one.ref, thread_id), reading) for one in shown]
+    emails = await _open_thread(house, opened, thread_id, envelopes, [one.ref for one in shown], reading)
     return ThreadView(
         thread_id=emails[-1].row.thread_id,
         account=opened.name,
@@ -172,8 +175,36 @@ async def _fetch(account: Account, ref: str, email_id: str) -> Message:
         raise gone(email_id) from None
 
 
+async def _open_thread(
+    house: House, account: Account, thread_id: str, envelopes: Sequence[Envelope], refs: Sequence[str], reading: Reading
+) -> list[OpenEmail]:
+    """Each with all that was said before it at hand: what is shown once is folded from then on."""
+    emails, said, ids = [], Earlier(), set[str]()
+    for ref in refs:
+        message = await _fetch(account, ref, thread_id)
+        envelope = message.envelope
+        answered = nearest(envelope, envelopes)  # older than the mails that are shown, perhaps
+        if answered is not None and answered.message_id not in ids:
+            await add_answered(house, account, said, answered)
+            ids.add(answered.message_id)
+        rendered = await house.read(_body, message, reading, said)
+        await house.read(said.add, rendered.whole, names_of(envelope))
+        ids.add(envelope.message_id)
+        emails.append(await _opened(house, account, message, reading, rendered))
+    return emails
+
+
 async def _open(house: House, account: Account, message: Message, reading: Reading) -> OpenEmail:
-    rendered = await _rendered(house, account, message, reading)
+    if reading.body_format == "raw":
+        return await _opened(house, account, message, reading, await _as_it_came(house, account, message))
+    rendered = await house.read(_body, message, reading, None)
+    if rendered.may_quote:
+        earlier = await earlier_of(house, account, message.envelope)
+        rendered = await house.read(_body, message, reading, earlier) if earlier is not None else rendered
+    return await _opened(house, account, message, reading, rendered)
+
+
+async def _opened(house: House, account: Account, message: Message, reading: Reading, rendered: Rendered) -> OpenEmail:
     text = rendered.text
     if reading.offset > len(text):
         raise InvalidRequest(
@@ -201,15 +232,21 @@ async def _open(house: House, account: Account, message: Message, reading: Readi
     )
 
 
-async def _rendered(house: House, account: Account, message: Message, reading: Reading) -> Rendered:
+def _body(message: Message, reading: Reading, earlier: Earlier | None) -> Rendered:
+    """`earlier` None: without a look at the thread."""
     from postroom.mime import guarded
+    from postroom.mime.quotes import context_of
+
+    fmt = cast("Literal['markdown', 'text', 'html']", reading.body_format)
+    context = context_of(message.envelope, earlier)
+    return guarded.render(message.body, fmt=fmt, keep_quoted=reading.include_quoted, context=context)
+
+
+async def _as_it_came(house: House, account: Account, message: Message) -> Rendered:
     from postroom.mime.render import Rendered
 
-    if reading.body_format == "raw":
-        raw = await account.mailbox.fetch_raw(message.envelope.ref)
-        return Rendered(await house.read(raw.decode, "utf-8", "replace"))
-    fmt = cast("Literal['markdown', 'text', 'html']", reading.body_format)
-    return await house.read(guarded.render, message.body, fmt=fmt, keep_quoted=reading.include_quoted)
+    raw = await account.mailbox.fetch_raw(message.envelope.ref)
+    return Rendered(await house.read(raw.decode, "utf-8", "replace"))
 
 
 def _attachments(attachments: tuple[Attachment, ...]) -> tuple[AttachmentView, ...]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from turbohtml import parse
 
-from postroom.mime.quotes import Folded, fold_text
-from postroom.mime.render import render
+from postroom.mime.earlier import Earlier
+from postroom.mime.html_quotes import flag_quotes
+from postroom.mime.quotes import ThreadContext, fold_text
+from postroom.mime.render import render, search_text, snippet
 from postroom.model.message import Body
 
 ATTRIBUTIONS = [
@@ -34,35 +37,56 @@ def test_marked_history_goes_with_its_attribution(attribution: str) -> None:
     assert folded.folded >= len("> Shall we?> Bob")
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        "-----Original Message-----\nFrom: Bob\nSubject: x",
-        "----- Ursprüngliche Nachricht -----\nVon: Bob",
-        "-------- Message d'origine --------",
-        "________________________________\nFrom: Bob <b@x>\nSent: Monday\nTo: Al\nSubject: Plan",
-        "*From:* Bob\n*Sent:* Monday\n*To:* Al\n*Subject:* Plan",
-        "Von: Bob\nGesendet: Montag\nAn: Al\nBetreff: Plan",
-        "De : Bob\nEnvoyé : lundi\nÀ : Al\nObjet : Plan",
-        "差出人: Bob\n送信日時: 2024\n宛先: Al\n件名: Plan",
-        "On Mon, Jan 1, 2024 at 10:00 AM Bob <bob@example.com> wrote:",
-    ],
-)
-def test_unmarked_history_goes_to_the_end(head: str) -> None:
-    folded = fold_text(f"Fine by me.\n\n{head}\n\nold words\nmore old words")
+OLD = "old words\nmore old words of the mail that was answered"
+REPLY_BLOCKS = [
+    "-----Original Message-----\nFrom: Bob\nSent: Monday\nTo: Al\nSubject: Plan",
+    "----- Ursprüngliche Nachricht -----\nVon: Bob\nGesendet: Montag\nAn: Al\nCc: Cy\nBetreff: Plan",
+    "________________________________\nFrom: Bob <b@x>\nSent: Monday\nTo: Al\nSubject: Plan",
+    "*From:* Bob\n*Sent:* Monday\n*To:* Al\n*Subject:* Plan",
+    "Von: Bob\nGesendet: Montag\nAn: Al\nBetreff: Plan",
+    "De : Bob\nEnvoyé : lundi\nÀ : Al\nObjet : Plan",
+    "差出人: Bob\n送信日時: 2024\n宛先: Al\n件名: Plan",
+    "From: Bob <b@x>\nSent: Monday\nTo: Al <al@x.example>; Cy <cy@x.example>;\n Di <di@x.example>\nSubject: Plan",
+]
+INTRODUCTIONS = [
+    *REPLY_BLOCKS,
+    "-----Original Message-----\nFrom: Bob\nSubject: Plan",
+    "-------- Message d'origine --------",
+    "From: Bob\nDate: Monday\nSubject: Plan",
+    "On Mon, Jan 1, 2024 at 10:00 AM Bob <bob@example.com> wrote:",
+]
+
+
+@pytest.mark.parametrize("head", INTRODUCTIONS)
+def test_unmarked_history_goes_where_it_is_a_copy(head: str) -> None:
+    text = f"Fine by me.\n\n{head}\n\n{OLD}"
+    folded = fold_text(text, ThreadContext(is_reply=True, subject="Re: Plan", earlier=Earlier([OLD])))
     assert folded.text == "Fine by me."
-    assert folded.folded > 0
+    assert folded.folded > len(OLD) - 1
+    assert fold_text(text, ThreadContext(is_reply=True, earlier=Earlier(["other words altogether"]))).text == text
 
 
-def test_answers_between_quotes_stay() -> None:
-    text = "On 1 Jan 2024 Bob wrote:\n> Tea?\n\nYes please.\n\n> Sugar?\n\nNo thanks.\n> Bye"
-    folded = fold_text(text).text
-    assert "Yes please." in folded
-    assert "No thanks." in folded
-    assert "Sugar?" not in folded
-    assert folded.count("> […]") == 2
+@pytest.mark.parametrize("head", INTRODUCTIONS)
+def test_without_a_look_only_a_programs_own_block_in_an_answer_goes(head: str) -> None:
+    text = f"Fine by me.\n\n{head}\n\n{OLD}"
+    assert (fold_text(text, ThreadContext(is_reply=True)).text != text) == (head in REPLY_BLOCKS)
+    assert fold_text(text, ThreadContext(is_reply=False)).text == text
+    assert fold_text(text, ThreadContext(is_reply=True, is_forward=True)).text == text
 
 
+def test_answers_between_quotes_stay_with_what_they_answer() -> None:
+    asked = "Tea or coffee for you and yours?\nOf which sort, and how much of it?\nSugar?\nBye for now, and thanks"
+    one, two, three, four = (f"> {line}" for line in asked.split("\n"))
+    text = f"On 1 Jan 2024 Bob wrote:\n{one}\n{two}\n{three}\n\nNo thanks.\n{four}"
+    folded = fold_text(text, ThreadContext(is_reply=True, earlier=Earlier([asked])))
+    assert folded.text == f"> […]\n{two}\n{three}\n\nNo thanks."
+    assert (
+        fold_text(text, ThreadContext(is_reply=True)).text
+        == f"On 1 Jan 2024 Bob wrote:\n{one}\n{two}\n{three}\n\nNo thanks."
+    )
+
+
+@pytest.mark.parametrize("earlier", [None, "only\na quote\nold all there is"])
 @pytest.mark.parametrize(
     "text",
     [
@@ -73,8 +97,10 @@ def test_answers_between_quotes_stay() -> None:
         "",
     ],
 )
-def test_a_mail_of_history_alone_is_shown_whole(text: str) -> None:
-    assert fold_text(text) == Folded(text, 0)
+def test_a_mail_of_history_alone_is_shown_whole(text: str, earlier: str | None) -> None:
+    context = ThreadContext(is_reply=True, earlier=None if earlier is None else Earlier([earlier]))
+    folded = fold_text(text, context)
+    assert (folded.text, folded.folded) == (text, 0)
 
 
 @pytest.mark.parametrize(
@@ -109,10 +135,15 @@ def test_what_is_no_history_stays(text: str) -> None:
 )
 def test_texts_made_to_exhaust_their_reader_are_folded(text: str) -> None:
     assert fold_text(f"hello\n{text}").text.startswith("hello")
+    context = ThreadContext(is_reply=True, subject="x", earlier=Earlier([text, "hello"], ["x"]))
+    assert fold_text(f"hello\n{text}", context).text.startswith("hello")
 
 
-def visible(html: str) -> str:
-    return render(Body(html=html), fmt="markdown", keep_quoted=False).text
+ANSWER = ThreadContext(is_reply=True)
+
+
+def visible(html: str, context: ThreadContext = ANSWER) -> str:
+    return render(Body(html=html), fmt="markdown", keep_quoted=False, context=context).text
 
 
 @pytest.mark.parametrize(
@@ -124,15 +155,15 @@ def visible(html: str) -> str:
         '<div class="moz-cite-prefix">On 1/1/24 Bob wrote:</div><blockquote type="CITE" cite="mid:1">OLD</blockquote>',
         '<div class="yahoo_quoted"><div>On Monday Bob wrote: OLD</div></div>',
         '<div class="protonmail_quote">On Monday Bob wrote:<blockquote class="protonmail_quote">OLD</blockquote></div>',
-        '<div id="appendonsend"></div><hr><div id="divRplyFwdMsg"><b>From:</b> Bob<br></div><div>OLD</div>',
+        '<div id="appendonsend"></div><hr><div id="divRplyFwdMsg"><b>Od kogo:</b> Bob<br></div><div>OLD</div>',
         '<div><div style="border:none;border-top:solid #E1E1E1 1.0pt"><p><b>From:</b> Bob</p></div></div><p>OLD</p>',
-        "<p>-----Original Message-----<br>From: Bob</p><p>OLD</p>",
+        "<p>-----Original Message-----<br>From: Bob<br>Sent: Monday<br>To: Al<br>Subject: x</p><p>OLD</p>",
         "<p><b>From:</b> Bob<br><b>Sent:</b> Monday<br><b>To:</b> Al<br><b>Subject:</b> x</p><p>OLD</p>",
     ],
 )
 def test_history_in_html_is_folded(history: str) -> None:
     html = f"<html><body><div><p>My answer</p>{history}</div></body></html>"
-    rendered = render(Body(html=html), fmt="markdown", keep_quoted=False)
+    rendered = render(Body(html=html), fmt="markdown", keep_quoted=False, context=ANSWER)
     assert rendered.text == "My answer"
     assert rendered.quoted_folded > 0
     assert "OLD" in render(Body(html=html), fmt="markdown", keep_quoted=True).text
@@ -140,10 +171,26 @@ def test_history_in_html_is_folded(history: str) -> None:
 
 def test_answers_between_html_quotes_stay() -> None:
     html = (
-        '<div class="gmail_quote"><div class="gmail_attr">On Mon Bob wrote:</div><blockquote>OLD 1</blockquote>'
-        "<div>Yes please.</div><blockquote>OLD 2</blockquote><div>No thanks.</div></div>"
+        '<div class="gmail_quote"><div class="gmail_attr">On Mon, 1 Jan Bob wrote:</div><blockquote>OLD 1</blockquote>'
+        "<div>Yes please.</div><blockquote>OLD 2</blockquote><div>No thanks.</div><blockquote>OLD 3</blockquote></div>"
     )
-    assert visible(html) == "Yes please.\n\nNo thanks."
+    assert visible(html) == "On Mon, 1 Jan Bob wrote:\n\n> OLD 1\n\nYes please.\n\n> OLD 2\n\nNo thanks."
+
+
+def test_the_flags_that_find_quotes_are_never_seen() -> None:
+    html = '<table><tr><td>a</td><td>b <blockquote type="cite">c</blockquote> d</td></tr></table><ul><li><blockquote'
+    html += ' type="cite">e</blockquote></li></ul><pre><blockquote type="cite">f</blockquote></pre>'
+    flag = flag_text()
+    for fmt in ("markdown", "text", "html"):
+        rendered = render(Body(html=html), fmt=fmt, keep_quoted=False)  # type: ignore[arg-type]
+        assert flag not in rendered.text + rendered.whole
+    assert flag not in search_text(Body(html=html)) + snippet(Body(html=html))
+
+
+def flag_text() -> str:
+    document = parse('<p>x</p><blockquote type="cite">y</blockquote>')
+    flag_quotes(document)
+    return document.text.strip()[1:33]
 
 
 def test_a_forwarded_mail_in_html_stays() -> None:
@@ -156,7 +203,8 @@ def test_a_forwarded_mail_in_html_stays() -> None:
 
 
 def test_an_html_mail_of_history_alone_is_shown_whole() -> None:
-    rendered = render(Body(html='<blockquote type="cite">all there is</blockquote>'), fmt="markdown", keep_quoted=False)
+    body = Body(html='<blockquote type="cite">all there is</blockquote>')
+    rendered = render(body, fmt="markdown", keep_quoted=False, context=ANSWER)
     assert "all there is" in rendered.text
     assert rendered.quoted_folded == 0
 

@@ -52,8 +52,10 @@ def rows(session: Session, folder: str, name: str, validity: int, uids: Iterable
 def _snippets(session: Session, lines: Sequence[Line], items: Mapping[int, Item]) -> dict[int, str]:
     """The first words of each: at hand, or by one fetch per kind of place where they stand."""
     from postroom.mime.guarded import snippet
+    from postroom.mime.quotes import context_of
 
     found: dict[int, str] = {}
+    contexts = {line.ref.uid: context_of(line.parsed) for line in lines}
     places: dict[tuple[str, int], list[tuple[int, Part]]] = {}
     for line in lines:
         uid, part = line.ref.uid, structure.first_text(line.structure)
@@ -61,13 +63,14 @@ def _snippets(session: Session, lines: Sequence[Line], items: Mapping[int, Item]
             continue
         length = _SNIPPET if part.content.value == "text/plain" else _SNIPPET_HTML
         if (part.number, length) == ("1", _SNIPPET):
-            found[uid] = snippet(_decoded(part, as_bytes(items[uid].get("BODY[1]"))))
+            found[uid] = snippet(_decoded(part, as_bytes(items[uid].get("BODY[1]"))), contexts[uid])
         else:
             places.setdefault((part.number, length), []).append((uid, part))
     for (number, length), parts in places.items():
         beginnings = session.fetch([uid for uid, _ in parts], f"UID BODY.PEEK[{number}]<0.{length}>")
         for uid, part in parts:
-            found[uid] = snippet(_decoded(part, as_bytes(beginnings.get(uid, {}).get(f"BODY[{number}]"))))
+            beginning = as_bytes(beginnings.get(uid, {}).get(f"BODY[{number}]"))
+            found[uid] = snippet(_decoded(part, beginning), contexts[uid])
     return found
 
 
@@ -97,9 +100,11 @@ def fetch(session: Session, ref: str, name: str) -> Fetched:
 def opened(fetched: Fetched, name: str) -> Message:
     """Reading may take a while, and needs no connection."""
     from postroom.mime import guarded
+    from postroom.mime.quotes import context_of
 
     parsed, line = guarded.parse(fetched.raw), fetched.line
-    envelope = envelope_of(replace(line, parsed=parsed), name, guarded.snippet(parsed.body))
+    snippet = guarded.snippet(parsed.body, context_of(parsed))
+    envelope = envelope_of(replace(line, parsed=parsed), name, snippet)
     listed = parsed.attachments if fetched.is_whole else _sized(parsed.attachments, line.structure)
     return Message(envelope, parsed.body, listed, parsed.headers, parsed.defects)
 

@@ -5,7 +5,7 @@ THREAD would answer for one folder only, and an exchange lies in at least two.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from postroom.model.folder import Folder, Role
@@ -35,12 +35,19 @@ def related(session: Session, folder: Folder, ids: Iterable[str]) -> dict[str, E
     return {known.get(uid, row.ref): row for uid, row in rows.items() if uid not in discarded}
 
 
-def _naming(ids: list[str]) -> tuple[bytes, ...]:
-    tests = [
-        (b"HEADER", field, searchable(message_id))
-        for message_id in ids
-        for field in (b"MESSAGE-ID", b"REFERENCES", b"IN-REPLY-TO")
-    ]
+def with_ids(session: Session, folder: Folder, ids: Sequence[str]) -> list[Envelope]:
+    """The folder's mails with one of these ids. Servers look for a part of a header, so the whole is compared here."""
+    wanted = ids[:MAX_IDS]
+    validity = session.open(folder.ref).validity
+    uids = session.search((b"UNDELETED", *_naming(wanted, fields=(b"MESSAGE-ID",))))
+    rows = reading.rows(session, folder.ref, folder.name, validity, uids)
+    return [row for row in rows.values() if row.message_id in wanted]
+
+
+def _naming(
+    ids: Sequence[str], fields: Sequence[bytes] = (b"MESSAGE-ID", b"REFERENCES", b"IN-REPLY-TO")
+) -> tuple[bytes, ...]:
+    tests = [(b"HEADER", field, searchable(message_id)) for message_id in ids for field in fields]
     keys: tuple[bytes, ...] = tests[-1]
     for test in reversed(tests[:-1]):
         keys = (b"OR", *test, *keys)

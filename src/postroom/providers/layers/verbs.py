@@ -21,6 +21,7 @@ READING = frozenset(
         "check_login",
         "uid_of",
         "mail_with_uid",
+        "mails_with_ids",
     }
 )
 

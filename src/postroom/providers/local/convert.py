@@ -43,18 +43,20 @@ class Prepared:
 
 def prepare(mail: NewMail) -> Prepared:
     """For one mail; many are read by `reading_ahead`."""
-    from postroom.mime import guarded
+    from postroom.mime import guarded, quotes
 
     parsed = guarded.parse(mail.raw)
-    entry = _entry(mail, parsed, guarded.snippet(parsed.body), guarded.search_text(parsed.body))
+    snippet = guarded.snippet(parsed.body, quotes.context_of(parsed))
+    entry = _entry(mail, parsed, snippet, guarded.search_text(parsed.body))
     return Prepared(mail, contents.pack(mail.raw), entry)
 
 
 def read(mail: NewMail) -> tuple[contents.Packed, Entry]:
-    from postroom.mime import parse, render
+    from postroom.mime import parse, quotes, render
 
     parsed = parse.parse(mail.raw)
-    entry = _entry(mail, parsed, render.snippet(parsed.body), render.search_text(parsed.body))
+    snippet = render.snippet(parsed.body, context=quotes.context_of(parsed))
+    entry = _entry(mail, parsed, snippet, render.search_text(parsed.body))
     return contents.pack(mail.raw), entry
 
 

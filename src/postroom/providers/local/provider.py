@@ -54,7 +54,7 @@ CAPABILITIES = Capabilities(
 
 
 class LocalMailbox:
-    """Mailbox, Drafts, Labels, FolderMaker, AliasMaker and Watcher over one file."""
+    """Mailbox, Drafts, Labels, FolderMaker, AliasMaker, IdLookup and Watcher over one file."""
 
     def __init__(self, account: LocalAccount, context: ProviderContext) -> None:
         self._account = account
@@ -95,6 +95,9 @@ class LocalMailbox:
 
     async def thread(self, thread_ref: str) -> list[Envelope]:
         return await self._read(threads.thread_envelopes, thread_ref)
+
+    async def mails_with_ids(self, message_ids: Sequence[str], *, near: str) -> list[Envelope]:
+        return await self._read(threads.mails_with_ids, message_ids)
 
     def changes(self) -> AsyncGenerator[str, None]:
         return watch(partial(self._read, folders.revisions))

@@ -1,0 +1,82 @@
+"""The words of earlier mails, to tell a copy of them from new text.
+
+Compared are runs of a few words, so that other line breaks, marks and layout make no difference and one changed word
+does. The work grows with the texts and never faster.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+_RUN: Final = 5  # words: fewer are in many texts by chance, more make a short quote of half a sentence look new
+_MAX_CHARS: Final = 600_000  # of earlier text; what is beyond is not known as a copy
+_UNBROKEN: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"  # written without blanks
+_SIGNS: Final = "$%¢-¥₠-₿\u2600-\u27bf\U0001f000-\U0001faff"  # money and emoji say something, other signs are layout
+_WORD = re.compile(rf"[{_UNBROKEN}]|[^\W_{_UNBROKEN}]+|[{_SIGNS}]")
+# Outlook puts it behind addresses it quotes. Every other link is compared: another target is another text.
+_MAILTO = re.compile(r"[<(]mailto:[^<>()\s]*[>)]", re.IGNORECASE)
+_BREAK: Final = "\n"  # no word: no run goes on from one mail into another
+
+
+def words_of(text: str) -> list[str]:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    if "mailto:" in text:
+        text = _MAILTO.sub(" ", text)
+    return _WORD.findall(text.casefold())
+
+
+class Earlier:
+    """What a thread has said before a mail. Without texts, nothing is a copy. `names` are the words that names and
+    addresses of its people are made of; empty where they are not known."""
+
+    def __init__(self, texts: Iterable[str] = (), names: Iterable[str] = ()) -> None:
+        self.names: set[str] = set()
+        self._words: list[str] = []
+        self._runs: dict[int, set[int]] = {}  # by their length
+        self._room = _MAX_CHARS
+        for text in texts:
+            self.add(text)
+        self.add("", names)
+
+    def add(self, text: str, names: Iterable[str] = ()) -> None:
+        self.names.update(word for name in names for word in words_of(name[:1_000]))
+        words = [*words_of(text[: self._room]), _BREAK]
+        self._room -= min(len(text), self._room)
+        self._words += words
+        for length, runs in self._runs.items():
+            runs.update(_runs(words, length))
+
+    def copied(self, lines: Sequence[Sequence[str]]) -> list[bool]:
+        """For each line (its words) whether all of it stands in earlier mail; one without words is no copy."""
+        stream = [word for line in lines for word in line]
+        known = self._known(stream)
+        result, start = [], 0
+        for line in lines:
+            result.append(bool(line) and all(known[start : start + len(line)]))
+            start += len(line)
+        return result
+
+    def _known(self, stream: Sequence[str]) -> bytearray:
+        """A word is known when some run it belongs to is. Few words are one run."""
+        length = min(_RUN, len(stream))
+        known = bytearray(len(stream))
+        if not length or not self._words:
+            return known
+        runs = self._runs_of(length)
+        for start, run in enumerate(_runs(stream, length)):
+            if run in runs:
+                known[start : start + length] = b"\1" * length
+        return known
+
+    def _runs_of(self, length: int) -> set[int]:
+        if length not in self._runs:
+            self._runs[length] = set(_runs(self._words, length))
+        return self._runs[length]
+
+
+def _runs(words: Sequence[str], length: int) -> Iterable[int]:
+    return map(hash, zip(*(words[offset:] for offset in range(length)), strict=False))

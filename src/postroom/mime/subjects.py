@@ -1,0 +1,19 @@
+"""What mail programs write before an answered or forwarded subject, in the languages they speak."""
+
+from __future__ import annotations
+
+import re
+
+_REPLY_WORDS = "re|aw|antw|antwort|sv|vs|vá|odp|ynt|rif|res|réf|rép|отв|ответ|回复|答复|回覆|返信|답장"
+_FORWARD_WORDS = "fw|fwd|wg|tr|rv|vb|vl|vs|pd|enc|i|doorst|i̇lt|ilt|пересл|转发|轉寄|転送|전달"
+_COUNT = r"(?:\[\d{1,4}\]|\(\d{1,4}\)|\^\d{1,4})?"
+REPLY_PREFIX = re.compile(rf"(?:\s*(?:{_REPLY_WORDS})\s?{_COUNT}\s?[:：])+\s*", re.IGNORECASE)
+FORWARD_PREFIX = re.compile(rf"(?:\s*(?:{_FORWARD_WORDS})\s?{_COUNT}\s?[:：])+\s*", re.IGNORECASE)
+_LIST_TAG = re.compile(r"(?:\s*\[[^\[\]]{0,80}\])*")
+
+
+def is_forward_subject(subject: str) -> bool:
+    """Whether the last one to touch it forwarded: ``Fwd: Re: x`` is a forward, ``Re: Fwd: x`` an answer to one."""
+    start = subject[:300]
+    tag = _LIST_TAG.match(start)
+    return bool(FORWARD_PREFIX.match(start[tag.end() :] if tag else start))

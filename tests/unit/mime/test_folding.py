@@ -1,0 +1,39 @@
+"""New text is never folded away: a table of made mails, each in every format."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.mime.folding_cases import CASES, Case
+
+from postroom.mime.earlier import Earlier
+from postroom.mime.quotes import ThreadContext
+from postroom.mime.render import render
+from postroom.mime.subjects import is_forward_subject
+from postroom.model.message import Body
+
+
+def context_of(case: Case) -> ThreadContext:
+    earlier = (
+        Earlier() if not case.reply else None if case.earlier is None else Earlier([case.earlier], ["Marta Quist"])
+    )
+    return ThreadContext(case.reply, is_forward_subject(case.subject), case.subject, earlier)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("fmt", ["markdown", "text", "html"])
+def test_what_is_new_is_shown_and_what_is_a_copy_is_folded(case: Case, fmt: str) -> None:
+    body = Body(case.text, case.html)
+    rendered = render(body, fmt=fmt, keep_quoted=False, context=context_of(case))  # type: ignore[arg-type]
+    assert [words for words in case.shows if words not in rendered.text] == []
+    if case.folds and not (case.plain_only and fmt == "html"):
+        assert [words for words in case.folds if words in rendered.text] == []
+        assert rendered.quoted_folded > 0
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_nothing_is_left_out_without_being_counted(case: Case) -> None:
+    body = Body(case.text, case.html)
+    whole = render(body, fmt="text", keep_quoted=True).text
+    shown = render(body, fmt="text", keep_quoted=False, context=context_of(case))
+    missing = sum(1 for line in whole.split("\n") if line.strip() and line.strip() not in shown.text)
+    assert (missing > 0) == (shown.quoted_folded > 0)
