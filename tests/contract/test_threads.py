@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from postroom.model.errors import NotFound
+from postroom.providers.protocol import IdLookup
 
-from .mails import envelope_of, listed, mail
+from .mails import envelope_of, listed, mail, message_id
 from .rigs import Rig, RigAccount, SeedMail
 
 pytestmark = pytest.mark.needs("has_threading")
@@ -61,3 +62,14 @@ async def test_a_reply_draft_belongs_to_the_thread_it_answers(rig: Rig, account:
 async def test_an_unknown_thread_is_not_found(account: RigAccount) -> None:
     with pytest.raises(NotFound):
         await account.mailbox.thread(account.missing_ref)
+
+
+async def test_a_mail_is_found_by_its_id_from_the_mail_that_names_it(rig: Rig, account: RigAccount) -> None:
+    refs = await rig.seed([*conversation(), SeedMail(mail("other", subject="Gutter"))])
+    lookup = account.mailbox
+    if not isinstance(lookup, IdLookup):
+        pytest.skip("this provider cannot look for a Message-ID")
+    found = await lookup.mails_with_ids([message_id("mine"), message_id("root"), message_id("absent")], near=refs[2])
+    assert {row.ref for row in found} == set(refs[:2])
+    assert await lookup.mails_with_ids([message_id("absent"), "<ROO"], near=refs[2]) == []
+    assert await lookup.mails_with_ids([], near=refs[2]) == []

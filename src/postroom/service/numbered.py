@@ -169,7 +169,8 @@ async def list_mails(
     return tuple(zip(numbers, await rows(house, account, page.items), strict=True)), page
 
 
-async def read_mail(house: House, uid: int, folder: str) -> OpenEmail:
+async def read_mail(house: House, uid: int, folder: str, *, include_quoted: bool = False, offset: int = 0) -> OpenEmail:
     account = await house.accounts.open()
     found = await mail_with_uid(account, uid, folder)
-    return await read_email(house, (await row(house, account, found)).email_id)
+    email_id = (await row(house, account, found)).email_id
+    return await read_email(house, email_id, include_quoted=include_quoted, offset=offset)

@@ -202,6 +202,7 @@ def _thread_email(email: OpenEmail, marker: str) -> shapes.ThreadEmail:
             "attachments": _attachments(email),
             "warnings": list(email.facts.warnings),
             "truncated": email.truncated,
+            "quoted_folded": email.quoted_folded,
             "untrusted": {"marker": marker, "body": email.body},
         },
     )

@@ -107,6 +107,7 @@ ThreadEmail = TypedDict(
         "attachments": list[Attachment],
         "warnings": list[str],
         "truncated": bool,
+        "quoted_folded": int,
         "untrusted": Untrusted,
     },
 )

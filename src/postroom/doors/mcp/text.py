@@ -90,7 +90,17 @@ def thread(view: ThreadView, marker: str) -> str:
         f"{email.row.email_id}: {said}" for email in view.emails for said in (*email.facts.warnings, *email.defects)
     ]
     head = f"Thread {view.thread_id}, account {view.account}: {shown}, oldest first."
-    return "\n".join([head, *warnings, WARNING.format(marker=marker), fenced(marker, "\n\n".join(letters))])
+    notes = [*warnings, *_folded_in(view)]
+    return "\n".join([head, *notes, WARNING.format(marker=marker), fenced(marker, "\n\n".join(letters))])
+
+
+def _folded_in(view: ThreadView) -> list[str]:
+    folded = [
+        f"{email.row.email_id} ({email.quoted_folded} characters)" for email in view.emails if email.quoted_folded
+    ]
+    if not folded:
+        return []
+    return [f"Quoted history left out of {', '.join(folded)}; read_email with include_quoted=true shows it."]
 
 
 def attachments(email_id: str, views: Sequence[AttachmentView]) -> str:

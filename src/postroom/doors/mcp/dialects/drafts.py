@@ -91,11 +91,18 @@ async def search_emails(
 
 
 @reading.tool("Read email", returns=shapes.Email, read_only=True, idempotent=True)
-async def read_email(house: House, uid: Uid, folder: FolderName = "INBOX") -> CallToolResult:
+async def read_email(
+    house: House,
+    uid: Uid,
+    folder: FolderName = "INBOX",
+    include_quoted: Annotated[bool, Field(description="Show quoted history too")] = False,
+    offset: Annotated[int, Field(ge=0, description="Where in the body to start")] = 0,
+) -> CallToolResult:
     """Read one email of a folder by its UID."""
     from postroom.service import numbered
 
-    return results.open_email(await numbered.read_mail(house, uid, folder))
+    email = await numbered.read_mail(house, uid, folder, include_quoted=include_quoted, offset=offset)
+    return results.open_email(email)
 
 
 @drafting.tool("Create draft", returns=Draft)
