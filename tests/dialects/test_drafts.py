@@ -97,6 +97,25 @@ async def test_mail_is_found_listed_and_read_by_its_number(call, mailbox):
     assert "Drafts" in [folder["name"] for folder in (await call.ok("list_folders"))["folders"]]
 
 
+async def test_quoted_history_that_was_left_out_can_be_read(call, mailbox):
+    asked, head = (
+        "What do you think of our offer for the long ladder?",
+        "To: me@example.test\r\nFrom: Bob <b@example.test>\r\n",
+    )
+    date = "Date: Sun, 15 Nov 2026 1{}:00:00 +0000\r\nMessage-ID: <m{}@example.test>\r\n"
+    put(mailbox, f"{head}{date.format(0, 1)}\r\n{asked}\r\n".encode(), "Sent")
+    answer = f"Fine.\r\n\r\nOn 15 Nov 2026 Bob <b@example.test> wrote:\r\n> {asked}\r\n"
+    uid = put(mailbox, f"{head}{date.format(1, 2)}In-Reply-To: <m1@example.test>\r\n\r\n{answer}".encode())
+    forged = answer.replace("long ladder", "short pole")
+    other = put(mailbox, f"{head}{date.format(1, 3)}In-Reply-To: <m1@example.test>\r\n\r\n{forged}".encode())
+    folded = await call.ok("read_email", uid=uid)
+    assert folded["untrusted"]["body"] == "Fine."
+    assert folded["quoted_folded"] > len(asked)
+    assert asked in (await call.ok("read_email", uid=uid, include_quoted=True))["untrusted"]["body"]
+    assert (await call.ok("read_email", uid=uid, offset=2))["untrusted"]["body"] == "ne."
+    assert "short pole" in (await call.ok("read_email", uid=other))["untrusted"]["body"]
+
+
 # --- create_draft
 
 

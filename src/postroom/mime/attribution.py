@@ -85,6 +85,10 @@ def is_attribution(text: str, names: Set[str] = frozenset()) -> bool:
     return _is_bare(text, names) and (opens_attribution(text) or "@" in text or _DATED.match(text) is not None)
 
 
+def may_attribute(text: str) -> bool:
+    return "@" in text or _VERB.search(text) is not None
+
+
 def opens_attribution(text: str) -> bool:
     return bool(_OPENING.match(text))
 
@@ -102,7 +106,8 @@ def _is_bare(text: str, names: Set[str]) -> bool:
 
 def field_of(line: str) -> str:
     """Which header field a line begins with: from, sent, to, cc, subject; empty where none."""
-    found = _FIELD.match(line[:60])
+    start = line[:60]
+    found = _FIELD.match(start) if ":" in start or "：" in start else None
     return (found.lastgroup or "") if found else ""
 
 

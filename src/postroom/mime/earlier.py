@@ -18,6 +18,7 @@ _SIGNS: Final = "$%¢-¥₠-₿\u2600-\u27bf\U0001f000-\U0001faff"  # money and 
 _WORD = re.compile(rf"[{_UNBROKEN}]|[^\W_{_UNBROKEN}]+|[{_SIGNS}]")
 # Outlook puts it behind addresses it quotes. Every other link is compared: another target is another text.
 _MAILTO = re.compile(r"[<(]mailto:[^<>()\s]*[>)]", re.IGNORECASE)
+_TARGET = re.compile(r"\]\([^()\s]{0,2000}\)")
 _BREAK: Final = "\n"  # no word: no run goes on from one mail into another
 
 
@@ -43,9 +44,13 @@ class Earlier:
         self.add("", names)
 
     def add(self, text: str, names: Iterable[str] = ()) -> None:
+        """Markdown is known with and without where its links lead: a plain quote of it has their words only."""
         self.names.update(word for name in names for word in words_of(name[:1_000]))
-        words = [*words_of(text[: self._room]), _BREAK]
-        self._room -= min(len(text), self._room)
+        text = text[: self._room]
+        self._room -= len(text)
+        words = [*words_of(text), _BREAK]
+        if "](" in text:
+            words += [*words_of(_TARGET.sub("]", text)), _BREAK]
         self._words += words
         for length, runs in self._runs.items():
             runs.update(_runs(words, length))

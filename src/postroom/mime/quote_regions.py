@@ -19,11 +19,12 @@ from postroom.mime.attribution import (
     is_plain_field,
     is_reply_block,
     is_separator,
+    may_attribute,
     opens_attribution,
 )
 
 _MAX_JOINED: Final = 4  # lines an attribution may be wrapped over
-_MAX_LINES: Final = 20_000  # looked at for what opens history; no person's mail has as many
+_MAX_LOOKS: Final = 500  # at lines that may open history or name its author; what comes after so many is shown
 _MAX_HEAD: Final = 12  # lines of a header block
 
 
@@ -79,19 +80,20 @@ class _Finder:
         self.text = text
         self.lines, self.regions, self.heads = text.lines, text.regions, text.heads
         self.subject, self.names = subject, names
+        self.looks = _MAX_LOOKS
         self.opened = Region.NONE  # what all lines from here on are at least
 
     def label(self) -> None:
         for index, line in enumerate(self.lines):
             starts = self._starts_region(index)
-            if index < _MAX_LINES and not self.opened and (starts or not self.regions[index]) and is_forward(line):
+            if self._is_sent_on(index, starts):
                 self._end_at(index)
                 return
             if starts:
                 self._label_head_of(index)
             elif not self.regions[index]:
                 self.regions[index] = self.opened
-                if index < _MAX_LINES and self.opened < Region.BLOCK and not self.heads[index] and _may_open(line):
+                if self.opened < Region.BLOCK and not self.heads[index] and self.looks and _may_open(line):
                     self._open(index)
 
     def _starts_region(self, index: int) -> bool:
@@ -106,6 +108,18 @@ class _Finder:
             above -= 1
         return above < 0 or self.regions[above] <= self.opened or self.text.numbers[above] != number
 
+    def _is_sent_on(self, index: int, starts: bool) -> bool:
+        """A forwarded mail, also where a program wraps it like a quote; not one that is quoted in an answer."""
+        if self.opened or not (starts or not self.regions[index]) or not is_forward(self.lines[index]):
+            return False
+        above = self._words_above(index)
+        return not starts or self._attribution_ending(above) == above
+
+    def _words_above(self, index: int) -> int:
+        while index and not _has_words(self.lines[index - 1]):
+            index -= 1
+        return index
+
     def _end_at(self, index: int) -> None:
         """From a forwarded mail on, all is what was sent."""
         for later in range(index, len(self.lines)):
@@ -114,23 +128,27 @@ class _Finder:
     def _label_head_of(self, index: int) -> None:
         """The attribution above a run, and the one or the header block that it begins with."""
         region = self.regions[index]
-        above = index
-        while above and not _has_words(self.lines[above - 1]):
-            above -= 1
+        above = self._words_above(index)
         found = self._attribution_ending(above)
         for line in range(found, index) if found < above else ():
             self.regions[line], self.heads[line] = region, True
         self._label_header_block(index)
         for end in range(index + 1, min(index + 1 + _MAX_JOINED, len(self.lines) + 1)):
-            if self.regions[end - 1] and is_attribution(self._joined(index, end), self.names):
+            if self.lines[end - 1].rstrip()[-1:] not in (":", "：") or not self.regions[end - 1]:
+                continue
+            if self.looks and is_attribution(self._joined(index, end), self.names):
+                self.looks -= 1
                 self.heads[index:end] = [True] * (end - index)
                 return
 
     def _attribution_ending(self, end: int) -> int:
         """Where the attribution begins whose last line is before `end`; `end` where there is none."""
-        if not end or not self.lines[end - 1].rstrip().endswith((":", "：")):
+        if not end or not self.looks or self.lines[end - 1].rstrip()[-1:] not in (":", "："):
             return end
         found = end
+        if not may_attribute(self._joined(max(end - _MAX_JOINED, 0), end)):
+            return end
+        self.looks -= 1
         for start in range(end - 1, max(end - 1 - _MAX_JOINED, -1), -1):
             if not self.lines[start].strip() or self.regions[start] > Region.LOOSE or self.heads[start]:
                 break
@@ -147,15 +165,18 @@ class _Finder:
     def _open(self, index: int) -> None:
         """Label this line and its head, if it introduces history down to the end."""
         lines = self.lines
-        ahead = [line for line in lines[index : index + _MAX_HEAD] if line.strip()]
-        if is_separator(lines[index]):
+        is_break, is_header = is_separator(lines[index]), field_of(lines[index]) == "from"
+        if is_break or is_header:
+            self.looks -= 1
+            ahead = [line for line in lines[index : index + _MAX_HEAD] if line.strip()]
+        if is_break:
             self._open_from(index, index, Region.BLOCK if is_reply_block(ahead[1:]) else Region.LOOSE)
             self.heads[index] = True
             self._label_header_block(self._next_words(index + 1))
-        elif field_of(lines[index]) == "from" and is_header_block(ahead):
+        elif is_header and is_header_block(ahead):
             self._open_from(index, index, Region.BLOCK if is_reply_block(ahead) else Region.LOOSE)
             self._label_header_block(index)
-        elif (start := self._attribution_ending(index + 1)) <= index:
+        elif not self.opened and (start := self._attribution_ending(index + 1)) <= index:
             below = self._next_words(index + 1)
             if below < len(lines) and not self.regions[below]:
                 self._open_from(start, index, Region.LOOSE)

@@ -94,10 +94,11 @@ def _copies(text: Lines, earlier: Earlier) -> list[bool]:
     }
     has_words = {index for index, line in zip(compared, words, strict=True) if line}
     for run in _runs(text):
+        is_mixed = any(index in is_new for index in run)
         for part in _parts(run, is_new):
             part = _without_heads_below(part, has_words)
             length = sum(len(text.lines[index]) for index in part)
-            if part and (length >= _WORTH_FOLDING or not any(index in is_new for index in run)):
+            if part and (length >= _WORTH_FOLDING or not is_mixed):
                 history[part.start : part.stop] = [True] * len(part)
     return history
 

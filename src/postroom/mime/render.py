@@ -135,7 +135,7 @@ def _safe_html(body: Body, context: ThreadContext | None) -> Rendered:
         return replace(plain, whole="", text=f"<p>{paragraphs}</p>" if plain.text else "")
     opened, folded, undecided = open_html(body.html), 0, False
     if context and may_quote(body.html):
-        decided = fold_lines(read_flags(to_plain_text(_flagged(body.html).document)), context)
+        decided = fold_lines(read_flags(to_markdown(_flagged(body.html).document)), context)
         folded, undecided = _dropped(opened.document, decided.elements), decided.may_quote
     for image in opened.document.select("img"):
         if is_pixel(image):

@@ -32,7 +32,10 @@ class Case:
     earlier: str | None = EN
     shows: tuple[str, ...] = ()
     folds: tuple[str, ...] = ()
-    plain_only: bool = False  # HTML's own format keeps a quote whole or drops it whole
+    formats: tuple[str, ...] = ("markdown", "text", "html")
+
+    def __str__(self) -> str:
+        return self.name
 
 
 def quoted(text: str, mark: str = "> ") -> str:
@@ -510,6 +513,35 @@ FORWARDS = [
         folds=("ladder",),
     ),
     Case(
+        "a reply to a bare forward",
+        subject="Re: Fwd: Lighthouse",
+        earlier=f"---------- Forwarded message ---------\nFrom: Marta\nSubject: Lighthouse\n\n{EN}",
+        html=gmail_html(
+            "Thanks for that.",
+            GMAIL,
+            f"---------- Forwarded message ---------\nFrom: Marta\nSubject: Lighthouse\n\n{EN}",
+        ),
+        shows=("Thanks for that",),
+        folds=("ladder",),
+    ),
+    Case(
+        "a plain quote of a mail with links",
+        earlier="Dear all,\n\nthe [lighthouse](https://x.example/tower) repair starts; see [the plan](https://x.example/plan) for more.",
+        text=f"I will bring tea.\n\n{GMAIL}\n> Dear all,\n>\n> the lighthouse repair starts; see the plan for more.",
+        shows=("bring tea",),
+        folds=("lighthouse",),
+    ),
+    Case(
+        "a quote whose link leads elsewhere",
+        earlier="Dear all,\n\nplease pay here today: [the harbour](https://harbour.example/pay) and thanks to everybody.",
+        html=gmail_html("Reminder.", GMAIL, "PLACE").replace(
+            "PLACE",
+            'Dear all, please pay here today: <a href="https://evil.example/pay">the harbour</a> and thanks to everybody.',
+        ),
+        shows=("Reminder", "evil.example"),
+        formats=("markdown", "html"),  # plain text says of no link where it leads
+    ),
+    Case(
         "a forward inside a reply",
         subject="Re: Lighthouse",
         text="Here is what he sent me:\n\n---------- Forwarded message ---------\n"
@@ -709,7 +741,7 @@ QUOTES_THAT_ARE_NEW = [
         earlier=LONG,
         shows=("As agreed", "7000"),
         folds=("stair", "kitchen"),
-        plain_only=True,
+        formats=("markdown", "text"),  # HTML keeps a quote whole or drops it whole
     ),
     Case(
         "a quote of a mail that is not here",
