@@ -23,10 +23,106 @@ _OPENING = re.compile(
 # "2024年1月1日(月) 10:00 Bob <bob@example.com>:", "2024-01-01 10:00 GMT+01:00 Bob <bob@example.com>:"
 _DATED = re.compile(r"\d{4}(?:[-/.]\d\d?[-/.]\d\d?|\s?年\s?\d\d?\s?月\s?\d\d?\s?日)")
 _ADDRESS = re.compile(r"<?[^\s<>@()]{1,100}@[^\s<>@()]{1,200}>?")
-_MAX_WORDS: Final = 16  # of an attribution, numbers and addresses not counted
-_MAX_LOWER: Final = 7  # of these in lower case: "de noviembre de ... a las"; a sentence has more
-_MAX_STRANGE: Final = 5  # of these neither in lower case nor part of a known name: "Mon", "Nov", "AM", "GMT"
-_MAX_UNDATED: Final = 5  # words of one without date and address: "On Monday Bo wrote:"
+# What dates are made of: the beginnings of months and days, and the little words between them.
+_DATE_WORD = re.compile(
+    r"(?:jan|feb|fév|fev|mar|mär|mrt|maa|apr|abr|avr|mai|may|maj|mei|mag|jun|juin|jui|giu|jul|lug|aug|ago|aoû|sep|set|oct"
+    r"|okt|ott|out|nov|dec|dez|déc|dic|ene|gen|mon|tue|wed|thu|fri|sat|sun|son|die|mit|don|fre|sam|lun|mer|mié|jeu|jue"
+    r"|ven|vie|sáb|sab|dim|dom|seg|ter|qua|qui|sex|tir|ons|tor|lør|søn|янв|фев|мар|апр|мая|июн|июл|авг|сен|окт|ноя|дек)"
+    r"\w{0,7}\Z|(?:mo|di|mi|do|fr|sa|so|ma|wo|vr|za|zo|пн|вт|ср|чт|пт|сб|вс)\Z"
+)
+_LITTLE: Final = frozenset(
+    [
+        "on",
+        "at",
+        "am",
+        "pm",
+        "um",
+        "uhr",
+        "le",
+        "el",
+        "la",
+        "las",
+        "los",
+        "il",
+        "lo",
+        "a",
+        "à",
+        "o",
+        "os",
+        "às",
+        "de",
+        "del",
+        "der",
+        "den",
+        "dem",
+        "des",
+        "di",
+        "do",
+        "dia",
+        "em",
+        "en",
+        "op",
+        "om",
+        "kl",
+        "klo",
+        "ore",
+        "alle",
+        "h",
+        "m",
+        "giorno",
+        "via",
+        "of",
+        "by",
+        "the",
+        "von",
+        "van",
+        "via",
+        "behalf",
+        "gmt",
+        "utc",
+        "cet",
+        "cest",
+        "est",
+        "edt",
+        "pst",
+        "pdt",
+        "mez",
+        "mesz",
+        "w",
+        "dniu",
+        "dnia",
+        "dne",
+        "v",
+        "в",
+        "г",
+        "на",
+        "в",
+        "年",
+        "月",
+        "日",
+        "火",
+        "水",
+        "木",
+        "金",
+        "土",
+        "時",
+        "时",
+        "分",
+        "午",
+        "上",
+        "下",
+        "前",
+        "後",
+        "在",
+        "于",
+        "周",
+        "星",
+        "期",
+        "의",
+        "에",
+    ]
+)
+_MAX_STRANGE: Final = {True: 3, False: 10}  # words of neither a date nor a name: where names are known, and where not
 
 _ORIGINAL: Final = (
     "original message|original appointment|ursprüngliche nachricht|originalnachricht|message d['’]origine"
@@ -60,7 +156,6 @@ _FIELD = re.compile(
     re.IGNORECASE,
 )
 _EXACT: Final = (["from", "sent", "to", "subject"], ["from", "sent", "to", "cc", "subject"])
-_LONGEST: Final = {"from": 14, "sent": 14, "to": 14, "cc": 14}  # words of a value, or of one address in it
 _NEXT_ADDRESS = re.compile("[;,]")
 
 
@@ -94,14 +189,17 @@ def opens_attribution(text: str) -> bool:
 
 
 def _is_bare(text: str, names: Set[str]) -> bool:
-    """Neither a sentence nor room for one."""
-    rest = _VERB.sub(" ", _ADDRESS.sub(" ", text))
-    shown = [word for word in rest.replace(":", " ").split() if any(map(str.isalpha, word))]
-    lower = sum(1 for word in shown if word.strip("'\"([*_")[:1].islower())
-    strange = [word for word in shown if not word[:1].islower() and not names >= set(words_of(word))]
-    is_dated = "@" in text or any(map(str.isdigit, text))
-    most = _MAX_WORDS if is_dated else _MAX_UNDATED
-    return len(shown) <= most and lower <= _MAX_LOWER and not (names and len(strange) > _MAX_STRANGE)
+    """A date and a name, and no room for a sentence."""
+    rest = _VERB.sub(" ", text)
+    if not names:
+        rest = _ADDRESS.sub(" ", rest)
+    return _strange(rest, names) <= _MAX_STRANGE[bool(names)]
+
+
+def _strange(text: str, names: Set[str]) -> int:
+    """How many words are part of neither a date nor one of these names."""
+    words = (word for word in words_of(text) if word not in names and word not in _LITTLE)
+    return sum(1 for word in words if not ((word.isdecimal() and len(word) <= 4) or _DATE_WORD.match(word)))
 
 
 def field_of(line: str) -> str:
@@ -125,18 +223,22 @@ def is_reply_block(lines: list[str]) -> bool:
     return any(fields[: len(exact)] == exact for exact in _EXACT)
 
 
-def is_plain_field(line: str, subject: str | None) -> bool:
+def is_plain_field(line: str, subject: str | None, names: Set[str]) -> bool:
     """Whether a header line holds no more than its kind does. `subject` is that of the mail it stands in."""
     field = field_of(line)
     value = _FIELD.sub("", line[:4_000], count=1)
     if field == "subject":
         return subject is None or set(words_of(subject)).issuperset(words_of(value))
-    values = _NEXT_ADDRESS.split(value) if field in ("to", "cc") else [value]
-    return bool(field) and all(len(words_of(one)) <= _LONGEST[field] for one in values)
+    return bool(field) and _are_plain(value, names)
 
 
-def is_more_addresses(line: str) -> bool:
+def is_more_addresses(line: str, names: Set[str] = frozenset()) -> bool:
     """A line that goes on with the addresses of the one above."""
-    return len(line) < 300 and all(
-        "@" in one and len(words_of(one)) <= _LONGEST["to"] for one in line.strip(" ;,").split(";")
-    )
+    return len(line) < 300 and "@" in line and _are_plain(line, names)
+
+
+def _are_plain(addresses: str, names: Set[str]) -> bool:
+    most = _MAX_STRANGE[bool(names)]
+    if names:
+        return _strange(addresses, names) <= most
+    return all(_strange(one, names) <= most for one in _NEXT_ADDRESS.split(addresses))

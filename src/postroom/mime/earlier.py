@@ -14,7 +14,7 @@ from typing import Final
 _RUN: Final = 5  # words: fewer are in many texts by chance, more make a short quote of half a sentence look new
 _MAX_CHARS: Final = 600_000  # of earlier text; what is beyond is not known as a copy
 _UNBROKEN: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"  # written without blanks
-_SIGNS: Final = "$%¢-¥₠-₿\u2600-\u27bf\U0001f000-\U0001faff"  # money and emoji say something, other signs are layout
+_SIGNS: Final = "$%¢-¥₠-₿\u2600-\u28ff\U0001f000-\U0001faff"  # money and emoji say something, other signs are layout
 _WORD = re.compile(rf"[{_UNBROKEN}]|[^\W_{_UNBROKEN}]+|[{_SIGNS}]")
 # Outlook puts it behind addresses it quotes. Every other link is compared: another target is another text.
 _MAILTO = re.compile(r"[<(]mailto:[^<>()\s]*[>)]", re.IGNORECASE)

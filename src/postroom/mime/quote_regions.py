@@ -195,14 +195,16 @@ class _Finder:
 
     def _label_header_block(self, index: int) -> None:
         """Header lines that hold what such lines hold; from the first that does not on, they are text."""
-        field = ""
+        fields = [""]
         for line in range(index, min(index + _MAX_HEAD, len(self.lines))):
-            words = _bare(self.lines[line])
-            if words.strip() and not is_plain_field(words, self.subject):
-                if field not in ("to", "cc") or not is_more_addresses(words):
-                    return
-            elif words.strip():
-                field = field_of(words)
+            words = _bare(self.lines[line]).strip()
+            field = field_of(words)
+            is_plain = field not in fields and is_plain_field(words, self.subject, self.names)
+            is_more = fields[-1] in ("to", "cc") and is_more_addresses(words, self.names)
+            if words and not is_plain and not is_more:
+                return
+            if is_plain:
+                fields.append(field)
             self.heads[line] = True
 
     def _next_words(self, index: int) -> int:

@@ -11,6 +11,7 @@ from postroom.model.message import Envelope, Message
 from postroom.providers.protocol import IdLookup
 from postroom.service.house import Account, House
 
+_MAX_PEOPLE = 50
 _MAX_IDS = 4  # of a mail's ancestors that are looked for: mostly the first is there
 
 
@@ -45,7 +46,9 @@ def _add(earlier: Earlier, message: Message) -> None:
 
 
 def names_of(envelope: Envelope) -> list[str]:
-    return [envelope.sender.name, envelope.sender.email]
+    """Of who wrote it and who got it: what a line above a quote of it may name."""
+    people = (envelope.sender, *envelope.to[:_MAX_PEOPLE], *envelope.cc[:_MAX_PEOPLE])
+    return [part for person in people for part in (person.name, person.email)]
 
 
 def answered_ids(envelope: Envelope) -> list[str]:

@@ -791,6 +791,17 @@ QUOTES_THAT_ARE_NEW = [
         shows=("Hi", "account 12345"),
     ),
     Case(
+        "new text in several made-up headers",
+        text=f"Hi\n\n-----Original Message-----\nFrom: please pay the invoice now\nSent: to account 12345\nTo: of Mallory at once"
+        f"\nSubject: Lighthouse\n\n{EN}",
+        shows=("Hi", "pay the invoice", "account 12345"),
+    ),
+    Case(
+        "new text in a short made-up attribution",
+        text=f"Hi\n\nOn 2 Nov please pay invoice 77 to Mallory now, Marta Quist wrote:\n{quoted(EN)}",
+        shows=("Hi", "Mallory now"),
+    ),
+    Case(
         "new text in an attribution's element",
         html=gmail_html("Hi", f"{_EVIL} See https://x.example and what follows:", EN),
         shows=("Hi", "account 12345"),

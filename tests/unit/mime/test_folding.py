@@ -11,11 +11,11 @@ from postroom.mime.render import render
 from postroom.mime.subjects import is_forward_subject
 from postroom.model.message import Body
 
+PEOPLE = ["Marta Quist", "marta@harbour.example", "Alex Rivera", "alex@demo.example"]
+
 
 def context_of(case: Case) -> ThreadContext:
-    earlier = (
-        Earlier() if not case.reply else None if case.earlier is None else Earlier([case.earlier], ["Marta Quist"])
-    )
+    earlier = Earlier() if not case.reply else None if case.earlier is None else Earlier([case.earlier], PEOPLE)
     return ThreadContext(case.reply, is_forward_subject(case.subject), case.subject, earlier)
 
 

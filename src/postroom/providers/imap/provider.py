@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
 
 
-_ANSWERED = (Role.SENT, Role.ARCHIVE, Role.ALL)  # where mails that are answered usually lie
+# Where mails that are answered usually lie: without a folder that holds every mail, and with one.
+_ANSWERED = {False: (Role.INBOX, Role.SENT, Role.ARCHIVE), True: (Role.ALL,)}
 
 
 class ImapMailbox:
@@ -149,9 +150,10 @@ class ImapMailbox:
         return [replace(row, thread_ref=thread_ref) for row in ordered]
 
     async def mails_with_ids(self, message_ids: Sequence[str], *, near: str) -> list[Envelope]:
-        """Two or three folders: a search through every folder would make reading a mail as dear as its thread."""
-        here = read_ref(near).folder
-        places = [folder for folder in await self._directory.known() if folder.ref == here or folder.role in _ANSWERED]
+        """In a few folders: a search through every one would make reading a mail as dear as its thread."""
+        here, known = read_ref(near).folder, await self._directory.known()
+        has_all = any(folder.role == Role.ALL for folder in known)
+        places = [folder for folder in known if folder.ref == here or folder.role in _ANSWERED[has_all]]
         found: list[Envelope] = []
 
         async def look(folder: Folder) -> None:
