@@ -30,97 +30,10 @@ _DATE_WORD = re.compile(
     r"|ven|vie|sáb|sab|dim|dom|seg|ter|qua|qui|sex|tir|ons|tor|lør|søn|янв|фев|мар|апр|мая|июн|июл|авг|сен|окт|ноя|дек)"
     r"\w{0,7}\Z|(?:mo|di|mi|do|fr|sa|so|ma|wo|vr|za|zo|пн|вт|ср|чт|пт|сб|вс)\Z"
 )
-_LITTLE: Final = frozenset(
-    [
-        "on",
-        "at",
-        "am",
-        "pm",
-        "um",
-        "uhr",
-        "le",
-        "el",
-        "la",
-        "las",
-        "los",
-        "il",
-        "lo",
-        "a",
-        "à",
-        "o",
-        "os",
-        "às",
-        "de",
-        "del",
-        "der",
-        "den",
-        "dem",
-        "des",
-        "di",
-        "do",
-        "dia",
-        "em",
-        "en",
-        "op",
-        "om",
-        "kl",
-        "klo",
-        "ore",
-        "alle",
-        "h",
-        "m",
-        "giorno",
-        "via",
-        "of",
-        "by",
-        "the",
-        "von",
-        "van",
-        "via",
-        "behalf",
-        "gmt",
-        "utc",
-        "cet",
-        "cest",
-        "est",
-        "edt",
-        "pst",
-        "pdt",
-        "mez",
-        "mesz",
-        "w",
-        "dniu",
-        "dnia",
-        "dne",
-        "v",
-        "в",
-        "г",
-        "на",
-        "в",
-        "年",
-        "月",
-        "日",
-        "火",
-        "水",
-        "木",
-        "金",
-        "土",
-        "時",
-        "时",
-        "分",
-        "午",
-        "上",
-        "下",
-        "前",
-        "後",
-        "在",
-        "于",
-        "周",
-        "星",
-        "期",
-        "의",
-        "에",
-    ]
+_LITTLE = re.compile(
+    r"(?:on|at|am|pm|um|uhr|le|el|la|las|los|il|lo|a|à|o|os|às|de|del|der|den|dem|des|dia|em|en|op|om|kl|klo|ore|alle|h|m"
+    r"|giorno|via|of|by|the|von|van|behalf|gmt|utc|cet|cest|est|edt|pst|pdt|mez|mesz|w|dniu|dnia|dne|v|в|г|на"
+    r"|[年月日火水木金土時时分午上下前後在于周星期의에])\Z"
 )
 _MAX_STRANGE: Final = {True: 3, False: 10}  # words of neither a date nor a name: where names are known, and where not
 
@@ -198,8 +111,11 @@ def _is_bare(text: str, names: Set[str]) -> bool:
 
 def _strange(text: str, names: Set[str]) -> int:
     """How many words are part of neither a date nor one of these names."""
-    words = (word for word in words_of(text) if word not in names and word not in _LITTLE)
-    return sum(1 for word in words if not ((word.isdecimal() and len(word) <= 4) or _DATE_WORD.match(word)))
+    return sum(1 for word in words_of(text) if word not in names and not _is_of_a_date(word))
+
+
+def _is_of_a_date(word: str) -> bool:
+    return bool((word.isdecimal() and len(word) <= 4) or _DATE_WORD.match(word) or _LITTLE.match(word))
 
 
 def field_of(line: str) -> str:
