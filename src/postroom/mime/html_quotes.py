@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from postroom.mime.attribution import field_of
-from postroom.mime.quote_regions import Lines, Region
+from postroom.mime.quote_regions import Lines, Region, plain_lines
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Node
@@ -96,6 +96,8 @@ def without_flags(text: str) -> str:
 def read_flags(text: str) -> Lines:
     """The lines between the flags, each with the number of its quote. Other lines behind ``>`` are a page's own
     quotations or a text within HTML: only a comparison can tell."""
+    if _TOKEN not in text and ">" not in text:
+        return plain_lines(text)
     found = Lines([], [], [], [])
     region, number = Region.NONE, 0
     for line in text.split("\n"):

@@ -24,7 +24,7 @@ from postroom.mime.attribution import (
 )
 
 _MAX_JOINED: Final = 4  # lines an attribution may be wrapped over
-_MAX_LOOKS: Final = 500  # at lines that may open history or name its author; what comes after so many is shown
+_MAX_LOOKS: Final = 2_000  # at lines that may open history or name its author; what comes after so many is shown
 _MAX_HEAD: Final = 12  # lines of a header block
 
 
@@ -85,15 +85,19 @@ class _Finder:
 
     def label(self) -> None:
         for index, line in enumerate(self.lines):
+            may_open = ":" in line or "--" in line or "：" in line  # most lines have none of these
+            if not may_open and not self.regions[index]:
+                self.regions[index] = self.opened
+                continue
             starts = self._starts_region(index)
-            if self._is_sent_on(index, starts):
+            if may_open and self._is_sent_on(index, starts):
                 self._end_at(index)
                 return
             if starts:
                 self._label_head_of(index)
             elif not self.regions[index]:
                 self.regions[index] = self.opened
-                if self.opened < Region.BLOCK and not self.heads[index] and self.looks and _may_open(line):
+                if self.opened < Region.BLOCK and not self.heads[index] and self.looks:
                     self._open(index)
 
     def _starts_region(self, index: int) -> bool:
@@ -145,10 +149,10 @@ class _Finder:
         """Where the attribution begins whose last line is before `end`; `end` where there is none."""
         if not end or not self.looks or self.lines[end - 1].rstrip()[-1:] not in (":", "："):
             return end
-        found = end
+        self.looks -= 1
         if not may_attribute(self._joined(max(end - _MAX_JOINED, 0), end)):
             return end
-        self.looks -= 1
+        found = end
         for start in range(end - 1, max(end - 1 - _MAX_JOINED, -1), -1):
             if not self.lines[start].strip() or self.regions[start] > Region.LOOSE or self.heads[start]:
                 break
@@ -211,8 +215,3 @@ class _Finder:
         while index < len(self.lines) and not self.lines[index].strip():
             index += 1
         return index
-
-
-def _may_open(line: str) -> bool:
-    """Whether a line is worth a closer look: most have none of this."""
-    return ":" in line or "--" in line or "：" in line

@@ -75,6 +75,8 @@ def new_words(text: Lines, context: ThreadContext) -> str:
     if context.is_forward:
         return "\n".join(text.lines)
     find_regions(text, subject=context.subject, names=frozenset())
+    if not any(text.regions):
+        return "\n".join(text.lines)
     quotes = [False] * len(text.lines)
     for run in _runs(text):
         if context.is_reply or any(text.heads[index] and text.regions[index] is Region.MARKED for index in run):
