@@ -10,6 +10,7 @@ import pytest
 from tests.flows.caller import Caller, text_of
 from tests.flows.mails import letter
 
+from postroom.mime.limits import MAX_INLINE_TEXT
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox, NewMail
 from postroom.settings import LocalAccount
@@ -155,3 +156,11 @@ async def test_words_of_a_folded_quote_are_still_found_and_the_snippet_is_the_ne
     found = (await caller.ok("search_emails", query="ladder from:cy"))["results"]
 
     assert [row["snippet"] for row in found] == ["I will bring tea."]
+
+
+async def test_a_large_mail_is_folded_by_the_process_that_reads_it(caller: Caller, add: Add) -> None:
+    points = "\n".join(f"Point {number} of the plan is settled." for number in range(16_000))
+    await add(letter(MARTA, "Lighthouse", points, hours_ago=5, message_id="light-1"))
+    await add(answer(f"Fine by me.\n\n{ATTRIBUTION}\n{quoted(points)}"))
+    assert len(points) > MAX_INLINE_TEXT
+    assert await body_of(caller) == "Fine by me."

@@ -139,12 +139,12 @@ def is_reply_block(lines: list[str]) -> bool:
     return any(fields[: len(exact)] == exact for exact in _EXACT)
 
 
-def is_plain_field(line: str, subject: str | None, names: Set[str]) -> bool:
-    """Whether a header line holds no more than its kind does. `subject` is that of the mail it stands in."""
+def is_plain_field(line: str, subject: Set[str] | None, names: Set[str]) -> bool:
+    """Whether a header line holds no more than its kind does. `subject`: the words of that of the mail it stands in."""
     field = field_of(line)
     value = _FIELD.sub("", line[:4_000], count=1)
     if field == "subject":
-        return subject is None or set(words_of(subject)).issuperset(words_of(value))
+        return subject is None or subject >= set(words_of(value))
     return bool(field) and _are_plain(value, names)
 
 

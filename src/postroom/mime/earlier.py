@@ -9,25 +9,33 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Final
 
+from postroom.mime.limits import MAX_EARLIER, MAX_NAMES
+
 _RUN: Final = 5  # words: fewer are in many texts by chance, more make a short quote of half a sentence look new
-_MAX_CHARS: Final = 600_000  # of earlier text; what is beyond is not known as a copy
 _UNBROKEN: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"  # written without blanks
 _SIGNS: Final = "$%¢-¥₠-₿\u2600-\u28ff\U0001f000-\U0001faff"  # money and emoji say something, other signs are layout
 _WORD = re.compile(rf"[{_UNBROKEN}]|[^\W_{_UNBROKEN}]+|[{_SIGNS}]")
 # Outlook puts it behind addresses it quotes. Every other link is compared: another target is another text.
 _MAILTO = re.compile(r"[<(]mailto:[^<>()\s]*[>)]", re.IGNORECASE)
 _TARGET = re.compile(r"\]\([^()\s]{0,2000}\)")
+# Accents by the hundred on one letter: to put them in order takes the square of their number.
+_PILE = re.compile("(?:[^\\w\\s\x00-\x7f]|[\uff9e\uff9f]){32}")
 _BREAK: Final = "\n"  # no word: no run goes on from one mail into another
 
 
 def words_of(text: str) -> list[str]:
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+    text = _normal(text)
     if "mailto:" in text:
         text = _MAILTO.sub(" ", text)
     return _WORD.findall(text.casefold())
+
+
+def _normal(text: str) -> str:
+    """May be many times as long: there are single characters for whole phrases."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", _PILE.sub(r"\g<0> ", text))
 
 
 class Earlier:
@@ -38,15 +46,24 @@ class Earlier:
         self.names: set[str] = set()
         self._words: list[str] = []
         self._runs: dict[int, set[int]] = {}  # by their length
-        self._room = _MAX_CHARS
+        self._room = MAX_EARLIER
         for text in texts:
             self.add(text)
         self.add("", names)
 
+    def __getstate__(self) -> tuple[set[str], str, int]:
+        """For a worker: hashes of one process mean nothing to another, and no word has a blank."""
+        return self.names, " ".join(self._words), self._room
+
+    def __setstate__(self, state: tuple[set[str], str, int]) -> None:
+        self.names, words, self._room = state
+        self._words, self._runs = words.split(" ") if words else [], {}
+
     def add(self, text: str, names: Iterable[str] = ()) -> None:
         """Markdown is known with and without where its links lead: a plain quote of it has their words only."""
-        self.names.update(word for name in names for word in words_of(name[:1_000]))
-        text = text[: self._room]
+        words_of_names = (word for name in names for word in words_of(name[:1_000]))
+        self.names.update(islice(words_of_names, MAX_NAMES - len(self.names)))
+        text = _normal(text[: self._room])[: self._room]
         self._room -= len(text)
         words = [*words_of(text), _BREAK]
         if "](" in text:

@@ -33,6 +33,11 @@ MAX_STYLE_DEPTH: Final = 10  # blocks within blocks of a style element
 MAX_STYLE_WORK: Final = 3_000_000  # rules times elements
 MAX_RENDERED: Final = 2_000_000  # characters of one rendering
 
+# --- quoted history: what is beyond is not known as a copy, and shown
+MAX_EARLIER: Final = 600_000  # characters of earlier mail, and words that are compared with it
+MAX_NAMES: Final = 2_000  # words of the names and addresses of those who wrote and got it
+MAX_HEAD_SUBJECT: Final = 1_000  # characters of a subject that a header block may repeat
+
 # --- reading in a process of its own (see `workers`)
 MAX_INLINE_HTML: Final = 65_536  # characters: what is longer is rendered by a worker
 MAX_INLINE_TEXT: Final = 524_288  # characters of plain text

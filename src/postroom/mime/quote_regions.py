@@ -22,6 +22,7 @@ from postroom.mime.attribution import (
     may_attribute,
     opens_attribution,
 )
+from postroom.mime.earlier import words_of
 
 _MAX_JOINED: Final = 4  # lines an attribution may be wrapped over
 _MAX_LOOKS: Final = 2_000  # at lines that may open history or name its author; what comes after so many is shown
@@ -79,7 +80,8 @@ class _Finder:
     def __init__(self, text: Lines, subject: str | None, names: Set[str]) -> None:
         self.text = text
         self.lines, self.regions, self.heads = text.lines, text.regions, text.heads
-        self.subject, self.names = subject, names
+        self.subject = None if subject is None else set(words_of(subject))
+        self.names = names
         self.looks = _MAX_LOOKS
         self.opened = Region.NONE  # what all lines from here on are at least
 

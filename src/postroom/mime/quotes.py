@@ -11,10 +11,12 @@ from itertools import groupby
 from typing import Final, Protocol
 
 from postroom.mime.earlier import Earlier, words_of
+from postroom.mime.limits import MAX_EARLIER, MAX_HEAD_SUBJECT
 from postroom.mime.quote_regions import Lines, Region, find_regions, plain_lines
 from postroom.mime.subjects import is_forward_subject
 
 MARK: Final = "> […]"  # stands where history was left out above something that is shown
+_NOT_COMPARED: Final = " "
 _CONTEXT: Final = 2  # lines of a quote that stay above the answer to it
 _WORTH_FOLDING: Final = 200  # characters: shorter copies between new lines of one quote stay where they are
 
@@ -43,8 +45,8 @@ class ThreadHeaders(Protocol):
 
 def context_of(mail: ThreadHeaders, earlier: Earlier | None = None) -> ThreadContext:
     """A mail that names no other has no history: whatever it marks as a quote is new."""
-    is_reply = bool(mail.in_reply_to or mail.references)
-    return ThreadContext(is_reply, is_forward_subject(mail.subject), mail.subject, earlier if is_reply else Earlier())
+    is_reply, subject = bool(mail.in_reply_to or mail.references), mail.subject[:MAX_HEAD_SUBJECT]
+    return ThreadContext(is_reply, is_forward_subject(subject), subject, earlier if is_reply else Earlier())
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def _copies(text: Lines, earlier: Earlier) -> list[bool]:
     """The lines that stand in earlier mail, each with the head above it."""
     history = [False] * len(text.lines)
     compared = [index for index, region in enumerate(text.regions) if region and not text.heads[index]]
-    words = [words_of(text.lines[index]) for index in compared]
+    words = list(_words_of_each([text.lines[index] for index in compared]))
     is_new = {
         index for index, line, copied in zip(compared, words, earlier.copied(words), strict=True) if line and not copied
     }
@@ -103,6 +105,15 @@ def _copies(text: Lines, earlier: Earlier) -> list[bool]:
             if part and (length >= _WORTH_FOLDING or not is_mixed):
                 history[part.start : part.stop] = [True] * len(part)
     return history
+
+
+def _words_of_each(lines: list[str]) -> Iterator[list[str]]:
+    """Of as many lines as are compared; those after them get a word that nobody writes, so that they are new."""
+    room = MAX_EARLIER
+    for line in lines:
+        words = words_of(line) if len(line) <= room else [_NOT_COMPARED]
+        room -= len(words)
+        yield words
 
 
 def _runs(text: Lines) -> Iterator[range]:

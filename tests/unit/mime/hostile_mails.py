@@ -187,6 +187,24 @@ TEXTS: dict[str, Mail] = {
     "marked gaps": _text(b"> a\n\n"),
     "rules": _text(b"-"),
     "forwards": _text(b"---- Forwarded message\n"),
+    "header blocks": _text(b"From: a\nSent: 1\nTo: b\nSubject: c\nd\n"),
+    "quoted header blocks": _text(b"> From: a\n> Subject: c\n\nd\n"),
+    "half header blocks": _text(b"From: a\nTo: b\n\n\n"),
+    "original messages": _text(b"-----Original Message-----\n\n"),
+    "addresses in a header block": _text(b"To: a@b.example, c;\n", b"> From: a\n"),
+    "many addresses in one line": _text(b"a@b.example, ", b"> From: a\n> To: "),
+    "marks without words": _text(b">\n", b"On 1 wrote:\n", b"> b"),
+    "marks without words, and words": _text(b">\n>\n> a\n>\n"),
+    "rules above history": _text(b"----------\n\nOn 1 a wrote:\nb\n"),
+    "colons": _text(b":"),
+    "lines of colons": _text(b"a:\n"),
+    "dated": _text(b"2024-01-01 a@b.example:\nb\n"),
+    "a mail program's addresses": _text(b"a <mailto:"),
+    "targets": _text(b"]("),
+    "a long line above marks": lambda size: b"\r\n" + b"a" * (size // 2) + b" wrote:\n" + _times(b"> b\n\n", size // 2),
+    "a long subject and header blocks": lambda size: (
+        b"Subject: " + _times(b"a ", size // 2) + b"\r\n\r\n" + _times(b"> Subject: a\n\nb\n", size // 2)
+    ),
     "links": _text(b"http://"),
     "long links": _text(b"a", b"http://"),
     "links to redirectors": _text(b"http://google.com/url?q=" + b"a" * 60 + b" "),
@@ -202,6 +220,8 @@ TEXTS: dict[str, Mail] = {
     "accents out of order": _text("\u0301\u0323".encode(), b"a"),
     "ligatures": _text("\ufdfa".encode()),
     "characters": _text("漢".encode()),
+    "quoted squares": _text("> \u3315\u334d\n".encode()),
+    "a quoted line of squares": _text("\u3315".encode(), b"> "),
     "words": _text(b"a "),
     "browser": _text(b"browser\n"),
 }
@@ -234,6 +254,13 @@ HTML: dict[str, Mail] = {
         + _times(b"<blockquote type=cite></blockquote>", size // 2)
     ),
     "mark and what follows": _html(b"<div><div>a", b"<div id=divRplyFwdMsg>"),
+    "marks": _html(b"<div id=divRplyFwdMsg>a</div>"),
+    "lines that Outlook draws": _html(b"<div style='border-top:solid #e1e1e1 1.0pt'>a</div>"),
+    "lines that Outlook draws around nothing": _html(b"<p></p>", b"<div style='border-top:solid #e1e1e1 1pt'>" * 300),
+    "lines that Outlook draws in one another": _nested(b"<div style='border-top:solid #e1e1e1 1.0pt'>", b"</div>"),
+    "quotes with answers": _html(b"<p>b<blockquote type=cite>a</blockquote>"),
+    "quotes in one line": _html(b"b<blockquote type=cite>a</blockquote>", b"<div>"),
+    "wrapped quotes": _html(b"<div class=gmail_quote><blockquote>a</blockquote></div>"),
     "mark deep down": lambda size: (
         b"Content-Type: text/html\r\n\r\n" + _times(b"<div>a", size) + b"<div id=divRplyFwdMsg>a"
     ),

@@ -10,7 +10,9 @@ from tests.unit.mime.hostile_mails import ALL
 from tests.unit.mime.regular_expressions import Expression, all_expressions, attacks
 
 from postroom.index.entry import texts_of
-from postroom.mime.parse import parse
+from postroom.mime.earlier import Earlier
+from postroom.mime.parse import Parsed, parse
+from postroom.mime.quotes import ThreadContext
 from postroom.mime.render import render, snippet
 from postroom.mime.sender_facts import judge
 
@@ -62,8 +64,18 @@ def read(raw: bytes) -> None:
     parsed = parse(raw)
     judge(parsed.headers, parsed.sender, parsed.reply_to, ("example.com",))
     rendered = render(parsed.body, fmt="markdown", keep_quoted=False)
-    snippet(parsed.body)
+    fold(parsed, rendered.whole)
     texts_of(parsed.subject, rendered.text, tuple(file.filename for file in parsed.attachments))
+
+
+def fold(parsed: Parsed, text: str) -> None:
+    """As an answer to a mail with the same words, and to one that is not there."""
+    answered = Earlier([text], ["a", parsed.sender.name, parsed.sender.email])
+    for earlier in (answered, None):
+        context = ThreadContext(is_reply=True, subject=parsed.subject, earlier=earlier)
+        render(parsed.body, fmt="markdown", keep_quoted=False, context=context)
+        snippet(parsed.body, context=context)
+    render(parsed.body, fmt="html", keep_quoted=False, context=ThreadContext(is_reply=True, earlier=answered))
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -8,6 +8,8 @@ import pytest
 from tests.unit.mime import odd_mails
 
 from postroom.mime import guarded, render
+from postroom.mime.earlier import Earlier
+from postroom.mime.quotes import ThreadContext
 from postroom.mime.render import Rendered
 from postroom.mime.workers import Workers
 from postroom.model.message import Body
@@ -36,6 +38,19 @@ def test_large_mails_read_by_a_worker_look_like_all_others(fmt: render.Format) -
     assert guarded.search_text(body) == render.search_text(body)
 
 
+@pytest.mark.parametrize("fmt", ["markdown", "text", "html"])
+def test_a_worker_knows_what_earlier_mail_said(fmt: render.Format) -> None:
+    old = "".join(f"<p>Point {number} of our plan is settled.</p>" for number in range(3_000))
+    body = Body(html=f"<p>Fine.</p><blockquote type=cite>{old}</blockquote>")
+    earlier = Earlier([render.render(Body(html=old), fmt="markdown", keep_quoted=True).whole])
+    context = ThreadContext(is_reply=True, earlier=earlier)
+    folded = render.render(body, fmt=fmt, keep_quoted=False, context=context)
+    assert folded.quoted_folded > 90_000
+    assert not guarded.is_small(body)
+    assert guarded.render(body, fmt=fmt, keep_quoted=False, context=context) == folded
+    assert guarded.snippet(body, context) == "Fine."
+
+
 def test_large_mails_are_taken_apart_by_a_worker() -> None:
     raw = b"Subject: x\r\n\r\n" + b"hello\r\n" * 400_000
     parsed = guarded.parse(raw)
@@ -48,6 +63,7 @@ def test_a_mail_that_breaks_its_reader_is_shown_as_plain_words(html: str, monkey
     rendered = shown(Body(html=html))
     assert rendered.text.startswith("Dear\nall, 5 < 6")
     assert "Reading it failed" in rendered.defects[0]
+    assert not rendered.whole  # words that nobody was shown as they are cannot make a later mail a copy
     assert shown(Body(html=html), "html").text.startswith("<p>Dear\nall, 5 &lt; 6")
 
 

@@ -1,0 +1,56 @@
+"""What is kept of earlier mail is bounded, and a process that is handed it knows the same."""
+
+from __future__ import annotations
+
+import pickle
+
+from postroom.mime.earlier import Earlier, words_of
+from postroom.mime.limits import MAX_EARLIER, MAX_NAMES
+from postroom.mime.parse import Parsed
+from postroom.mime.quotes import ThreadContext, context_of, fold_text
+
+
+def test_another_process_is_handed_words_and_no_hashes() -> None:
+    earlier = Earlier(["The repair starts on Monday.", "Bring [ropes](https://x.example/)."], ["Marta Quist"])
+    asked = [words_of("the repair starts on monday"), words_of("monday bring ropes and a ladder")]
+    assert earlier.copied(asked) == [True, False]
+    handed: Earlier = pickle.loads(pickle.dumps(earlier))
+    assert vars(handed) | {"_runs": {}} == vars(earlier) | {"_runs": {}}
+    assert not vars(handed)["_runs"]
+    assert handed.copied(asked) == [True, False]
+
+
+def test_nothing_said_stays_nothing() -> None:
+    handed: Earlier = pickle.loads(pickle.dumps(Earlier()))
+    assert handed.copied([["hello"]]) == [False]
+
+
+def test_only_so_much_of_earlier_mail_is_kept() -> None:
+    phrases = "\ufdfa" * MAX_EARLIER  # eighteen letters each
+    earlier = Earlier([phrases, "words after that"], [f"name{number}" for number in range(2 * MAX_NAMES)])
+    assert len(pickle.dumps(earlier)) < 10 * MAX_EARLIER
+    assert len(earlier.names) == MAX_NAMES
+    assert earlier.copied([words_of("words after that")]) == [False]
+
+
+def test_what_is_beyond_the_comparison_is_shown() -> None:
+    line = "> the same seven words again and again\n"
+    text = "Fine.\n" + line * (MAX_EARLIER // 5) + "> last of them"
+    context = ThreadContext(is_reply=True, earlier=Earlier([line, "last of them"]))
+    folded = fold_text(text, context)
+    assert folded.folded > MAX_EARLIER
+    assert folded.text.startswith("Fine.\n> […]\n> the same seven")
+    assert folded.text.endswith("> last of them")
+
+
+def test_a_subject_of_any_length_makes_a_small_context() -> None:
+    mail = Parsed(subject="Fwd: " + "long " * 100_000, in_reply_to="<a@b.example>")
+    context = context_of(mail, Earlier())
+    assert context.is_forward
+    assert len(pickle.dumps(context)) < 2_000
+
+
+def test_piles_of_signs_are_compared_to_the_last_one() -> None:
+    party = "\U0001f389"
+    assert words_of(party * 100) == [party] * 100
+    assert words_of("e" + "\u0301" * 100 + "t" + "\u0301") == ["é", "t"]
