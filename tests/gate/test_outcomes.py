@@ -474,3 +474,25 @@ async def test_an_approved_mail_whose_key_went_to_another_mail_is_put_before_a_p
         shown = (await outbox.list_outbox(gate.house)).results
         (reason,) = [row.reason for row in shown if row.state == "needs_human"]
         assert "idempotency_key" in reason
+
+
+@pytest.mark.parametrize("trouble", ["policy", "refusal"])
+async def test_what_was_held_because_the_login_was_refused_is_put_before_a_person_when_it_cannot_leave(
+    tmp_path, trouble
+):
+    async with gate_house(tmp_path) as gate:
+        (await gate.meddle()).before = raising(AuthRequired("535"))
+        await gate.send()
+        held = await gate.send(replace(MAIL, subject="Second"))
+        assert held.status == "held"
+        time = gate.time
+    time.pass_(7 * 3600)
+    async with gate_house(
+        tmp_path, time=time, block_recipients=["bob@demo.example"] if trouble == "policy" else []
+    ) as gate:
+        (await gate.meddle()).before = answering("rejected", reason="550")
+        for _ in range(2):
+            await worker.work_once(gate.house)
+        assert gate.house.store.outbox.get(held.send_id).state == "needs_human"
+        assert held.send_id in {row.send_id for row in (await outbox.list_outbox(gate.house)).results}
+        assert gate.house.store.outbox.request(held.send_id).raw  # a person can still have it sent
