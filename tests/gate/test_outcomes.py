@@ -285,6 +285,29 @@ async def test_a_server_that_starts_anew_tries_a_refused_login_at_once(tmp_path)
         assert await gate.inbox() == ["Lunch?"]
 
 
+@pytest.mark.parametrize("ended_by", ["a login that works", "a new start"])
+async def test_the_end_of_a_pause_wakes_all_that_waited_for_it(tmp_path, ended_by):
+    async with gate_house(tmp_path) as gate:
+        meddled = await gate.meddle()
+        meddled.before = raising(AuthRequired("535"))
+        await gate.send()
+        await gate.send(replace(MAIL, subject="Never tried"))
+        soon = datetime.fromtimestamp(START + 60, UTC)
+        await gate.send(replace(MAIL, subject="Scheduled"), send_at=soon)
+        later = datetime.fromtimestamp(START + 86_400, UTC)
+        await gate.send(replace(MAIL, subject="Tomorrow"), send_at=later)
+        gate.time.pass_(120)
+        await worker.work_once(gate.house)
+        assert await gate.inbox() == []
+        meddled.before = lambda _: None
+        if ended_by == "a new start":
+            gate.house.store.pauses.try_soon()
+        else:
+            gate.house.store.pauses.login_worked("alice")
+        await worker.work_once(gate.house)
+        assert sorted(await gate.inbox()) == ["Lunch?", "Never tried", "Scheduled"]
+
+
 async def test_what_arrived_and_was_dropped_is_never_said_not_to_have_been_sent(tmp_path):
     async with gate_house(tmp_path) as gate:
         meddled = await gate.meddle()

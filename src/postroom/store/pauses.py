@@ -10,8 +10,15 @@ from dataclasses import dataclass
 
 from postroom.store.clock import Clock
 from postroom.store.database import Database
+from postroom.store.send_states import WORKABLE
+from postroom.store.sends import among
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 900.0, 6 * 3600.0
+# Whatever rests: what was tried and refused, and what was parked before it was tried at all.
+_WAKE = (
+    "UPDATE outbox SET wake_at = coalesce(not_before, 0)"
+    " WHERE owner IS NULL AND state IN (SELECT value FROM json_each(?))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +65,7 @@ class Pauses:
             return False
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM account_pauses WHERE account = ?", (account,))
-            connection.execute(
-                "UPDATE outbox SET wake_at = coalesce(not_before, 0) WHERE account = ? AND state = 'retryable'",
-                (account,),
-            )
+            connection.execute(f"{_WAKE} AND account = ?", (among(WORKABLE), account))
         return True
 
     def try_soon(self) -> None:
@@ -69,7 +73,4 @@ class Pauses:
         if self.all():
             with self._database.transaction() as connection:
                 connection.execute("UPDATE account_pauses SET probe_at = 0")
-                connection.execute(
-                    "UPDATE outbox SET wake_at = coalesce(not_before, 0) WHERE state = 'retryable'"
-                    " AND account IN (SELECT account FROM account_pauses)"
-                )
+                connection.execute(f"{_WAKE} AND account IN (SELECT account FROM account_pauses)", (among(WORKABLE),))  # noqa: S608 (ours)
