@@ -83,6 +83,22 @@ async def test_a_reply_is_matched_by_its_thread(tmp_path):
         assert (await send.send(gate.house, again)).status == "sent"
 
 
+async def test_a_reply_goes_only_to_those_whom_the_file_names(tmp_path):
+    async with gate_house(tmp_path, dialect="vault") as gate:
+        await gate.send()
+        (row,) = (await search.list_emails(gate.house, account="bob")).results
+    async with gate_house(tmp_path, gate="approval", dialect="vault") as gate:
+        order = await send.order_reply(gate.house, row.email_id, writing.ReplyRequest("Yes"), CONFIRMED)
+        thread = order.draft.threading.thread_ref
+        text = "---\ntype: email_reply\nstatus: approved\nthread_id: '{}'\nto: {}\n---\n"
+        for somebody_else in ("carol@demo.example", "nobody"):
+            write(gate, text.format(thread, somebody_else))
+            assert (await send.send(gate.house, order)).status == "needs_approval"
+        again = await send.order_reply(gate.house, row.email_id, writing.ReplyRequest("Yes!"), CONFIRMED)
+        write(gate, text.format(thread, "alice@demo.example"))
+        assert (await send.send(gate.house, again)).status == "sent"
+
+
 async def test_a_full_rate_window_leaves_the_file_for_later(tmp_path):
     async with gate_house(tmp_path, gate="approval", dialect="vault", sends_per_hour=1) as gate:
         write(gate)

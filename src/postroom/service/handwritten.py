@@ -68,7 +68,8 @@ def _is_good(file: ApprovalFile, kind: str, now: datetime) -> bool:
 def _covers(found: Found, order: Order, wanted: set[str]) -> bool:
     assert found.file is not None
     if order.kind == "email_reply":
-        return bool(found.file.thread_id) and found.file.thread_id == order.draft.threading.thread_ref
+        is_thread = bool(found.file.thread_id) and found.file.thread_id == order.draft.threading.thread_ref
+        return is_thread and (wanted <= found.recipients if found.file.to else True)  # anybody can join a thread
     return wanted <= found.recipients
 
 
