@@ -9,8 +9,10 @@ import pytest
 from tests.gate.houses import CONFIRMED, MAIL, gate_house
 
 from postroom.model.errors import Conflict, InvalidRequest, PermissionDenied, RateLimited
-from postroom.service import approvals, outbox, send, worker, writing
+from postroom.service import approvals, outbox, search, send, worker, writing
 from postroom.service.order import Wishes
+from postroom.settings import build
+from postroom.wiring import open_house
 
 
 async def test_a_confirmed_mail_arrives_and_stands_in_sent(tmp_path):
@@ -246,3 +248,19 @@ async def test_held_mail_stays_while_dev_mode_or_read_only_is_on_and_obeys_a_new
         assert await gate.inbox() == []  # it stands before a person, whatever the list says now
         assert (await approvals.resolve(gate.house, view.send_id, "resend")).status == "sent"
         assert await gate.inbox() == ["Lunch?"]
+
+
+async def test_scheduled_mail_leaves_in_no_name_that_the_account_has_given_up(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        view = await gate.send(send_at=gate.house.now() + timedelta(hours=1))
+        time = gate.time
+    time.pass_(2 * 3600)
+    renamed = {"name": "alice", "provider": "local", "address": "alice@new.example", "path": "alice.db"}
+    bob = {"name": "bob", "provider": "local", "address": "bob@demo.example", "path": "bob.db"}
+    settings = build({"accounts": [renamed, bob], "safety": {"gate": "confirm"}}, home=tmp_path)
+    async with open_house(settings, clock=time.clock()) as house:
+        await worker.work_once(house)
+        (row,) = (await outbox.list_outbox(house)).results
+        assert (row.send_id, row.state) == (view.send_id, "needs_human")
+        assert "identities" in row.reason
+        assert (await search.list_emails(house, account="bob")).results == ()

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 import anyio
 
 from postroom.mime.parse import parse
-from postroom.model.address import Address
+from postroom.model.address import Address, masked
 from postroom.model.errors import (
     AuthRequired,
     Conflict,
@@ -164,7 +164,10 @@ async def _account(house: House, send: Send) -> Account | Pause:
 async def _inspect(house: House, account: Account, send: Send, request: SubmitRequest) -> None:
     """What is about to leave must be what was approved, and still be allowed. Otherwise it stops here: the caller who
     waits for it is told, and what was promised earlier is put before a person."""
+    own = {identity.address.key for identity in await account.mailbox.identities()}
     try:
+        if Address(request.envelope.sender).key not in own:
+            raise PermissionDenied(f"{masked(request.envelope.sender)} is none of the account's identities any more.")
         denied = policy_denial_of(request.envelope.recipients, policy_for(house, account))
         if denied is not None:
             raise PermissionDenied(denied.reason)
