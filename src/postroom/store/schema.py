@@ -63,7 +63,10 @@ _SECOND = (
     "ALTER TABLE outbox ADD COLUMN send_at TEXT NOT NULL DEFAULT ''",
     # 1: an attempt may have reached the recipients and nobody could find out. Never cleared.
     "ALTER TABLE outbox ADD COLUMN doubtful INTEGER NOT NULL DEFAULT 0",
-    "UPDATE outbox SET doubtful = 1 WHERE state = 'needs_human'",
+    """UPDATE outbox SET doubtful = 1
+        WHERE send_id IN (SELECT send_id FROM outbox_events WHERE state = 'needs_human')""",
+    # A person's "drop" was noted like a provider's refusal, which it was not.
+    "UPDATE outbox SET state = 'dropped' WHERE doubtful AND state = 'rejected'",
     "CREATE INDEX outbox_by_draft ON outbox (account, draft_ref) WHERE draft_ref != ''",
     # Approval files that are promised but not yet in the vault: whoever comes next writes them.
     "CREATE TABLE unwritten_letters (approval_id TEXT PRIMARY KEY, name TEXT NOT NULL, content BLOB NOT NULL)",

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.store.kit import WORK, a_send
 
 from postroom.model.errors import Conflict, InternalError, PostroomError, ProviderUnavailable
-from postroom.store import Store, database, open_store
+from postroom.store import State, Store, database, open_store
 from postroom.store.database import Database
 from postroom.store.database_errors import translate
 from postroom.store.recipients import Recipients
@@ -217,4 +217,29 @@ def test_whom_only_a_sent_folder_named_is_forgotten_by_an_upgrade(path: Path, mo
     old.close()
     store = open_store(path)
     assert store.recipients.known("work", ["bob@x.example", "mallory@x.example"]) == {"bob@x.example"}
+    store.close()
+
+
+def test_what_nobody_could_decide_before_an_upgrade_stays_in_doubt(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(database, "MIGRATIONS", database.MIGRATIONS[:1])
+        old = Database(path)
+    ends = {"s1": "rejected", "s2": "retryable", "s3": "cancelled", "s4": "needs_human"}
+    with old.transaction() as connection:
+        for send_id, state in {**ends, "s5": "rejected"}.items():
+            connection.execute(
+                "INSERT INTO outbox VALUES (?, 'work', 'send_email', 'email_send', ?, ?, '', '[]', '', '', '', 1,"
+                " '', NULL, 0, 1, NULL, '', NULL, 0, 0)",
+                (send_id, state, f"content of {send_id}"),
+            )
+        connection.executemany(
+            "INSERT INTO outbox_events VALUES (?, 'needs_human', 0, 1)", [(send_id,) for send_id in ends]
+        )
+    old.close()
+    store = open_store(path)
+    sends = {send.send_id: send for send in store.outbox.list(limit=-1).items}
+    assert {send_id for send_id, send in sends.items() if send.doubtful} == set(ends)
+    assert sends["s1"].state is State.DROPPED  # by a person; the provider refused nothing
+    assert store.outbox.latest("work", "send_email", "content of s1") is not None
+    assert store.outbox.latest("work", "send_email", "content of s5") is None
     store.close()
