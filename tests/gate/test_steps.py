@@ -9,7 +9,7 @@ import pytest
 from tests.gate.houses import CONFIRMED, MAIL, gate_house
 
 from postroom.model.errors import Conflict, InvalidRequest, PermissionDenied, RateLimited
-from postroom.service import approvals, outbox, search, send, worker, writing
+from postroom.service import approvals, draft, outbox, search, send, worker, writing
 from postroom.service.order import Wishes
 from postroom.settings import build
 from postroom.wiring import open_house
@@ -172,9 +172,16 @@ async def test_reply_and_forward_show_the_original_and_keep_the_thread(tmp_path)
         assert await gate.inbox("carol") == ["Fwd: Lunch?"]
 
 
-async def test_a_draft_is_sent_as_it_stands_and_is_gone_afterwards(tmp_path):
-    from postroom.service import draft
+async def test_a_forwarded_mail_of_ones_own_names_no_blind_copies(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        saved = await draft.create_draft(gate.house, replace(MAIL, bcc=("carol@demo.example",)))
+        request = writing.ForwardRequest(to=("bob@demo.example",), comment="See below")
+        order = await send.order_forward(gate.house, saved.email_id, request, CONFIRMED)
+        assert b"Shall we say noon?" in order.raw
+        assert b"carol" not in order.raw
 
+
+async def test_a_draft_is_sent_as_it_stands_and_is_gone_afterwards(tmp_path):
     async with gate_house(tmp_path) as gate:
         saved = await draft.create_draft(gate.house, replace(MAIL, bcc=("carol@demo.example",)))
         order = await send.order_draft(gate.house, saved.draft_id, CONFIRMED)

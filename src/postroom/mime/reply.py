@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _IDS = re.compile(r"<[^<>\s]+>")
 _MAX_NAME = 200
+_END_OF_HEADERS = re.compile(rb"(?:\A|\n)(?=\r?\n)")
+_BLIND_COPIES = re.compile(rb"^(?:resent-)?bcc[ \t]*:[^\n]*\n?(?:[ \t][^\n]*\n?)*", re.IGNORECASE | re.MULTILINE)
 
 
 def reply_subject(subject: str) -> str:
@@ -35,6 +37,13 @@ def reply_subject(subject: str) -> str:
 def forward_subject(subject: str) -> str:
     line = _one_line(subject)
     return _prefixed("Fwd:", line, FORWARD_PREFIX.match(line))
+
+
+def without_blind_copies(raw: bytes) -> bytes:
+    """A mail of our own, as a draft or in Sent, may name them; who is sent the mail later must not learn of them."""
+    end = _END_OF_HEADERS.search(raw)
+    length = end.end() if end else len(raw)
+    return _BLIND_COPIES.sub(b"", raw[:length]) + raw[length:]
 
 
 def reply_recipients(

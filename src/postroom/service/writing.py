@@ -104,7 +104,7 @@ async def reply_to(house: House, account: Account, original: Message, request: R
 
 
 async def forward_of(account: Account, original: Message, request: ForwardRequest) -> Draft:
-    """The original goes along whole, attachments and all, as it came."""
+    """The original goes along whole, attachments and all, as it came, but for blind copies that it names."""
     check_text("", request.comment, "")
     return Draft(
         sender=(await find_identity(account, request.identity)).address,
@@ -113,7 +113,7 @@ async def forward_of(account: Account, original: Message, request: ForwardReques
         bcc=parse_addresses(request.bcc, "bcc"),
         subject=reply.forward_subject(usable_subject(original.envelope.subject)),
         text=request.comment,
-        forwarded=await account.mailbox.fetch_raw(original.envelope.ref),
+        forwarded=reply.without_blind_copies(await account.mailbox.fetch_raw(original.envelope.ref)),
         importance=parse_importance(request.importance),
     )
 

@@ -15,6 +15,7 @@ from postroom.mime.reply import (
     reply_recipients,
     reply_subject,
     threading_for,
+    without_blind_copies,
 )
 from postroom.model.address import Address
 from postroom.model.draft import Draft, File, Importance, Threading
@@ -196,3 +197,21 @@ def test_a_draft_that_a_provider_opened_keeps_its_thread() -> None:
     draft = draft_from(Message(envelope, Body(text="x\r\n")), ())
     assert draft.threading == Threading("<1@x>", ("<1@x>",), "t")
     assert (draft.text, draft.importance) == ("x", Importance.NORMAL)
+
+
+@pytest.mark.parametrize("line_break", ["\r\n", "\n"])
+def test_whom_a_mail_went_to_blindly_is_taken_out_of_its_headers_alone(line_break: str) -> None:
+    lines = [
+        "Bcc: one@x",
+        "From: me@x",
+        "BCC : two@x,",
+        "\tthree@x",
+        "To: you@x",
+        "Resent-Bcc: four@x",
+        "",
+        "Bcc: words",
+    ]
+    kept = ["From: me@x", "To: you@x", "", "Bcc: words"]
+    assert without_blind_copies(line_break.join(lines).encode()) == line_break.join(kept).encode()
+    assert without_blind_copies(b"From: me@x\nBcc: one@x") == b"From: me@x\n"
+    assert without_blind_copies(b"\nBcc: words") == b"\nBcc: words"
