@@ -323,3 +323,14 @@ async def test_a_person_can_see_why_a_moved_file_leads_to_nothing(tmp_path):
         path.write_text("---\nnonsense")
         ((_, reason),) = await approvals.unheeded(gate.house)
         assert "front matter" in reason
+
+
+async def test_a_question_that_two_servers_ask_is_answered_once_whoever_is_told_first(tmp_path):
+    async with (
+        gate_house(tmp_path, gate="elicit") as one,
+        gate_house(tmp_path, gate="elicit") as other,
+    ):
+        first, second = await one.asked(), await other.asked()
+        assert (await other.send(**vars_of(second))).status == "sent"
+        assert (await one.send(**vars_of(first))).status == "preview"
+        assert await one.inbox() == ["Lunch?"]

@@ -70,7 +70,9 @@ class Outbox:
         Conflict, RateLimited and PermissionDenied (no valid approval) leave everything as it was.
         """
         with self._database.transaction() as connection:
-            send = self._mine(connection, send_id)
+            send = sends.load(connection, send_id)
+            if send.state is not State.PREPARED:  # the first yes counts, also where another process asked the question
+                self._mine(connection, send_id)
             if send.state not in _RESERVABLE:
                 raise refused(send, State.RESERVED)
             if (earlier := self._earlier(connection, send)) is not None:
