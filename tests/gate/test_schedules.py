@@ -118,6 +118,18 @@ async def test_a_scheduled_draft_is_neither_changed_nor_deleted_until_it_is_stop
         assert changed.subject == "Another time"
 
 
+async def test_a_scheduled_draft_does_not_leave_a_second_time(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        saved, view = await scheduled_draft(gate)
+        order = await send.order_draft(gate.house, saved.draft_id, Wishes(confirm=True))
+        with pytest.raises(Conflict, match="cancel_send") as refusal:
+            await send.send(gate.house, order)
+        assert refusal.value.details["send_id"] == view.send_id
+        await outbox.cancel_send(gate.house, view.send_id)
+        assert (await send.send(gate.house, order)).status == "sent"
+        assert await gate.inbox() == ["Lunch?"]
+
+
 async def test_a_draft_that_waits_for_approval_is_not_changed_under_it(tmp_path):
     async with gate_house(tmp_path, gate="approval") as gate:
         saved = await draft.create_draft(gate.house, MAIL)

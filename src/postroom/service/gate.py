@@ -129,7 +129,21 @@ async def _earlier(house: House, order: Order) -> SendView | None:
         )
         if held is not None and held.state is not State.AWAITING_APPROVAL:  # that one is shown with its letter
             return await already(house, held)
-    return await petitions.standing(house, order)
+    standing = await petitions.standing(house, order)
+    if standing is None:
+        await _check_draft_is_free(house, order)
+    return standing
+
+
+async def _check_draft_is_free(house: House, order: Order) -> None:
+    """A draft is one mail: it does not leave now and, because it was scheduled before, once more tomorrow."""
+    send = await house.stored(house.store.outbox.of_draft, order.account.name, order.draft_ref)
+    if send is not None:
+        raise Conflict(
+            f"This draft is on its way already as {send.send_id} ({send.state.value}), with another time, or asked for "
+            "otherwise. Nothing was sent anew; to send it differently, stop that one first with cancel_send.",
+            details={"send_id": send.send_id, "state": send.state.value},
+        )
 
 
 async def _asked(house: House, order: Order) -> Send | None:
