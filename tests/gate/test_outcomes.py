@@ -308,6 +308,24 @@ async def test_the_end_of_a_pause_wakes_all_that_waited_for_it(tmp_path, ended_b
         assert sorted(await gate.inbox()) == ["Lunch?", "Never tried", "Scheduled"]
 
 
+@pytest.mark.parametrize("login_refused", [False, True], ids=["server away", "login refused"])
+async def test_a_clock_that_was_years_ahead_when_it_failed_keeps_no_mail_back(tmp_path, login_refused):
+    async with gate_house(tmp_path) as gate:
+        meddled = await gate.meddle()
+        meddled.before = answering("retryable", login_refused=login_refused)
+        gate.time.wall += 10 * 365 * 86_400
+        for subject in ("Lunch?", "Second"):
+            assert (await gate.send(replace(MAIL, subject=subject))).status == "held"
+        gate.time.wall -= 10 * 365 * 86_400
+        later = datetime.fromtimestamp(START + 3 * 86_400, UTC)
+        await gate.send(replace(MAIL, subject="In three days"), send_at=later)
+        meddled.before = lambda _: None
+        gate.time.pass_(3600)
+        for _ in range(2):
+            await worker.work_once(gate.house)
+        assert sorted(await gate.inbox()) == ["Lunch?", "Second"]
+
+
 async def test_what_arrived_and_was_dropped_is_never_said_not_to_have_been_sent(tmp_path):
     async with gate_house(tmp_path) as gate:
         meddled = await gate.meddle()

@@ -153,7 +153,7 @@ async def _deliver(house: House, send: Send) -> Send:
 async def _account(house: House, send: Send) -> Account | Pause:
     """The send's account, open; or the pause it is in because its login was refused."""
     pause = await house.stored(house.store.pauses.of, send.account)
-    if pause is not None and pause.probe_at > house.store.clock.wall():
+    if pause is not None and pause.lasts(house.store.clock.wall()):
         return pause
     try:
         return await house.accounts.open(send.account)
@@ -238,7 +238,7 @@ async def _settle(house: House, send: Send, outcome: SubmitOutcome) -> Send:
 async def _try_later(house: House, send: Send, outcome: SubmitOutcome) -> Send:
     """Provably not accepted: again after a pause. A refused login pauses the whole account."""
     now = house.store.clock.wall()
-    pause = max(outcome.retry_after or 0, min(_FIRST_RETRY * 2 ** min(max(send.attempt - 1, 0), 16), _LONGEST_RETRY))
+    pause = min(max(outcome.retry_after or 0, _FIRST_RETRY * 2 ** min(max(send.attempt - 1, 0), 16)), _LONGEST_RETRY)
     if outcome.login_refused:
         refused = await house.stored(house.store.pauses.login_refused, send.account, outcome.reason)
         pause = refused.probe_at - now

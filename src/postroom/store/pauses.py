@@ -31,6 +31,10 @@ class Pause:
     failures: int
     probe_at: float
 
+    def lasts(self, now: float) -> bool:
+        """A pause longer than any was begun by a clock that has been put right since."""
+        return 0 < self.probe_at - now <= _LONGEST_PAUSE
+
 
 class Pauses:
     def __init__(self, database: Database, clock: Clock) -> None:

@@ -14,9 +14,12 @@ from postroom.store.send_states import WORKABLE, State
 from postroom.store.sends import Send, among
 from postroom.store.transitions import Transitions
 
+# No pause of ours is longer than a day: one that seems to be was begun by a clock that has been put right since.
+_LONGEST_REST = 86_400.0
 _DUE = (
-    "FROM outbox WHERE state IN (SELECT value FROM json_each(?)) AND wake_at <= ? AND owner IS NULL"
-    " ORDER BY wake_at, created_at LIMIT ?"
+    "FROM outbox WHERE state IN (SELECT value FROM json_each(?1)) AND owner IS NULL"
+    " AND (wake_at <= ?2 OR wake_at > ?3 AND coalesce(not_before, 0) <= ?2)"
+    " ORDER BY wake_at, created_at LIMIT ?4"
 )
 
 
@@ -36,7 +39,8 @@ class WorkList:
         The state says what is to be done: reserve an APPROVED one, go on from RESERVED, HELD, STAGED or RETRYABLE,
         reconcile an UNKNOWN or RECONCILING one, settle an ACCEPTED one. What cannot be done now is `release`d.
         """
-        question = (among(WORKABLE), self._clock.wall() if now is None else now, limit)
+        now = self._clock.wall() if now is None else now
+        question = (among(WORKABLE), now, now + _LONGEST_REST, limit)
         with self._database.read() as connection:  # polling an empty outbox takes no lock
             if connection.execute(f"SELECT 1 {_DUE}", question).fetchone() is None:
                 return []
@@ -55,6 +59,7 @@ class WorkList:
         with self._database.transaction() as connection:
             send = sends.load(connection, send_id)
             told = json.dumps({**(send.outcome or {}), "reason": reason}) if reason else None
+            wake_at = min(wake_at, self._clock.wall() + _LONGEST_REST)
             connection.execute(
                 "UPDATE outbox SET owner = NULL, wake_at = ?, outcome = coalesce(?, outcome)"
                 " WHERE send_id = ? AND owner = ? AND state != ?",
