@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import chain
+from urllib.parse import parse_qsl, unquote
 
 from postroom.mime.links import real_host
 from postroom.mime.lookalike import plain_twin
@@ -13,18 +14,22 @@ from postroom.model.address import domain_key
 
 _MAX_HOST = 255
 _URL = re.compile(r"(?:(?:https?|ftp):[/\\]{2,}|\bwww\.)[^\s<>\"'`()\[\]{}]+", re.IGNORECASE)
-_MAILTO = re.compile(r"\s*mailto:([^?]*)", re.IGNORECASE)
+# What stands before an @ may hold what would else end a link.
+_NAMED_URL = re.compile(r"(?:https?|ftp):[/\\]{2,}[^\s<>\"/\\?#]*@([^\s<>\"'`()\[\]{}]+)", re.IGNORECASE)
+_BARE = re.compile(r"(?<=[\"'(=])[/\\]{2}[\w-]+(?:\.[\w-]+)+")  # in styles, comments and lists of images
+_MAILTO = re.compile(r"\s*mailto:([^?]*)(?:\?(.*))?", re.IGNORECASE | re.DOTALL)
+_ANY_SLASHES = re.compile(r"(?:(?:https?|ftp):[/\\]*|[a-z][a-z0-9+.-]*:[/\\]{2,}|[/\\]{2,})", re.IGNORECASE)
 _ADDRESSES = ("href", "src", "action", "formaction", "background", "poster", "cite", "data", "longdesc", "xlink:href")
 
 
 def hosts(text: str, html: str) -> tuple[str, ...]:
     """Each once, in the order they come. Comments, styles and hidden parts of the HTML count like the rest."""
-    found = chain(_in_text(text), _in_markup(html), _in_text(html))
+    found = chain(_in_text(text), _in_markup(html), _in_text(html), map(_host, _BARE.findall(html)))
     return tuple(dict.fromkeys(_shown(host) for host in found if host))
 
 
 def _in_text(text: str) -> Iterator[str]:
-    for found in _URL.findall(text):
+    for found in chain(_URL.findall(text), (f"https://{rest}" for rest in _NAMED_URL.findall(text))):
         url = found.rstrip(".,;:!?")
         yield _host(url if ":" in url[:6] else f"https://{url}")
 
@@ -43,11 +48,15 @@ def _in_markup(html: str) -> Iterator[str]:
 
 
 def _host(url: str) -> str:
+    """Whatever the scheme, and with as many slashes as there are: readers' programs do not count them."""
     mailto = _MAILTO.match(url)
     if mailto:
-        return f"mailto:{mailto[1]}"
+        more = [value for name, value in parse_qsl(mailto[2] or "") if name.lower() in ("to", "cc", "bcc")]
+        return f"mailto:{','.join(filter(None, [mailto[1], *more]))}"
     url = re.sub(r"[\s\x00-\x1f]+", "", url)
-    return real_host(f"https:{url}" if url[:2].replace("\\", "/") == "//" else url)
+    slashes = _ANY_SLASHES.match(url)
+    host = real_host(f"https://{url[slashes.end() :]}") if slashes else ""
+    return (real_host(f"https://{unquote(host)}") or host) if "%" in host else host
 
 
 def _shown(host: str) -> str:

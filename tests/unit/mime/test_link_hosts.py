@@ -21,6 +21,17 @@ from postroom.mime.link_hosts import hosts
         ('<p style="display:none"><a href="https://evil.example">x</a></p>', "evil.example"),
         ("<!-- https://evil.example -->", "evil.example"),
         ('<a href="mailto:eve@evil.example?subject=x">x</a>', "mailto:eve@evil.example"),
+        ('<a href="https:/evil.example/x">x</a>', "evil.example"),
+        ('<a href="https:evil.example">x</a>', "evil.example"),
+        ('<a href="https://%65vil.example">x</a>', "evil.example"),
+        ('<a href="file://evil.example/share">x</a>', "evil.example"),
+        ('<a href="smb:\\\\evil.example\\share">x</a>', "evil.example"),
+        ('<meta http-equiv=refresh content="0;url=//evil.example/">', "evil.example"),
+        ('<style>@import "//evil.example/x.css";</style>', "evil.example"),
+        ('<!--[if mso]><a href="//evil.example">x</a><![endif]-->', "evil.example"),
+        ('<source srcset="//evil.example/p.png 2x">', "evil.example"),
+        ('<a href="mailto:sam@x.example?cc=eve@evil.example">x</a>', "mailto:sam@x.example,eve@evil.example"),
+        ('<a href="mailto:?to=eve%40evil.example">x</a>', "mailto:eve@evil.example"),
         ('<a href="https://\u0430pple.example">x</a>', "xn--pple-43d.example (looks like apple.example)"),
     ],
 )
@@ -31,6 +42,11 @@ def test_every_link_tells_the_host_it_really_leads_to(html: str, host: str) -> N
 def test_hosts_of_a_text_come_once_and_in_order() -> None:
     text = "https://b.example/1 and http://a.example:8080/x, www.c.example, https://b.example/2"
     assert hosts(text, "") == ("b.example", "a.example", "www.c.example")
+
+
+@pytest.mark.parametrize("sign", list(")]}'`(["))
+def test_nothing_before_an_at_sign_hides_the_host_behind_it(sign: str) -> None:
+    assert "evil.example" in hosts(f"https://bank.example{sign}@evil.example/login", "")
 
 
 def test_a_mail_without_links_leads_nowhere() -> None:
