@@ -190,6 +190,12 @@ async def test_words_that_no_reader_of_the_html_would_see_are_pointed_out(freeze
 
 
 @each_reading
+async def test_styles_that_can_write_words_are_pointed_out(freeze, reading):
+    html = "<style>p:after{content:' and pay 900'}</style><p>Hello</p>"
+    assert "other words" in READINGS[reading](await freeze(replace(WHOLE, text="Hello", html=html)))
+
+
+@each_reading
 async def test_html_that_says_the_same_words_gives_no_alarm(freeze, reading):
     order = await freeze(replace(WHOLE, text="Hello Bob,\n\nsee you.", html="<p>Hello <b>Bob</b>,</p><p>see you.</p>"))
     assert "same words" not in READINGS[reading](order)

@@ -23,6 +23,9 @@ MOST_HOSTS = 20
 _BEGINNING = WHOLE * 2 // 3
 _DIFFERENT = "The text and the HTML version do not say the same words. Most readers are shown the HTML version."
 _HIDDEN = "The HTML version holds {count} piece(s) of text that its readers would not see; its source shows them."
+_RESTYLED = (
+    "The HTML version has styles or fields that can show its readers other words than these; look at its source."
+)
 _WORD = re.compile(r"\w+")
 
 
@@ -208,12 +211,15 @@ def _reading(draft: Draft) -> tuple[str, tuple[str, ...]]:
     if not draft.html:
         return "", ()
     from postroom.mime.render import render
+    from postroom.mime.restyling import may_show_other_words
 
     body = Body(html=draft.html)
     shown = render(Body(html=marked_html(draft.html)), fmt="markdown", keep_quoted=True)
     notes = [_HIDDEN.format(count=shown.hidden_removed)] if shown.hidden_removed else []
     if draft.text and _words(draft.text) != _words(render(body, fmt="text", keep_quoted=True).text):
         notes.insert(0, _DIFFERENT)
+    if may_show_other_words(draft.html):
+        notes.append(_RESTYLED)
     return visible_reading(shown.text) or "⟨no words⟩", tuple(notes)
 
 
