@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from postroom.files import database_file
 from postroom.model.errors import InvalidRequest, PermissionDenied
 from postroom.providers import registry
 from postroom.providers.context import ProviderContext
@@ -50,6 +51,9 @@ async def open_house(settings: Settings, *, clock: Clock | None = None) -> Async
         raise InvalidRequest("store.url: a shared PostgreSQL store is not available yet; leave it empty for SQLite.")
     if settings.is_demo:
         await _fill_demo(settings)
+    for account in settings.accounts:
+        if isinstance(account, LocalAccount):
+            database_file.in_use(account.path)  # from the start: a mailbox that nobody opened yet is none to attach
     vault = Vault(settings.safety.vault)
     store = open_store(
         settings.home / "state.db",

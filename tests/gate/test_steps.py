@@ -271,3 +271,12 @@ async def test_scheduled_mail_leaves_in_no_name_that_the_account_has_given_up(tm
         assert (row.send_id, row.state) == (view.send_id, "needs_human")
         assert "identities" in row.reason
         assert (await search.list_emails(house, account="bob")).results == ()
+
+
+async def test_a_mailbox_that_was_not_opened_yet_is_not_attached(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "carol.db").write_bytes(b"as an earlier process left it")
+    async with gate_house(home, attachment_dirs=[str(home)]) as gate:
+        with pytest.raises(PermissionDenied, match="own database files"):
+            await gate.order(replace(MAIL, attachments=("carol.db",)))
