@@ -49,7 +49,7 @@ def raise_instead(*_: object, **__: object) -> None:
     raise RecursionError
 
 
-def endless_unless_small(body: Body, *, fmt: Format, keep_quoted: bool) -> Rendered:
+def endless_unless_small(body: Body, *, fmt: Format, keep_quoted: bool, context: object) -> Rendered:
     if len(body.html) > 1_000:
         spin_in_the_regex_engine()
     return Rendered(body.text)
