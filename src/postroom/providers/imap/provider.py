@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 # Where mails that are answered usually lie: without a folder that holds every mail, and with one.
-_ANSWERED = {False: (Role.INBOX, Role.SENT, Role.ARCHIVE), True: (Role.ALL,)}
+_ANSWERED = {False: (Role.INBOX, Role.SENT, Role.ARCHIVE), True: (Role.ALL, Role.SENT)}
 
 
 class ImapMailbox:
