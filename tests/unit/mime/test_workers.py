@@ -22,7 +22,7 @@ posix_only = pytest.mark.skipif(sys.platform == "win32", reason="there are no li
 
 @pytest.fixture
 def workers() -> Iterator[Workers]:
-    made = Workers(count=1, seconds=2.0)
+    made = Workers(count=1, seconds=5.0)  # to start a process on a busy machine takes its time
     yield made
     made.close()
 
