@@ -32,7 +32,10 @@ class _Opener:
     def __init__(self, settings: Settings) -> None:
         self._sends = settings.server.dialect not in DIALECTS_WITHOUT_TRANSPORT
         self._context = ProviderContext(
-            home=settings.home, neighbours=tuple(settings.accounts), read_only=settings.server.read_only
+            home=settings.home,
+            neighbours=tuple(settings.accounts),
+            read_only=settings.server.read_only,
+            is_demo=settings.is_demo,
         )
 
     def mailbox(self, account: AccountSettings) -> Mailbox:

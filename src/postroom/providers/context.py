@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 class ProviderContext:
     """`home` holds state, `neighbours` are all configured accounts (local ones deliver to each other).
 
+    In the demo (`is_demo`) the people of the sample can be written to, and answer.
+
     Under `read_only` the layers refuse every writing verb; a provider looks at it only for work it starts by itself.
     """
 
     home: Path
     neighbours: tuple[AccountSettings, ...] = ()
     read_only: bool = False
+    is_demo: bool = False

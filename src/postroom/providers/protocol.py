@@ -152,6 +152,15 @@ class Watcher(Protocol):
 
 
 @runtime_checkable
+class RecipientCheck(Protocol):
+    """A mailbox that knows beforehand to whom its account can deliver."""
+
+    async def unreachable(self, recipients: Sequence[str]) -> list[str]:
+        """Those of the addresses that a submission would be refused for; nothing is sent to find out."""
+        ...
+
+
+@runtime_checkable
 class Transport(Protocol):
     """Submits frozen bytes. Only the gate calls it."""
 

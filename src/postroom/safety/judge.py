@@ -37,6 +37,7 @@ class Facts:
     known: frozenset[str] = frozenset()  # Address.key of recipients this account has written to before
     own_domain: str = ""
     duplicate: bool = False
+    unreachable: tuple[str, ...] = ()  # recipients that the provider says it would refuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +136,19 @@ def findings(draft: Draft, policy: Policy, facts: Facts) -> tuple[Finding, ...]:
         found.append(Finding("duplicate", "A mail with the same recipients, subject and beginning was just sent."))
     unknown = strangers(draft, policy, facts)
     if unknown:
-        names = ", ".join(visible_email(address.email) for address in unknown[:5]) + (", …" if len(unknown) > 5 else "")
+        names = _some([address.email for address in unknown])
         found.append(Finding("new_recipient", f"Never written to before: {names}."))
+    if facts.unreachable:
+        found.append(
+            Finding("unreachable", f"This account cannot reach {_some(facts.unreachable)}: it would be refused.")
+        )
     outside = [address for address in draft.recipients if address.is_routed or address.domain != facts.own_domain]
     if facts.kind == "email_forward" and facts.own_domain and outside:
         found.append(Finding("external_forward", f"Forwards received mail outside {facts.own_domain}."))
     if len(draft.recipients) > 20:
         found.append(Finding("many_recipients", f"Goes to {len(draft.recipients)} people."))
     return tuple(found)
+
+
+def _some(emails: Sequence[str]) -> str:
+    return ", ".join(map(visible_email, emails[:5])) + (", …" if len(emails) > 5 else "")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from postroom.model.address import Address
+from postroom.model.errors import PostroomError
+from postroom.providers.protocol import RecipientCheck
 from postroom.safety.judge import Facts
 from postroom.safety.policy import Gate, Policy, tightest
 from postroom.service.acquaintances import acquainted
@@ -45,7 +47,18 @@ async def facts_for(house: House, order: Order, policy: Policy) -> Facts:
         known=await known_recipients(house, order.account, order.draft.recipients, policy),
         own_domain=order.draft.sender.domain,
         duplicate=duplicate,
+        unreachable=await _unreachable(order.account, draft.recipients),
     )
+
+
+async def _unreachable(account: Account, recipients: Iterable[Address]) -> tuple[str, ...]:
+    """A warning only: where it cannot be told now, the provider itself will say it."""
+    if not isinstance(account.mailbox, RecipientCheck):
+        return ()
+    try:
+        return tuple(await account.mailbox.unreachable([address.email for address in recipients]))
+    except PostroomError:
+        return ()
 
 
 async def known_recipients(

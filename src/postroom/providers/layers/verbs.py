@@ -19,6 +19,7 @@ READING = frozenset(
         "labels",
         "reconcile",
         "check_login",
+        "unreachable",
         "uid_of",
         "mail_with_uid",
         "mails_with_ids",

@@ -16,6 +16,7 @@ from postroom.providers.local.convert import NewMail, Prepared, prepare
 from postroom.providers.local.drafts import known_thread
 
 SENT_COPY = ""  # the recipient under which the copy in Sent is noted
+DEMO_ANSWER = "answer"  # and the one for what came back in the demo
 
 _BCC = re.compile(rb"^(?:resent-)?bcc[ \t]*:[^\n]*\n?(?:[ \t][^\n]*\n?)*", re.IGNORECASE | re.MULTILINE)
 _BLANK_LINE = re.compile(rb"(?:\A|(?<=\n))\r?\n")

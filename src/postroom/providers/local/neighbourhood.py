@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from postroom.index.database import Database
+from postroom.model.address import Address
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.identities import has_alias
 from postroom.providers.local.schema import SCHEMA
 
 if TYPE_CHECKING:
     from postroom.settings import LocalAccount
+
+OTHERS = "others.db"
 
 
 def mailbox_path(account: LocalAccount, context: ProviderContext) -> Path:
@@ -25,6 +28,7 @@ class Neighbourhood:
     def __init__(self, own: LocalAccount, database: Database, context: ProviderContext) -> None:
         others = [account for account in context.neighbours if account.provider == "local" and account.name != own.name]
         self._paths = {account.address.casefold(): mailbox_path(account, context) for account in [*others, own]}
+        self._others = database.path.with_name(OTHERS) if context.is_demo else None
         self.own = database
         self._open = {database.path: database}
         self._opening = threading.Lock()
@@ -34,7 +38,20 @@ class Neighbourhood:
         path = self._paths.get(address.casefold())
         if path is not None:
             return self._opened(path)
-        return next((database for database in map(self._opened, self._paths.values()) if _has(database, address)), None)
+        paths = self._paths.values()
+        return next((opened for opened in map(self._opened, paths) if _has(opened, address)), self._demo_box(address))
+
+    @property
+    def is_demo(self) -> bool:
+        return self._others is not None
+
+    def _demo_box(self, address: str) -> Database | None:
+        """In the demo the sample's other people share a mailbox, so that they can be written to."""
+        if self._others is None:
+            return None
+        from postroom.providers.local.sample.answering import correspondents
+
+        return self._opened(self._others) if Address(address).key in correspondents() else None
 
     def close(self) -> None:
         for database in self._open.values():

@@ -54,7 +54,7 @@ CAPABILITIES = Capabilities(
 
 
 class LocalMailbox:
-    """Mailbox, Drafts, Labels, FolderMaker, AliasMaker, IdLookup and Watcher over one file."""
+    """Mailbox, Drafts, Labels, FolderMaker, AliasMaker, IdLookup, RecipientCheck and Watcher over one file."""
 
     def __init__(self, account: LocalAccount, context: ProviderContext) -> None:
         self._account = account
@@ -101,6 +101,14 @@ class LocalMailbox:
 
     def changes(self) -> AsyncGenerator[str, None]:
         return watch(partial(self._read, folders.revisions))
+
+    async def unreachable(self, recipients: Sequence[str]) -> list[str]:
+        """Nobody but local accounts has a mailbox here."""
+
+        def without_mailbox() -> list[str]:
+            return [email for email in recipients if self.neighbourhood.mailbox_of(email) is None]
+
+        return await self._aside(without_mailbox)
 
     # --- organising
 

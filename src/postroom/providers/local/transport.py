@@ -7,6 +7,7 @@ comes last. Whatever stops this halfway, the same attempt made again completes i
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio
@@ -53,7 +54,18 @@ class LocalTransport:
                 delivery.deliver(connection, request.attempt_id, recipients, mail)
         with self._neighbourhood.own.writing() as connection:
             delivery.file_sent(connection, request)
+        if self._neighbourhood.is_demo:
+            self._take_answer(request)
         return self._accepted(request)
+
+    def _take_answer(self, request: SubmitRequest) -> None:
+        """The demo's other people answer, once for each mail. What was sent stays sent, whatever becomes of that."""
+        from postroom.providers.local.sample.answering import answer_to
+
+        answer = answer_to(request.raw, request.envelope.recipients)
+        if answer is not None:
+            with suppress(PostroomError), self._neighbourhood.own.writing() as connection:
+                delivery.deliver(connection, request.attempt_id, [delivery.DEMO_ANSWER], prepare(NewMail(answer)))
 
     def _reconcile(self, request: SubmitRequest) -> SubmitOutcome:
         mailboxes, _ = self._mailboxes(request)

@@ -210,6 +210,18 @@ def _office() -> list[Letter]:
             starred=True,
         ),
         *conversation(
+            "maya-urgent",
+            "Urgent: which margin goes on slide 9?",
+            0.06,
+            [
+                Turn(
+                    MAYA,
+                    "Alex, the slides go out within the hour and I still have two margins for Q3: 41 % in the table, 39 % in the notes. Which one is right?\n\nMaya",
+                ),
+            ],
+            also=[ALEX],
+        ),
+        *conversation(
             "tomas-warehouse",
             "Warehouse in Hamburg: new opening hours",
             3.1,
