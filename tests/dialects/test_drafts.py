@@ -192,7 +192,7 @@ async def test_draft_reply_derives_recipient_subject_and_threading(call, mailbox
     ((draft_uid, (flags, mail)),) = saved(mailbox).items()
     assert answer["uid"] == draft_uid
     assert b"\\Draft" in flags
-    assert mail["To"] == "bob@example.test"
+    assert mail["To"] == "Bob <bob@example.test>"
     assert mail["Cc"] is None
     assert mail["Subject"] == "Re: Offer"
     assert mail["In-Reply-To"] == "<m1@example.test>"
@@ -204,8 +204,18 @@ async def test_reply_all_copies_the_others_and_leaves_the_own_address_out(call, 
     uid = put(mailbox, letter(to=to, cc="carl@example.test, bob@example.test"))
     await call.ok("draft_reply", uid=uid, body="Gladly", reply_all=True)
     ((_, (_, mail)),) = saved(mailbox).items()
-    assert mail["To"] == "bob@example.test"
+    assert mail["To"] == "Bob <bob@example.test>"
     assert [address.addr_spec for address in mail["Cc"].addresses] == ["dora@example.test", "carl@example.test"]
+
+
+async def test_a_reply_keeps_the_names_the_original_came_with(call, mailbox):
+    uid = put(
+        mailbox, letter(sender='"Roe, Bob" <bob@example.test>', to=mailbox.address, cc="Jörg Ö. <joerg@example.test>")
+    )
+    await call.ok("draft_reply", uid=uid, body="Gladly", reply_all=True)
+    ((_, (_, mail)),) = saved(mailbox).items()
+    assert [(who.display_name, who.addr_spec) for who in mail["To"].addresses] == [("Roe, Bob", "bob@example.test")]
+    assert [(who.display_name, who.addr_spec) for who in mail["Cc"].addresses] == [("Jörg Ö.", "joerg@example.test")]
 
 
 async def test_a_subject_that_has_its_re_gets_no_second_one(call, mailbox):

@@ -61,6 +61,11 @@ def reply_recipients(
     return to, cc
 
 
+def presentable(addresses: Iterable[Address]) -> tuple[Address, ...]:
+    """Each once, by the name it came with unless that could pass for an address."""
+    return _others(addresses, set())
+
+
 def threading_for(envelope: Envelope) -> Threading:
     """References grow by the answered mail's id; ids that could not stand in a header are left out."""
     chain = envelope.references or tuple(_IDS.findall(envelope.in_reply_to))

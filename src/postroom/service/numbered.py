@@ -71,7 +71,10 @@ async def draft_reply(house: House, uid: int, body: str, *, reply_all: bool = Fa
         cc=",".join(dict.fromkeys(address.email for address in others)) if reply_all else "",
         in_reply_to=uid,
     )
-    return await _saved(house, account, await _written(house, account, letter))
+    draft = await _written(house, account, letter)
+    names = {address.key: address for address in reply.presentable([original.sender, *others])}
+    to, cc = (tuple(names.get(address.key, address) for address in group) for group in (draft.to, draft.cc))
+    return await _saved(house, account, replace(draft, to=to, cc=cc))
 
 
 async def update_draft(house: House, uid: int, letter: Letter) -> NumberedDraft:
