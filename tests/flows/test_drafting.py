@@ -86,11 +86,20 @@ async def test_null_in_an_update_keeps_what_is_there(call: Caller) -> None:
 async def test_a_deleted_draft_is_gone(call: Caller) -> None:
     draft = await call.ok("create_draft", to="a@example.com", body="x")
 
-    assert await call.ok("delete_draft", draft_id=draft["draft_id"]) == {
-        "draft_id": draft["draft_id"],
-        "status": "deleted",
-    }
+    deleted = await call.ok("delete_draft", draft_id=draft["draft_id"])
+
+    assert (deleted["draft_id"], deleted["status"]) == (draft["draft_id"], "deleted")
     assert (await call.error("update_draft", draft_id=draft["draft_id"], body="y"))["code"] == "NOT_FOUND"
+
+
+async def test_a_deleted_draft_lies_in_the_trash_and_comes_back_by_undo(call: Caller) -> None:
+    draft = await call.ok("create_draft", to="a@example.com", subject="Second thoughts", body="x")
+    deleted = await call.ok("delete_draft", draft_id=draft["draft_id"])
+    assert (await call.ok("search_emails", query='in:trash subject:"second thoughts"'))["total_count"] == 1
+
+    await call.ok("undo", operation_id=deleted["operation_id"])
+
+    assert (await call.ok("update_draft", draft_id=draft["draft_id"], body="y"))["subject"] == "Second thoughts"
 
 
 async def test_a_file_from_an_allowed_folder_is_attached(call: Caller) -> None:

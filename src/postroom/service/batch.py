@@ -173,7 +173,8 @@ async def _settle(
     """Handles follow their mails to new refs; then each item gets its answer."""
     renamed = {result.ref: result.new_ref for result in results if result.ok and result.new_ref}
     if renamed:
-        await house.stored(house.store.handles.rename, Kind.EMAIL, account.name, renamed)
+        for kind in (Kind.EMAIL, Kind.DRAFT):  # a draft is also a mail, under a handle of its own
+            await house.stored(house.store.handles.rename, kind, account.name, renamed)
     for (email_id, _), result in zip(block, results, strict=True):
         error = error_view(result.error) if result.error else None
         answers[email_id] = ItemView(email_id, result.ok, error=error)

@@ -11,10 +11,13 @@ from postroom.mime import compose, parse, reply
 from postroom.mime.clean import clean_line
 from postroom.model.draft import Draft, File, SavedDraft
 from postroom.model.errors import Conflict, NotFound
+from postroom.model.folder import Role
 from postroom.model.ids import Kind
 from postroom.model.message import Envelope
-from postroom.service import writing
+from postroom.service import organise, writing
+from postroom.service.accounts import folders_of
 from postroom.service.house import Account, House
+from postroom.service.places import Places
 from postroom.service.search import check_page
 from postroom.service.showing import first_of, locate, require_account, shown_addresses, shown_date
 from postroom.service.views import DraftPage, DraftView
@@ -74,9 +77,23 @@ async def update_draft(house: House, draft_id: str, changes: DraftChanges, *, ac
     return await _view_saved(house, opened, new)
 
 
-async def delete_draft(house: House, draft_id: str, *, account: str | None = None) -> None:
+async def delete_draft(house: House, draft_id: str, *, account: str | None = None) -> str:
+    """To the trash; answers the operation that `undo` takes. Where there is no trash it is gone, and that is empty."""
     opened, saved = await find_draft(house, draft_id, account)
     await _check_not_on_its_way(house, opened, saved, draft_id)
+    if Places(await folders_of(opened)).with_role(Role.TRASH) is None:
+        await opened.drafts.delete_draft(saved.ref)
+        return ""
+    (email_id,) = await house.stored(house.store.handles.issue, Kind.EMAIL, opened.name, [saved.message_ref])
+    view = await organise.delete(house, [email_id])
+    if view.failed:
+        raise NotFound(f"The draft {draft_id} is gone: it was sent or deleted. Call list_drafts.")
+    return view.operation_id
+
+
+async def erase_draft(house: House, draft_id: str) -> None:
+    """For good: for a draft that nobody wrote, such as one made to try whether drafts work."""
+    opened, saved = await find_draft(house, draft_id, None)
     await opened.drafts.delete_draft(saved.ref)
 
 

@@ -131,7 +131,7 @@ async def _read(house: House, name: str) -> str:
 
 async def _draft(house: House, name: str) -> str:
     from postroom.service.accounts import capabilities
-    from postroom.service.draft import create_draft, delete_draft
+    from postroom.service.draft import create_draft, erase_draft
     from postroom.service.writing import DraftRequest
 
     _, able = await capabilities(house, name)
@@ -140,7 +140,7 @@ async def _draft(house: House, name: str) -> str:
     draft = await create_draft(
         house, DraftRequest(subject="Postroom doctor", body="This draft is deleted at once."), account=name
     )
-    await delete_draft(house, draft.draft_id)
+    await erase_draft(house, draft.draft_id)
     return "one was saved and deleted again"
 
 

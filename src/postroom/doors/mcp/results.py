@@ -147,9 +147,10 @@ def draft_page(page: DraftPage) -> CallToolResult:
     return answer(plain(page), text.draft_page(page))
 
 
-def deleted_draft(draft_id: str) -> CallToolResult:
-    structured: shapes.Deleted = {"draft_id": draft_id, "status": "deleted"}
-    return answer(structured, f"Deleted draft {draft_id}.")
+def deleted_draft(draft_id: str, operation_id: str) -> CallToolResult:
+    structured: shapes.Deleted = {"draft_id": draft_id, "status": "deleted", "operation_id": operation_id}
+    undo = f"moved to the trash. Undo with operation_id {operation_id}." if operation_id else "deleted for good."
+    return answer(structured, f"Draft {draft_id} {undo}")
 
 
 def attachment_uri(account: str, email_id: str, attachment_id: str) -> str:

@@ -223,6 +223,7 @@ class DraftPage(TypedDict):
 class Deleted(TypedDict):
     draft_id: str
     status: Literal["deleted"]
+    operation_id: str
 
 
 class Sent(TypedDict):

@@ -129,8 +129,7 @@ async def update_draft(
 
 @toolset.tool("Delete draft", returns=shapes.Deleted, destructive=True, idempotent=True)
 async def delete_draft(house: House, draft_id: DraftId, account: AccountName = "") -> CallToolResult:
-    """Throw a draft away."""
+    """Move a draft to the trash."""
     from postroom.service import draft
 
-    await draft.delete_draft(house, draft_id, account=named(account))
-    return results.deleted_draft(draft_id)
+    return results.deleted_draft(draft_id, await draft.delete_draft(house, draft_id, account=named(account)))
