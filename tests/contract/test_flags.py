@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.model.errors import NotFound
+from postroom.model.errors import NotFound, Unsupported
 from postroom.model.query import Flag
 
 from .mails import envelope_of, mail, searched
@@ -61,3 +61,22 @@ async def test_a_search_sees_a_changed_flag(rig: Rig, account: RigAccount) -> No
     await rig.settle()
     assert [row.ref for row in (await searched(account, "is:unread")).items] == [second]
     assert [row.ref for row in (await searched(account, "is:starred")).items] == [first]
+
+
+@pytest.mark.parametrize("claim", ["answered", "forwarded"])
+async def test_a_mail_can_be_marked_as_dealt_with_and_is_found_by_it(
+    rig: Rig, account: RigAccount, claim: Flag
+) -> None:
+    first, second = await rig.seed([SeedMail(mail("first")), SeedMail(mail("second"))])
+    (result,) = await account.mailbox.set_flags([first], add=[claim])
+    if isinstance(result.error, Unsupported):
+        pytest.skip("this server keeps no such mark")
+    assert result.ok
+    await rig.settle()
+    rows = await account.mailbox.envelopes([first, second])
+    assert [row and (row.answered, row.forwarded) for row in rows] == [
+        (claim == "answered", claim == "forwarded"),
+        (False, False),
+    ]
+    assert all(row is not None and row.labels == () for row in rows)
+    assert [row.ref for row in (await searched(account, f"is:{claim}")).items] == [first]

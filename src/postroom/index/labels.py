@@ -8,10 +8,12 @@ from postroom.index.words import storable
 from postroom.model.errors import InvalidRequest
 
 MAX_NAME = 100
+FORWARDED = "$Forwarded"  # how IMAP calls it: a mark of a mail that is kept like a label, and shown as none
 
 
 def list_labels(connection: sqlite3.Connection) -> list[str]:
-    return [name for (name,) in connection.execute("SELECT name FROM label ORDER BY folded")]
+    names = connection.execute("SELECT name FROM label WHERE name != ? ORDER BY folded", (FORWARDED,))
+    return [name for (name,) in names]
 
 
 def label_key(name: str) -> str:
@@ -34,4 +36,9 @@ def check_label_name(name: str) -> None:
     if not name or name != name.strip() or len(name) > MAX_NAME or not all(char.isprintable() for char in name):
         raise InvalidRequest(
             f"A label is 1 to {MAX_NAME} printable characters without blanks around them.", details={"field": "label"}
+        )
+    if label_key(name) == label_key(FORWARDED):
+        raise InvalidRequest(
+            f"{FORWARDED} is no label but says that a mail was forwarded. Choose another name.",
+            details={"field": "label"},
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from postroom.index import state
 from postroom.index.folders import find_folder
-from postroom.index.labels import label_id
+from postroom.index.labels import FORWARDED, label_id
 from postroom.index.people import COLUMNS, people_tokens
 from postroom.index.words import phrase
 from postroom.model.folder import Folder
@@ -80,16 +80,22 @@ def _leaf(node: Leaf, names: Names) -> str | None:
         case In():
             return has_state(state.folder_token(names.folder(node.folder)))
         case Is():
-            return _is(node)
+            return _is(node, names)
         case HasAttachment():
             return has_state(state.HAS_ATTACHMENT)
         case Label():
-            number = label_id(names.connection, node.name)
-            return NOTHING if number is None else has_state(state.label_token(number))
+            return _labelled(node.name, names)
     return None
 
 
-def _is(node: Is) -> str:
+def _labelled(label: str, names: Names) -> str:
+    number = label_id(names.connection, label)
+    return NOTHING if number is None else has_state(state.label_token(number))
+
+
+def _is(node: Is, names: Names) -> str:
+    if node.flag == "forwarded":
+        return _labelled(FORWARDED, names)
     column, value = state.CLAIMS[node.flag]
     token = has_state(state.FLAGS[column])
     return token if value else f"({has_state(state.ANY)}) NOT ({token})"

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from postroom.index.labels import FORWARDED
 from postroom.index.words import storable
 from postroom.model.address import Address
 from postroom.model.message import Envelope
@@ -74,6 +75,7 @@ def chunks(refs: Iterable[str]) -> Iterable[list[str]]:
 
 def _envelope(row: Sequence[Any], people: list[list[list[str]]]) -> Envelope:
     sender, to, cc, bcc, reply_to = map(_addresses, people)
+    labels = json.loads(row[12]) if row[12] != "[]" else ()
     return Envelope(
         ref=row[0],
         thread_ref=row[1],
@@ -91,7 +93,8 @@ def _envelope(row: Sequence[Any], people: list[list[list[str]]]) -> Envelope:
         answered=bool(row[9]),
         draft=bool(row[10]),
         has_attachments=bool(row[11]),
-        labels=tuple(json.loads(row[12])) if row[12] != "[]" else (),
+        forwarded=FORWARDED in labels,
+        labels=tuple(label for label in labels if label != FORWARDED),
         size=row[13],
         message_id=row[14],
         in_reply_to=row[15],

@@ -17,7 +17,7 @@ from postroom.index import state
 from postroom.index.entry import Entry, texts_of
 from postroom.index.folders import folder_id, folder_ids, unknown_folder
 from postroom.index.keys import UNDATED, free_key
-from postroom.index.labels import check_label_name, label_id, make_label
+from postroom.index.labels import FORWARDED, check_label_name, label_id, make_label
 from postroom.index.people import People, add_parts
 from postroom.index.rows import INSERT, chunks, marks, row_of
 from postroom.index.threads import thread_of
@@ -27,7 +27,7 @@ from postroom.model.message import Envelope
 from postroom.model.outcome import ItemResult
 from postroom.model.query import Flag
 
-SETTABLE: tuple[Flag, ...] = ("unread", "read", "starred", "unstarred", "answered")
+SETTABLE: tuple[Flag, ...] = ("unread", "read", "starred", "unstarred", "answered", "forwarded")
 
 _HAS_LABEL = "EXISTS (SELECT 1 FROM mail_label WHERE mail_label.mail = mail.id AND mail_label.label = {})"
 _TABLES = (("mail_text", "id"), ("mail_people", "id"), ("attachment", "mail"), ("mail_label", "mail"), ("mail", "id"))
@@ -81,13 +81,20 @@ def set_flags(connection: sqlite3.Connection, refs: Sequence[str], flags: Sequen
             raise InvalidRequest(
                 f"{str(flag)[:40]!r} cannot be set. Use one of: {', '.join(SETTABLE)}.", details={"field": "flag"}
             )
+    if "forwarded" in flags:
+        _label(connection, refs, FORWARDED)
     for flag in flags:
-        _set_flag(connection, refs, *state.CLAIMS[flag])
+        if flag != "forwarded":
+            _set_flag(connection, refs, *state.CLAIMS[flag])
     return _results(refs, _found(connection, refs))
 
 
 def apply_label(connection: sqlite3.Connection, refs: Sequence[str], label: str) -> list[ItemResult]:
     check_label_name(label)
+    return _label(connection, refs, label)
+
+
+def _label(connection: sqlite3.Connection, refs: Sequence[str], label: str) -> list[ItemResult]:
     number = make_label(connection, label)
     found = _found(connection, refs, _HAS_LABEL.format(number))
     labelling = [key for key, has_it in found.values() if not has_it]
@@ -125,7 +132,7 @@ class _Row:
 
 def _add_rows(connection: sqlite3.Connection, entries: Sequence[Entry]) -> list[_Row]:
     places, people = folder_ids(connection), People(connection)
-    names = dict.fromkeys(name for entry in entries for name in entry.envelope.labels)
+    names = dict.fromkeys(name for entry in entries for name in _kept(entry.envelope))
     labels = {name: make_label(connection, name) for name in names}
     return [_add_row(connection, entry, places, people, labels) for entry in entries]
 
@@ -141,7 +148,7 @@ def _add_row(
     connection.execute(INSERT, row_of(key, thread_of(connection, envelope), folder, envelope))
     texts = entry.texts or texts_of(envelope.subject, entry.body, entry.filenames)
     groups = ((envelope.sender,), envelope.to, envelope.cc, envelope.bcc)
-    labelled = tuple(sorted({labels[name] for name in envelope.labels}))
+    labelled = tuple(sorted({labels[name] for name in _kept(envelope)}))
     flags = [getattr(envelope, column) for column in state.FLAGS]
     return _Row(
         key,
@@ -152,6 +159,11 @@ def _add_row(
         labelled,
         state.state_text(folder, envelope.has_attachments, flags, labelled),
     )
+
+
+def _kept(envelope: Envelope) -> tuple[str, ...]:
+    """Its labels, and what is kept like one."""
+    return (*envelope.labels, FORWARDED) if envelope.forwarded else envelope.labels
 
 
 def _words(connection: sqlite3.Connection, key: int) -> state.Words:

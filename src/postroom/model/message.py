@@ -33,6 +33,7 @@ class Envelope:
     unread: bool = False
     starred: bool = False
     answered: bool = False
+    forwarded: bool = False
     draft: bool = False
     has_attachments: bool = False
     labels: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Literal
 
 AddressField = Literal["from", "to", "cc"]
-Flag = Literal["unread", "read", "starred", "unstarred", "draft", "answered"]
+Flag = Literal["unread", "read", "starred", "unstarred", "draft", "answered", "forwarded"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,6 +128,7 @@ def _has_flag(envelope: Envelope, flag: Flag) -> bool:
         "unstarred": not envelope.starred,
         "draft": envelope.draft,
         "answered": envelope.answered,
+        "forwarded": envelope.forwarded,
     }[flag]
 
 

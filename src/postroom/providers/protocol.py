@@ -57,7 +57,7 @@ class Mailbox(Protocol):
         ...
 
     async def set_flags(self, refs: Sequence[str], *, add: Sequence[Flag]) -> list[ItemResult]:
-        """Flags come as claims: unread/read, starred/unstarred. Setting what is set already is ok."""
+        """Flags come as claims: unread/read, starred/unstarred, answered, forwarded. Setting what is set is ok."""
         ...
 
     async def move(self, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:

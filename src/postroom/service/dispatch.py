@@ -32,6 +32,7 @@ from postroom.safety.judge import policy_denial_of
 from postroom.service.facts import policy_for
 from postroom.service.house import Account, House
 from postroom.service.order import Order, likeness, stored_digest
+from postroom.service.originals import mark_original
 from postroom.store import Reservation, Send, State
 from postroom.store.pauses import Pause
 from postroom.store.vault import DONE
@@ -290,7 +291,7 @@ async def _reconcile(house: House, send: Send) -> Send:
 
 
 async def _finish(house: House, send: Send) -> Send:
-    """Accepted: remember whom and what was written, clear the vault, close the row."""
+    """Accepted: remember whom and what was written, clear the vault, mark the mail it answers, close the row."""
     request = await house.stored(house.store.outbox.request, send.send_id)
     parsed = await house.stored(parse, request.raw)
 
@@ -304,7 +305,15 @@ async def _finish(house: House, send: Send) -> Send:
                 house.vault.claim(path, DONE)
 
     await house.stored(remember)
-    return await house.stored(house.store.outbox.advance, send.send_id, expect=State.ACCEPTED, to=State.DONE)
+    told = _with_warning(send, await mark_original(house, send))
+    return await house.stored(
+        house.store.outbox.advance, send.send_id, expect=State.ACCEPTED, to=State.DONE, outcome=told
+    )
+
+
+def _with_warning(send: Send, warning: str) -> dict[str, object]:
+    told = send.outcome or {}
+    return {**told, "warnings": [*told.get("warnings", ()), warning]} if warning else told
 
 
 def _accepted(send: Send) -> list[str]:

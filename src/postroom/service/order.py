@@ -53,6 +53,7 @@ class Order:
     original: tuple[str, str] | None = None  # subject and sender of the mail being answered or forwarded
     draft_ref: str = ""  # the saved draft that is being sent
     digest: str = field(default="")
+    answers_ref: str = ""  # the mail being answered or forwarded: see `store.sends`
 
     @property
     def envelope(self) -> WireEnvelope:
@@ -75,6 +76,7 @@ class Order:
             idempotency_key=self.wishes.idempotency_key,
             not_before=send_at.timestamp() if send_at else None,
             send_at=schedule_text(send_at),
+            answers_ref=self.answers_ref,
         )
 
 
@@ -88,6 +90,7 @@ async def make_order(
     *,
     original: tuple[str, str] | None = None,
     draft_ref: str = "",
+    answers_ref: str = "",
 ) -> Order:
     """Freeze the draft into bytes, once; everything later speaks of these bytes."""
     message_id = new_message_id(draft.sender.domain)
@@ -101,7 +104,7 @@ async def make_order(
         wishes.save_to_sent,
         schedule_text(wishes.send_at),
     )
-    return Order(account, tool, kind, draft, wishes, raw, message_id, original, draft_ref, digest)
+    return Order(account, tool, kind, draft, wishes, raw, message_id, original, draft_ref, digest, answers_ref)
 
 
 def digest_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from postroom.mime.parse import parse_headers
 from postroom.model.draft import Draft
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.ids import Kind as HandleKind
@@ -36,7 +37,10 @@ async def order_reply(
     opened, ref = await locate(house, email_id, account)
     original = await writing.fetch_original(opened, ref, email_id)
     draft = await writing.reply_to(house, opened, original, request)
-    return await make_order(house, opened, "reply_email", "email_reply", draft, wishes, original=_known_by(original))
+    known = _known_by(original)
+    return await make_order(
+        house, opened, "reply_email", "email_reply", draft, wishes, original=known, answers_ref=email_id
+    )
 
 
 async def order_forward(
@@ -46,8 +50,9 @@ async def order_forward(
     opened, ref = await locate(house, email_id, account)
     original = await writing.fetch_original(opened, ref, email_id)
     draft = await writing.forward_of(opened, original, request)
+    known = _known_by(original)
     return await make_order(
-        house, opened, "forward_email", "email_forward", draft, wishes, original=_known_by(original)
+        house, opened, "forward_email", "email_forward", draft, wishes, original=known, answers_ref=email_id
     )
 
 
@@ -62,8 +67,8 @@ async def order_draft(house: House, draft_id: str, wishes: Wishes, account: str 
         if earlier is None:
             raise
         return earlier
-    kind: Kind = "email_reply" if draft.threading.in_reply_to else "email_send"
-    return await make_order(house, opened, "send_draft", kind, draft, wishes, draft_ref=saved.ref)
+    kind, answers = _origin(draft)
+    return await make_order(house, opened, "send_draft", kind, draft, wishes, draft_ref=saved.ref, answers_ref=answers)
 
 
 async def send(house: House, order: Order) -> SendView:
@@ -88,6 +93,14 @@ async def _sent_before(house: House, draft_id: str, wishes: Wishes) -> SendView 
     draft = await house.stored(house.store.handles.resolve, draft_id, HandleKind.DRAFT)
     held = await house.stored(house.store.keys.holder, draft.account, "send_draft", wishes.idempotency_key)
     return await already(house, held) if held is not None and held.draft_ref == draft.ref else None
+
+
+def _origin(draft: Draft) -> tuple[Kind, str]:
+    """What a saved draft is, and the Message-ID of the mail it answers or takes along."""
+    if draft.forwarded is not None:
+        return "email_forward", parse_headers(draft.forwarded).message_id
+    answered = draft.threading.in_reply_to
+    return ("email_reply", answered) if answered else ("email_send", "")
 
 
 def _check(wishes: Wishes) -> None:

@@ -37,7 +37,7 @@ class Line:
 def read_line(ref: MailRef, item: Item, labels: tuple[str, ...]) -> Line:
     return Line(
         ref,
-        frozenset(flag.lower() for flag in read_flags(item) if flag.startswith("\\")),
+        frozenset(flag.lower() for flag in read_flags(item) if flag.startswith(("\\", "$"))),
         labels,
         number(item.get("RFC822.SIZE")),
         read_internal_date(item.get("INTERNALDATE")),
@@ -71,6 +71,7 @@ def envelope_of(line: Line, folder: str, snippet: str) -> Envelope:
         unread="\\seen" not in line.flags,
         starred="\\flagged" in line.flags,
         answered="\\answered" in line.flags,
+        forwarded="$forwarded" in line.flags,
         draft="\\draft" in line.flags,
         has_attachments=has_attachments(line.structure),
         labels=line.labels,

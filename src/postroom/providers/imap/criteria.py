@@ -50,12 +50,13 @@ TRUE, FALSE = And(()), Or(())  # nodes that hold for every mail and for none
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _FLAGS = {
-    "unread": b"UNSEEN",
-    "read": b"SEEN",
-    "starred": b"FLAGGED",
-    "unstarred": b"UNFLAGGED",
-    "draft": b"DRAFT",
-    "answered": b"ANSWERED",
+    "unread": (b"UNSEEN",),
+    "read": (b"SEEN",),
+    "starred": (b"FLAGGED",),
+    "unstarred": (b"UNFLAGGED",),
+    "draft": (b"DRAFT",),
+    "answered": (b"ANSWERED",),
+    "forwarded": (b"KEYWORD", b"$Forwarded"),
 }
 
 
@@ -115,7 +116,7 @@ def said(leaf: Leaf) -> Bounds:  # noqa: C901 - one arm per leaf of the language
         case Correspondent():
             return exact(_holding(leaf.field.upper().encode(), leaf.value))
         case Is():
-            return exact(Keys((_FLAGS[leaf.flag],)))
+            return exact(Keys(_FLAGS[leaf.flag]))
         case Label():
             return exact(_labelled(leaf.name))
         case Larger():

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from postroom.model.errors import NotFound, PostroomError
+from postroom.model.errors import NotFound, PostroomError, Unsupported
 from postroom.model.outcome import ItemResult
 from postroom.model.query import Flag
-from postroom.providers.imap.client import Session, chunks
+from postroom.providers.imap.client import Opened, Session, chunks
 from postroom.providers.imap.convert import as_bytes, read_flags
 from postroom.providers.imap.criteria import searchable
 from postroom.providers.imap.dialect import dialect_of
 from postroom.providers.imap.refs import MailRef, gone, uids_of
+
+FORWARDED = "$Forwarded"  # RFC 5788
 
 Results = dict[str, ItemResult]
 
@@ -24,11 +26,14 @@ _CLAIMS: dict[Flag, tuple[str, str]] = {
     "starred": ("+FLAGS", "\\Flagged"),
     "unstarred": ("-FLAGS", "\\Flagged"),
     "answered": ("+FLAGS", "\\Answered"),
+    "forwarded": ("+FLAGS", FORWARDED),
     "draft": ("+FLAGS", "\\Draft"),
 }
 
 
 def claim_flags(session: Session, folder: str, refs: Sequence[MailRef], claims: Sequence[Flag]) -> Results:
+    if "forwarded" in claims and not _takes(session.open(folder, write=True), FORWARDED):
+        raise Unsupported("imap", "marking of mail as forwarded")
     changes = [_CLAIMS[claim] for claim in claims]
 
     def store(uids: Sequence[int]) -> None:
@@ -36,6 +41,10 @@ def claim_flags(session: Session, folder: str, refs: Sequence[MailRef], claims: 
             session.store(uids, change, [flag])
 
     return _changed(session, folder, refs, store)
+
+
+def _takes(opened: Opened, keyword: str) -> bool:
+    return opened.takes_keywords or keyword.lower() in (known.lower() for known in opened.keywords)
 
 
 def set_label(session: Session, folder: str, refs: Sequence[MailRef], label: str, wanted: bool) -> Results:

@@ -20,7 +20,7 @@ _GMAIL_FOLDERS = {
 _GMAIL_FLAGS: dict[str, Flag] = {"unread": "unread", "starred": "starred", "draft": "draft", "drafts": "draft"}
 _GMAIL_NOISE = {"opened", "important", "archived", "chat"}
 _STATUS_FLAGS: dict[str, Flag] = {"R": "read", "F": "starred", "A": "answered"}
-_MOZILLA_FLAGS: dict[int, Flag] = {0x1: "read", 0x2: "answered", 0x4: "starred"}
+_MOZILLA_FLAGS: dict[int, Flag] = {0x1: "read", 0x2: "answered", 0x4: "starred", 0x1000: "forwarded"}
 _LABEL = re.compile(r'"([^"]+)"|([^,"]+)')
 
 

@@ -25,7 +25,7 @@ _SEPARATOR = re.compile(rb"From \S* .*\d{1,2}:\d{2}")
 _LINE_OF_FROM = b"\nFrom "
 _ESCAPE = re.compile(rb"^>(?=>*From )", re.MULTILINE)
 _INFO = re.compile(r"[:;!]2,([A-Za-z]*)\Z")
-_MAILDIR_FLAGS: dict[str, Flag] = {"F": "starred", "R": "answered", "D": "draft"}
+_MAILDIR_FLAGS: dict[str, Flag] = {"F": "starred", "R": "answered", "P": "forwarded", "D": "draft"}
 
 
 @dataclass(frozen=True, slots=True)

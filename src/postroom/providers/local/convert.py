@@ -84,6 +84,7 @@ def _entry(mail: NewMail, parsed: Parsed, snippet: str, words: str) -> Entry:
         unread="read" not in mail.flags and not draft,
         starred="starred" in mail.flags,
         answered="answered" in mail.flags,
+        forwarded="forwarded" in mail.flags,
         draft=draft,
         has_attachments=any(not attachment.inline for attachment in parsed.attachments),
         labels=tuple(mail.labels),
