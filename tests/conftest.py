@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 from hypothesis import settings
@@ -14,6 +15,9 @@ settings.load_profile("patient")
 
 for _name in [name for name in os.environ if name.startswith("POSTROOM_") or name == "DEV_MODE"]:
     del os.environ[_name]
+os.environ["TZ"] = "UTC"  # the zone of whoever runs the tests is none of theirs
+if hasattr(time, "tzset"):
+    time.tzset()
 
 
 @pytest.fixture(scope="session")

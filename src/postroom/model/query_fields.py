@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import get_args
 
 from postroom.model.query import (
@@ -46,7 +46,7 @@ def text_leaf(token: Token) -> Text:
     return Text(_with_words(value), prefix=value != token.text)
 
 
-def field_leaf(operator: str, token: Token, now: datetime) -> Leaf | None:  # noqa: C901 - one arm per operator
+def field_leaf(operator: str, token: Token, now: datetime, zone: tzinfo | None) -> Leaf | None:  # noqa: C901 - one arm per operator
     """None for ``in:anywhere``, which asks for nothing."""
     value = _value(operator, token)
     match operator:
@@ -65,13 +65,13 @@ def field_leaf(operator: str, token: Token, now: datetime) -> Leaf | None:  # no
         case "is":
             return Is(_flag(value))
         case "after":
-            return After(read_moment(operator, value))
+            return After(read_moment(operator, value, zone))
         case "before":
-            return Before(read_moment(operator, value))
+            return Before(read_moment(operator, value, zone))
         case "newer_than":
-            return After(read_span(operator, value, now))
+            return After(read_span(operator, value, now, zone))
         case "older_than":
-            return Before(read_span(operator, value, now))
+            return Before(read_span(operator, value, now, zone))
         case "larger":
             return Larger(read_size(operator, value))
         case "smaller":

@@ -4,13 +4,13 @@
 
 Words side by side must all hold. OR joins its two neighbours only and binds tighter than that, as in Gmail:
 ``invoice from:anna OR from:bob`` asks for an invoice from either. Operators may be written in any case, OR, AND and
-NOT in capitals. Days begin in UTC unless an offset is given; after: includes its moment, before: does not.
+NOT in capitals. Days are those of the zone that is given; after: includes its moment, before: does not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 
 from postroom.model.query import And, Node, Not, Or, Query
 from postroom.model.query_fields import GROUPED, OPERATORS, field_leaf, leaf_text, text_leaf
@@ -21,11 +21,12 @@ MAX_LENGTH, MAX_DEPTH = 1000, 20
 _STARTS_OPERAND: tuple[Kind, ...] = ("word", "phrase", "field", "open", "NOT")
 
 
-def parse_query(text: str, *, now: datetime) -> Query:
-    """InvalidRequest, naming the fix, for anything malformed. `now` is what older_than: and newer_than: count from."""
+def parse_query(text: str, *, now: datetime, zone: tzinfo | None = UTC) -> Query:
+    """InvalidRequest, naming the fix, for anything malformed. `now` is what older_than: and newer_than: count from;
+    days are those of `zone`, None being the machine's own."""
     if len(text) > MAX_LENGTH:
         raise refusal(f"The query is longer than {MAX_LENGTH} characters. Search for fewer words.")
-    reader = _Reader(tokenize(text), now)
+    reader = _Reader(tokenize(text), now, zone)
     node = reader.read_all()
     return Query(node, reader.anywhere)
 
@@ -39,10 +40,11 @@ def to_text(query: Query) -> str:
 class _Reader:
     """Reads tokens from left to right. A condition that asks for nothing (``in:anywhere``) is None."""
 
-    def __init__(self, tokens: Sequence[Token], now: datetime) -> None:
+    def __init__(self, tokens: Sequence[Token], now: datetime, zone: tzinfo | None) -> None:
         self._tokens = tokens
         self._position = 0
         self._now = now
+        self._zone = zone
         self.anywhere = False  # in:anywhere asks for nothing; it only widens where the rest is looked for
 
     def read_all(self) -> Node | None:
@@ -81,7 +83,7 @@ class _Reader:
             return self._group(operator, depth)
         if token.kind == "field":
             return self._field(token.text.lower(), operator, depth)
-        return field_leaf(operator, token, self._now) if operator else text_leaf(token)
+        return field_leaf(operator, token, self._now, self._zone) if operator else text_leaf(token)
 
     def _negated(self, operator: str, depth: int) -> Node:
         node = self._operand(operator, depth + 1)
@@ -101,7 +103,7 @@ class _Reader:
             raise refusal(f"{operator}: cannot stand inside {outer}:( ). Close the parenthesis first.")
         token = self._take()
         if token.kind != "open":
-            leaf = field_leaf(operator, token, self._now)
+            leaf = field_leaf(operator, token, self._now, self._zone)
             self.anywhere = self.anywhere or leaf is None
             return leaf
         if operator in OPERATORS and operator not in GROUPED:

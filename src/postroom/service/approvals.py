@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from postroom.mime.visible import guarded, visible_email
@@ -49,7 +48,7 @@ async def list_waiting(house: House, *, limit: int = 100) -> tuple[Waiting, ...]
     def stored() -> tuple[Waiting, ...]:
         house.store.approvals.expire()
         pending = house.store.approvals.pending(limit)
-        return tuple(_waiting(approval, house.store.outbox.get(approval.send_id)) for approval in pending)
+        return tuple(_waiting(house, approval, house.store.outbox.get(approval.send_id)) for approval in pending)
 
     return await house.stored(stored)
 
@@ -220,20 +219,16 @@ async def _release(house: House, send: Send) -> SendView:
     return await receipt(house, send)
 
 
-def _waiting(approval: Approval, send: Send) -> Waiting:
+def _waiting(house: House, approval: Approval, send: Send) -> Waiting:
     return Waiting(
         approval_id=approval.approval_id,
         send_id=send.send_id,
         account=send.account,
         kind=send.kind,
         recipients=tuple(map(visible_email, send.recipients)),
-        created=_iso(approval.created_at),
-        expires=_iso(approval.expires_at),
+        created=house.shown_time(approval.created_at),
+        expires=house.shown_time(approval.expires_at),
     )
-
-
-def _iso(wall: float) -> str:
-    return datetime.fromtimestamp(wall, UTC).isoformat(timespec="seconds")
 
 
 async def resolve(house: House, send_id: str, verdict: Verdict) -> SendView:

@@ -209,7 +209,7 @@ async def _view(house: House, account: Account, saved: SavedDraft, envelope: Env
         cc=first_of(shown_addresses(envelope.cc)),
         bcc=first_of(shown_addresses(envelope.bcc)),
         subject=clean_line(envelope.subject),
-        date=shown_date(envelope),
+        date=shown_date(house, envelope),
         snippet=clean_line(envelope.snippet),
         has_attachments=envelope.has_attachments,
     )

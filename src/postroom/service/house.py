@@ -169,6 +169,15 @@ class House:
         """The store's clock, so that the whole house has one time."""
         return datetime.fromtimestamp(self.store.clock.wall(), UTC)
 
+    def shown_time(self, moment: datetime | float, timespec: str = "seconds") -> str:
+        """ISO 8601 in the operator's zone, with its offset; the wall clock's seconds or an aware moment."""
+        if isinstance(moment, (int, float)):
+            moment = datetime.fromtimestamp(moment, UTC)
+        try:
+            return moment.astimezone(self.settings.server.zone).isoformat(timespec=timespec)
+        except (OverflowError, ValueError, OSError):  # a date at either end of the calendar has no other offset
+            return moment.isoformat(timespec=timespec)
+
     @asynccontextmanager
     async def one_at_a_time(self, key: str) -> AsyncIterator[None]:
         """Callers with the same key wait for each other, in order."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from postroom.model.errors import PostroomError
 from postroom.service.house import House
 
@@ -15,11 +13,8 @@ def notices(house: House) -> tuple[str, ...]:
     except PostroomError:
         return ()  # the answer itself matters more than what stands beside it
     return tuple(
-        f"Account {pause.account} cannot send since {_iso(pause.since)}. {pause.reason} What is to leave waits in the "
+        f"Account {pause.account} cannot send since "
+        f"{house.shown_time(pause.since, 'minutes')}. {pause.reason} What is to leave waits in the "
         "outbox. Tell the user; `postroom doctor` checks the login and lets it go on."
         for pause in pauses
     )
-
-
-def _iso(wall: float) -> str:
-    return datetime.fromtimestamp(wall, UTC).isoformat(timespec="minutes")

@@ -167,7 +167,8 @@ async def list_mails(
     check_page(limit, offset)
     account = await house.accounts.open()
     where = In((await find_folder(account, folder)).name)
-    page = await account.mailbox.search(parse_query(query, now=house.now()).narrowed(where), limit=limit, offset=offset)
+    wanted = parse_query(query, now=house.now(), zone=house.settings.server.zone).narrowed(where)
+    page = await account.mailbox.search(wanted, limit=limit, offset=offset)
     numbers = [await account.numbered.uid_of(envelope.ref) for envelope in page.items]
     return tuple(zip(numbers, await rows(house, account, page.items), strict=True)), page
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -77,6 +77,7 @@ class Order:
             not_before=send_at.timestamp() if send_at else None,
             send_at=schedule_text(send_at),
             answers_ref=self.answers_ref,
+            subject=self.draft.subject,
         )
 
 
@@ -93,6 +94,8 @@ async def make_order(
     answers_ref: str = "",
 ) -> Order:
     """Freeze the draft into bytes, once; everything later speaks of these bytes."""
+    if wishes.send_at is not None:  # the moment stays the same; a person reads it on the clock at hand
+        wishes = replace(wishes, send_at=wishes.send_at.astimezone(house.settings.server.zone))
     message_id = new_message_id(draft.sender.domain)
     raw = await house.stored(partial(compose, draft, message_id=message_id, date=house.now()))
     digest = digest_of(

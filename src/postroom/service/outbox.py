@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
-from postroom.mime.visible import visible_email
+from postroom.mime.visible import visible_email, visible_line
 from postroom.service.auditing import Record, audit
 from postroom.service.house import House
 from postroom.service.receipts import receipt
 from postroom.service.search import check_page
+from postroom.service.showing import first_of
 from postroom.service.views import OutboxPage, OutboxRow, SendView
-from postroom.store import Send
+from postroom.store import Send, State
 
 
 async def list_outbox(
@@ -23,7 +22,7 @@ async def list_outbox(
     name = house.accounts.named(account).name if account is not None else None
     look = house.store.outbox.list if include_finished else house.store.outbox.list_open
     page = await house.stored(look, account=name, limit=limit, offset=offset)
-    return OutboxPage(tuple(map(_row, page.items)), page.total or 0, limit, offset, page.has_more)
+    return OutboxPage(tuple(_row(house, send) for send in page.items), page.total or 0, limit, offset, page.has_more)
 
 
 async def cancel_send(house: House, send_id: str) -> SendView:
@@ -33,17 +32,18 @@ async def cancel_send(house: House, send_id: str) -> SendView:
     return await receipt(house, send)
 
 
-def _row(send: Send) -> OutboxRow:
+def _row(house: House, send: Send) -> OutboxRow:
     return OutboxRow(
         send_id=send.send_id,
         account=send.account,
         kind=send.kind,
-        state=send.state.value,
-        recipients=len(send.recipients),
-        created=_iso(send.created_at),
-        updated=_iso(send.updated_at),
+        state=_state(send),
+        subject=visible_line(send.subject),
+        recipients=first_of(tuple(map(visible_email, send.recipients))),
+        created=house.shown_time(send.created_at),
+        updated=house.shown_time(send.updated_at),
         attempts=send.attempt,
-        not_before=_iso(send.not_before) if send.not_before else "",
+        not_before=house.shown_time(send.not_before) if send.not_before else "",
         reason=_reason(send),
         approval_id=send.approval_id,
     )
@@ -56,8 +56,9 @@ def _reason(send: Send) -> str:
     return " ".join(filter(None, said))
 
 
-def _iso(wall: float) -> str:
-    return datetime.fromtimestamp(wall, UTC).isoformat(timespec="seconds")
+def _state(send: Send) -> str:
+    """What waits for a time that was asked for is scheduled; held is what an undo window keeps."""
+    return "scheduled" if send.state is State.HELD and send.send_at else send.state.value
 
 
 async def show_send(house: House, send_id: str) -> tuple[OutboxRow, tuple[str, ...], tuple[str, ...]]:
@@ -65,6 +66,7 @@ async def show_send(house: House, send_id: str) -> tuple[OutboxRow, tuple[str, .
     send = await house.stored(house.store.outbox.get, send_id)
     events = await house.stored(house.store.outbox.events, send_id)
     steps = tuple(
-        f"{_iso(event.at)} {event.state.value}" + (f" #{event.attempt}" * (event.attempt > 0)) for event in events
+        f"{house.shown_time(event.at)} {event.state.value}" + (f" #{event.attempt}" * (event.attempt > 0))
+        for event in events
     )
-    return _row(send), tuple(map(visible_email, send.recipients)), steps
+    return _row(house, send), tuple(map(visible_email, send.recipients)), steps

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from postroom.safety.judge import Finding
 from postroom.service import dispatch, handwritten
@@ -35,7 +35,7 @@ _AT_WORK = frozenset(State) - FINISHED - {State.PREPARED}
 
 async def ask(house: House, order: Order, findings: Sequence[Finding]) -> SendView:
     """Freeze the order, put it before a person, and stop."""
-    created = house.now()
+    created = house.now().astimezone(house.settings.server.zone)
     expires = created + LIFETIME
     file = await house.stored(pending_file, order, created, expires)  # what nobody could approve is refused here
     prepared = await dispatch.prepare(house, order)
@@ -106,7 +106,7 @@ async def write_letters(house: House) -> None:
 
 async def awaiting(house: House, send: Send) -> SendView:
     approval = await house.stored(house.store.approvals.get, send.approval_id)
-    expires = datetime.fromtimestamp(approval.expires_at, UTC).isoformat(timespec="seconds")
+    expires = house.shown_time(approval.expires_at)
     return SendView(
         status="needs_approval",
         account=send.account,

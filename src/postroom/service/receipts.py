@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from postroom.model.ids import Kind
@@ -54,7 +53,7 @@ async def receipt(house: House, send: Send, warnings: tuple[str, ...] = ()) -> S
     status, words = _said(send, outcome)
     if send.state is State.HELD:
         status = "scheduled" if send.send_at else "held"
-        words = f"It leaves at {_when(send.not_before)}; cancel_send {send.send_id} stops it."
+        words = f"It leaves at {_when(house, send.not_before)}; cancel_send {send.send_id} stops it."
     told = words.format(count=len(outcome.get("accepted", ())), reason=outcome.get("reason", ""), send_id=send.send_id)
     return SendView(
         status=status,
@@ -95,5 +94,5 @@ async def _thread_id(house: House, send: Send, outcome: dict[str, Any]) -> str:
     return (await house.stored(house.store.handles.issue, Kind.THREAD, send.account, [ref]))[0] if ref else ""
 
 
-def _when(wall: float | None) -> str:
-    return datetime.fromtimestamp(wall, UTC).isoformat(timespec="seconds") if wall else ""
+def _when(house: House, wall: float | None) -> str:
+    return house.shown_time(wall) if wall else ""

@@ -38,7 +38,9 @@ async def search_emails(
     offset: int = 0,
 ) -> EmailPage:
     """Without `mailbox` or ``in:`` every folder but Trash and Junk is searched."""
-    return await _find(house, parse_query(query, now=house.now()), account, mailbox, limit, offset)
+    return await _find(
+        house, parse_query(query, now=house.now(), zone=house.settings.server.zone), account, mailbox, limit, offset
+    )
 
 
 def check_page(limit: int, offset: int) -> None:

@@ -25,7 +25,7 @@ async def rows(house: House, account: Account, envelopes: Sequence[Envelope]) ->
     ids = await _handles(house, account.name, envelopes)
     return tuple(
         [
-            _row(account.name, envelope, email_id, thread_id)
+            _row(house, account.name, envelope, email_id, thread_id)
             for envelope, email_id, thread_id in zip(envelopes, *ids, strict=True)
         ]
     )
@@ -79,8 +79,8 @@ def first_of(shown: tuple[str, ...]) -> tuple[str, ...]:
     return (*shown[:MAX_SHOWN], f"and {more} more") if more > 0 else shown
 
 
-def shown_date(envelope: Envelope) -> str:
-    return envelope.date.isoformat(timespec="seconds") if envelope.date else ""
+def shown_date(house: House, envelope: Envelope) -> str:
+    return house.shown_time(envelope.date) if envelope.date else ""
 
 
 async def _handles(house: House, account: str, envelopes: Sequence[Envelope]) -> list[list[str]]:
@@ -92,7 +92,7 @@ async def _handles(house: House, account: str, envelopes: Sequence[Envelope]) ->
     return known if known is not None else await house.stored(handles.issue_each, account, refs)
 
 
-def _row(account: str, envelope: Envelope, email_id: str, thread_id: str) -> EmailRow:
+def _row(house: House, account: str, envelope: Envelope, email_id: str, thread_id: str) -> EmailRow:
     return EmailRow(
         email_id=email_id,
         thread_id=thread_id,
@@ -101,7 +101,7 @@ def _row(account: str, envelope: Envelope, email_id: str, thread_id: str) -> Ema
         sender=shown_address(envelope.sender),
         to=shown_addresses(envelope.to),
         subject=clean_line(envelope.subject[:_LOOKED_AT])[:MAX_SUBJECT],
-        date=shown_date(envelope),
+        date=shown_date(house, envelope),
         snippet=clean_line(envelope.snippet),
         unread=envelope.unread,
         starred=envelope.starred,

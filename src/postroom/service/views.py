@@ -239,7 +239,8 @@ class OutboxRow:
     account: str
     kind: str
     state: str
-    recipients: int
+    subject: str
+    recipients: tuple[str, ...]
     created: str
     updated: str
     attempts: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -42,6 +43,23 @@ def _recipient_pattern(text: str) -> str:
     return text  # compared by the rules of addresses, which know that ß is not ss
 
 
+def zone_named(name: str) -> tzinfo | None:
+    """The zone of that IANA name; None, which stands for the machine's own, for an empty one."""
+    from zoneinfo import ZoneInfo
+
+    return ZoneInfo(name) if name else None
+
+
+def _timezone(name: str) -> str:
+    try:
+        zone_named(name)
+    except (ValueError, KeyError, OSError):  # no name at all, an unknown one, a folder of the time zone database
+        raise ValueError(
+            "unknown time zone; write an IANA name like Europe/Berlin, or nothing for the machine's own"
+        ) from None
+    return name
+
+
 RecipientPattern = Annotated[str, AfterValidator(_recipient_pattern)]
 
 
@@ -54,6 +72,12 @@ class ServerSettings(Section):
     tokens_env: str = ""
     tokens_file: ConfigPath | None = None
     allowed_hosts: Annotated[tuple[str, ...], *AsList] = ()
+    timezone: Annotated[str, AfterValidator(_timezone)] = ""
+
+    @property
+    def zone(self) -> tzinfo | None:
+        """What `astimezone` takes: None is the machine's own zone."""
+        return zone_named(self.timezone)
 
     @property
     def host(self) -> str:

@@ -89,6 +89,8 @@ _THIRD = (
     # The mail it answers or forwards, to be marked once it was accepted: a handle, which follows the mail wherever it
     # is moved, or a Message-ID. Not part of the digest: it changes nothing that leaves.
     "ALTER TABLE outbox ADD COLUMN answers_ref TEXT NOT NULL DEFAULT ''",
+    # For lists of what left: the bytes of a finished send are gone.
+    "ALTER TABLE outbox ADD COLUMN subject TEXT NOT NULL DEFAULT ''",
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD)

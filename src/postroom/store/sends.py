@@ -38,6 +38,7 @@ class NewSend:
     idempotency_key: str = ""
     not_before: float | None = None  # wall clock of that schedule
     send_at: str = ""
+    subject: str = ""  # for lists
     answers_ref: str = ""  # the handle or the Message-ID of the mail it answers or forwards
 
 
@@ -73,6 +74,7 @@ class Send:
     send_at: str
     doubtful: bool
     answers_ref: str
+    subject: str
 
     @property
     def may_have_left(self) -> bool:
@@ -108,13 +110,13 @@ def from_row(row: sqlite3.Row) -> Send:
 def insert(connection: sqlite3.Connection, send_id: str, new: NewSend, *, owner: str, at: float) -> Send:
     connection.execute(
         "INSERT INTO outbox (send_id, account, tool, kind, state, content_sha256, sender, recipients, message_id,"
-        " thread_ref, draft_ref, save_to_sent, idempotency_key, not_before, send_at, answers_ref, wake_at, attempt,"
-        " approval_id, owner, created_at, updated_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?)",
+        " thread_ref, draft_ref, save_to_sent, idempotency_key, not_before, send_at, answers_ref, subject, wake_at,"
+        " attempt, approval_id, owner, created_at, updated_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?)",
         (
             *(send_id, new.account, new.tool, new.kind, State.PREPARED, new.content_sha256, new.sender),
             *(json.dumps(new.recipients), new.message_id, new.thread_ref, new.draft_ref, new.save_to_sent),
-            *(new.idempotency_key, new.not_before, new.send_at, new.answers_ref, owner, at, at),
+            *(new.idempotency_key, new.not_before, new.send_at, new.answers_ref, new.subject, owner, at, at),
         ),
     )
     connection.execute("INSERT INTO outbox_raw (send_id, raw) VALUES (?, ?)", (send_id, new.raw))

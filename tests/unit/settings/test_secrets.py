@@ -128,7 +128,7 @@ def test_a_machine_without_a_keyring_has_no_secret(monkeypatch: pytest.MonkeyPat
 def test_tokens_are_gathered_from_all_three_places(tmp_path: Path) -> None:
     written(tmp_path / "tokens", "four\nfive\n\n")
     server = ServerSettings.model_validate(
-        {"tokens": ["one"], "tokens_env": "TOKENS", "tokens_file": tmp_path / "tokens"}
+        {"tokens": ["first"], "tokens_env": "TOKENS", "tokens_file": tmp_path / "tokens"}
     )
-    assert resolve_tokens(server, environ={"TOKENS": "two, three"}) == ("one", "two", "three", "four", "five")
-    assert "one" not in repr(server)
+    assert resolve_tokens(server, environ={"TOKENS": "two, three"}) == ("first", "two", "three", "four", "five")
+    assert "first" not in repr(server)

@@ -45,7 +45,8 @@ async def _list(house: House, args: argparse.Namespace) -> list[str]:
             row.created[:16].replace("T", " "),
             row.state,
             row.account,
-            f"{row.recipients} recipients",
+            ", ".join(row.recipients),
+            row.subject,
             row.reason,
         )
         for row in page.results

@@ -31,10 +31,12 @@ def sent(view: SendView) -> CallToolResult:
 
 
 def outbox_page(page: OutboxPage) -> CallToolResult:
-    lines = [_row(row) for row in page.results] or ["The outbox is empty."]
+    """Subjects and recipients may be a stranger's words: an answer takes them over."""
+    lines = [_row(row) for row in page.results]
+    words = [set_apart("\n".join(lines)) if lines else "The outbox is empty."]
     if page.has_more:
-        lines.append(f"More: offset={page.offset + len(page.results)}.")
-    return answer(plain(page), "\n".join(lines))
+        words.append(f"More: offset={page.offset + len(page.results)}.")
+    return answer(plain(page), "\n".join(words))
 
 
 def _preview(preview: Preview) -> str:
@@ -81,4 +83,5 @@ def _row(row: OutboxRow) -> str:
     when = f", leaves {row.not_before}" if row.not_before else ""
     approval = f", approval {row.approval_id}" if row.approval_id else ""
     reason = f": {cut(row.reason, 120)}" if row.reason else ""
-    return f"{row.send_id} {row.state} ({row.kind}, {row.recipients} recipients, {row.account}{when}{approval}){reason}"
+    mail = f"to {cut(', '.join(row.recipients), 80)} | {cut(row.subject, 60)}"
+    return f"{row.send_id} {row.state} {mail} ({row.kind}, {row.account}{when}{approval}){reason}"

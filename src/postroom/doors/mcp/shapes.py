@@ -257,7 +257,8 @@ class OutboxRow(TypedDict):
     account: str
     kind: str
     state: str
-    recipients: int
+    subject: str
+    recipients: list[str]
     created: str
     updated: str
     attempts: int
