@@ -14,7 +14,7 @@ from pathlib import Path
 
 from postroom.files import database_file
 from postroom.index.failures import explained, locked, unusable
-from postroom.index.schema import APPLICATION_ID, Schema
+from postroom.index.schema import APPLICATION_ID, Schema, Step
 from postroom.model.errors import PermissionDenied, ProviderError, ProviderUnavailable
 
 WAIT_FOR_LOCK = 5.0  # seconds
@@ -160,14 +160,21 @@ class Database:
         try:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             for step in self._schema.steps[version:]:
-                for statement in statements(step):
-                    connection.execute(statement)
+                carry_out(connection, step)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {self._schema.version}")
             connection.execute("COMMIT")
         except BaseException:
             connection.rollback()
             raise
+
+
+def carry_out(connection: sqlite3.Connection, step: Step) -> None:
+    if callable(step):
+        step(connection)
+        return
+    for statement in statements(step):
+        connection.execute(statement)
 
 
 def statements(script: str) -> Iterator[str]:

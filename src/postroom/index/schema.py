@@ -6,17 +6,22 @@ whole of it, versioned together by ``PRAGMA user_version``.
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 
 # "Post" in ASCII: tells our files from any other SQLite file.
 APPLICATION_ID = 0x506F7374
 
 
+Step = str | Callable[[sqlite3.Connection], None]  # a script, or what no script can do
+
+
 @dataclass(frozen=True, slots=True)
 class Schema:
     """`steps[n]` takes a file from version n to n + 1. Steps are only ever appended."""
 
-    steps: tuple[str, ...]
+    steps: tuple[Step, ...]
 
     @property
     def version(self) -> int:

@@ -60,7 +60,7 @@ def replace(connection: sqlite3.Connection, entry: Entry) -> None:
 def remove(connection: sqlite3.Connection, refs: Sequence[str]) -> None:
     """Refs that are not there are passed over."""
     keys = sorted(key for key, _ in _found(connection, refs).values())
-    state.drop_words(connection, [(key, _words(connection, key)) for key in keys])
+    state.drop_words(connection, [(key, stored_words(connection, key)) for key in keys])
     for table, column in _TABLES:
         connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(key,) for key in keys])  # noqa: S608
 
@@ -166,12 +166,18 @@ def _kept(envelope: Envelope) -> tuple[str, ...]:
     return (*envelope.labels, FORWARDED) if envelope.forwarded else envelope.labels
 
 
-def _words(connection: sqlite3.Connection, key: int) -> state.Words:
+def stored_words(connection: sqlite3.Connection, key: int) -> state.Words:
     """What the full text was given."""
     words, body = connection.execute("SELECT words, body FROM mail_text WHERE id = ?", (key,)).fetchone()
     if body is None:
         return tuple(json.loads(zlib.decompress(words)))
     return (*json.loads(words), zlib.decompress(body).decode())
+
+
+def write_words(connection: sqlite3.Connection, key: int, words: state.Words) -> None:
+    """Other words for a mail whose old ones were taken out of the full text."""
+    body = zlib.compress(words[-1].encode(), 1)
+    connection.execute("UPDATE mail_text SET words = ?, body = ? WHERE id = ?", (_json(words[:-1]), body, key))
 
 
 def _json(words: state.Words) -> bytes:

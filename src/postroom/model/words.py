@@ -1,9 +1,9 @@
 """How a text falls into words: one rule for queries, for full-text indexes and for matching a single mail.
 
 The rule is that of SQLite's FTS5 tokenizer ``unicode61 remove_diacritics 2``: letters, digits and private-use
-characters make words, everything else separates them; case is folded one character to one (``ß`` stays ``ß``), and
-accents are taken off Latin letters (``é`` is ``e``, ``й`` stays ``й``). The two differ only on characters younger than
-that tokenizer's tables (Unicode 6.1) and on a few rare letters and marks.
+characters make words, everything else separates them; case is folded one character to one, and accents are taken off
+Latin letters (``é`` is ``e``, ``й`` stays ``й``). The two differ on ``ß``, which is ``ss`` here and is gone before that
+tokenizer could see it, on characters younger than its tables (Unicode 6.1) and on a few rare letters and marks.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ class _Table(dict[int, str]):
 
 def _folded_char(char: str, keeps_separators: bool) -> str:
     category = unicodedata.category(char)
+    if char in "ßẞ":
+        return "ss"  # as people write it whose keyboard has none
     if "\u0300" <= char <= "\u036f":
         return ""
     if category[0] not in "LN" and category != "Co":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from postroom.index.refolding import fold_sharp_s
 from postroom.index.schema import BODIES, FIRST_TABLES, Schema
 
 # raw.number names a mail for ever: its ref. AUTOINCREMENT never gives a number twice, and each file begins somewhere
@@ -38,4 +39,4 @@ INSERT INTO folder (ref, name, role) VALUES
     ('Trash', 'Trash', 'trash'), ('Junk', 'Junk', 'junk'), ('Archive', 'Archive', 'archive');
 """
 
-SCHEMA = Schema((FIRST_TABLES + _MAILBOX + _FOLDERS, BODIES))
+SCHEMA = Schema((FIRST_TABLES + _MAILBOX + _FOLDERS, BODIES, fold_sharp_s))

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from postroom.model.query import Query, Text
+from postroom.model import words
+from postroom.model.query import Correspondent, Query, Text
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox
 from postroom.settings import LocalAccount
@@ -57,4 +58,28 @@ async def test_mails_of_the_first_version_are_found_and_can_be_taken_out(tmp_pat
     await mailbox.delete_draft(new.ref)
     assert await found(mailbox, "zoe") == []
     assert await found(mailbox, "amber") == []
+    await mailbox.close()
+
+
+async def test_a_sharp_s_of_an_older_file_is_found_as_ss_and_can_be_taken_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    letter = "From: Anton Weiß <a@x.example>\nSubject: Straße\nDate: Mon, 15 Jun 2026 12:00:00 +0000\n\nIn der Gasse.\n"
+    for table in (words._WORDS, words._FOLDED):
+        monkeypatch.setitem(table, ord("ß"), "ß")
+    mailbox = await opened(tmp_path / "me.db")
+    old = await mailbox.create_draft(letter.encode())
+    assert await found(mailbox, "strasse") == []
+    await mailbox.close()
+    monkeypatch.undo()
+    with sqlite3.connect(tmp_path / "me.db") as file:
+        file.execute("PRAGMA user_version = 2")
+    file.close()
+
+    mailbox = await opened(tmp_path / "me.db")
+    assert await found(mailbox, "strasse") == await found(mailbox, "straße") == ["Straße"]
+    page = await mailbox.search(Query(Correspondent("from", "weiss")), limit=10, offset=0)
+    assert page.total == 1
+    await mailbox.delete_draft(old.ref)
+    assert await found(mailbox, "strasse") == await found(mailbox, "gasse") == []
     await mailbox.close()

@@ -1,0 +1,32 @@
+"""Files from before ``ß`` was found as ``ss``: what they hold of it is entered anew."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from postroom.index import state
+from postroom.index.writing import stored_words, write_words
+
+_PLAIN = (
+    (
+        "UPDATE OR IGNORE person SET email = replace(email, 'ß', 'ss'), name = replace(name, 'ß', 'ss')"
+        " WHERE instr(email || name, 'ß')"
+    ),
+    (
+        "UPDATE mail_people SET sender = replace(sender, 'ß', 'ss'), receiver = replace(receiver, 'ß', 'ss'),"
+        " cc = replace(cc, 'ß', 'ss') WHERE instr(sender || receiver || cc, 'ß')"
+    ),
+    "UPDATE attachment SET name = replace(name, 'ß', 'ss') WHERE instr(name, 'ß')",
+)
+
+
+def fold_sharp_s(connection: sqlite3.Connection) -> None:
+    for statement in _PLAIN:
+        connection.execute(statement)
+    for (key,) in connection.execute("SELECT id FROM mail_text ORDER BY id").fetchall():
+        words = stored_words(connection, key)
+        if any("ß" in text for text in words):
+            folded = tuple(text.replace("ß", "ss") for text in words)
+            state.drop_words(connection, [(key, words)])
+            write_words(connection, key, folded)
+            state.add_words(connection, [(key, folded, state.state_of(connection, key))])
