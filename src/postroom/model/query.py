@@ -6,7 +6,7 @@ for whatever part of it a server cannot.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -148,6 +148,10 @@ class Query:
             return self
         return Query(nodes[0] if len(nodes) == 1 else And(nodes), self.anywhere)
 
+    def mapped(self, change: Callable[[Leaf], Node]) -> Query:
+        """This query with every condition exchanged for what `change` makes of it."""
+        return self if self.node is None else Query(_mapped(self.node, change), self.anywhere)
+
     def leaves(self) -> Iterator[Leaf]:
         return _leaves(self.node)
 
@@ -167,3 +171,11 @@ def _leaves(node: Node | None) -> Iterator[Leaf]:
             yield from _leaves(child)
     else:
         yield node
+
+
+def _mapped(node: Node, change: Callable[[Leaf], Node]) -> Node:
+    if isinstance(node, Not):
+        return Not(_mapped(node.node, change))
+    if isinstance(node, (And, Or)):
+        return type(node)(tuple(_mapped(child, change) for child in node.nodes))
+    return change(node)

@@ -23,7 +23,7 @@ from postroom.service import writing
 from postroom.service.accounts import find_folder
 from postroom.service.house import Account, House
 from postroom.service.read import read_email
-from postroom.service.search import check_page
+from postroom.service.search import check_page, with_own_addresses
 from postroom.service.showing import row, rows
 from postroom.service.views import EmailRow, OpenEmail
 
@@ -167,8 +167,8 @@ async def list_mails(
     check_page(limit, offset)
     account = await house.accounts.open()
     where = In((await find_folder(account, folder)).name)
-    wanted = parse_query(query, now=house.now(), zone=house.settings.server.zone).narrowed(where)
-    page = await account.mailbox.search(wanted, limit=limit, offset=offset)
+    wanted = await with_own_addresses(account, parse_query(query, now=house.now(), zone=house.settings.server.zone))
+    page = await account.mailbox.search(wanted.narrowed(where), limit=limit, offset=offset)
     numbers = [await account.numbered.uid_of(envelope.ref) for envelope in page.items]
     return tuple(zip(numbers, await rows(house, account, page.items), strict=True)), page
 

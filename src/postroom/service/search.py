@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from postroom.model.errors import InvalidRequest
 from postroom.model.folder import Role
-from postroom.model.query import In, Is, Query
+from postroom.model.query import Correspondent, In, Is, Leaf, Node, Or, Query
 from postroom.model.query_text import parse_query
 from postroom.service.accounts import find_folder
 from postroom.service.house import Account, House
@@ -43,6 +43,25 @@ async def search_emails(
     )
 
 
+async def with_own_addresses(account: Account, query: Query) -> Query:
+    """``from:me``, ``to:me`` and ``cc:me`` mean every address of the account."""
+    if not any(_is_me(leaf) for leaf in query.leaves()):
+        return query
+    own = [identity.address.email for identity in await account.mailbox.identities()]
+
+    def named(leaf: Leaf) -> Node:
+        if not (isinstance(leaf, Correspondent) and _is_me(leaf)):
+            return leaf
+        mine = tuple(Correspondent(leaf.field, email) for email in own)
+        return mine[0] if len(mine) == 1 else Or(mine)
+
+    return query.mapped(named)
+
+
+def _is_me(leaf: Leaf) -> bool:
+    return isinstance(leaf, Correspondent) and leaf.value.casefold() == "me"
+
+
 def check_page(limit: int, offset: int) -> None:
     if not 1 <= limit <= MAX_LIMIT:
         raise InvalidRequest(f"limit must be between 1 and {MAX_LIMIT}.", details={"field": "limit"})
@@ -64,7 +83,8 @@ async def _find(
 async def _find_in(house: House, query: Query, name: str, mailbox: str | None, limit: int, offset: int) -> EmailPage:
     account = await house.accounts.open(name)
     where = (await _place(account, mailbox),) if mailbox else ()
-    page = await account.mailbox.search(query.narrowed(*where), limit=limit, offset=offset)
+    query = (await with_own_addresses(account, query)).narrowed(*where)
+    page = await account.mailbox.search(query, limit=limit, offset=offset)
     return EmailPage(
         results=await rows(house, account, page.items),
         total_count=page.total,
