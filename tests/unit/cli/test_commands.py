@@ -88,7 +88,7 @@ def test_import_adds_each_mail_once(tmp_path: Path, empty_account: str, capsys: 
         mail.set_content("Plant them in autumn.")
         box.add(mail)
     box.close()
-    for expected in ("added 3, already there 0, failed 0", "added 0, already there 3, failed 0"):
+    for expected in ("added 3 to old, already there 0, failed 0", "added 0, already there 3, failed 0"):
         assert run("import", str(tmp_path / "old.mbox"), "--config", empty_account) == 0
         out, err = capsys.readouterr()
         assert out.strip() == expected

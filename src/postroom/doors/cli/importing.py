@@ -24,7 +24,8 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     report = in_house(args, lambda house: _import(house, args))
-    print(f"added {report.added}, already there {report.skipped_duplicates}, failed {report.failed}")
+    where = f" to {', '.join(report.folders)}" if report.folders else ""
+    print(f"added {report.added}{where}, already there {report.skipped_duplicates}, failed {report.failed}")
     return 1 if report.failed else 0
 
 
