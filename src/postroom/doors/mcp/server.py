@@ -144,6 +144,6 @@ def build_server(open_house: OpenHouse, settings: Settings) -> PostroomServer:
     live = Live(resources.inboxes(account.name for account in settings.accounts))
     server = PostroomServer(dialect=dialect, tools=tools, lifespan=SharedHouse(live.beside(open_house)), live=live)
     resources.register(server)
-    prompts.register(server)
+    prompts.register(server, [tool.name for tool in tools])
     server.listening = subscriptions.register(server, live)
     return server
