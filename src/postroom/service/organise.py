@@ -11,16 +11,18 @@ from typing import Any, Literal, get_args
 
 import anyio
 
+from postroom.mime.clean import clean_line
 from postroom.model.address import refuse_line_breaks
 from postroom.model.errors import InvalidRequest
 from postroom.model.folder import Role
+from postroom.model.ids import Kind
 from postroom.model.outcome import ItemResult
 from postroom.model.query import Flag
 from postroom.service.accounts import folder_view, folders_of, pick_folder
 from postroom.service.batch import Change, Plan, Progress, Wanted, carry_out, checked_ids
 from postroom.service.house import Account, House
 from postroom.service.places import Places, check_new_folder
-from postroom.service.views import FolderView, WriteView
+from postroom.service.views import FolderView, UndoView, WriteView
 from postroom.store import JournalItem, Operation
 
 MarkFlag = Literal["read", "unread", "starred", "unstarred"]
@@ -93,7 +95,7 @@ async def create_folder(house: House, name: str, *, account: str | None = None) 
     return folder_view(opened.name, folder), operation
 
 
-async def undo(house: House, operation_id: str) -> WriteView:
+async def undo(house: House, operation_id: str) -> UndoView:
     """Reverse one operation. Items that were changed again since are left alone and reported.
 
     Two calls never reverse it at once. What could not be reversed now can be tried again.
@@ -111,13 +113,14 @@ async def undo(house: House, operation_id: str) -> WriteView:
     return view
 
 
-async def _unmake(house: House, operation: Operation) -> WriteView:
+async def _unmake(house: House, operation: Operation) -> UndoView:
     opened = await house.accounts.open(operation.account)
+    names = await _folder_names(opened, {operation.detail["folder_ref"]})
     await opened.folder_maker.delete_folder(operation.detail["folder_ref"])
-    return WriteView("", (), 1, 0)
+    return UndoView("", (), 1, 0, operation.action, names, "removed")
 
 
-async def _reverse(house: House, operation: Operation) -> WriteView:
+async def _reverse(house: House, operation: Operation) -> UndoView:
     groups: dict[str, list[JournalItem]] = {}
     for item in operation.items:
         groups.setdefault(repr((item.before, item.after)), []).append(item)
@@ -125,7 +128,34 @@ async def _reverse(house: House, operation: Operation) -> WriteView:
         Wanted([item.handle for item in group], _reversing(group[0].before), group[0].after)
         for group in groups.values()
     ]
-    return await carry_out(house, wanted, None, None)
+    view = await carry_out(house, wanted, None, None)
+    folders = await _folders_again(house, operation)
+    done = {_again(item.before) for item in operation.items} - {""}
+    said = " or ".join(sorted(done)) or f"moved back to {', '.join(folders)}"
+    return UndoView(view.operation_id, view.results, view.succeeded, view.failed, operation.action, folders, said)
+
+
+def _again(before: dict[str, Any]) -> str:
+    """In words, what a mail is made again; nothing for one that goes back to its folder."""
+    if "label" in before:
+        return f"given the label {before['label']} again" if before["on"] else f"freed of the label {before['label']}"
+    flags = {"unread": ("unread", "read"), "starred": ("starred", "unstarred")}
+    return next((f"marked {yes if before[key] else no} again" for key, (yes, no) in flags.items() if key in before), "")
+
+
+async def _folders_again(house: House, operation: Operation) -> tuple[str, ...]:
+    """The folders its mails lay in, of whatever account."""
+    refs: dict[str, set[str]] = {}
+    for item in operation.items:
+        if "folder_ref" in item.before:
+            handle = await house.stored(house.store.handles.resolve, item.handle, Kind.EMAIL)
+            refs.setdefault(handle.account, set()).add(item.before["folder_ref"])
+    named = [await _folder_names(await house.accounts.open(name), wanted) for name, wanted in refs.items()]
+    return tuple(dict.fromkeys(name for names in named for name in names))
+
+
+async def _folder_names(account: Account, refs: set[str]) -> tuple[str, ...]:
+    return tuple(clean_line(folder.name) for folder in await folders_of(account) if folder.ref in refs)
 
 
 def _marking(flag: Flag) -> Change:

@@ -142,6 +142,16 @@ class WriteView:
 
 
 @dataclass(frozen=True, slots=True)
+class UndoView(WriteView):
+    """`action` is what was undone; `folders` are those that mails went back to, or the one that was removed; `done`
+    completes "3 of 4 mails ..."."""
+
+    action: str = ""
+    folders: tuple[str, ...] = ()
+    done: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class DraftView:
     draft_id: str
     email_id: str

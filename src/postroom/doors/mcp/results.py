@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         OpenEmail,
         SavedFile,
         ThreadView,
+        UndoView,
         WriteView,
     )
 
@@ -40,9 +41,9 @@ def answer(structured: Any, words: str, links: Iterable[ContentBlock] = ()) -> C
     return CallToolResult(content=[TextContent(type="text", text=words), *links], structured_content=structured)
 
 
-def email_page(page: EmailPage) -> CallToolResult:
+def email_page(page: EmailPage, *, with_account: bool = False) -> CallToolResult:
     """A short list shows long snippets, a long list short ones or none: a page costs about the same either way."""
-    rows, lines = [_listed_row(row) for row in page.results], text.lines(page)
+    rows, lines = [_listed_row(row) for row in page.results], text.lines(page, with_account=with_account)
     cost = len(to_json(rows)) + sum(map(text.size_of, lines))
     room = max(0, PAGE_BUDGET - cost) // (2 * len(rows) or 1)
     for shown, row in zip(rows, page.results, strict=True):
@@ -136,6 +137,15 @@ def written(view: WriteView, done: str) -> CallToolResult:
     structured = {**plain(view), "results": [_item(item) for item in view.results]}
     result = answer(structured, text.written(view, done))
     result.is_error = view.failed > 0 and view.succeeded == 0
+    return result
+
+
+def undone(view: UndoView) -> CallToolResult:
+    result = written(view, view.done)
+    assert result.structured_content is not None
+    del result.structured_content["done"]
+    if view.action == "create_folder":
+        result.content = [TextContent(type="text", text=f"Folder {', '.join(view.folders)} removed.")]
     return result
 
 

@@ -198,6 +198,11 @@ class Written(TypedDict):
     failed: int
 
 
+class Undone(Written):
+    action: str
+    folders: list[str]
+
+
 class Draft(TypedDict):
     draft_id: str
     email_id: str

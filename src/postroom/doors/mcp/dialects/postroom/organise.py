@@ -98,11 +98,11 @@ async def create_folder(
     return results.created_folder(*await organise.create_folder(house, name, account=named(account)))
 
 
-@toolset.tool("Undo", returns=shapes.Written)
+@toolset.tool("Undo", returns=shapes.Undone)
 async def undo(
     house: House, operation_id: Annotated[str, Field(description="From the answer of the change (o...)")]
 ) -> CallToolResult:
     """Reverse a change made by these tools. Mails that were changed again since are left alone and reported."""
     from postroom.service import organise
 
-    return results.written(await organise.undo(house, operation_id), "put back")
+    return results.undone(await organise.undo(house, operation_id))
