@@ -13,7 +13,7 @@ from postroom.model.draft import Draft
 from postroom.safety.policy import Gate, Policy
 
 Kind = Literal["email_send", "email_reply", "email_forward"]
-Answer = Literal["accepted", "declined"]
+Answer = Literal["accepted", "declined", "dismissed"]
 
 
 class Ask(StrEnum):
@@ -80,6 +80,8 @@ def judge(draft: Draft, policy: Policy, facts: Facts) -> Decision:
         return NeedsHuman(Ask.PREVIEW, found)
     if facts.answer == "declined":
         return Deny("The person who was asked declined. Do not send this; ask them what to change.", by_person=True)
+    if facts.answer == "dismissed":
+        return Deny("The question was closed and not answered. Nothing was sent; ask the user whether to send it.")
     ask = _still_needed(policy.gate, facts, strangers(draft, policy, facts))
     return Allow(found) if ask is None else NeedsHuman(ask, found)
 

@@ -101,6 +101,7 @@ async def question(house: House, order: Order) -> Question | None:
     decision = judge(order.draft, policy, await facts_for(house, order, policy))
     if not (isinstance(decision, NeedsHuman) and decision.ask is Ask.ELICIT):
         return None
+    await house.stored(house.store.rate.check, order.account.name)  # nobody is asked about what could not leave then
     prepared = await dispatch.asked_about(house, order) or await dispatch.prepare(house, order)
     return Question(question_text(order, decision.findings, prepared.send_id), prepared.send_id)
 

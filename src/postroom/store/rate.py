@@ -48,6 +48,12 @@ class Rate:
         with self._database.read() as connection:
             return self._status(connection, account, but="")
 
+    def check(self, account: str) -> None:
+        """RateLimited when one more could not leave now. Nothing is taken."""
+        status = self.status(account)
+        if status.retry_after:
+            raise _limited(account, status, self.limit)
+
     def take(self, connection: sqlite3.Connection, account: str, send_id: str) -> None:
         """Take this send's token, or stamp the one it has anew. RateLimited when the others fill the window."""
         status = self._status(connection, account, but=send_id)

@@ -13,10 +13,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol
 
-from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, ElicitationResult, Resolve
+from mcp.server.mcpserver import AcceptedElicitation, CancelledElicitation, Context, Elicit, ElicitationResult, Resolve
 from pydantic import BaseModel, Field
 
-Verdict = Literal["accepted", "declined"]
+Verdict = Literal["accepted", "declined", "dismissed"]
 
 
 class Question(Protocol):
@@ -58,7 +58,9 @@ def can_ask(ctx: Context[Any, Any]) -> bool:
 
 
 def answer(outcome: Any) -> Answer | None:
-    """None where nobody was asked. A form dismissed or left unticked is a no."""
+    """None where nobody was asked. A form left unticked is a no; one that was closed is no answer, and no yes."""
+    if isinstance(outcome, CancelledElicitation):
+        return Answer("dismissed", _asked.get())
     accepted = isinstance(outcome, AcceptedElicitation)
     if accepted and not isinstance(outcome.data, Say):
         return None
