@@ -5,13 +5,15 @@ from __future__ import annotations
 from postroom.mime.clean import clean_line
 from postroom.model.capabilities import Capabilities
 from postroom.model.errors import InvalidRequest, PostroomError
-from postroom.model.folder import Folder, match_folder
+from postroom.model.folder import Folder, Role, match_folder
+from postroom.model.query import In, Query
 from postroom.service.house import Account, House
+from postroom.service.logins import check_sending
 from postroom.service.views import AccountView, FolderView, IdentityView
 
 
 async def list_accounts(house: House, *, check: bool = False) -> tuple[AccountView, ...]:
-    """Every configured account; with `check` each is opened and its status says what is wrong."""
+    """Every configured account; with `check` each is asked for mail and tried for sending."""
     return tuple(
         [
             AccountView(
@@ -27,10 +29,16 @@ async def list_accounts(house: House, *, check: bool = False) -> tuple[AccountVi
 
 
 async def _status(house: House, name: str) -> str:
+    """Asked anew each time: a connection that worked an hour ago says nothing about now."""
     try:
-        await house.accounts.open(name)
+        account = await house.accounts.open(name)
+        await account.mailbox.search(Query(In(Role.INBOX)), limit=1, offset=0)
     except PostroomError as error:
-        return f"{error.code}: {error.message}"
+        return f"reading: {error.code}: {error.message}"
+    try:
+        await check_sending(house, name)
+    except PostroomError as error:
+        return f"sending: {error.code}: {error.message}"
     return "ok"
 
 

@@ -5,6 +5,7 @@ Drafts and sends are written by the same functions, so that a rule that holds fo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -19,6 +20,8 @@ from postroom.safety.limits import MAX_BODY, MAX_RECIPIENTS, MAX_SUBJECT
 from postroom.service.files import MAX_FILE_BYTES, load_files
 from postroom.service.house import Account, House
 from postroom.service.showing import gone
+
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,19 @@ def parse_addresses(texts: Sequence[str], field: str) -> tuple[Address, ...]:
         raise InvalidRequest(
             f"{field} names {len(texts)} recipients; at most {MAX_RECIPIENTS} are allowed.", details={"field": field}
         )
+    for text in texts:
+        _refuse_several(text, field)
     return tuple(parse_address(text) for text in texts)
+
+
+def _refuse_several(text: str, field: str) -> None:
+    """Where one address ends and the next begins is never guessed. A comma within a quoted name separates nothing."""
+    bare = _QUOTED.sub("", text)
+    if bare.count("@") > 1 and ("," in bare or ";" in bare):
+        raise InvalidRequest(
+            f'{field} holds several addresses in one string. Use a list: ["a@example.com", "Name <b@example.com>"].',
+            details={"field": field},
+        )
 
 
 def parse_importance(text: str) -> Importance:

@@ -30,7 +30,7 @@ MaxChars = Annotated[int, Field(ge=1, le=200_000)]
 
 @toolset.tool("List accounts", returns=shapes.Accounts, read_only=True, idempotent=True)
 async def list_accounts(house: House, check: bool = False) -> CallToolResult:
-    """List the mail accounts; the first is the default. check=true logs in to each and reports its status."""
+    """List the mail accounts; the first is the default. check=true asks each server and reports what failed."""
     from postroom.service import accounts
 
     return results.accounts(await accounts.list_accounts(house, check=check))
@@ -67,7 +67,7 @@ async def list_emails(
     page = await search.list_emails(
         house, account=named(account), mailbox=mailbox, limit=limit, offset=offset, unread_only=unread_only
     )
-    return results.email_page(page)
+    return results.email_page(page, with_account=account == "all")
 
 
 @toolset.tool("Search emails", returns=shapes.EmailPage, read_only=True, idempotent=True)
@@ -85,7 +85,7 @@ async def search_emails(
     page = await search.search_emails(
         house, query, account=named(account), mailbox=mailbox or None, limit=limit, offset=offset
     )
-    return results.email_page(page)
+    return results.email_page(page, with_account=account == "all")
 
 
 @toolset.tool("Read email", returns=shapes.Email, read_only=True, idempotent=True)
