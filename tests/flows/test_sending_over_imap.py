@@ -78,6 +78,8 @@ async def test_a_mail_from_alice_arrives_at_bob_and_stands_in_her_sent_folder(se
         answer = {"email_id": row["email_id"], "body": "Gern."}
         assert (await call.ok("reply_email", **answer))["preview"]["original_subject"] == "Grüße aus 東京"
         assert (await call.ok("reply_email", **answer, confirm=True))["status"] == "sent"
+        (marked,) = (await call.ok("search_emails", query="is:answered", account="bob"))["results"]
+        assert (marked["email_id"], marked["unread"]) == (row["email_id"], True)
 
         async def answered() -> list[Any]:
             return (await call.ok("search_emails", query=f"from:{bob}", account="alice"))["results"]
@@ -88,6 +90,28 @@ async def test_a_mail_from_alice_arrives_at_bob_and_stands_in_her_sent_folder(se
         subjects = [email["mailbox"] for email in thread["emails"]]
         assert "Sent" in subjects
         assert "INBOX" in subjects
+
+
+async def test_a_forwarded_mail_is_marked_and_a_deleted_draft_comes_back_under_its_id(settings: Settings) -> None:
+    alice = settings.accounts[0].address
+    async with Client(server_for(settings)) as client:
+        call = Caller(client)
+        await call.ok("send_email", to=alice, subject="Plan", body="See you.")
+        await call.ok("send_email", to=alice, subject="Plan", body="See you.", confirm=True)
+
+        async def inbox() -> list[Any]:
+            return (await call.ok("list_emails"))["results"]
+
+        (row,) = await until(inbox)
+        draft = await call.ok("draft_forward", email_id=row["email_id"], to=alice)
+        deleted = await call.ok("delete_draft", draft_id=draft["draft_id"])
+        assert (await call.ok("list_drafts"))["results"] == []
+        await call.ok("undo", operation_id=deleted["operation_id"])
+        await call.ok("send_draft", draft_id=draft["draft_id"])
+        assert (await call.ok("send_draft", draft_id=draft["draft_id"], confirm=True))["status"] == "sent"
+        marked = (await call.ok("search_emails", query="is:forwarded"))["results"]
+        assert row["email_id"] in [mail["email_id"] for mail in marked]
+        assert all(mail["labels"] == [] for mail in marked)
 
 
 async def test_a_recipient_postfix_refuses_is_reported_and_nobody_gets_the_mail(settings: Settings) -> None:

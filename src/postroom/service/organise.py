@@ -7,13 +7,14 @@ as success.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from typing import Any, Literal, get_args
 
 import anyio
 
 from postroom.mime.clean import clean_line
 from postroom.model.address import refuse_line_breaks
-from postroom.model.errors import InvalidRequest
+from postroom.model.errors import InvalidRequest, PostroomError
 from postroom.model.folder import Role
 from postroom.model.ids import Kind
 from postroom.model.outcome import ItemResult
@@ -129,16 +130,19 @@ async def _reverse(house: House, operation: Operation) -> UndoView:
         for group in groups.values()
     ]
     view = await carry_out(house, wanted, None, None)
-    folders = await _folders_again(house, operation)
+    folders: tuple[str, ...] = ()
+    with suppress(PostroomError):  # what was put back is back, whether or not its folders can be named
+        folders = await _folders_again(house, operation)
     done = {_again(item.before) for item in operation.items} - {""}
-    said = " or ".join(sorted(done)) or f"moved back to {', '.join(folders)}"
+    said = " or ".join(sorted(done)) or (f"moved back to {', '.join(folders)}" if folders else "moved back")
     return UndoView(view.operation_id, view.results, view.succeeded, view.failed, operation.action, folders, said)
 
 
 def _again(before: dict[str, Any]) -> str:
     """In words, what a mail is made again; nothing for one that goes back to its folder."""
     if "label" in before:
-        return f"given the label {before['label']} again" if before["on"] else f"freed of the label {before['label']}"
+        label = clean_line(before["label"])
+        return f"given the label {label} again" if before["on"] else f"freed of the label {label}"
     flags = {"unread": ("unread", "read"), "starred": ("starred", "unstarred")}
     return next((f"marked {yes if before[key] else no} again" for key, (yes, no) in flags.items() if key in before), "")
 
@@ -146,10 +150,14 @@ def _again(before: dict[str, Any]) -> str:
 async def _folders_again(house: House, operation: Operation) -> tuple[str, ...]:
     """The folders its mails lay in, of whatever account."""
     refs: dict[str, set[str]] = {}
-    for item in operation.items:
-        if "folder_ref" in item.before:
-            handle = await house.stored(house.store.handles.resolve, item.handle, Kind.EMAIL)
-            refs.setdefault(handle.account, set()).add(item.before["folder_ref"])
+
+    def look_up() -> None:
+        for item in operation.items:
+            if "folder_ref" in item.before:
+                account = house.store.handles.resolve(item.handle, Kind.EMAIL).account
+                refs.setdefault(account, set()).add(item.before["folder_ref"])
+
+    await house.stored(look_up)
     named = [await _folder_names(await house.accounts.open(name), wanted) for name, wanted in refs.items()]
     return tuple(dict.fromkeys(name for names in named for name in names))
 
