@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import example, given
@@ -271,3 +272,19 @@ def test_any_text_is_read_or_refused_and_what_is_read_can_be_written(text: str) 
     except InvalidRequest:
         return
     assert parse_query(to_text(query), now=NOW) == query
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("newer_than:2d", "2026-03-28T12:00:00+01:00"),  # the clock was put forward in between
+        ("newer_than:48h", "2026-03-28T11:00:00+01:00"),
+        ("newer_than:1m", "2026-02-28T12:00:00+01:00"),
+        ("after:2026-03-30", "2026-03-30T00:00:00+02:00"),
+        ("after:2026-03-30T09:00", "2026-03-30T09:00:00+02:00"),
+        ("after:2026-03-30T09:00:00Z", "2026-03-30T09:00:00+00:00"),
+    ],
+)
+def test_days_are_counted_on_the_clock_of_the_zone(text: str, moment: str) -> None:
+    now = datetime.fromisoformat("2026-03-30T12:00:00+02:00")
+    assert parse_query(text, now=now, zone=ZoneInfo("Europe/Berlin")).node == After(datetime.fromisoformat(moment))
