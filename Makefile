@@ -31,7 +31,7 @@ mutants: $(VENV)/.test  ## break the gate in small ways and count what the tests
 	@$(BIN)/python -m tests.mutants --jobs $(JOBS) --sample $(or $(SAMPLE),0) --seed $(or $(SEED),7) \
 	  --only "$(ONLY)" --threshold $(or $(THRESHOLD),95)
 
-peers:  ## fetch the mail servers that some tests talk to (Debian)
+peers:  ## fetch the mail servers and MCP clients that some tests talk to (Debian)
 	@.ci/peers
 
 lint: $(VENV)/.test  ## check style and formatting

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp_types import CallToolResult
 
 
 @dataclass(frozen=True)
 class Caller:
+    """As strict as the strictest client: every answer, errors included, must fit the tool's output schema."""
+
     client: Client
+    _validators: dict[str, Draft202012Validator] = field(default_factory=dict)
 
     async def __call__(self, tool: str, **arguments: Any) -> CallToolResult:
         result = await self.client.call_tool(tool, arguments)
         assert isinstance(result, CallToolResult)
+        await self.check(tool, result)
         return result
+
+    async def check(self, tool: str, result: CallToolResult) -> None:
+        if not self._validators:
+            for each in (await self.client.list_tools()).tools:
+                assert each.output_schema is not None
+                self._validators[each.name] = Draft202012Validator(each.output_schema)
+        if tool in self._validators and result.structured_content is not None:
+            self._validators[tool].validate(result.structured_content)
 
     async def ok(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """The structured answer of a call that must succeed."""

@@ -133,10 +133,12 @@ def identities(views: Sequence[IdentityView]) -> CallToolResult:
 
 
 def written(view: WriteView, done: str) -> CallToolResult:
-    """`done` completes "3 of 4 mails ...". Where nothing at all succeeded the answer is an error."""
+    """`done` completes "3 of 4 mails ...". Where nothing at all succeeded the answer is an error, the first mail's."""
     structured = {**plain(view), "results": [_item(item) for item in view.results]}
     result = answer(structured, text.written(view, done))
     result.is_error = view.failed > 0 and view.succeeded == 0
+    if result.is_error:
+        structured["error"] = structured["results"][0]["error"]
     return result
 
 

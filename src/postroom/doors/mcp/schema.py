@@ -11,13 +11,22 @@ from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_t
 
 _SCALARS: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 _NOISE = {"title", "additionalProperties"}
+_ERROR = {"type": "object"}  # code, message, details, retry_after: see failures.error_dict
 
 
 def output_schema(shape: Any) -> dict[str, Any]:
-    """The schema of a whole answer. Its own keys are promised; those of the parts are named, to save bytes."""
+    """The schema of a whole answer, or of the error in its place: clients check both, and drop what does not fit.
+
+    The answer's own keys are promised; those of its parts are named, to save bytes.
+    """
     hints = get_type_hints(shape, include_extras=True)
     required = [name for name, hint in hints.items() if get_origin(hint) is not NotRequired]
-    return {**_schema(shape), "required": required}
+    answer = _schema(shape)
+    return {
+        **answer,
+        "properties": {**answer["properties"], "error": _ERROR},
+        "anyOf": [{"required": required}, {"required": ["error"]}],
+    }
 
 
 def _schema(shape: Any) -> dict[str, Any]:

@@ -3,8 +3,11 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from postroom.doors.mcp import failures
 from postroom.doors.mcp.schema import output_schema, slim_input
+from postroom.model.errors import NotFound
 
 
 class Part(TypedDict):
@@ -26,9 +29,20 @@ def test_a_shape_becomes_a_schema_that_requires_what_is_not_optional() -> None:
             "count": {"type": ["integer", "null"]},
             "state": {"enum": ["on", "off"]},
             "extra": {"type": "object"},
+            "error": {"type": "object"},
         },
-        "required": ["parts", "count", "state"],
+        "anyOf": [{"required": ["parts", "count", "state"]}, {"required": ["error"]}],
     }
+
+
+def test_an_error_fits_the_schema_of_any_answer_and_half_an_answer_does_not() -> None:
+    validator = Draft202012Validator(output_schema(Whole))
+
+    assert validator.is_valid({"error": failures.error_dict(NotFound("There is no such mail."))})
+    assert validator.is_valid({"parts": [], "count": None, "state": "on"})
+    assert not validator.is_valid({"parts": [], "count": None})
+    assert not validator.is_valid({"error": "in words alone"})
+    assert not validator.is_valid({})
 
 
 def test_a_type_without_a_schema_is_refused_at_registration() -> None:

@@ -45,7 +45,7 @@ def test_hints_title_description_and_output_schema_reach_the_tool() -> None:
 
     assert (tool.name, tool.title, tool.description) == ("look", "Look", "Look at it. And more.")
     assert tool.output_schema is not None
-    assert tool.output_schema["required"] == ["said"]
+    assert tool.output_schema["anyOf"] == [{"required": ["said"]}, {"required": ["error"]}]
     assert tool.annotations is not None
     assert tool.annotations.read_only_hint is True
     assert tool.annotations.destructive_hint is False
