@@ -13,6 +13,12 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
            --no-emit-index-url --no-emit-find-links --no-annotate --no-header
 
+# Counts the packages as pip gets to them; without --quiet it would say a hundred lines, with it nothing for a minute.
+install = { $(PIP) install --require-hashes -r $(1) || echo "pip failed"; } | awk \
+          '/^(Collecting|Requirement already)/ { printf "\r  %d packages", ++n; fflush() } \
+           /^Installing collected/ { printf ", installing"; fflush() } \
+           /^pip failed$$/ { failed = 1 } END { print failed ? "" : ", done"; exit failed }'
+
 .DEFAULT_GOAL := help
 .PHONY: help setup run test mutants peers lint types contracts check lock bench bench-imap docs
 
@@ -22,7 +28,8 @@ help:  ## what can be made
 setup: $(VENV)/.run  ## install what a run needs, once
 
 run: setup  ## serve the sample mailbox over HTTP (HTTP=host:port)
-	@$(BIN)/postroom demo --http $(HTTP)
+	@$(BIN)/postroom demo --http $(HTTP) || \
+	  { status=$$?; [ $$status -ne 2 ] || echo "Another port: make run HTTP=127.0.0.1:8091" >&2; exit $$status; }
 
 test: $(VENV)/.test  ## run every test
 	@$(BIN)/python -m pytest -q -n $(JOBS) $(ARGS)
@@ -67,11 +74,11 @@ $(BIN)/python:
 
 $(VENV)/.run: requirements/run.txt pyproject.toml | $(BIN)/python
 	@echo "Installing Postroom into $(VENV) ..."
-	@$(PIP) install --quiet --require-hashes -r requirements/run.txt
+	@$(call install,requirements/run.txt)
 	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.test: requirements/test.txt $(VENV)/.run
 	@echo "Installing what the tests need ..."
-	@$(PIP) install --quiet --require-hashes -r requirements/test.txt
+	@$(call install,requirements/test.txt)
 	@touch $@

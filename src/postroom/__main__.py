@@ -16,7 +16,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run(argv, serve=_serve)
 
 
-def _serve(settings: Settings, *, http: bool, ready: Callable[[], None] | None = None) -> None:
+def _serve(settings: Settings, *, http: bool, ready: Callable[[int], None] | None = None) -> None:
     from postroom.doors.mcp import serve
 
     if http:

@@ -112,5 +112,5 @@ class StoreSettings(Section):
 
 
 class LoggingSettings(Section):
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    format: Literal["json", "text"] = "json"
+    level: Literal["auto", "debug", "info", "warning", "error"] = "auto"
+    format: Literal["auto", "json", "text"] = "auto"

@@ -23,10 +23,10 @@ class Served:
     settings: Settings
     http: bool
 
-    def __call__(self, settings: Settings, *, http: bool, ready: Callable[[], None] | None = None) -> None:
+    def __call__(self, settings: Settings, *, http: bool, ready: Callable[[int], None] | None = None) -> None:
         self.settings, self.http = settings, http
         if ready is not None:
-            ready()
+            ready(settings.server.port)
 
 
 @pytest.fixture
@@ -85,6 +85,28 @@ def test_demo_serves_over_http_and_tells_how_to_connect(served: Served, capsys: 
         assert client in out
 
 
+def test_serve_over_http_says_where_and_how_to_connect(
+    tmp_path: Path, served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = config(tmp_path)
+    assert main.run(["serve", "--config", path, "--http", "127.0.0.1:8123"], serve=served) == 0
+    out = capsys.readouterr().out
+    assert "Postroom serves work at http://127.0.0.1:8123/mcp" in out
+    assert json.dumps(["serve", "--config", path]) in out  # what Claude Desktop starts
+    assert "Bearer" not in out
+
+
+def test_where_a_token_is_asked_for_every_hint_says_where_to_put_it_and_none_shows_it(
+    tmp_path: Path, served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = config(tmp_path, LOCAL + '[server]\ntokens = ["s3cret-s3cret-s3cret"]\n')
+    Path(path).chmod(0o600)
+    assert main.run(["serve", "--config", path, "--http"], serve=served) == 0
+    out = capsys.readouterr().out
+    assert "s3cret" not in out
+    assert out.count("Bearer TOKEN") == 3
+
+
 def test_demo_over_standard_input_prints_nothing(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["demo", "--stdio"], serve=served) == 0
     assert not served.http
@@ -125,7 +147,7 @@ def test_a_wrong_command_line_ends_with_code_2(argv: list[str], served: Served) 
 
 
 def test_an_interrupt_ends_quietly(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupted(settings: Settings, *, http: bool, ready: Callable[[], None] | None = None) -> None:
+    def interrupted(settings: Settings, *, http: bool, ready: Callable[[int], None] | None = None) -> None:
         raise KeyboardInterrupt
 
     assert main.run(["serve"], serve=interrupted) == 130

@@ -38,6 +38,7 @@ def test_accounts_lists_both_sample_accounts_and_checks_them(capsys: pytest.Capt
     assert run("accounts", "--check") == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines] == [
+        ["NAME", "PROVIDER", "ADDRESS", "STATUS"],
         ["alex", "local", "alex@demo.example", "ok"],
         ["sam", "local", "sam@demo.example", "ok"],
     ]
@@ -56,7 +57,8 @@ def test_an_account_that_cannot_be_opened_fails_the_check(tmp_path: Path, capsys
 
 def test_search_prints_a_line_per_mail_and_how_many_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("search", "in:inbox", "--limit", "3") == 0
-    *mails, total = capsys.readouterr().out.splitlines()
+    header, *mails, total = capsys.readouterr().out.splitlines()
+    assert header.split() == ["ID", "DATE", "FROM", "SUBJECT"]
     assert len(mails) == 3
     assert total.startswith("3 of ")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 
+import pytest
+
 from postroom.doors.cli import table
 from postroom.doors.cli.progress import Progress
 
@@ -13,24 +15,54 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_columns_are_as_wide_as_their_widest_cell() -> None:
-    assert table.lines([("a", "bb", "c"), ("aaa", "b", "ccc")]) == ["a    bb  c", "aaa  b   ccc"]
+HEADER = ("ID", "FROM", "SUBJECT")
+
+
+def test_columns_stand_below_a_header_and_are_as_wide_as_their_widest_cell() -> None:
+    assert table.lines(("A", "B", "C"), [("a", "bb", "c"), ("aaa", "b", "ccc")]) == [
+        "A    B   C",
+        "a    bb  c",
+        "aaa  b   ccc",
+    ]
 
 
 def test_wide_characters_count_twice() -> None:
-    assert table.lines([("請求", "x"), ("abcd", "y")]) == ["請求  x", "abcd  y"]
+    assert table.lines(("A", "B"), [("請求", "x"), ("abcd", "y")]) == ["A     B", "請求  x", "abcd  y"]
 
 
-def test_long_cells_are_cut_but_never_the_last() -> None:
-    assert table.lines([("abcdefgh", "abcdefgh")], widest=4) == ["abc…  abcdefgh"]
+@pytest.mark.parametrize("subject", ["very " * 40, "請求書" * 40, "e\u0301" * 200])
+def test_a_line_fits_the_terminal_and_keeps_the_id_whole(subject: str) -> None:
+    email_id = "m0123456789abcdef"
+    lines = table.lines(HEADER, [(email_id, "Somebody With A Long Name <somebody@example.com>", subject)], width=80)
+    assert all(table.display_width(line) <= 80 for line in lines)
+    assert lines[1].startswith(f"{email_id}  Somebody")
+    assert "…" in lines[1]
+
+
+def test_what_fits_is_not_cut() -> None:
+    assert table.lines(HEADER, [("m1", "a" * 30, "b" * 44)], width=80)[1].count("…") == 0
+
+
+def test_a_terminal_too_narrow_for_anything_keeps_the_ids() -> None:
+    assert table.lines(HEADER, [("m0123456789", "somebody", "something")], width=10)[1].startswith("m0123456789  ")
+
+
+def test_a_pipe_gets_every_cell_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    assert table.lines(HEADER, [("m1", "a" * 500, "b" * 500)])[1].endswith("b" * 500)
+
+
+def test_a_terminal_is_asked_how_wide_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setenv("COLUMNS", "60")
+    assert max(map(len, table.lines(HEADER, [("m1", "a" * 500, "b" * 500)]))) == 60
 
 
 def test_no_cell_can_steer_the_terminal() -> None:
-    assert table.lines([("a\x1b[2K", "b\r\u202e")]) == ["a⟨U+001B⟩[2K  b⟨U+000D⟩⟨U+202E⟩"]
+    assert table.lines(("A", "B"), [("a\x1b[2K", "b\r\u202e")])[1] == "a⟨U+001B⟩[2K  b⟨U+000D⟩⟨U+202E⟩"
 
 
 def test_no_rows_are_no_lines() -> None:
-    assert table.lines([]) == []
+    assert table.lines(HEADER, []) == []
 
 
 def test_a_terminal_sees_a_bar_that_ends_in_a_new_line() -> None:

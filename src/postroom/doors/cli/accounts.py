@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
         (account.name, account.provider, account.address, account.status or ("default" if account.is_default else ""))
         for account in accounts
     ]
-    print("\n".join(table.lines(rows)))
+    print("\n".join(table.lines(("NAME", "PROVIDER", "ADDRESS", "STATUS"), rows)))
     return 0 if not args.check or all(account.status == "ok" for account in accounts) else 1
 
 

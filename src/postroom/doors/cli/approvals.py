@@ -80,7 +80,8 @@ async def _listed(house: House) -> list[str]:
         for one in waiting
     ]
     ignored = [f"not used: {name}: {reason}" for name, reason in await unheeded(house)]
-    return [*table.lines(rows, widest=60), f"{await count_waiting(house)} waiting", *ignored]
+    header = ("ID", "CREATED", "ACCOUNT", "KIND", "RECIPIENTS")
+    return [*table.lines(header, rows), f"{await count_waiting(house)} waiting", *ignored]
 
 
 async def _decided(house: House, verb: str, approval_id: str, how: str) -> int:

@@ -5,20 +5,34 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+_TOKEN = "Authorization: Bearer TOKEN"  # noqa: S105 - the word stands for the operator's token
 
-def render(host: str, port: int) -> str:
+
+def render(
+    host: str,
+    port: int,
+    *,
+    what: str = "a sample mailbox",
+    own_process: Sequence[str] = ("demo", "--stdio"),
+    takes_token: bool = False,
+) -> str:
+    """`own_process` are the arguments with which a client starts a Postroom of its own."""
     url = f"http://{_url_host(host)}:{port}/mcp"
+    header = f' --header "{_TOKEN}"' if takes_token else ""
+    headers = {"headers": dict([_TOKEN.split(": ")])} if takes_token else {}
+    replaced = "\nWrite one of your tokens (server.tokens) in place of TOKEN.\n" if takes_token else ""
     return f"""\
-Postroom serves a sample mailbox at {url}
+Postroom serves {what} at {url}
 
-Claude Code     claude mcp add --transport http mail {url}
-Cursor          in .cursor/mcp.json:   {_snippet("mcpServers", url=url)}
-VS Code         in .vscode/mcp.json:   {_snippet("servers", type="http", url=url)}
+Claude Code     claude mcp add --transport http mail {url}{header}
+Cursor          in .cursor/mcp.json:   {_snippet("mcpServers", url=url, **headers)}
+VS Code         in .vscode/mcp.json:   {_snippet("servers", type="http", url=url, **headers)}
 Claude Desktop  in claude_desktop_config.json (starts its own):
-                {_snippet("mcpServers", **_own_process())}
-
+                {_snippet("mcpServers", **_own_process(own_process))}
+{replaced}
 Then ask: "What is new in my mail?" Stop with Ctrl-C."""
 
 
@@ -26,12 +40,12 @@ def _snippet(table: str, **server: object) -> str:
     return json.dumps({table: {"mail": server}})
 
 
-def _own_process() -> dict[str, object]:
+def _own_process(arguments: Sequence[str]) -> dict[str, object]:
     """The command that runs this very installation."""
     installed = shutil.which("postroom", path=str(Path(sys.executable).parent))
     if installed:
-        return {"command": installed, "args": ["demo", "--stdio"]}
-    return {"command": sys.executable, "args": ["-m", "postroom", "demo", "--stdio"]}
+        return {"command": installed, "args": [*arguments]}
+    return {"command": sys.executable, "args": ["-m", "postroom", *arguments]}
 
 
 def _url_host(host: str) -> str:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from postroom.doors.cli.options import Subparsers, add_serving, serving_overrides
+
+if TYPE_CHECKING:
+    from postroom.settings import Settings
 
 
 def register(subparsers: Subparsers) -> None:
@@ -21,11 +25,11 @@ def run(args: argparse.Namespace) -> int:
     if args.stdio:
         args.serve(settings, http=False)
     else:
-        args.serve(settings, http=True, ready=lambda: _print_hints(settings.server.host, settings.server.port))
+        args.serve(settings, http=True, ready=lambda port: _print_hints(settings, port))
     return 0
 
 
-def _print_hints(host: str, port: int) -> None:
+def _print_hints(settings: Settings, port: int) -> None:
     from postroom.doors.cli.client_hints import render
 
-    print(render(host, port), flush=True)
+    print(render(settings.server.host, port), flush=True)

@@ -12,7 +12,19 @@ from postroom import __version__
 from postroom.doors.cli.options import Serve
 from postroom.model.errors import InvalidRequest, PostroomError
 
-COMMANDS = ("serve", "demo", "accounts", "search", "importing", "doctor", "approvals", "outbox", "audit")
+COMMANDS = (
+    "serve",
+    "demo",
+    "accounts",
+    "search",
+    "read",
+    "importing",
+    "doctor",
+    "approvals",
+    "outbox",
+    "audit",
+    "completion",
+)
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 

@@ -17,10 +17,10 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 class Serve(Protocol):
     """How a command starts the MCP server: over standard input and output, or over HTTP. Blocks until it ends.
 
-    `ready` is called once the HTTP server takes connections.
+    `ready` is told the port once the HTTP server takes connections.
     """
 
-    def __call__(self, settings: Settings, *, http: bool, ready: Callable[[], None] | None = None) -> None: ...
+    def __call__(self, settings: Settings, *, http: bool, ready: Callable[[int], None] | None = None) -> None: ...
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:

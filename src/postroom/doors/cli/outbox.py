@@ -51,7 +51,8 @@ async def _list(house: House, args: argparse.Namespace) -> list[str]:
         )
         for row in page.results
     ]
-    return [*table.lines(rows, widest=60), f"{len(rows)} of {page.total_count}", *notices(house)]
+    header = ("ID", "CREATED", "STATE", "ACCOUNT", "RECIPIENTS", "SUBJECT", "REASON")
+    return [*table.lines(header, rows), f"{len(rows)} of {page.total_count}", *notices(house)]
 
 
 async def _show(house: House, args: argparse.Namespace) -> list[str]:

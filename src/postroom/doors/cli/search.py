@@ -43,7 +43,7 @@ def _as_json(page: EmailPage) -> str:
 def _as_lines(page: EmailPage) -> str:
     from postroom.doors.cli import table
 
-    shown = table.lines([_columns(row) for row in page.results], widest=32)
+    shown = table.lines(("ID", "DATE", "", "FROM", "SUBJECT"), [_columns(row) for row in page.results])
     total = "more" if page.total_count is None else page.total_count
     ignored = [f"not applied: {', '.join(page.filters_not_applied)}"] if page.filters_not_applied else []
     return "\n".join([*shown, f"{len(page.results)} of {total}", *ignored])

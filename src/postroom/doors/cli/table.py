@@ -1,35 +1,56 @@
-"""Rows in columns, as wide as their widest cell."""
+"""Rows in columns below a header: at a terminal no wider than it is, elsewhere as wide as their widest cell."""
 
 from __future__ import annotations
 
+import shutil
+import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 
 from postroom.mime.visible import guarded
 
+GAP = "  "
+NARROWEST = 6  # cells; a column is not cut below it
 
-def lines(rows: Iterable[Sequence[str]], *, widest: int = 40) -> list[str]:
-    """The last column is not cut; the others are cut at `widest` and padded. No cell can steer the terminal."""
+
+def lines(header: Sequence[str], rows: Iterable[Sequence[str]], *, width: int | None = None) -> list[str]:
+    """No rows are no lines. The first column is an id and never cut. No cell can steer the terminal.
+
+    `width` is that of the terminal when nobody says otherwise; a file or a pipe gets every cell whole.
+    """
     safe = [list(map(guarded, row)) for row in rows]
-    cut = [[*(_shorten(cell, widest) for cell in row[:-1]), row[-1]] for row in safe]
-    widths = [max((_width(row[column]) for row in cut), default=0) for column in range(len(cut[0]) - 1 if cut else 0)]
-    return ["  ".join([*map(_pad, row[:-1], widths), row[-1]]).rstrip() for row in cut]
+    if not safe:
+        return []
+    table = [list(header), *safe]
+    widths = [max(display_width(row[column]) for row in table) for column in range(len(header))]
+    room = _terminal_width() if width is None else width
+    if room is not None:
+        widths = _squeezed(widths, room - len(GAP) * (len(widths) - 1))
+    return [GAP.join(map(_fitted, row, widths)).rstrip() for row in table]
 
 
-def _pad(cell: str, width: int) -> str:
-    return cell + " " * (width - _width(cell))
-
-
-def _shorten(cell: str, widest: int) -> str:
-    if _width(cell) <= widest:
-        return cell
-    while _width(cell) > widest - 1:
-        cell = cell[:-1]
-    return cell + "…"
-
-
-def _width(text: str) -> int:
+def display_width(text: str) -> int:
     """Terminal cells: East Asian wide characters take two, combining marks none."""
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )
+
+
+def _terminal_width() -> int | None:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def _squeezed(widths: list[int], room: int) -> list[int]:
+    """The widest column gives first, until all fit or none can give any more."""
+    first, *others = widths
+    while others and first + sum(others) > room and max(others) > NARROWEST:
+        others[others.index(max(others))] -= 1
+    return [first, *others]
+
+
+def _fitted(cell: str, width: int) -> str:
+    if display_width(cell) > width:
+        while display_width(cell) > width - 1:
+            cell = cell[:-1]
+        cell += "…"
+    return cell + " " * (width - display_width(cell))

@@ -1,7 +1,7 @@
 """Log lines that cannot leak: JSON or words on stderr, an event name and fields from an allow-list, nothing else.
 
-Records with other messages keep their place (level, logger, line) and the type of their exception; the words are
-dropped, for nobody knows what they were made from.
+Records with other messages are those of libraries: they keep their level, their logger, their place in the source and
+the type of their exception. The words are dropped, for nobody knows what they were made from.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import IO, Literal
 from postroom.doors.mcp.log_flood import FloodHandler
 
 Form = Literal["json", "text"]
+LIBRARY_MESSAGE = "library_message"
 
 log = logging.getLogger("postroom.mcp")
 
@@ -75,8 +76,10 @@ class AllowListFormatter(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "event": record.msg if ours else f"line {record.lineno}",
+            "event": record.msg if ours else LIBRARY_MESSAGE,
         }
+        if not ours:
+            line["place"] = f"{record.module}:{record.lineno}"
         for field in ALLOWED_FIELDS:
             value = getattr(record, field, None)
             if isinstance(value, (str, int, float)):
@@ -86,10 +89,16 @@ class AllowListFormatter(logging.Formatter):
         return line
 
 
-def configure(level: str = "info", stream: IO[str] | None = None, *, form: Form = "json") -> None:
-    """Make this the only way out for log records of the whole process. stdout belongs to the protocol."""
-    handler = FloodHandler(stream or sys.stderr, EVENTS)
-    handler.setFormatter(AllowListFormatter(form))
+def configure(level: str = "auto", stream: IO[str] | None = None, *, form: Form | Literal["auto"] = "auto") -> None:
+    """Make this the only way out for log records of the whole process. stdout belongs to the protocol.
+
+    `auto` is quiet and in words for a person at a terminal, whole and in JSON for whatever else reads it.
+    """
+    stream = stream or sys.stderr
+    at_terminal = stream.isatty()
+    level = ("warning" if at_terminal else "info") if level == "auto" else level
+    handler = FloodHandler(stream, EVENTS)
+    handler.setFormatter(AllowListFormatter(("text" if at_terminal else "json") if form == "auto" else form))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)

@@ -20,7 +20,7 @@ WARNINGS_A_MINUTE = 60
 OTHERS_A_MINUTE = 1000
 MAX_KINDS = 1000  # there are some hundred places that log at all
 
-Kind: TypeAlias = tuple[str, str, int, int]  # logger, event, line, level
+Kind: TypeAlias = tuple[str, str, str, int, int]  # logger, event, file, line, level
 Later: TypeAlias = Callable[[float, Callable[[], None]], None]
 
 
@@ -76,7 +76,7 @@ class FloodHandler(logging.StreamHandler[IO[str]]):
 
     def _kind(self, record: logging.LogRecord) -> Kind:
         event = record.msg if isinstance(record.msg, str) and record.msg in self._events else ""
-        return record.name, event, record.lineno, record.levelno
+        return record.name, event, record.pathname, record.lineno, record.levelno
 
     def _window(self, kind: Kind) -> _Window:
         if kind not in self._windows and len(self._windows) >= MAX_KINDS:
@@ -91,8 +91,8 @@ class FloodHandler(logging.StreamHandler[IO[str]]):
     def _end(self, kind: Kind) -> None:
         suppressed = self._windows.pop(kind).suppressed
         if suppressed:
-            name, event, line, level = kind
-            summary = logging.LogRecord(name, level, "", line, event, None, None)
+            name, event, path, line, level = kind
+            summary = logging.LogRecord(name, level, path, line, event, None, None)
             summary.suppressed = suppressed
             super().emit(summary)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import socket
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -33,14 +34,14 @@ def run_stdio(settings: Settings) -> None:
             raise SystemExit(1)
 
 
-def run_http(settings: Settings, host: str, port: int, ready: Callable[[], None] | None = None) -> None:
-    """Serve until interrupted. `ready` is called once connections are taken."""
+def run_http(settings: Settings, host: str, port: int, ready: Announce | None = None) -> None:
+    """Serve until interrupted. `ready` is told the port once connections are taken."""
     log.configure(settings.logging.level, form=settings.logging.format)
 
-    def announce(_port: int) -> None:
+    def announce(taken: int) -> None:
         gc.freeze()
         if ready is not None:
-            ready()
+            ready(taken)
 
     with contextlib.suppress(KeyboardInterrupt):
         anyio.run(serve_http, settings, host, port, announce)
@@ -128,5 +129,11 @@ def _listening_socket(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise SettingsError(
-            f"server.bind_addr: cannot listen on {host}:{port} ({error.strerror}). Choose another port."
+            f"server.bind_addr: cannot listen on {host}:{port} ({_reason(error)}). "
+            "Choose another port, for instance with --http 127.0.0.1:8091."
         ) from None
+
+
+def _reason(error: OSError) -> str:
+    """In the system's words; `create_server` adds the address to those of the error."""
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror)

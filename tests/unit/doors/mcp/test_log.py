@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import ast
 import io
 import json
 import logging
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import postroom
 from postroom.doors.mcp import log
 
 
@@ -62,6 +65,52 @@ def test_words_of_other_libraries_are_dropped(stream: io.StringIO) -> None:
 
     assert "canary" not in stream.getvalue()
     assert [line["logger"] for line in lines(stream)] == ["some.library", "postroom.other"]
+    assert {line["event"] for line in lines(stream)} == {"library_message"}
+    assert all(str(line["place"]).startswith("test_log:") for line in lines(stream))
+
+
+def test_every_event_that_is_logged_is_said_in_its_own_words() -> None:
+    """Otherwise it would pass for a library's."""
+    logged = {
+        call.args[1 if call.func.attr == "log" else 0].value
+        for path in Path(postroom.__file__).parent.rglob("*.py")
+        if "getLogger" in (source := path.read_text(encoding="utf-8")) or "import log" in source
+        for call in ast.walk(ast.parse(source))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr in {"debug", "info", "warning", "error", "exception", "critical", "log"}
+        and isinstance(call.args[1 if call.func.attr == "log" else 0], ast.Constant)
+    }
+
+    assert "tool_call" in logged
+    assert logged <= log.EVENTS
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_person_at_a_terminal_sees_warnings_only_and_in_words(stream: io.StringIO) -> None:
+    terminal = Terminal()
+    log.configure(stream=terminal)
+    log.log.info("tool_call", extra={"tool": "undo"})
+    log.log.warning("client_gone", extra={"transport": "stdio"})
+    (line,) = terminal.getvalue().splitlines()
+    assert " warning client_gone " in line
+
+
+def test_what_the_operator_set_holds_at_a_terminal_too(stream: io.StringIO) -> None:
+    terminal = Terminal()
+    log.configure("info", terminal, form="json")
+    log.log.info("tool_call", extra={"tool": "undo"})
+    assert json.loads(terminal.getvalue())["tool"] == "undo"
+
+
+def test_elsewhere_every_call_is_a_line_of_json(stream: io.StringIO) -> None:
+    log.configure(stream=stream)
+    log.log.info("tool_call", extra={"tool": "undo"})
+    assert lines(stream)[0]["tool"] == "undo"
 
 
 def test_an_exception_leaves_its_type_and_no_trace(stream: io.StringIO) -> None:

@@ -66,7 +66,8 @@ def test_the_next_line_after_the_minute_says_the_count_where_no_timer_could() ->
     kit.now += 61
     kit.say("tool_call", level=logging.INFO)
     assert [line.get("suppressed") for line in kit.lines()[-2:]] == [100 - WARNINGS_A_MINUTE, None]
-    assert kit.lines()[-2]["event"] == "line 7"
+    assert kit.lines()[-2]["event"] == "library_message"
+    assert kit.lines()[-2]["place"].endswith(":7")
     assert "words" not in kit.stream.getvalue()
 
 

@@ -1,0 +1,66 @@
+"""postroom read: one mail as read_email opens it, Markdown on standard output. Reading changes nothing."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from postroom.doors.cli.options import Subparsers, add_config, in_house
+
+if TYPE_CHECKING:
+    from postroom.service.views import OpenEmail
+
+
+def register(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser("read", help="read one mail")
+    add_config(parser)
+    parser.add_argument("email_id", help="as postroom search shows it")
+    parser.add_argument("--account", metavar="NAME", help="which account (default: the one the mail is in)")
+    parser.add_argument("--quoted", action="store_true", help="the quoted history too")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from postroom.service.read import MAX_BODY_CHARS, read_email
+
+    mail = in_house(
+        args,
+        lambda house: read_email(
+            house, args.email_id, account=args.account, include_quoted=args.quoted, max_chars=MAX_BODY_CHARS
+        ),
+    )
+    print("\n".join(_lines(mail)))
+    return 0
+
+
+def _lines(mail: OpenEmail) -> Iterator[str]:
+    """Nothing a stranger wrote reaches the terminal raw: what hides, turns round or steers is shown as a mark."""
+    from postroom.mime.visible import guarded, visible_text
+
+    yield f"# {guarded(mail.row.subject) or '(no subject)'}"
+    yield ""
+    for name, value in _facts(mail):
+        yield f"- {name}: {guarded(value)}"
+    yield ""
+    yield visible_text(mail.body)
+    if mail.truncated:
+        yield f"\n(cut after {len(mail.body)} of {mail.body_chars} characters)"
+
+
+def _facts(mail: OpenEmail) -> Iterator[tuple[str, str]]:
+    row = mail.row
+    yield "From", row.sender
+    for name, addresses in (("To", row.to), ("Cc", mail.cc), ("Bcc", mail.bcc), ("Reply-To", mail.reply_to)):
+        if addresses:
+            yield name, ", ".join(addresses)
+    yield "Date", row.date
+    yield "Folder", f"{row.mailbox} ({row.account})"
+    for file in mail.attachments:
+        yield "Attachment", f"{file.filename} ({file.mime_type}, {file.size} bytes)"
+    for warning in mail.facts.warnings:
+        yield "Warning", warning
+    if mail.quoted_folded:
+        yield "Left out", f"{mail.quoted_folded} characters of quoted history; --quoted shows them"
+    if mail.hidden_removed:
+        yield "Removed", f"{mail.hidden_removed} pieces of hidden text"
