@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return run(argv, serve=_serve)
+    return run(argv, serve=_serve, count_tools=_count_tools)
 
 
 def _serve(settings: Settings, *, http: bool, ready: Callable[[int], None] | None = None) -> None:
@@ -23,6 +23,12 @@ def _serve(settings: Settings, *, http: bool, ready: Callable[[int], None] | Non
         serve.run_http(settings, settings.server.host, settings.server.port, ready)
     else:
         serve.run_stdio(settings)
+
+
+def _count_tools(settings: Settings) -> int:
+    from postroom.doors.mcp.server import count_tools
+
+    return count_tools(settings)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from postroom.model.errors import InvalidRequest, PermissionDenied
 from postroom.providers import registry
 from postroom.providers.context import ProviderContext
 from postroom.service.house import Accounts, House
-from postroom.settings import AccountSettings, LocalAccount, Settings
+from postroom.settings import AccountSettings, LocalAccount, Settings, SettingsError
 from postroom.store import RateLimit, open_store
 from postroom.store.clock import Clock
 from postroom.store.vault import LOGS, Vault
@@ -52,6 +52,7 @@ async def open_house(settings: Settings, *, clock: Clock | None = None) -> Async
     """Everything a door needs, closed in order when it leaves. Accounts connect on first use."""
     if settings.store.url:
         raise InvalidRequest("store.url: a shared PostgreSQL store is not available yet; leave it empty for SQLite.")
+    _refuse_absent_providers(settings.accounts)
     if settings.is_demo:
         await _fill_demo(settings)
     for account in settings.accounts:
@@ -71,6 +72,16 @@ async def open_house(settings: Settings, *, clock: Clock | None = None) -> Async
         with anyio.CancelScope(shield=True):
             await accounts.close()
         store.close()
+
+
+def _refuse_absent_providers(accounts: Sequence[AccountSettings]) -> None:
+    """At the start, where an operator reads it, not in the answer to a model's first call."""
+    for place, account in enumerate(accounts):
+        if account.provider not in registry.MAILBOXES:
+            known = ", ".join(sorted(registry.MAILBOXES))
+            raise SettingsError(
+                f"accounts[{place}].provider: this version has no provider {account.provider}; choose one of {known}"
+            )
 
 
 async def _fill_demo(settings: Settings) -> None:

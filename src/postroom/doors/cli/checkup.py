@@ -11,7 +11,7 @@ from pathlib import Path
 
 from postroom.model.errors import AuthRequired, NotFound, PostroomError, ProviderError
 from postroom.service.house import House
-from postroom.settings import Settings
+from postroom.settings import Settings, SettingsError
 
 # What cannot be done without a folder of that role.
 NEEDED_ROLES = {
@@ -42,6 +42,14 @@ def settings_and_home(settings: Settings) -> Iterator[Finding]:
     origin = settings.config_path or ("none, the sample mailbox is used" if settings.is_demo else "the environment")
     yield Finding("settings", True, str(origin))
     yield _writable(settings.home)
+
+
+def server(settings: Settings, count_tools: Callable[[Settings], int]) -> Finding:
+    try:
+        count = count_tools(settings)
+    except SettingsError as error:
+        return Finding("server", False, error.message)
+    return Finding("server", True, f"{count} tools of dialect {settings.server.dialect}")
 
 
 async def vault(house: House) -> Finding:
@@ -146,7 +154,10 @@ async def _draft(house: House, name: str) -> str:
 
 async def _send(house: House, name: str) -> str:
     from postroom.service.logins import check_sending
+    from postroom.wiring import DIALECTS_WITHOUT_TRANSPORT
 
+    if house.settings.server.dialect in DIALECTS_WITHOUT_TRANSPORT:
+        return f"not tried: nothing is ever sent in dialect {house.settings.server.dialect}"
     return await check_sending(house, name)
 
 

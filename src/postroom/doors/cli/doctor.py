@@ -27,7 +27,10 @@ def run(args: argparse.Namespace) -> int:
     findings = [_shown(finding) for finding in checkup.installation()]
     settings = load(args.config)
     findings += [_shown(finding) for finding in checkup.settings_and_home(settings)]
-    if all(finding.ok for finding in findings):  # accounts need a home folder
+    has_home = all(finding.ok for finding in findings)
+    if args.count_tools is not None:
+        findings.append(_shown(checkup.server(settings, args.count_tools)))
+    if has_home:  # accounts need one
         findings += asyncio.run(_accounts(settings))
     return 0 if all(finding.ok for finding in findings) else 1
 

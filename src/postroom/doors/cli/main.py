@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from postroom import __version__
-from postroom.doors.cli.options import Serve
+from postroom.doors.cli.options import CountTools, Serve
 from postroom.model.errors import InvalidRequest, PostroomError
 
 COMMANDS = (
@@ -29,9 +29,11 @@ COMMANDS = (
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 
-def run(argv: Sequence[str] | None, *, serve: Serve) -> int:
+def run(argv: Sequence[str] | None, *, serve: Serve, count_tools: CountTools | None = None) -> int:
     """Never a traceback for what a person can mend: one line on standard error and an exit code."""
-    args = build_parser(serve).parse_args(argv)
+    parser = build_parser(serve)
+    parser.set_defaults(count_tools=count_tools)
+    args = parser.parse_args(argv)
     try:
         return int(args.run(args))
     except PostroomError as error:

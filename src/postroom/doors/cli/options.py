@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from postroom.service.house import House
     from postroom.settings import Settings
 T = TypeVar("T")
+CountTools: TypeAlias = "Callable[[Settings], int]"  # SettingsError where they could not be served
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 

@@ -18,11 +18,12 @@ from postroom import __version__
 from postroom.doors.mcp import dialects, failures, prompts, resources, subscriptions
 from postroom.doors.mcp.live import Live, OpenHouse
 from postroom.doors.mcp.log import log
-from postroom.doors.mcp.toolbox import Toolset, bind, choose
+from postroom.doors.mcp.toolbox import Toolset, ToolSpec, bind, choose
 from postroom.model.errors import PostroomError
 from postroom.service.house import House
 from postroom.service.notices import notices
 from postroom.settings import Settings, SettingsError
+from postroom.settings.sections import ServerSettings
 
 R = TypeVar("R", CallToolResult, CallToolResult | InputRequiredResult)
 
@@ -131,14 +132,30 @@ def load_dialect(name: str) -> Dialect:
     return dialect
 
 
+def count_tools(settings: Settings) -> int:
+    """How many tools these settings offer. SettingsError where they could not be served."""
+    return len(_chosen(load_dialect(settings.server.dialect), settings.server))
+
+
+def _chosen(dialect: Dialect, server: ServerSettings) -> list[ToolSpec]:
+    """The toolsets of the default need not all be there in every dialect; those that the operator named do."""
+    known = [toolset.name for toolset in dialect.TOOLSETS]
+    absent = [name for name in server.toolsets if name not in known and "toolsets" in server.model_fields_set]
+    if absent:
+        raise SettingsError(
+            f"server.toolsets: dialect {server.dialect} has no toolset {', '.join(absent)}; "
+            f"choose from {', '.join(known)}"
+        )
+    specs = choose(dialect.TOOLSETS, server.toolsets, read_only=server.read_only)
+    if not specs:
+        raise SettingsError(f"server.toolsets: no tool is left to offer; choose from {', '.join(known)}")
+    return specs
+
+
 def build_server(open_house: OpenHouse, settings: Settings) -> PostroomServer:
     """The server for one operator's settings: its dialect, its toolsets, read-only or not."""
     dialect = load_dialect(settings.server.dialect)
-    specs = choose(dialect.TOOLSETS, settings.server.toolsets, read_only=settings.server.read_only)
-    if not specs:
-        known = ", ".join(toolset.name for toolset in dialect.TOOLSETS)
-        raise SettingsError(f"server.toolsets names no tools of this dialect. It has: {known}.")
-    tools = [bind(spec) for spec in specs]
+    tools = [bind(spec) for spec in _chosen(dialect, settings.server)]
     if not dialect.HAS_MAIL_RESOURCES:
         return PostroomServer(dialect=dialect, tools=tools, lifespan=SharedHouse(open_house), live=None)
     live = Live(resources.inboxes(account.name for account in settings.accounts))
