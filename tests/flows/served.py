@@ -16,14 +16,14 @@ HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"na
 class Served:
     """Every line of its stdout must parse. Several may serve one home."""
 
-    def __init__(self, home: Path, config: str = "") -> None:
+    def __init__(self, home: Path, config: str = "", *, python: Path | str = sys.executable) -> None:
         if config:
             (home / "postroom.toml").write_text(config)
         settings = ["--config", str(home / "postroom.toml")] if config else []
         log, name = mkstemp(dir=home, prefix="stderr-")
         self._log = Path(name)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "postroom", "serve", *settings],
+            [python, "-m", "postroom", "serve", *settings],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
