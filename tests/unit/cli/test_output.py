@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -93,3 +97,33 @@ def test_an_unknown_total_is_counted_without_a_percentage() -> None:
     stream = Terminal()
     Progress("importing", stream)(7)
     assert stream.getvalue() == "\rimporting 7"
+
+
+NOISY = """
+import logging
+import postroom.service.{module} as service
+from postroom.__main__ import main
+real = service.{verb}
+async def noisy(*args, **kwargs):
+    logging.getLogger("some.library").error("canary words of a stranger")
+    logging.getLogger("postroom.service").error("audit_failed", extra={{"code": "x"}})
+    return await real(*args, **kwargs)
+service.{verb} = noisy
+main({argv})
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "verb", "argv"),
+    [("search", "search_emails", ["search", "in:inbox"]), ("read", "read_email", ["doctor"])],
+)
+def test_a_command_shows_what_postroom_warns_of_and_no_words_of_libraries(
+    tmp_path: Path, module: str, verb: str, argv: list[str]
+) -> None:
+    home = {"POSTROOM_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    code = NOISY.format(module=module, verb=verb, argv=argv)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **home}
+    )
+    assert set(done.stderr.splitlines()) == {"postroom: audit_failed"}
+    assert "canary" not in done.stdout

@@ -34,6 +34,7 @@ def run(argv: Sequence[str] | None, *, serve: Serve, count_tools: CountTools | N
     parser = build_parser(serve)
     parser.set_defaults(count_tools=count_tools)
     args = parser.parse_args(argv)
+    _show_own_warnings()
     try:
         return int(args.run(args))
     except PostroomError as error:
@@ -56,3 +57,15 @@ def build_parser(serve: Serve) -> argparse.ArgumentParser:
     for name in COMMANDS:
         import_module(f"postroom.doors.cli.{name}").register(subparsers)
     return parser
+
+
+def _show_own_warnings() -> None:
+    """Our warnings are bare event names. Those of libraries are left out: they may quote what a stranger wrote."""
+    import logging
+
+    handler = logging.StreamHandler()
+    handler.setLevel(logging.WARNING)
+    handler.addFilter(logging.Filter("postroom"))
+    handler.setFormatter(logging.Formatter("postroom: %(message)s"))
+    if not logging.getLogger().handlers:
+        logging.getLogger().addHandler(handler)
