@@ -137,6 +137,14 @@ async def test_a_refused_login_is_told_apart_from_a_refused_mail(
     assert "login" in outcome.reason
 
 
+async def test_a_refusal_after_the_dot_is_never_one_of_the_login(
+    account: ImapAccount, mailbox: ImapMailbox, script: Script
+) -> None:
+    script.answers["END"] = "535 5.7.1 your mail is not welcome"
+    outcome = await submitted(account, mailbox, request(account))
+    assert (outcome.state, outcome.login_refused) == ("rejected", False)
+
+
 async def test_what_is_accepted_is_exactly_what_was_given(
     account: ImapAccount, mailbox: ImapMailbox, script: Script
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -143,7 +144,10 @@ async def _final_dot(client: SMTP, patience: float) -> Answer:
         return _UNKNOWN
     if is_positive(response.code):
         return Answer("accepted")
-    return by_code(response.code, response.message) if 400 <= response.code < 600 else _UNKNOWN
+    if not 400 <= response.code < 600:
+        return _UNKNOWN
+    # The login worked, or there would have been no mail to refuse: whatever the code, it is about the mail.
+    return replace(by_code(response.code, response.message), login_refused=False)
 
 
 _UNKNOWN = Answer("unknown", "The SMTP server's answer to the mail was lost: it may have been accepted or not.")
