@@ -219,13 +219,23 @@ def test_a_person_settles_nothing_else(store: Store, state: State) -> None:
     assert store.outbox.get(send.send_id) == send
 
 
+def test_what_one_process_asked_about_is_reserved_once_by_whichever_hears_the_answer(
+    store: Store, other: Store
+) -> None:
+    prepared = store.outbox.prepare(a_send())
+    assert other.outbox.reserve(prepared.send_id).send.state is State.RESERVED
+    with pytest.raises(Conflict):
+        store.outbox.reserve(prepared.send_id)
+
+
 def test_a_send_another_worker_holds_is_left_to_it(store: Store, other: Store) -> None:
     send = brought_to(store, State.STAGED)
     with pytest.raises(Conflict, match="Another process"):
         other.outbox.advance(send.send_id, expect=State.STAGED, to=State.SENDING)
-    prepared = store.outbox.prepare(a_send())
+    approved = brought_to(store, State.APPROVED)
+    assert [due.send_id for due in store.worklist.due()] == [approved.send_id]
     with pytest.raises(Conflict, match="Another process"):
-        other.outbox.reserve(prepared.send_id)
+        other.outbox.reserve(approved.send_id)
     assert other.outbox.cancel(send.send_id).state is State.CANCELLED
     with pytest.raises(Conflict):
         store.outbox.advance(send.send_id, expect=State.STAGED, to=State.SENDING)
