@@ -177,7 +177,7 @@ def draft_page(page: DraftPage) -> str:
     return f"{head}\n{set_apart(lines)}"
 
 
-def _line(row: EmailRow, account: str) -> str:
+def _line(row: EmailRow, account: str = "") -> str:
     marks = ("*" if row.unread else "") + ("!" if row.starred else "") + ("@" if row.has_attachments else "")
     sender = cut(_name(row.sender), MAX_SENDER)
     lead = f"{row.email_id} {_when(row.date)} {account}{marks}{' ' if marks else ''}{sender}"
