@@ -18,7 +18,7 @@ from mcp_types import CallToolResult, ElicitResult
 from tests.gate.houses import Meddled
 
 from postroom.doors.mcp import log as door_log
-from postroom.doors.mcp.server import build_server
+from postroom.doors.mcp.server import build_server, load_dialect
 from postroom.providers.layers.dressed import undressed
 from postroom.service import approvals, outbox, search, worker
 from postroom.service.house import House
@@ -140,7 +140,7 @@ async def walking(home: Path, **safety: Any) -> AsyncIterator[Walk]:
     (files / f"{MARK}.txt").write_text(MARK)
     account = {"name": "alex", "provider": "local", "address": ALEX, "path": "alex.db", "display_name": MARK}
     safety = {"attachment_dirs": [str(files)], "sends_per_hour": 100_000, **safety}
-    toolsets = ["read", "organise", "drafts", "send", "rules", "templates", "identities"]
+    toolsets = [toolset.name for toolset in load_dialect("postroom").TOOLSETS]
     settings = build({"server": {"toolsets": toolsets}, "accounts": [account], "safety": safety}, home=home)
     houses: list[House] = []
 
