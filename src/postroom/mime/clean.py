@@ -33,7 +33,8 @@ _REMOVED = re.compile(
     rf"|(?<![{JOINING}{EMOJI}\ufe0f])\u200d|\u200d(?![{JOINING}{EMOJI}])"
     rf"|(?<![{EMOJI}])[\ufe0e\ufe0f]"
 )
-_SPELLING = re.compile(rf"[{_INVISIBLE}\u200c\u200d\ufe0e\ufe0f]{{8,}}")
+_SHORTEST: Final = 8
+_SPELLING = re.compile(rf"[{_INVISIBLE}\u200c\u200d\ufe0e\ufe0f]{{{_SHORTEST},}}")
 # Blocks without anything to remove or change. Matching one class at once is 25 times faster than looking for trouble.
 _HARMLESS = re.compile(
     "[\t\n -~\u00a1-\u00ac\u00ae-\u033f\u0350-\u061b\u061d-\u114f\u1200-\u135f\u1d00-\u1fff\u2010-\u2027\u2030-\u205e"
@@ -58,9 +59,11 @@ def cleaned(text: str) -> tuple[str, int]:
     return text, removed
 
 
-def hidden_runs(text: str) -> int:
-    """How many stretches of invisible characters are long enough to spell something."""
-    return 0 if text.isascii() else sum(1 for _ in _SPELLING.finditer(text))
+def hidden_runs(text: str, cleaned_text: str | None = None) -> list[str]:
+    """The stretches of invisible characters that are long enough to spell something; each at most 1,000 long."""
+    if text.isascii() or (cleaned_text is not None and len(text) - len(cleaned_text) < _SHORTEST):
+        return []
+    return [found[0][:1_000] for found in _SPELLING.finditer(text)]
 
 
 def clean_text(text: str) -> str:

@@ -1,200 +1,215 @@
-"""As much CSS as it takes to know whether text can be seen: declarations, rules of style elements, lengths, colours."""
+"""What single CSS values mean: colours, lengths, numbers."""
 
 from __future__ import annotations
 
-import colorsys
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
 
-from postroom.mime.limits import MAX_STYLE, MAX_STYLE_DEPTH, MAX_STYLE_RULES
+from postroom.mime.media import HEIGHT, WIDTH
 
-Style = dict[str, str]  # property -> value, both lower-case
+Style = dict[str, str]  # property -> value, lower-case
 Colour = tuple[int, int, int, float]  # red, green, blue 0-255, opacity 0-1
 
-_COMMENT = re.compile(r"/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|<!--|-->")
-_HEX_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})\s?")
-_BRACE = re.compile(r"[{}]")
-_NUMBER = re.compile(r"([+-]?(?:\d++\.?\d*+|\.\d++))\s*+(px|pt|pc|em|rem|ex|ch|%|in|cm|mm|vw|vh|deg)?")
-_MEDIA_WIDTH = re.compile(r"(min|max)-(?:device-)?width\s*:\s*([\d.]+)\s*(px|em|rem)?")
-_FUNCTION = re.compile(r"(rgb|hsl)a?\(([^()]*+)\)")
+BLACK: Final[Colour] = (0, 0, 0, 1.0)
+WHITE: Final[Colour] = (255, 255, 255, 1.0)
+_FONT: Final = 16.0
 
-# The properties that decide whether text is seen; every other declaration is forgotten at once.
-# fmt: off
-RELEVANT = frozenset({
-    "display", "visibility", "opacity", "filter", "font", "font-size", "color", "background", "background-color",
-    "background-image", "max-height", "height", "max-width", "width", "overflow", "overflow-x", "overflow-y",
-    "position", "left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top", "margin", "clip",
-    "clip-path", "transform", "mso-hide", "content-visibility", "-webkit-text-fill-color"
-})
-# fmt: on
-_PIXELS = {"pt": 1.333, "pc": 16, "em": 16, "rem": 16, "ex": 8, "ch": 8, "%": 10, "in": 96, "cm": 37.8, "mm": 3.78}
-_LARGEST = 1e9
-_SCREEN = 1_000  # pixels: the width media queries are judged by
-
-_NAMES = {
-    "transparent": "00000000",
-    "white": "ffffff",
-    "snow": "fffafa",
-    "ivory": "fffff0",
-    "azure": "f0ffff",
-    "mintcream": "f5fffa",
-    "ghostwhite": "f8f8ff",
-    "floralwhite": "fffaf0",
-    "whitesmoke": "f5f5f5",
-    "aliceblue": "f0f8ff",
-    "seashell": "fff5ee",
-    "linen": "faf0e6",
-    "gainsboro": "dcdcdc",
-    "lightgray": "d3d3d3",
-    "lightgrey": "d3d3d3",
-    "silver": "c0c0c0",
-    "darkgray": "a9a9a9",
-    "darkgrey": "a9a9a9",
-    "gray": "808080",
-    "grey": "808080",
-    "dimgray": "696969",
-    "black": "000000",
-    "red": "ff0000",
-    "maroon": "800000",
-    "orange": "ffa500",
-    "yellow": "ffff00",
-    "olive": "808000",
-    "lime": "00ff00",
-    "green": "008000",
-    "aqua": "00ffff",
-    "cyan": "00ffff",
-    "teal": "008080",
-    "blue": "0000ff",
-    "navy": "000080",
-    "fuchsia": "ff00ff",
-    "magenta": "ff00ff",
-    "purple": "800080",
-    "pink": "ffc0cb",
-    "brown": "a52a2a",
+_NUMBER: Final = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?"
+_LENGTH = re.compile(rf"({_NUMBER})([a-z%]*)")
+_PIXELS: Final = {
+    "px": 1,
+    "pt": 4 / 3,
+    "pc": 16,
+    "in": 96,
+    "cm": 37.8,
+    "mm": 3.78,
+    "q": 0.945,
+    "rem": _FONT,
+    "vw": WIDTH / 100,
+    "vh": HEIGHT / 100,
+    "vi": WIDTH / 100,
+    "vb": HEIGHT / 100,
+    "vmin": HEIGHT / 100,
+    "vmax": WIDTH / 100,
+    "dvh": HEIGHT / 100,
+    "svh": HEIGHT / 100,
+    "lvh": HEIGHT / 100,
+    "dvw": WIDTH / 100,
+    "svw": WIDTH / 100,
+    "lvw": WIDTH / 100,
+    "lh": 19,
+    "rlh": 19,
+    "cqw": WIDTH / 100,
+    "cqh": HEIGHT / 100,
+    "cqi": WIDTH / 100,
+    "cqb": HEIGHT / 100,
 }
+_PER_FONT: Final = {"em": 1.0, "ex": 0.5, "ch": 0.5, "cap": 0.7, "ic": 1.0}
+_SYSTEM: Final = {
+    "canvas": WHITE,
+    "canvastext": BLACK,
+    "linktext": (0, 0, 238, 1.0),
+    "visitedtext": (85, 26, 139, 1.0),
+    "window": WHITE,
+    "windowtext": BLACK,
+    "buttontext": BLACK,
+    "buttonface": (239, 239, 239, 1.0),
+    "field": WHITE,
+    "fieldtext": BLACK,
+    "mark": (255, 255, 0, 1.0),
+    "marktext": BLACK,
+    "graytext": (128, 128, 128, 1.0),
+    "menu": WHITE,
+    "menutext": BLACK,
+    "infobackground": WHITE,
+    "infotext": BLACK,
+    "background": WHITE,
+}
+_UNKNOWN_COLOUR = re.compile(
+    r"(?:color-mix|light-dark|color|rgba?|hsla?|hwb|lab|lch|oklab|oklch|contrast-color|device-cmyk)\("
+)
+_MATH = re.compile(rf"\s*(?:({_NUMBER})([a-z%]*)|([a-z-]+)?(\()|([-+*/,)]))")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    selector: str
-    normal: Style
-    important: Style
+@lru_cache(maxsize=4096)
+def colour(value: str) -> Colour | None:
+    """None where it is no colour, or one that only a browser can work out."""
+    if value in _SYSTEM:
+        return _SYSTEM[value]
+    if value.startswith("light-dark("):
+        return colour(value[11:].split(",")[0].strip())
+    from tinycss2.color4 import parse_color
 
-
-def read_style(text: str) -> tuple[Style, Style]:
-    """(normal, important) declarations of a style attribute or a rule's block, the relevant ones only."""
-    normal: Style = {}
-    important: Style = {}
-    for declaration in _plain(text).split(";"):
-        name, colon, value = declaration.partition(":")
-        name = name.strip().lower()
-        if not colon or name not in RELEVANT:
-            continue
-        value, bang, _ = value.lower().partition("!")
-        (important if bang else normal)[name] = value.strip()
-    return normal, important
-
-
-def read_rules(sheet: str) -> Iterator[Rule]:
-    """The rules of a style element that hold on a wide screen and say something about visibility."""
-    sheet = _plain(sheet[:MAX_STYLE])
-    opened: list[str] = []  # preludes of the blocks around the current position
-    start = found = 0
-    for brace in _BRACE.finditer(sheet):
-        text, start = sheet[start : brace.start()], brace.end()
-        if brace[0] == "{":
-            if len(opened) >= MAX_STYLE_DEPTH:
-                return
-            opened.append(text.rpartition(";")[2].strip() if not opened else text.strip())
-            continue
-        prelude = opened.pop() if opened else ""
-        if not prelude or prelude.startswith("@") or not all(_holds(outer) for outer in opened):
-            continue
-        normal, important = read_style(text)
-        if normal or important:
-            yield Rule(prelude, normal, important)
-            found += 1
-            if found >= MAX_STYLE_RULES:
-                return
-
-
-def _plain(text: str) -> str:
-    text = _COMMENT.sub("", text) if "/*" in text or "<!--" in text or "-->" in text else text
-    return _HEX_ESCAPE.sub(_unescaped, text) if "\\" in text else text
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    code = int(match[1], 16)
-    return chr(code) if 0 < code < 0xD800 else ""
-
-
-def _holds(prelude: str) -> bool:
-    """Whether a block like ``@media (max-width: 600px)`` applies to a reader at a desk."""
-    prelude = prelude.lower()
-    if not prelude.startswith("@media"):
-        return prelude.startswith(("@supports", "@layer", "@container"))
-    if any(word in prelude for word in ("print", "prefers-color-scheme", "dark", "not ", "speech")):
-        return False
-    for bound, number, unit in _MEDIA_WIDTH.findall(prelude):
-        width = _float(number.rstrip(".") or "0") * (16 if unit in ("em", "rem") else 1) if number.count(".") < 2 else 0
-        if (bound == "min" and width > _SCREEN) or (bound == "max" and width < _SCREEN):
-            return False
-    return True
-
-
-def pixels(value: str, *, relative_to: float | None = None) -> float | None:
-    """The first length in a value. ``em`` and ``%`` count against `relative_to` where it is given."""
-    match = _NUMBER.search(value)
-    if match is None:
+    parsed = parse_color(value[:200])
+    if parsed is None or isinstance(parsed, str):
         return None
-    number, unit = _float(match[1]), match[2] or "px"
-    if relative_to is not None and unit in ("em", "%"):
-        return number * relative_to / (100 if unit == "%" else 1)
-    return number * _PIXELS.get(unit, 1)
+    if parsed.space == "srgb" or parsed.space in ("hsl", "hwb"):
+        red, green, blue = parsed.to("srgb").coordinates
+        return _byte(red), _byte(green), _byte(blue), min(1.0, max(0.0, parsed.alpha))
+    return _lightness(parsed)
+
+
+def _lightness(parsed: object) -> Colour | None:
+    """Lab and its kin, near enough: only a colour without hue is told exactly."""
+    coordinates = parsed.coordinates  # type: ignore[attr-defined]
+    space = parsed.space  # type: ignore[attr-defined]
+    if space not in ("lab", "lch", "oklab", "oklch") or abs(coordinates[1] or 0) > (
+        5 if space in ("lab", "lch") else 0.03
+    ):
+        return None
+    light = (coordinates[0] or 0) / (100 if space in ("lab", "lch") else 1)
+    linear = light**3
+    grey = _byte(1.055 * linear ** (1 / 2.4) - 0.055 if linear > 0.0031308 else 12.92 * linear)
+    return grey, grey, grey, parsed.alpha  # type: ignore[attr-defined]
+
+
+def _byte(part: float | None) -> int:
+    return round(255 * min(1.0, max(0.0, part or 0.0)))
+
+
+def is_unknown_colour(value: str) -> bool:
+    """A function that gives a colour we cannot work out."""
+    return bool(_UNKNOWN_COLOUR.match(value)) and value.endswith(")")
+
+
+@lru_cache(maxsize=1024)
+def legacy_colour(value: str) -> Colour | None:
+    """An attribute's colour: anything at all is one (HTML, "rules for parsing a legacy color value")."""
+    value = value.strip().lower()
+    if not value or value == "transparent":
+        return None
+    if (named := colour(value)) is not None and "(" not in value:
+        return named[0], named[1], named[2], 1.0
+    digits = "".join(char if char in "0123456789abcdef" else "0" for char in value[:128].removeprefix("#")) or "0"
+    while len(digits) % 3:
+        digits += "0"
+    length = len(digits) // 3
+    parts = [digits[start : start + length][-8:] for start in range(0, 3 * length, length)]
+    while len(parts[0]) > 2 and all(part.startswith("0") for part in parts):
+        parts = [part[1:] for part in parts]
+    return int(parts[0][:2], 16), int(parts[1][:2], 16), int(parts[2][:2], 16), 1.0
+
+
+def pixels(value: str, *, font: float = _FONT, whole: float = WIDTH, unitless: bool = True) -> float | None:
+    """One length, or None. ``%`` counts against `whole`; a bare number is a length in old documents only."""
+    match = _LENGTH.fullmatch(value)
+    if match:
+        return _in_pixels(match[1], match[2], font, whole, unitless=unitless)
+    return _calculated(value, font, whole) if "(" in value else None
+
+
+def _in_pixels(number: str, unit: str, font: float, whole: float, *, unitless: bool) -> float | None:
+    amount = float(number)
+    if not unit:
+        return amount if unitless or amount == 0 else None
+    if unit == "%":
+        return amount * whole / 100
+    factor = _PER_FONT[unit] * font if unit in _PER_FONT else _PIXELS.get(unit)
+    return None if factor is None else amount * factor
+
+
+def lengths(value: str, *, font: float = _FONT, whole: float = WIDTH) -> list[float]:
+    """Every length in a value of several words; words that are none are left out."""
+    found = [pixels(word, font=font, whole=whole) for word in value.replace(",", " ").replace("/", " ").split()]
+    return [length for length in found if length is not None]
 
 
 def numbers(value: str) -> list[float]:
-    return [_float(number) for number, _ in _NUMBER.findall(value)]
+    return [float(match[1]) / (100 if match[2] == "%" else 1) for match in _LENGTH.finditer(value[:400])]
 
 
-def _float(digits: str) -> float:
-    """Numbers of any length: nothing on a screen is larger, and infinity is no colour."""
-    return max(-_LARGEST, min(_LARGEST, float(digits)))
-
-
-def colour(value: str) -> Colour | None:
-    """The first colour in a value; None where there is none that we know."""
-    value = value.strip().lower()
-    if function := _FUNCTION.search(value):
-        return _from_function(function[1], function[2])
-    for word in value.replace(",", " ").split():
-        digits = word[1:] if word.startswith("#") else _NAMES.get(word, word if len(word) == 6 else "")
-        if (found := _from_hex(digits)) is not None:
-            return found
-    return None
-
-
-def _from_hex(digits: str) -> Colour | None:
-    if len(digits) in (3, 4):
-        digits = "".join(digit * 2 for digit in digits)
-    if len(digits) not in (6, 8):
+def _calculated(value: str, font: float, whole: float) -> float | None:
+    """calc(), min(), max(), clamp() of short values. Sums and products only."""
+    if len(value) > 120 or not value.startswith(("calc(", "min(", "max(", "clamp(", "-webkit-calc(", "(")):
         return None
+    tokens = [match.groups() for match in _MATH.finditer(value)]
     try:
-        channels = bytes.fromhex(digits)
-    except ValueError:
+        result, end = _term_list(tokens, 0, font, whole)
+    except (ValueError, IndexError, ZeroDivisionError, RecursionError):
         return None
-    return channels[0], channels[1], channels[2], channels[3] / 255 if len(channels) == 4 else 1.0
+    return result[0] if end == len(tokens) and len(result) == 1 else None
 
 
-def _from_function(kind: str, arguments: str) -> Colour | None:
-    found = _NUMBER.findall(arguments)
-    if len(found) < 3:
-        return None
-    values = [_float(number) for number, _ in found]
-    opacity = (values[3] / (100 if found[3][1] == "%" else 1)) if len(values) > 3 else 1.0
-    if kind == "hsl":
-        red, green, blue = colorsys.hls_to_rgb(values[0] / 360 % 1, values[2] / 100, values[1] / 100)
-        return round(red * 255), round(green * 255), round(blue * 255), opacity
-    scaled = [value * 2.55 if unit == "%" else value for value, (_, unit) in zip(values, found, strict=True)]
-    return round(scaled[0]), round(scaled[1]), round(scaled[2]), opacity
+def _term_list(tokens: list[tuple[str | None, ...]], at: int, font: float, whole: float) -> tuple[list[float], int]:
+    """Comma-separated sums up to the closing bracket or the end."""
+    results: list[float] = []
+    total, factor, sign, wants = 0.0, None, 1.0, "*"
+    while at < len(tokens):
+        number, unit, name, opening, operator = tokens[at]
+        if number is not None or opening:
+            if opening:
+                inner, at = _term_list(tokens, at + 1, font, whole)
+                value = _applied(name or "", inner)
+            else:
+                found = _in_pixels(number or "", unit or "", font, whole, unitless=True)
+                if found is None:
+                    raise ValueError(unit)
+                value = found
+                if factor is not None and wants == "*" and (number or "")[0] in "+-":
+                    total, factor, sign = total + sign * factor, None, 1.0  # "1px -2px" was split as two numbers
+            factor = value if factor is None else (factor * value if wants == "*" else factor / value)
+            wants = "*"
+        elif operator in ("+", "-"):
+            total, factor, sign = total + sign * (factor or 0.0), None, (1.0 if operator == "+" else -1.0)
+        elif operator in ("*", "/"):
+            wants = operator
+        elif operator == ",":
+            results.append(total + sign * (factor or 0.0))
+            total, factor, sign = 0.0, None, 1.0
+        else:
+            return [*results, total + sign * (factor or 0.0)], at
+        at += 1
+    return [*results, total + sign * (factor or 0.0)], at
+
+
+def _applied(name: str, values: list[float]) -> float:
+    if name in ("", "calc", "-webkit-calc"):
+        return values[0]
+    if name == "min":
+        return min(values)
+    if name == "max":
+        return max(values)
+    if name == "clamp":
+        return max(values[0], min(values[1], values[2]))
+    raise ValueError(name)

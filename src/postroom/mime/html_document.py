@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from postroom.mime.clean import clean_text, hidden_runs
 from postroom.mime.hidden import drop_hidden
+from postroom.mime.hidden_words import HiddenText
 from postroom.mime.limits import MAX_ELEMENTS, MAX_HTML_DEPTH, MAX_TAGS, MAX_TEXT
 
 if TYPE_CHECKING:
@@ -25,8 +26,14 @@ _FIRST_STEP, _STEP = 1_000, 4_000  # tags that are parsed before it is counted w
 @dataclass(frozen=True, slots=True)
 class OpenedHtml:
     document: Document
-    hidden_removed: int
+    hidden: tuple[HiddenText, ...]
+    doubtful: int  # stretches of text that were marked as perhaps unseen
+    is_judged: bool  # the whole style sheet was heeded
     was_cut: bool
+
+    @property
+    def hidden_removed(self) -> int:
+        return len(self.hidden)
 
 
 def open_html(html: str) -> OpenedHtml:
@@ -34,8 +41,9 @@ def open_html(html: str) -> OpenedHtml:
     cleaned = clean_text(source)
     document, was_cut = _parsed(cleaned)
     removal = drop_hidden(document)
-    runs = 0 if cleaned is source else hidden_runs(source)
-    return OpenedHtml(document, removal.pieces + runs, was_cut or removal.was_cut or len(html) > MAX_TEXT)
+    spelt = tuple(HiddenText("characters", run) for run in hidden_runs(source, cleaned))
+    was_cut = was_cut or removal.was_cut or len(html) > MAX_TEXT
+    return OpenedHtml(document, removal.texts + spelt, removal.doubtful, removal.is_whole, was_cut)
 
 
 def _parsed(source: str) -> tuple[Document, bool]:

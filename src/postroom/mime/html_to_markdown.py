@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 from postroom.mime.clean import clean_line, clean_text
+from postroom.mime.hidden import DOUBT_CLOSES, DOUBT_OPENS
 from postroom.mime.limits import MAX_RENDERED
-from postroom.mime.links import disguised_host, short_link
+from postroom.mime.links import disguised_host, numbered_link, whole_link
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Markdown
@@ -21,20 +22,27 @@ _MEANINGLESS_ALT = re.compile(
     re.IGNORECASE,
 )
 _SPACES = re.compile(r"(?<=\S)[ \t]{2,}")
+_TAG = re.compile(r"<(?=/?[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>|!--|!\[)")  # as text: somebody wrote about HTML
+_DOUBT_SEAM = re.compile(re.escape(DOUBT_CLOSES) + r"(\s*)" + re.escape(DOUBT_OPENS))
+_FEW_WORDS: Final = 600  # characters of text beside which a linked picture without words says something
+_PICTURE: Final = "picture"
+_MARKS: Final = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~", "strike": "~~"}
 
 
 def to_markdown(document: Document) -> str:
     """The document is used up: links, images and tables are changed in place on the way."""
     _flatten_tables(document)
+    _flatten_lists(document)
     _tell_images(document)
     _tell_links(document)
-    return compact(document.to_markdown(_options()))
+    return compact(_TAG.sub(r"\\<", document.to_markdown(_options())))
 
 
 def to_plain_text(document: Document) -> str:
     """Words only, for reading as text and for the index: images say nothing. The document is used up."""
     for part in document.select(_TABLE_PARTS):
         part.tag = "div"
+    _flatten_lists(document)
     return compact(document.to_text())
 
 
@@ -46,7 +54,7 @@ def compact(text: str) -> str:
         text = _SPACES.sub(" ", text)
     while "\n\n\n" in text:
         text = text.replace("\n\n\n", "\n\n")
-    return text.strip()
+    return (_DOUBT_SEAM.sub(r"\1", text) if DOUBT_OPENS in text else text).strip()
 
 
 def _is_empty(line: str) -> bool:
@@ -63,7 +71,18 @@ def _options() -> Markdown:
         escaping=Markdown.Escaping(mode="none", asterisks=False, underscores=False),
         tables=Markdown.Tables(cell_blocks="text"),
         links=Markdown.Links(skip_internal=True),
+        converters={tag: partial(_emphasised, mark) for tag, mark in _MARKS.items()},
     )
+
+
+def _emphasised(mark: str, _element: Element, inner: str) -> str:
+    """The library writes tags where letters beyond ASCII or signs touch the mark: right for a Markdown parser, noise
+    for a reader. Several paragraphs stay as they are."""
+    words = inner.strip()
+    if not words or "\n\n" in words:
+        return inner
+    start = len(inner) - len(inner.lstrip())
+    return f"{inner[:start]}{mark}{words}{mark}{inner[start + len(words) :]}"
 
 
 def _flatten_tables(document: Document) -> None:
@@ -75,6 +94,13 @@ def _flatten_tables(document: Document) -> None:
     for part in document.select(_TABLE_PARTS):
         if part not in kept:
             part.tag = "div"
+
+
+def _flatten_lists(document: Document) -> None:
+    """A list with anything but items in it is somebody's way to indent; the library would leave that out."""
+    for listed in document.select("ul,ol,menu,dir"):
+        if any(getattr(child, "tag", "li" if child.text.isspace() else "") != "li" for child in listed.children):
+            listed.tag = "div"
 
 
 def _is_data(table: Element) -> bool:
@@ -89,12 +115,35 @@ def _is_data(table: Element) -> bool:
 
 
 def _tell_images(document: Document) -> None:
-    for image in document.select("img"):
-        alt = _alt(image)
+    images = document.select("img")
+    is_wordy = not images or len(clean_line(document.text)) > _FEW_WORDS
+    named: set[str] = set()  # one picture cut into pieces leads to one place
+    for image in images:
+        alt = _alt(image) or ("" if is_wordy or is_pixel(image) else _linked(image, named))
         if alt:
             image.attrs["alt"] = alt
         else:
             image.decompose()
+    if images and not any(map(str.isalnum, document.text)) and document.select_one("img") is None:
+        _say_that_there_are_pictures(document, images)
+
+
+def _linked(image: Element, named: set[str]) -> str:
+    """A picture that leads somewhere is a button, whatever is painted on it."""
+    link = image.closest("a[href]")
+    target = link.attr("href") or "" if link is not None else ""
+    if not target or target in named or any(map(str.isalnum, link.text if link is not None else "")):
+        return ""
+    named.add(target)
+    return _PICTURE
+
+
+def _say_that_there_are_pictures(document: Document, images: list[Element]) -> None:
+    from turbohtml import Text
+
+    place = document.select_one("body")
+    if place is not None and not all(map(is_pixel, images)):
+        place.append(Text(f"[{_PICTURE}]"))
 
 
 def _alt(image: Element) -> str:
@@ -109,13 +158,28 @@ def is_pixel(image: Element) -> bool:
     return any(side.isdecimal() and int(side) <= 3 for side in sides)
 
 
+def _numbered(document: Document) -> dict[str, int]:
+    """Every address once, in the order of the mail."""
+    numbers: dict[str, int] = {}
+    for link in document.select("a[href]"):
+        numbers.setdefault(link.attr("href") or "", len(numbers) + 1)
+    return numbers
+
+
+def to_links(document: Document) -> str:
+    """Every link whole, by the number that it has in Markdown where it is cut."""
+    listed = ((number, whole_link(href)) for href, number in _numbered(document).items())
+    return "\n".join(f"{number}. {href}" for number, href in listed if href)
+
+
 def _tell_links(document: Document) -> None:
     from turbohtml import Text
 
+    numbers = _numbered(document)
     for link in document.select("a"):
         href = link.attr("href") or ""
         words = clean_line(link.text)
-        shown = short_link(href)
+        shown = numbered_link(href, numbers.get(href, 0), len(words))
         if not shown or not (words or link.select_one("img")):
             link.unwrap()
             continue
@@ -125,7 +189,9 @@ def _tell_links(document: Document) -> None:
             del link.attrs["title"]
         if real:
             link.insert_after(Text(f" (really: {real})"))
-        elif words.removeprefix("https://").removeprefix("http://").rstrip("/") == shown.partition("://")[2].rstrip(
-            "/"
-        ):
+        elif _bare(words) == _bare(shown):
             link.set_text(shown)
+
+
+def _bare(address: str) -> str:
+    return address.removeprefix("https://").removeprefix("http://").rstrip("/")

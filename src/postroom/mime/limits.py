@@ -27,10 +27,11 @@ MAX_UU_LINES: Final = 2_000_000  # of one uuencoded part: 90 MB in full lines, w
 MAX_TAGS: Final = 100_000  # that open or close something, in the source
 MAX_ELEMENTS: Final = 60_000  # of one document
 MAX_HTML_DEPTH: Final = 400  # elements within elements; browsers draw the line at 512
-MAX_STYLE: Final = 200_000  # characters of all style elements together
-MAX_STYLE_RULES: Final = 1_000
-MAX_STYLE_DEPTH: Final = 10  # blocks within blocks of a style element
-MAX_STYLE_WORK: Final = 3_000_000  # rules times elements
+MAX_STYLE: Final = 1_000_000  # characters of all style elements together
+MAX_STYLE_RULES: Final = 20_000
+MAX_STYLE_DEPTH: Final = 8  # blocks within blocks of a style element: each is one more ``:is()`` around the selectors
+MAX_STYLE_WORK: Final = 20_000_000  # rules times elements, of those that can match
+MAX_MATCHES: Final = 300_000  # elements found by all rules together
 MAX_RENDERED: Final = 2_000_000  # characters of one rendering
 
 # --- quoted history: what is beyond is not known as a copy, and shown

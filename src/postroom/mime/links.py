@@ -68,6 +68,22 @@ def short_link(href: str) -> str:
     return _shown(parts)
 
 
+def numbered_link(href: str, number: int, words: int) -> str:
+    """As `short_link`, but an address that had to be cut carries its number in the mail, by which the whole one can be
+    asked for; where it is longer than its words, only the host stays."""
+    shown = short_link(href)
+    if not shown.endswith("…"):
+        return shown
+    scheme, _, rest = shown.partition("://")
+    host = rest.partition("/")[0]
+    return f"{scheme}://{host}/…#{number}" if len(shown) > words else f"{shown}#{number}"
+
+
+def whole_link(href: str) -> str:
+    """All of it, as it was sent; empty where `short_link` shows nothing."""
+    return _without_junk(href)[:4_000] if short_link(href) else ""
+
+
 def real_host(href: str) -> str:
     """The host a link leads to in ASCII, so that look-alike letters show; empty where it leads nowhere."""
     parts = _split(_without_junk(href[:_MAX_HREF]))
@@ -188,6 +204,7 @@ def _cut(origin: str, path: str, *, has_more: bool) -> str:
     return f"{origin}{kept}?…" if has_more else f"{origin}{kept}"
 
 
+LINK_IN_TEXT = re.compile(r"https?://[^\s<>\"'\])}]{3,4000}", re.IGNORECASE)
 _URL_IN_TEXT = re.compile(r"https?://[^\s<>\"'\])}]{60,}", re.IGNORECASE)
 
 

@@ -1,136 +1,183 @@
-"""What a style does to the text beneath it: gone altogether, or of another colour, ground, size or visibility."""
+"""How text appears inside an element, from how it appears around it and what the element's style does."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
-from postroom.mime.css import Colour, Style, colour, numbers, pixels
+from postroom.mime.css import BLACK, WHITE, Colour, pixels
+from postroom.mime.effects import Effect
+from postroom.mime.geometry import Shift, place_state
+from postroom.mime.longhands import FONT_SIZES
+from postroom.mime.sight import DOUBTFUL, HIDDEN, SEEN, Sight
 
-_UNREADABLE: Final = 2.0  # pixels: no reader sees letters, or a box, of this size
-_OFF_SCREEN: Final = -300.0  # pixels
-_TOO_FAINT: Final = 0.05
-_TOO_CLOSE: Final = 24  # sum of the channels' differences below which a colour melts into its background
-_OVERFLOWS: Final = ("overflow", "overflow-x", "overflow-y")
-_SIZES: Final = ("max-height", "height", "max-width", "width")
-_EDGES: Final = ("left", "top", "right", "bottom")
+_UNREADABLE: Final = 2.0  # pixels: no reader sees letters of this size
+_HARD_TO_READ: Final = 4.0
+_FAINT: Final = 10  # the most that a channel of the letters differs from the ground: nobody sees less
+_PALE: Final = 18
+_OUT: Final = 200.0  # pixels of indent that take a line out of its box
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Look:
-    """How text appears. `ground` is None where it cannot be known (an image)."""
+    """`ink` is None where it cannot be known. `sight` is of the text that stands here. Not changed once judged."""
 
-    ink: Colour = (0, 0, 0, 1.0)
-    ground: Colour | None = (255, 255, 255, 1.0)
+    ink: Colour | None = BLACK
+    fill: Colour | str | None = None  # takes the place of the ink; "unknown" is a colour too
+    grounds: tuple[Colour, ...] = (WHITE,)
+    has_image: bool = False
     font: float = 16.0
+    scale: float = 1.0
+    opacity: float = 1.0
     visible: bool = True
-    is_seen: bool = True
+    outlined: bool = False
+    indent: float = 0.0
+    right: float = 0.0
+    down: float = 0.0
+    is_from_page: bool = False
+    is_fixed: bool = False
+    is_placed: bool = False  # stands somewhere else than its surroundings in the markup
+    fate: Sight = SEEN  # of all inside
+    clip: Sight = SEEN  # of all inside that is not placed elsewhere
+    variables: Mapping[str, str] | None = None
+    sight: Sight = SEEN
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Effect:
-    """A style, understood. Compared by identity: one style text mostly has one effect."""
-
-    is_gone: bool = False
-    ink: Colour | None = None
-    ground: Colour | None = None
-    ground_is_image: bool = False
-    font_size: str = ""
-    visible: bool | None = None
+_UNMOVED: Final = Shift()
+LINK: Final[Colour] = (0, 0, 238, 1.0)
+ROOT: Final = Look()
 
 
-def effect_of(style: Style) -> Effect | None:
-    """None where the style does nothing to the text."""
-    if is_gone(style):
-        return Effect(is_gone=True)
-    grounds = [style[name] for name in ("background", "background-color", "background-image") if name in style]
-    painted = [found for value in grounds if (found := colour(value)) and found[3] > 0.5]
-    inks = [found for name in ("color", "-webkit-text-fill-color") if (found := colour(style.get(name, "")))]
-    effect = Effect(
-        ink=inks[-1] if inks else None,
-        ground=painted[-1] if painted else None,
-        ground_is_image=any("url(" in value or "gradient" in value for value in grounds),
-        font_size=style.get("font-size") or _size_of_font(style.get("font", "")),
-        visible=style["visibility"] not in ("hidden", "collapse") if "visibility" in style else None,
-    )
-    says_nothing = not (inks or painted or effect.ground_is_image or effect.font_size) and effect.visible is None
-    return None if says_nothing else effect
-
-
-def changed(look: Look, effect: Effect) -> Look:
+def changed(look: Look, effect: Effect, *, is_block: bool, is_cell: bool) -> Look:
     """The look inside an element with this effect."""
-    length = pixels(effect.font_size, relative_to=look.font) if effect.font_size else None
-    ink = effect.ink or look.ink
-    ground = None if effect.ground_is_image else effect.ground or look.ground
-    font = look.font if length is None else length
-    visible = look.visible if effect.visible is None else effect.visible
-    is_seen = visible and font > _UNREADABLE and ink[3] > _TOO_FAINT and not _melts(ink, ground)
-    return Look(ink, ground, font, visible, is_seen)
+    if effect.variables or look.variables:  # as long as their sender likes: not to be kept
+        return _changed(look, effect, is_block=is_block, is_cell=is_cell)
+    return _usually_changed(look, effect, is_block=is_block, is_cell=is_cell)
 
 
-def _melts(ink: Colour, ground: Colour | None) -> bool:
-    if ground is None:
-        return False
-    return abs(ink[0] - ground[0]) + abs(ink[1] - ground[1]) + abs(ink[2] - ground[2]) < _TOO_CLOSE
+@lru_cache(maxsize=4096)  # most mails begin alike, and go on alike
+def _usually_changed(look: Look, effect: Effect, *, is_block: bool, is_cell: bool) -> Look:
+    return _changed(look, effect, is_block=is_block, is_cell=is_cell)
 
 
-def is_gone(style: Style) -> bool:
-    """Whether nothing inside can be seen, whatever it says about itself."""
-    return (
-        style.get("display") == "none"
-        or style.get("mso-hide") == "all"
-        or style.get("content-visibility") == "hidden"
-        or _is_transparent(style)
-        or _has_no_room(style)
-        or _is_off_screen(style)
-        or _is_clipped(style)
+@lru_cache(maxsize=1024)
+def drawn(look: Look, ink: Colour | None, font: float | None = None, ground: Colour | None = None) -> Look:
+    """The look of an element that the browser itself draws otherwise."""
+    grounds = look.grounds if ground is None else (ground,)
+    return judged(replace(look, ink=ink, font=look.font if font is None else font, grounds=grounds))
+
+
+def _changed(look: Look, effect: Effect, *, is_block: bool, is_cell: bool) -> Look:
+    boxed = effect.is_block if effect.is_block is not None else is_block
+    clip = max(look.clip, effect.clip) if boxed and not is_cell else look.clip
+    if effect.position in ("absolute", "fixed") and look.clip is HIDDEN:
+        clip = max(DOUBTFUL, effect.clip)
+    grounds, has_image = _grounds(look, effect)
+    font = _font(look, effect.font_size)
+    inner = Look(
+        ink=_ink(look, effect),
+        fill=look.fill if effect.fill is None else None if effect.fill == "ink" else effect.fill,
+        grounds=grounds,
+        has_image=has_image,
+        font=font,
+        scale=look.scale * (effect.scale if boxed or effect.scale > 0.05 else 1.0),
+        opacity=look.opacity * effect.opacity,
+        visible=look.visible if effect.visible is None else effect.visible,
+        outlined=look.outlined or effect.outlined,
+        indent=look.indent if effect.indent is None or not (boxed or is_cell) else effect.indent,
+        is_placed=look.is_placed or effect.position in ("absolute", "fixed"),
+        fate=max(look.fate, effect.sight),
+        clip=clip,
+        variables={**(look.variables or {}), **effect.variables} if effect.variables else look.variables,
     )
+    _place(inner, look, effect)
+    return judged(inner)
 
 
-def _is_transparent(style: Style) -> bool:
-    amount = numbers(style.get("opacity", ""))
-    if amount and amount[0] / (100 if "%" in style["opacity"] else 1) <= _TOO_FAINT:
-        return True
-    filtered = style.get("filter", "")
-    return "opacity" in filtered and min(numbers(filtered), default=1.0) <= _TOO_FAINT
+def judged(look: Look) -> Look:
+    look.sight = _sight(look)
+    return look
 
 
-def _has_no_room(style: Style) -> bool:
-    hides_rest = any(word in style.get(name, "") for name in _OVERFLOWS for word in ("hidden", "clip"))
-    return hides_rest and any(_at_most(style, name, _UNREADABLE) for name in _SIZES)
+def _place(inner: Look, look: Look, effect: Effect) -> None:
+    shift = effect.shift or _UNMOVED
+    inner.is_fixed = look.is_fixed or shift.is_fixed
+    inner.is_from_page = look.is_from_page or shift.is_fixed or (shift.is_from_page and look.down == 0)
+    inner.right = shift.right if shift.is_fixed else look.right + shift.right
+    inner.down = shift.down if shift.is_fixed else look.down + shift.down
 
 
-def _is_off_screen(style: Style) -> bool:
-    if any(_at_most(style, name, _OFF_SCREEN) for name in ("text-indent", "margin-left", "margin-top", "margin")):
-        return True
-    is_placed = style.get("position") in ("absolute", "fixed", "relative")
-    if is_placed and any(_at_most(style, name, _OFF_SCREEN) for name in _EDGES):
-        return True
-    moved = style.get("transform", "")
-    if "scale" in moved:
-        return any(number == 0 for number in numbers(moved.partition("scale")[2]))
-    return "translate" in moved and min(numbers(moved), default=0.0) <= _OFF_SCREEN
+def _ink(look: Look, effect: Effect) -> Colour | None:
+    if effect.ink is None or effect.ink == "inherit":
+        return look.ink
+    return None if isinstance(effect.ink, str) else effect.ink
 
 
-def _is_clipped(style: Style) -> bool:
-    rectangle = numbers(style.get("clip", ""))
-    if rectangle and max(rectangle) <= 1:
-        return True
-    path = style.get("clip-path", "")
-    if path.startswith("inset"):
-        return max(numbers(path), default=0.0) >= 50
-    return path.startswith(("circle", "polygon", "ellipse")) and not any(numbers(path))
+def _grounds(look: Look, effect: Effect) -> tuple[tuple[Colour, ...], bool]:
+    if effect.grounds is None:
+        return look.grounds, look.has_image or effect.has_image
+    if all(ground[3] >= 1 for ground in effect.grounds):
+        return effect.grounds, effect.has_image
+    mixed = tuple(blended(ground, under) for ground in effect.grounds for under in look.grounds)
+    return mixed[:8], look.has_image or effect.has_image
 
 
-def _at_most(style: Style, name: str, limit: float) -> bool:
-    length = pixels(style[name]) if name in style else None
-    return length is not None and length <= limit
+def blended(over: Colour, under: Colour) -> Colour:
+    part = over[3]
+    red, green, blue = (round(part * a + (1 - part) * b) for a, b in zip(over[:3], under[:3], strict=True))
+    return red, green, blue, 1.0
 
 
-def _size_of_font(shorthand: str) -> str:
-    """``bold 0/0 a`` -> ``0``: the first length with a unit, or a bare zero."""
-    for word in shorthand.split():
-        size = word.partition("/")[0]
-        if not size.strip("0.") or (size[:1].isdigit() and not size.isdigit()):
-            return size
-    return ""
+def _font(look: Look, value: str) -> float:
+    if not value or value in ("inherit", "unset"):
+        return look.font
+    if value in ("initial", "revert"):
+        return 16.0
+    if value in FONT_SIZES:
+        return FONT_SIZES[value]
+    if value in ("smaller", "larger"):
+        return look.font * (1.2 if value == "larger" else 1 / 1.2)
+    length = pixels(value, font=look.font, whole=look.font)
+    if length is None:
+        return look.font
+    # Chromium draws no relative size under 6 pixels, others do: that is for a reader to say.
+    is_relative = value.endswith(("em", "%")) and look.font >= _HARD_TO_READ
+    return max(length, _UNREADABLE + 1) if is_relative and length > 0 else length
+
+
+def _sight(look: Look) -> Sight:
+    sight = max(look.fate, look.clip, _size_state(look))
+    if not look.visible or sight is HIDDEN:
+        return HIDDEN
+    moved = place_state(look.right, look.down, is_from_page=look.is_from_page, is_fixed=look.is_fixed)
+    indented = HIDDEN if look.indent <= -700 else DOUBTFUL if abs(look.indent) >= _OUT else SEEN
+    return max(sight, moved, indented, _contrast_state(look))
+
+
+def _size_state(look: Look) -> Sight:
+    size = look.font * look.scale
+    return HIDDEN if size <= _UNREADABLE else DOUBTFUL if size < _HARD_TO_READ else SEEN
+
+
+def _contrast_state(look: Look) -> Sight:
+    if look.opacity <= 0.03:
+        return HIDDEN
+    drawn = look.fill or look.ink
+    if drawn is None or isinstance(drawn, str):
+        return DOUBTFUL
+    ink = (*drawn[:3], drawn[3] * look.opacity)
+    states = {_melting(blended(ink, ground), ground) for ground in look.grounds}
+    worst, best = max(states), min(states)
+    if worst is SEEN:
+        return SEEN
+    if best is SEEN or look.has_image or look.outlined or look.is_placed:
+        # Something else may lie behind it, or draw it.
+        return DOUBTFUL if ink[3] > 0.03 or look.outlined else worst
+    return worst
+
+
+def _melting(ink: Colour, ground: Colour) -> Sight:
+    difference = max(abs(a - b) for a, b in zip(ink[:3], ground[:3], strict=True))
+    return HIDDEN if difference <= _FAINT else DOUBTFUL if difference < _PALE else SEEN

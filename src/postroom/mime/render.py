@@ -9,11 +9,13 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from postroom.mime.clean import clean_line, clean_text, hidden_runs
+from postroom.mime.hidden import DOUBT_CLOSES, DOUBT_OPENS
+from postroom.mime.hidden_words import HiddenText, reads_like_an_order, warnings
 from postroom.mime.html_document import OpenedHtml, open_html
 from postroom.mime.html_quotes import drop_quotes, flag_quotes, may_quote, read_flags, without_flags
-from postroom.mime.html_to_markdown import compact, is_pixel, to_markdown, to_plain_text
+from postroom.mime.html_to_markdown import compact, is_pixel, to_links, to_markdown, to_plain_text
 from postroom.mime.limits import MAX_RENDERED, MAX_TEXT
-from postroom.mime.links import shorten_in_text
+from postroom.mime.links import LINK_IN_TEXT, shorten_in_text
 from postroom.mime.quote_regions import plain_lines
 from postroom.mime.quotes import UNKNOWN, Folded, ThreadContext, fold_lines, fold_text, new_words
 from postroom.model.message import Body
@@ -21,11 +23,20 @@ from postroom.model.message import Body
 if TYPE_CHECKING:
     from turbohtml import Document
 
-Format = Literal["markdown", "text", "html"]
+Format = Literal["markdown", "text", "html", "links"]
 
 _CUT = ("The HTML is too large or too deeply nested; the rest of it was left out.",)
 _TEXT_CUT = ("The text is too long; the rest of it was left out.",)
+_ONLY_PLAIN = (
+    "The plain-text part of this mail says what its shown part does not. It is not shown here; body_format=text does."
+)
+_PLAIN_SHOWN = "This is the plain-text part; a mail reader shows the other part, which does not say all of this."
+_NOT_JUDGED = "Its style sheet is too large to be read whole: some of this text may be invisible to a reader."
+_DOUBTFUL = f"Text in {DOUBT_OPENS}…{DOUBT_CLOSES} may be invisible to a reader."
 _CUT_NOTE = "\n\n[The rest of this email is too long to show.]"
+_MANY_MISSING = 12  # words: a footer, a greeting, a link's address written out
+_WORD = re.compile(r"\w+")
+_WITHOUT_LINKS = re.compile(r"https?://\S+|\S+@\S+|\[[^\]]*\]")
 _BROWSER = re.compile(r"\b(?:view|read|open|trouble|can't see|online|browser ansehen|im browser)\b", re.IGNORECASE)
 
 
@@ -37,6 +48,7 @@ class Rendered:
     defects: tuple[str, ...] = ()  # what was left out, and why
     may_quote: bool = field(default=False, compare=False)  # whether earlier mail could tell more of what is history
     whole: str = field(default="", compare=False)  # with quoted history; empty in HTML
+    warnings: tuple[str, ...] = ()  # what a reader should know about what is not shown, or perhaps should not be
 
 
 def render(body: Body, *, fmt: Format, keep_quoted: bool, context: ThreadContext = UNKNOWN) -> Rendered:
@@ -44,12 +56,34 @@ def render(body: Body, *, fmt: Format, keep_quoted: bool, context: ThreadContext
     wanted = None if keep_quoted else context
     if fmt == "html":
         return _safe_html(body, wanted)
-    plain_first = fmt == "text" and body.text.strip()
-    if body.html and not plain_first:
-        rendered = _from_html(body.html, fmt, wanted)
-        if rendered.text or not body.text.strip():
-            return rendered
-    return _from_text(body.text, fmt, wanted)
+    if fmt == "links":
+        return _links(body)
+    if not body.html:
+        return _from_text(body.text, fmt, wanted)
+    if fmt == "text" and body.text.strip():
+        rendered = _from_text(body.text, fmt, wanted)
+        return _with(rendered, (_PLAIN_SHOWN,)) if says_more(body) else rendered
+    rendered = _from_html(body.html, fmt, wanted)
+    if not rendered.text and body.text.strip():
+        return _from_text(body.text, fmt, wanted)
+    return _with(rendered, (_ONLY_PLAIN,)) if says_more(body) else rendered
+
+
+def _with(rendered: Rendered, more: tuple[str, ...]) -> Rendered:
+    return replace(rendered, warnings=rendered.warnings + more)
+
+
+def says_more(body: Body) -> bool:
+    """Whether the plain reading holds a good deal that the shown one does not: the two are meant to say the same."""
+    if not body.text.strip():
+        return False
+    shown = set(_WORD.findall(without_flags(_words_of_html(body.html)).lower()))
+    if not shown:
+        return False
+    source = _WITHOUT_LINKS.sub(" ", clean_text(body.text[:MAX_TEXT])).lower()
+    plain = [word for word in _WORD.findall(source) if len(word) > 2]
+    missing = sum(word not in shown for word in plain)
+    return missing >= _MANY_MISSING and (4 * missing >= len(plain) or reads_like_an_order(body.text))
 
 
 def snippet(body: Body, length: int = 140, context: ThreadContext = UNKNOWN) -> str:
@@ -82,13 +116,13 @@ def search_text(body: Body) -> str:
 
 
 def _words(body: Body) -> tuple[str, bool]:
-    """The words, and whether they come from HTML: its quotes are flagged then."""
-    # A text reading that is a fair part of the HTML says the same; parsing HTML is the dearest step there is.
-    if not (body.text and len(body.text) * 20 >= len(body.html)):
-        words = _words_of_html(body.html)
-        if words:
-            return words, True
-    return clean_text(body.text[:MAX_TEXT]), False
+    """What a mail says is what a mail reader shows of it: the HTML, wherever it shows anything. Reading, snippets and
+    the index take it from here alike, so that nobody finds by search what nobody can see.
+
+    The words, and whether they come from HTML: its quotes are flagged then.
+    """
+    words = _words_of_html(body.html) if body.html else ""
+    return (words, True) if without_flags(words).strip() else (clean_text(body.text[:MAX_TEXT]), False)
 
 
 @lru_cache(maxsize=2)  # the index asks for the words and the snippet of the same mail
@@ -98,26 +132,42 @@ def _words_of_html(html: str) -> str:
 
 def _from_text(text: str, fmt: Format, context: ThreadContext | None) -> Rendered:
     source = text[:MAX_TEXT]
-    shown = clean_text(source)
-    if fmt == "markdown":
-        shown = shorten_in_text(shown)
+    cleaned = clean_text(source)
+    shown = shorten_in_text(cleaned) if fmt == "markdown" else cleaned
     result = fold_text(shown, context) if context else Folded(shown)
     folded = compact(result.text) if fmt == "markdown" else result.text.strip()
     defects = _TEXT_CUT if len(text) > MAX_TEXT else ()
-    return Rendered(folded, result.folded, hidden_runs(source), defects, result.may_quote, shown)
+    spelt = [HiddenText("characters", run) for run in hidden_runs(source, cleaned)]
+    notes = warnings(spelt, shown)
+    return Rendered(folded, result.folded, len(spelt), defects, result.may_quote, shown, notes)
 
 
 def _from_html(html: str, fmt: Format, context: ThreadContext | None) -> Rendered:
     opened = _flagged(html) if context else open_html(html)
     shown = to_markdown(opened.document) if fmt == "markdown" else to_plain_text(opened.document)
     lines = read_flags(shown)
+    whole = "\n".join(lines.lines)
     result = fold_lines(lines, context) if context else Folded(shown)
     folded = compact(result.text) if context else shown
+    notes = _notes(opened, whole, folded)
     was_cut = opened.was_cut or len(shown) >= MAX_RENDERED
     if was_cut:
         folded += _CUT_NOTE
     defects = _CUT if was_cut else ()
-    return Rendered(folded, result.folded, opened.hidden_removed, defects, result.may_quote, "\n".join(lines.lines))
+    return Rendered(folded, result.folded, opened.hidden_removed, defects, result.may_quote, whole, notes)
+
+
+def _notes(opened: OpenedHtml, whole: str, shown: str) -> tuple[str, ...]:
+    doubt = (_DOUBTFUL,) if DOUBT_OPENS in shown else ()
+    return warnings(opened.hidden, whole) + doubt + (() if opened.is_judged else (_NOT_JUDGED,))
+
+
+def _links(body: Body) -> Rendered:
+    """Those of quoted history too: each has its number in the whole mail."""
+    if not body.html:
+        found = dict.fromkeys(LINK_IN_TEXT.findall(clean_text(body.text[:MAX_TEXT])))
+        return Rendered("\n".join(f"{number}. {link}" for number, link in enumerate(found, 1)))
+    return Rendered(to_links(open_html(body.html).document))
 
 
 def _flagged(html: str) -> OpenedHtml:
@@ -143,8 +193,9 @@ def _safe_html(body: Body, context: ThreadContext | None) -> Rendered:
     node = opened.document.select_one("body") or opened.document
     shown = clean_text(str(_sanitizer().sanitize(node))).strip()
     was_cut = opened.was_cut or len(shown) > 2 * MAX_RENDERED
+    notes = _notes(opened, shown, shown)
     shown = shown[: 2 * MAX_RENDERED] + (f"<p>{_CUT_NOTE.strip()}</p>" if was_cut else "")
-    return Rendered(shown, folded, opened.hidden_removed, _CUT if was_cut else (), undecided)
+    return Rendered(shown, folded, opened.hidden_removed, _CUT if was_cut else (), may_quote=undecided, warnings=notes)
 
 
 def _dropped(document: Document, elements: frozenset[int]) -> int:

@@ -29,9 +29,9 @@ from postroom.service.showing import (
 from postroom.service.views import AttachmentView, OpenEmail, SavedFile, SenderFacts, ThreadView
 
 if TYPE_CHECKING:
-    from postroom.mime.render import Rendered
+    from postroom.mime.render import Format, Rendered
 
-BodyFormat = Literal["markdown", "text", "html", "raw"]
+BodyFormat = Literal["markdown", "text", "html", "links", "raw"]
 MAX_BODY_CHARS = 200_000
 MAX_CHARS = 3500  # what is shown unless more is asked for: about a thousand tokens, and enough for most mails
 MAX_BASE64_BYTES = 64 * 1024
@@ -48,7 +48,9 @@ class Reading:
 
     def __post_init__(self) -> None:
         if self.body_format not in get_args(BodyFormat):
-            raise InvalidRequest("body_format must be markdown, text, html or raw.", details={"field": "body_format"})
+            raise InvalidRequest(
+                "body_format must be markdown, text, html, links or raw.", details={"field": "body_format"}
+            )
         if not 1 <= self.max_chars <= MAX_BODY_CHARS:
             raise InvalidRequest(f"max_chars must be between 1 and {MAX_BODY_CHARS}.", details={"field": "max_chars"})
         if self.offset < 0:
@@ -227,7 +229,7 @@ async def _opened(house: House, account: Account, message: Message, reading: Rea
         quoted_folded=rendered.quoted_folded,
         hidden_removed=rendered.hidden_removed,
         attachments=_attachments(message.attachments[:MAX_SHOWN]),
-        facts=_facts(account, message),
+        facts=_facts(account, message, rendered.warnings),
         defects=tuple(clean_text(defect) for defect in dict.fromkeys((*message.defects, *rendered.defects))),
     )
 
@@ -237,7 +239,7 @@ def _body(message: Message, reading: Reading, earlier: Earlier | None) -> Render
     from postroom.mime import guarded
     from postroom.mime.quotes import context_of
 
-    fmt = cast("Literal['markdown', 'text', 'html']", reading.body_format)
+    fmt = cast("Format", reading.body_format)
     context = context_of(message.envelope, earlier)
     return guarded.render(message.body, fmt=fmt, keep_quoted=reading.include_quoted, context=context)
 
@@ -262,14 +264,15 @@ def _attachments(attachments: tuple[Attachment, ...]) -> tuple[AttachmentView, .
     )
 
 
-def _facts(account: Account, message: Message) -> SenderFacts:
+def _facts(account: Account, message: Message, about_text: tuple[str, ...]) -> SenderFacts:
     from postroom.mime.sender_facts import judge
 
     envelope = message.envelope
     own = (account.settings.address.rpartition("@")[2],) if account.settings.address else ()
     trusted = getattr(account.settings, "authserv_id", "")
     facts = judge(message.headers, envelope.sender, envelope.reply_to, own, trusted=trusted)
-    warnings = (*(clean_text(text) for text in facts.warnings), *_too_many(len(message.attachments)))
+    found = (clean_text(text) for text in facts.warnings)
+    warnings = (*found, *about_text, *_too_many(len(message.attachments)))
     return SenderFacts(facts.spf, facts.dkim, facts.dmarc, warnings)
 
 

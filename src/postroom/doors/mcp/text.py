@@ -213,8 +213,6 @@ def _facts(email: OpenEmail) -> list[str]:
     lines += [f"Warning: {warning}" for warning in facts.warnings]
     if email.quoted_folded:
         lines.append(f"{email.quoted_folded} characters of quoted history left out (include_quoted=true shows them).")
-    if email.hidden_removed:
-        lines.append(f"Warning: text that a reader could not have seen was removed ({email.hidden_removed} pieces).")
     return [*lines, *(f"Note: {defect}" for defect in email.defects)]
 
 

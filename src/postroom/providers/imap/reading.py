@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from postroom.mime.structure import Part
 
 _SNIPPET, _SNIPPET_HTML = 2048, 12_288  # bytes: style elements come before the first visible word
+_SNIPPET_LATE = 98_304
 _LISTED = f"{LINE} BODY.PEEK[1]<0.{_SNIPPET}>"  # where the first words of most mails stand: no second fetch for them
 _AT_ONCE = 64 * 1024  # bytes of a mail that come with its line: all of most mails
 _WHOLE = 256 * 1024  # up to here one fetch of everything is cheaper than two of parts
@@ -67,11 +68,19 @@ def _snippets(session: Session, lines: Sequence[Line], items: Mapping[int, Item]
         else:
             places.setdefault((part.number, length), []).append((uid, part))
     for (number, length), parts in places.items():
-        beginnings = session.fetch([uid for uid, _ in parts], f"UID BODY.PEEK[{number}]<0.{length}>")
-        for uid, part in parts:
-            beginning = as_bytes(beginnings.get(uid, {}).get(f"BODY[{number}]"))
-            found[uid] = snippet(_decoded(part, beginning), contexts[uid])
+        beginnings = _beginnings(session, number, length, parts)
+        found.update({uid: snippet(_decoded(part, beginnings[uid]), contexts[uid]) for uid, part in parts})
+        # A page whose style elements alone are longer than that: one more look, at more of it.
+        late = [(uid, part) for uid, part in parts if not found[uid] and len(beginnings[uid]) >= _SNIPPET_HTML]
+        if late:
+            longer = _beginnings(session, number, _SNIPPET_LATE, late)
+            found.update({uid: snippet(_decoded(part, longer[uid]), contexts[uid]) for uid, part in late})
     return found
+
+
+def _beginnings(session: Session, number: str, length: int, parts: Sequence[tuple[int, Part]]) -> dict[int, bytes]:
+    items = session.fetch([uid for uid, _ in parts], f"UID BODY.PEEK[{number}]<0.{length}>")
+    return {uid: as_bytes(items.get(uid, {}).get(f"BODY[{number}]")) for uid, _ in parts}
 
 
 def _decoded(part: Part, content: bytes) -> Body:

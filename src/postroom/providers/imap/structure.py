@@ -129,9 +129,9 @@ def _decoded_size(part: Part) -> int:
 
 
 def first_text(root: Part) -> Part | None:
-    """The part whose beginning shows what the mail is about."""
+    """The part whose beginning shows what the mail is about: of two readings the one that a mail reader shows."""
     found = sort_parts(root)
-    return next(iter([*found.text, *found.html]), None)
+    return next(iter([*found.html, *found.text]), None)
 
 
 def find_part(root: Part, number: str) -> Part | None:

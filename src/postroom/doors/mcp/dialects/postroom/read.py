@@ -92,7 +92,7 @@ async def search_emails(
 async def read_email(
     house: House,
     email_id: EmailId,
-    body_format: Literal["markdown", "text", "html", "raw"] = "markdown",
+    body_format: Literal["markdown", "text", "html", "links", "raw"] = "markdown",
     include_quoted: Annotated[bool, Field(description="Show quoted history too")] = False,
     max_chars: MaxChars = 3500,
     offset: Annotated[int, Field(ge=0, description="Where in the body to start")] = 0,

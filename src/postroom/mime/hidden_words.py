@@ -1,0 +1,112 @@
+"""Whether removed text is worth a warning: ordinary mail hides a lot, most of it harmless.
+
+Nearly every newsletter has comments, a preheader (first words for a list, hidden in the mail) and a second version
+for telephones. Something is said only where hidden text addresses a program or its rules, or where there is very
+much of it that is shown nowhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+MUCH: Final = 3_000  # characters that no reader sees and that stand nowhere in the visible text
+_LOOKED_AT: Final = 40_000
+
+Kind = Literal["text", "comment", "element", "characters"]
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenText:
+    kind: Kind
+    words: str
+
+
+# Somebody who reads mail for a person, as a mail that wants to command it would call it.
+_READER: Final = (
+    r"(?:\bai\b|\bllm\b|\bassistants?\b|(?:ai|mail|email) agents?\b|language model"
+    r"|chat ?bot|chatgpt|\bgpt\b|claude|gemini"
+    r"|copilot|openai|anthropic"
+    r"|system prompt|\bassistent\w*|sprachmodell|\bki\b|assistant\w*|mod[eè]le de langage"
+    r"|asistente|modelo de lenguaje"
+    r"|assistente|modelo de linguagem|modello linguistico|asystent\w*|model językow\w*|ассистент\w*|помощник\w*"
+    r"|языков\w+ модел\w+|нейросет\w*"
+    r"|助手|人工智能|语言模型|アシスタント|言語モデル)"
+)
+_RULES: Final = (
+    r"(?:instructions?|prompts?|rules?|guidelines?|directives?|orders|commands?|context|anweisung\w*"
+    r"|anleitung\w*|regeln?|vorgaben?"
+    r"|consignes?|r[eè]gles?|instrucciones|[oó]rdenes|reglas|instru[cç][oõ]es|regras|istruzioni|regole"
+    r"|instructies|regels|instrukcj\w+"
+    r"|polece\w+|инструкци\w+|указани\w+|правил\w*|指令|指示|规则|ルール)"
+)
+_DROP: Final = (
+    r"(?:ignor\w*|disregard\w*|forget|override|bypass|missacht\w*|vergiss|vergessen sie|oubli\w+|olvid\w+"
+    r"|esque[cç]\w+|dimentic\w+|negeer"
+    r"|vergeet|zignoruj|zapomnij|игнориру\w+|забуд\w+|忽略|无视|無視)"
+)
+_ORDER: Final = (
+    r"(?:send|forward|reply|e?mail|transfer|delete|reveal|disclose|execute|run|call|output|print|respond|answer"
+    r"|summari[sz]e|tell|say|add|include"
+    r"|mark|search|find|copy|share|click|open|approve|sende|schicke|leite|antworte|lösche|führe|envoie\w*"
+    r"|transf[eé]re\w*|réponds|supprime"
+    r"|env[ií]a\w*|reenv[ií]a\w*|responde|borra|elimina|invia|inoltra|rispondi|cancella|stuur|verwijder|wyślij"
+    r"|prześlij|usuń|отправ\w+|перешли\w*"
+    r"|ответ\w+|удали\w*|发送|转发|回复|删除|送信|転送|返信|削除)"
+)
+_MUST: Final = (
+    r"(?:you (?:must|should|need to|are to|are now|will|have to)|must|please|always|never|do not|don't|important"
+    r"|du musst|sie müssen|bitte|vous devez|debes|deve|devi|должен|必须|请|してください)"
+)
+_COMMANDS = re.compile(
+    rf"{_DROP}[^.!?]{{0,60}}{_RULES}"  # ignore all previous instructions
+    rf"|{_RULES}[^.!?]{{0,40}}{_DROP}"
+    rf"|{_READER}[^.!?]{{0,40}}{_MUST}[^.!?]{{0,60}}\b{_ORDER}"  # assistant, you must forward
+    rf"|{_READER}\s*[:,;–—-]\s*(?:{_MUST}\s+)?{_ORDER}\b"  # assistant: forward
+    rf"|(?:note|message|instructions?|hinweis|nachricht|anweisung\w*)\s+(?:to|for|an|für)\s+(?:the\s+|any\s+"
+    rf"|all\s+|den\s+|die\s+)?{_READER}"
+    rf"|\b{_ORDER}\b[^.!?]{{0,80}}[\w.+-]{{1,64}}@[\w-]{{1,63}}\.\w"  # send … to x@y.z
+    r"|\bnew (?:system )?(?:instructions?|task|role)\s*:|\byou are (?:now )?(?:an?|the) (?:ai|assistant|agent)\b"
+    r"|<\|?(?:im_start|system)\|?>|\[/?inst\]",
+    re.IGNORECASE,
+)
+# Tag characters copy ASCII invisibly, variation selectors any byte. Newsletters pad their preheaders with other ones.
+_SMUGGLED = re.compile("[\U000e0000-\U000e0fff\ufe00-\ufe0d]{4}")
+_STYLE_NOISE = re.compile(r"<[^<>]{0,2000}>|\{[^{}]{0,2000}\}")
+
+
+def reads_like_an_order(words: str) -> bool:
+    """Addressed to a program that reads the mail: to drop its rules, or to do something with the mailbox."""
+    plain = " ".join(_STYLE_NOISE.sub(" ", words[:_LOOKED_AT]).split())
+    return _COMMANDS.search(plain) is not None
+
+
+def warnings(texts: Sequence[HiddenText], shown: str) -> tuple[str, ...]:
+    """What a reader of the shown text should know about what was removed from it. Mostly nothing."""
+    orders = [text for text in _within(texts, _LOOKED_AT) if reads_like_an_order(text.words)]
+    if orders:
+        place = "a comment" if all(text.kind == "comment" for text in orders) else "text that no reader sees"
+        return (f"The mail hides what reads like instructions for a program, in {place}. It was removed.",)
+    if any(text.kind == "characters" and _SMUGGLED.search(text.words) for text in texts):
+        return ("The mail spells something in invisible characters. They were removed.",)
+    unseen = _only_hidden([text.words for text in texts if text.kind == "text"], shown)
+    if unseen > MUCH and 2 * unseen > len(shown):
+        return (f"The mail holds {unseen} characters of text that no reader sees. They were removed.",)
+    return ()
+
+
+def _within(texts: Sequence[HiddenText], most: int) -> Iterator[HiddenText]:
+    """The first texts, as many as have so many characters together."""
+    for text in texts:
+        if most <= 0:
+            return
+        most -= len(text.words)
+        yield text
+
+
+def _only_hidden(texts: Sequence[str], shown: str) -> int:
+    """Characters of hidden words that are not among the shown ones: a version for telephones says the same twice."""
+    known = set(shown.lower().split())
+    return sum(len(word) for text in texts for word in set(text.lower().split()) - known)

@@ -1,0 +1,165 @@
+"""Whether a condition of a style sheet holds for a reader at a desk: a screen of 800 pixels, light, with a mouse."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+WIDTH: Final = 800  # pixels of the pane a mail is shown in
+HEIGHT: Final = 600
+
+_WORD = re.compile(r"\(|\)|[^\s()]+")
+_LENGTH = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(px|em|rem|pt|in|cm|mm|dppx|dpi|x)?\Z")
+_COMPARISON = re.compile(r"(<=|>=|<|>|=)")
+_PIXELS: Final = {
+    "px": 1,
+    "em": 16,
+    "rem": 16,
+    "pt": 4 / 3,
+    "in": 96,
+    "cm": 37.8,
+    "mm": 3.78,
+    "dppx": 1,
+    "x": 1,
+    "dpi": 1 / 96,
+}
+_AMOUNTS: Final = {
+    "width": WIDTH,
+    "device-width": WIDTH,
+    "height": HEIGHT,
+    "device-height": HEIGHT,
+    "resolution": 1,
+    "-webkit-device-pixel-ratio": 1,
+    "device-pixel-ratio": 1,
+    "color": 8,
+    "monochrome": 0,
+    "color-index": 0,
+    "grid": 0,
+    "aspect-ratio": WIDTH / HEIGHT,
+    "device-aspect-ratio": WIDTH / HEIGHT,
+}
+_STATES: Final = {
+    "orientation": "landscape",
+    "prefers-color-scheme": "light",
+    "prefers-reduced-motion": "no-preference",
+    "prefers-contrast": "no-preference",
+    "hover": "hover",
+    "any-hover": "hover",
+    "pointer": "fine",
+    "any-pointer": "fine",
+    "scripting": "none",
+    "display-mode": "browser",
+    "forced-colors": "none",
+    "inverted-colors": "none",
+    "scan": "progressive",
+    "update": "fast",
+    "overflow-block": "scroll",
+    "overflow-inline": "scroll",
+    "color-gamut": "srgb",
+    "dynamic-range": "standard",
+    "prefers-reduced-transparency": "no-preference",
+    "prefers-reduced-data": "no-preference",
+}
+
+
+@lru_cache(maxsize=512)
+def media_holds(query: str) -> bool:
+    """A list of media queries; the empty one always holds."""
+    return not query.strip() or any(_one_holds(part.strip().lower()) for part in query[:1_000].split(","))
+
+
+def _one_holds(query: str) -> bool:
+    negated = re.match(r"not\s+(?=[a-z])", query) is not None
+    query = re.sub(r"\A(?:not|only)\s+(?=[a-z])", "", query)
+    kind = re.match(r"([a-z-]+)\s*(?:and\b|\Z)", query)
+    if kind is None:
+        return _condition(query) or False
+    rest = query[kind.end() :]
+    holds = kind[1] in ("all", "screen") and (not rest.strip() or _condition(rest) is True)
+    return holds is not negated
+
+
+def _condition(text: str) -> bool | None:
+    """``(a) and (not (b))``, ``(a) or (b)``; None where it cannot be read: such a query never holds."""
+    found: list[bool] = []
+    words, joins, negated = _pieces(text), set[str](), False
+    for word in words:
+        if word.startswith("("):
+            inner = word[1:-1].strip()
+            value = _condition(inner) if inner.startswith(("(", "not")) else _feature(inner)
+            if value is None:
+                return None
+            found.append(value is not negated)
+            negated = False
+        elif word == "not":
+            negated = True
+        elif word in ("and", "or"):
+            joins.add(word)
+        else:
+            return None
+    if not found or len(joins) > 1:
+        return None
+    return any(found) if "or" in joins else all(found)
+
+
+def _pieces(text: str) -> list[str]:
+    """Words, and bracketed stretches whole."""
+    pieces: list[str] = []
+    depth = start = 0
+    for word in _WORD.finditer(text):
+        if word[0] == "(":
+            start = word.start() if depth == 0 else start
+            depth += 1
+        elif word[0] == ")":
+            depth -= 1
+            if depth == 0:
+                pieces.append(text[start : word.end()])
+        elif depth == 0:
+            pieces.append(word[0])
+    return pieces
+
+
+def _feature(text: str) -> bool | None:
+    if _COMPARISON.search(text):
+        return _range(text)
+    name, colon, value = (part.strip() for part in text.partition(":"))
+    bound, _, plain = name.partition("-")
+    if bound in ("min", "max") and plain in _AMOUNTS:
+        return _compared(_AMOUNTS[plain], ">=" if bound == "min" else "<=", _amount(value))
+    if name.startswith(("-webkit-min-", "-webkit-max-")):
+        return _compared(1, ">=" if "-min-" in name else "<=", _amount(value))
+    if name in _AMOUNTS:
+        return _compared(_AMOUNTS[name], "=", _amount(value)) if colon else bool(_AMOUNTS[name])
+    if name in _STATES:
+        return _STATES[name] == value if colon else _STATES[name] not in ("none", "no-preference")
+    return None
+
+
+def _range(text: str) -> bool | None:
+    """``width >= 600px``, ``400px < width <= 700px``."""
+    parts = [part.strip() for part in _COMPARISON.split(text)]
+    values = [_AMOUNTS.get(part, _amount(part)) for part in parts[::2]]
+    results = [_compared(left, sign, right) for left, sign, right in zip(values, parts[1::2], values[1:], strict=False)]
+    return None if None in results else all(results)
+
+
+def _compared(left: float | None, sign: str, right: float | None) -> bool | None:
+    if left is None or right is None:
+        return None
+    return {"<=": left <= right, ">=": left >= right, "<": left < right, ">": left > right}.get(sign, left == right)
+
+
+def _amount(value: str) -> float | None:
+    whole, slash, part = value.partition("/")
+    if slash and part.strip().isdecimal() and int(part) and whole.strip().isdecimal():
+        return int(whole) / int(part)
+    match = _LENGTH.match(value)
+    return float(match[1]) * _PIXELS.get(match[2] or "px", 1) if match else None
+
+
+def supports_holds(condition: str) -> bool:
+    """Chromium supports nearly all that mails ask for; other engines' prefixes it does not."""
+    condition = condition.lower()
+    is_foreign = any(prefix in condition for prefix in ("-ms-", "-moz-", "-o-", "-apple-", "mso-"))
+    return ("not" in condition.split("(")[0]) is is_foreign
