@@ -20,10 +20,10 @@ install = { $(PIP) install --require-hashes -r $(1) || echo "pip failed"; } | aw
            /^pip failed$$/ { failed = 1 } END { print failed ? "" : ", done"; exit failed }'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test mutants peers lint types contracts check lock bench bench-imap docs
+.PHONY: help setup run test mutants peers lint types contracts check lock bench bench-imap bench-visible docs
 
 help:  ## what can be made
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(VENV)/.run  ## install what a run needs, once
 
@@ -58,6 +58,9 @@ bench: $(VENV)/.test  ## measure; see bench/README.md
 
 bench-imap: $(VENV)/.test  ## measure over IMAP; needs root, Dovecot and isync
 	@$(BIN)/python bench/imap.py
+
+bench-visible: $(VENV)/.test  ## compare with a browser what is read (MAILS=folder ...); needs Chromium
+	@$(BIN)/python bench/visible.py $(MAILS)
 
 docs: $(VENV)/.run  ## write the generated tables of README.md and docs/tools.md anew
 	@$(BIN)/python docs/generate.py

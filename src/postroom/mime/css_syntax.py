@@ -1,7 +1,7 @@
 """The blocks of CSS: comments, strings, escapes, declarations, rules within rules. One pass, whatever the text holds.
 
 What a selector means is the HTML library's business, what a colour means tinycss2's. Neither splits a whole style sheet
-fast enough for mail (see decision 8), so that is done here, after CSS Syntax 3.
+fast enough for mail (see decision 9), so that is done here, after CSS Syntax 3.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from postroom.mime.css import BLACK, Colour, legacy_colour
 from postroom.mime.effects import Effect
 from postroom.mime.hidden_words import HiddenText
 from postroom.mime.limits import MAX_ELEMENTS
-from postroom.mime.looks import LINK, ROOT, Look, changed, drawn, judged
+from postroom.mime.looks import LINK, ROOT, Look, changed, drawn, in_block, judged
 from postroom.mime.sight import DOUBTFUL, HIDDEN, SEEN
 from postroom.mime.stylesheet import Stylesheet
 
@@ -26,44 +26,26 @@ _NEVER_SHOWN: Final = (
     "dialog:not([open]),svg title,svg desc,svg defs,svg metadata"
 )
 _SPEECHLESS: Final = frozenset({"style", "head", "title"})  # dropped like the others, but no hiding place worth a word
-_INLINE: Final = frozenset(
+_BLOCKS: Final = frozenset(
     {
+        *("address", "article", "aside", "blockquote", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt"),
+        *("fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup"),
         *(
-            "a",
-            "abbr",
-            "acronym",
-            "b",
-            "bdi",
-            "bdo",
-            "big",
-            "cite",
-            "code",
-            "del",
-            "dfn",
-            "em",
-            "font",
-            "i",
-            "ins",
-            "kbd",
+            "legend",
+            "li",
+            "listing",
+            "main",
+            "marquee",
+            "menu",
+            "nav",
+            "ol",
+            "p",
+            "plaintext",
+            "pre",
+            "search",
+            "section",
         ),
-        *(
-            "label",
-            "mark",
-            "q",
-            "s",
-            "samp",
-            "small",
-            "span",
-            "strike",
-            "strong",
-            "sub",
-            "sup",
-            "time",
-            "tt",
-            "u",
-            "var",
-        ),
-        *("img", "br", "html", "body", "object", "nobr", "noscript", "svg", "text", "tspan"),
+        *("summary", "ul", "xmp", "button", "select", "textarea", "input"),
     }
 )
 _CELLS: Final = frozenset({"table", "tbody", "thead", "tfoot", "tr", "td", "th", "caption"})
@@ -147,7 +129,7 @@ class _Walk:
                 looks[element] = None
                 continue
             tag, inline, rules, old = element.tag, element.attr("style"), matched(element, 0), presented(element)
-            if inline is None and not rules and old is None and tag not in _SPECIAL:
+            if inline is None and not rules and old is None and tag not in _SPECIAL and around.behind is None:
                 look = around
             else:
                 key = around, inline, rules, old, "link" if tag == "a" and element.attr("href") is not None else tag
@@ -174,10 +156,12 @@ class _Walk:
         tag = element.tag
         if tag == "summary" and element.parent in self._closed:
             around = self._closed[element.parent]
+        if around.behind is not None and (tag in _BLOCKS or tag in _CELLS):
+            around = in_block(around)
         around = self._by_itself(element, tag, around)
         effect = self.sheet.effect(inline, old, rules, around.variables)
-        is_cell = tag in _CELLS
-        is_block = not is_cell and tag not in _INLINE
+        is_cell = tag in _CELLS or tag in ("body", "html")
+        is_block = tag in _BLOCKS
         look = around if effect is None else changed(around, effect, is_block=is_block, is_cell=is_cell)
         if (
             effect is not None
@@ -220,7 +204,7 @@ def _texts(element: Element) -> list[Node]:
 
 def _fits(element: Element, look: Look, effect: Effect, tag: str) -> bool:
     """Whether a box that hides the rest shows at least half of its text, by a guess at the letters' width."""
-    boxed = effect.is_block if effect.is_block is not None else tag not in _INLINE
+    boxed = effect.is_block if effect.is_block is not None else tag in _BLOCKS
     if not boxed or tag in _CELLS or effect.room is None:
         return True
     width, height = effect.room

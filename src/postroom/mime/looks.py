@@ -27,6 +27,7 @@ class Look:
     ink: Colour | None = BLACK
     fill: Colour | str | None = None  # takes the place of the ink; "unknown" is a colour too
     grounds: tuple[Colour, ...] = (WHITE,)
+    behind: tuple[Colour, ...] | None = None  # what is behind a line's own ground: blocks inside stand on that
     has_image: bool = False
     font: float = 16.0
     scale: float = 1.0
@@ -69,17 +70,25 @@ def drawn(look: Look, ink: Colour | None, font: float | None = None, ground: Col
     return judged(replace(look, ink=ink, font=look.font if font is None else font, grounds=grounds))
 
 
+@lru_cache(maxsize=1024)
+def in_block(look: Look) -> Look:
+    """The look in a block within a line: the line's ground is painted behind its own words alone."""
+    return judged(replace(look, grounds=look.behind or look.grounds, behind=None))
+
+
 def _changed(look: Look, effect: Effect, *, is_block: bool, is_cell: bool) -> Look:
     boxed = effect.is_block if effect.is_block is not None else is_block
     clip = max(look.clip, effect.clip) if boxed and not is_cell else look.clip
     if effect.position in ("absolute", "fixed") and look.clip is HIDDEN:
         clip = max(DOUBTFUL, effect.clip)
     grounds, has_image = _grounds(look, effect)
+    is_line = effect.grounds is not None and not boxed and not is_cell
     font = _font(look, effect.font_size)
     inner = Look(
         ink=_ink(look, effect),
         fill=look.fill if effect.fill is None else None if effect.fill == "ink" else effect.fill,
         grounds=grounds,
+        behind=(look.behind or look.grounds) if is_line else look.behind,
         has_image=has_image,
         font=font,
         scale=look.scale * (effect.scale if boxed or effect.scale > 0.05 else 1.0),
