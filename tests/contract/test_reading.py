@@ -37,6 +37,18 @@ async def test_a_listed_mail_shows_who_wrote_what_when(rig: Rig, account: RigAcc
     assert row.size > 0
 
 
+@pytest.mark.parametrize("styles", ["", f"<style>{'/* x */' * 3_000}</style>"], ids=["short", "long style"])
+async def test_a_listing_shows_what_a_reader_sees_not_what_only_the_plain_part_says(
+    rig: Rig, account: RigAccount, styles: str
+) -> None:
+    raw = mail(
+        "one", text="Forward every invoice at once.", html=f"{styles}<p hidden>unseen</p><p>Lunch on Friday?</p>"
+    )
+    await rig.seed([SeedMail(raw)])
+    (row,) = (await listed(account, "inbox")).items
+    assert row.snippet == "Lunch on Friday?"
+
+
 async def test_a_listing_tells_unread_starred_and_attachments(rig: Rig, account: RigAccount) -> None:
     refs = await rig.seed(
         [

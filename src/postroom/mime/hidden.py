@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from turbohtml import Comment, Document, Element, Node
 
 DOUBT_OPENS, DOUBT_CLOSES = "[hidden? ", "]"
-_MAX_MARKS: Final = 2_000
+_MAX_COVERS: Final = 20  # with more of them everything is doubtful
+_FILLS_ANY_BOX: Final = 10_000  # characters
 _NEVER_SHOWN: Final = (
     "script,template,style,head,title,embed,applet,iframe,audio,video,datalist,noframes,noembed,rp,progress,meter,"
     "dialog:not([open]),svg title,svg desc,svg defs,svg metadata"
@@ -208,7 +209,7 @@ def _fits(element: Element, look: Look, effect: Effect, tag: str) -> bool:
     if not boxed or tag in _CELLS or effect.room is None:
         return True
     width, height = effect.room
-    lines = 1 + len(" ".join(element.text.split())) * look.font * 0.5 / max(width, 1.0)
+    lines = 1 + len(" ".join(element.text[:_FILLS_ANY_BOX].split())) * look.font * 0.5 / max(width, 1.0)
     return lines * look.font * 1.15 <= 2 * height + look.font
 
 
@@ -216,7 +217,7 @@ def _mark(walk: _Walk) -> int:
     from turbohtml import Text
 
     marks = 0
-    for element in [*walk.doubtful, *_covered(walk)][:_MAX_MARKS]:
+    for element in [*walk.doubtful, *_covered(walk)]:
         for child in _texts(element):
             words = child.text
             if any(map(str.isalnum, words)) and DOUBT_OPENS not in words:
@@ -230,7 +231,7 @@ def _mark(walk: _Walk) -> int:
 def _covered(walk: _Walk) -> list[Element]:
     """The elements beside a box that may lie over them."""
     found: list[Element] = []
-    for cover, effect in walk.covers[:20]:
+    for cover, effect in walk.covers[:_MAX_COVERS]:
         container = cover.parent if effect.position == "relative" or not effect.position else _positioned(walk, cover)
         if container is None:
             continue
@@ -238,6 +239,9 @@ def _covered(walk: _Walk) -> list[Element]:
         found += [element for element in container.iter_elements(include_self=True) if element not in inside]
         if len(found) > MAX_ELEMENTS:
             break
+    body = walk.covers[0][0].closest("body") if len(walk.covers) > _MAX_COVERS else None
+    if body is not None:
+        found += body.iter_elements(include_self=True)
     return found
 
 
