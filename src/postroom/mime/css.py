@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from postroom.mime.media import HEIGHT, WIDTH
+from postroom.mime.media import HEIGHT, WIDTH, number
 
 Style = dict[str, str]  # property -> value, lower-case
 Colour = tuple[int, int, int, float]  # red, green, blue 0-255, opacity 0-1
@@ -14,8 +14,9 @@ Colour = tuple[int, int, int, float]  # red, green, blue 0-255, opacity 0-1
 BLACK: Final[Colour] = (0, 0, 0, 1.0)
 WHITE: Final[Colour] = (255, 255, 255, 1.0)
 _FONT: Final = 16.0
+_LONGEST_COLOUR: Final = 200  # characters
 
-_NUMBER: Final = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?"
+_NUMBER: Final = r"[+-]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:e[+-]?\d{1,3}+)?+"
 _LENGTH = re.compile(rf"({_NUMBER})([a-z%]*)")
 _PIXELS: Final = {
     "px": 1,
@@ -66,28 +67,43 @@ _SYSTEM: Final = {
     "infotext": BLACK,
     "background": WHITE,
 }
+_HEX = re.compile("#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})")
+_RGB = re.compile(r"rgb\(([0-9]{1,3}), ?([0-9]{1,3}), ?([0-9]{1,3})\)")
 _UNKNOWN_COLOUR = re.compile(
     r"(?:color-mix|light-dark|color|rgba?|hsla?|hwb|lab|lch|oklab|oklch|contrast-color|device-cmyk)\("
 )
-_MATH = re.compile(rf"\s*(?:({_NUMBER})([a-z%]*)|([a-z-]+)?(\()|([-+*/,)]))")
+_MATH = re.compile(rf"(?<!\s)\s*+(?:({_NUMBER})([a-z%]*)|((?<![a-z-])[a-z-]++)?+(\()|([-+*/,)]))")
+
+
+def colour(value: str) -> Colour | None:
+    """None where it is no colour, or one that only a browser can work out."""
+    return _colour(value[:_LONGEST_COLOUR])
 
 
 @lru_cache(maxsize=4096)
-def colour(value: str) -> Colour | None:
-    """None where it is no colour, or one that only a browser can work out."""
+def _colour(value: str) -> Colour | None:
     if value in _SYSTEM:
         return _SYSTEM[value]
     if value.startswith("light-dark("):
         return colour(value[11:].split(",")[0].strip())
+    if hexadecimal := _HEX.fullmatch(value):  # what most colours are: fifty times faster here than below
+        red, green, blue = (int(part, 16) for part in hexadecimal.groups())
+        return red, green, blue, 1.0
+    if decimal := _RGB.fullmatch(value):
+        red, green, blue = (min(255, int(part)) for part in decimal.groups())
+        return red, green, blue, 1.0
     from tinycss2.color4 import parse_color
 
-    parsed = parse_color(value[:200])
-    if parsed is None or isinstance(parsed, str):
-        return None
-    if parsed.space == "srgb" or parsed.space in ("hsl", "hwb"):
+    try:
+        parsed = parse_color(value)
+        if parsed is None or isinstance(parsed, str):
+            return None
+        if parsed.space not in ("srgb", "hsl", "hwb"):
+            return _lightness(parsed)
         red, green, blue = parsed.to("srgb").coordinates
-        return _byte(red), _byte(green), _byte(blue), min(1.0, max(0.0, parsed.alpha))
-    return _lightness(parsed)
+    except (ArithmeticError, ValueError):  # numbers that no colour has
+        return None
+    return _byte(red), _byte(green), _byte(blue), _part(parsed.alpha)
 
 
 def _lightness(parsed: object) -> Colour | None:
@@ -99,13 +115,17 @@ def _lightness(parsed: object) -> Colour | None:
     ):
         return None
     light = (coordinates[0] or 0) / (100 if space in ("lab", "lch") else 1)
-    linear = light**3
+    linear = _part(light) ** 3
     grey = _byte(1.055 * linear ** (1 / 2.4) - 0.055 if linear > 0.0031308 else 12.92 * linear)
-    return grey, grey, grey, parsed.alpha  # type: ignore[attr-defined]
+    return grey, grey, grey, _part(parsed.alpha)  # type: ignore[attr-defined]
 
 
 def _byte(part: float | None) -> int:
-    return round(255 * min(1.0, max(0.0, part or 0.0)))
+    return round(255 * _part(part))
+
+
+def _part(value: float | None) -> float:
+    return min(1.0, max(0.0, value or 0.0))
 
 
 def is_unknown_colour(value: str) -> bool:
@@ -113,10 +133,13 @@ def is_unknown_colour(value: str) -> bool:
     return bool(_UNKNOWN_COLOUR.match(value)) and value.endswith(")")
 
 
-@lru_cache(maxsize=1024)
 def legacy_colour(value: str) -> Colour | None:
     """An attribute's colour: anything at all is one (HTML, "rules for parsing a legacy color value")."""
-    value = value.strip().lower()
+    return _legacy_colour(value.strip()[:_LONGEST_COLOUR].lower())
+
+
+@lru_cache(maxsize=1024)
+def _legacy_colour(value: str) -> Colour | None:
     if not value or value == "transparent":
         return None
     if (named := colour(value)) is not None and "(" not in value:
@@ -139,14 +162,14 @@ def pixels(value: str, *, font: float = _FONT, whole: float = WIDTH, unitless: b
     return _calculated(value, font, whole) if "(" in value else None
 
 
-def _in_pixels(number: str, unit: str, font: float, whole: float, *, unitless: bool) -> float | None:
-    amount = float(number)
+def _in_pixels(digits: str, unit: str, font: float, whole: float, *, unitless: bool) -> float | None:
+    amount = number(digits)
     if not unit:
         return amount if unitless or amount == 0 else None
     if unit == "%":
         return amount * whole / 100
     factor = _PER_FONT[unit] * font if unit in _PER_FONT else _PIXELS.get(unit)
-    return None if factor is None else amount * factor
+    return None if factor is None else number(amount * factor)
 
 
 def lengths(value: str, *, font: float = _FONT, whole: float = WIDTH) -> list[float]:
@@ -156,7 +179,7 @@ def lengths(value: str, *, font: float = _FONT, whole: float = WIDTH) -> list[fl
 
 
 def numbers(value: str) -> list[float]:
-    return [float(match[1]) / (100 if match[2] == "%" else 1) for match in _LENGTH.finditer(value[:400])]
+    return [number(match[1]) / (100 if match[2] == "%" else 1) for match in _LENGTH.finditer(value[:400])]
 
 
 def _calculated(value: str, font: float, whole: float) -> float | None:
@@ -168,7 +191,7 @@ def _calculated(value: str, font: float, whole: float) -> float | None:
         result, end = _term_list(tokens, 0, font, whole)
     except (ValueError, IndexError, ZeroDivisionError, RecursionError):
         return None
-    return result[0] if end == len(tokens) and len(result) == 1 else None
+    return number(result[0]) if end == len(tokens) and len(result) == 1 else None
 
 
 def _term_list(tokens: list[tuple[str | None, ...]], at: int, font: float, whole: float) -> tuple[list[float], int]:
@@ -176,17 +199,17 @@ def _term_list(tokens: list[tuple[str | None, ...]], at: int, font: float, whole
     results: list[float] = []
     total, factor, sign, wants = 0.0, None, 1.0, "*"
     while at < len(tokens):
-        number, unit, name, opening, operator = tokens[at]
-        if number is not None or opening:
+        digits, unit, name, opening, operator = tokens[at]
+        if digits is not None or opening:
             if opening:
                 inner, at = _term_list(tokens, at + 1, font, whole)
                 value = _applied(name or "", inner)
             else:
-                found = _in_pixels(number or "", unit or "", font, whole, unitless=True)
+                found = _in_pixels(digits or "", unit or "", font, whole, unitless=True)
                 if found is None:
                     raise ValueError(unit)
                 value = found
-                if factor is not None and wants == "*" and (number or "")[0] in "+-":
+                if factor is not None and wants == "*" and (digits or "")[0] in "+-":
                     total, factor, sign = total + sign * factor, None, 1.0  # "1px -2px" was split as two numbers
             factor = value if factor is None else (factor * value if wants == "*" else factor / value)
             wants = "*"

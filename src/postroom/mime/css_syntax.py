@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-_STRING: Final = r'"(?:[^"\\\n]|\\.)*(?:"|\n|\Z)' + r"|'(?:[^'\\\n]|\\.)*(?:'|\n|\Z)"
-_URL: Final = r"url\((?!\s*[\"'])(?:[^)\\]|\\.)*(?:\)|\Z)"
-_COMMENT_OR_TEXT = re.compile(rf"{_STRING}|{_URL}|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|<!--|-->", re.DOTALL | re.IGNORECASE)
+# None of these fails once it has begun: nothing is looked through twice.
+_STRING: Final = r'"(?:[^"\\\n]++|\\.)*+(?:"|\n|\\?\Z)' + r"|'(?:[^'\\\n]++|\\.)*+(?:'|\n|\\?\Z)"
+_URL: Final = r"url\((?!\s*+[\"'])(?:[^)\\]++|\\.)*+(?:\)|\\?\Z)"
+_COMMENT: Final = r"/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|<!--|-->"
+_COMMENT_OR_TEXT = re.compile(rf"{_STRING}|{_URL}|{_COMMENT}", re.DOTALL | re.IGNORECASE)
 _MARK = re.compile(rf"{_STRING}|{_URL}|\\.|[{{}}()\[\];]", re.DOTALL | re.IGNORECASE)
 _HEX_ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})[ \t\n\r\f]?|([^\n0-9a-fA-F]))")
-_IMPORTANT = re.compile(r"!\s*important\s*\Z", re.IGNORECASE)
+_IMPORTANT = re.compile(r"!\s*+important\s*+\Z", re.IGNORECASE)
+_FIRST = re.compile(r"\s*+(.?)", re.DOTALL)
 _CLOSES: Final = {"{": "}", "(": ")", "[": "]"}
 
 
@@ -45,6 +48,7 @@ def blocks(text: str, *, is_sheet: bool = False) -> Iterator[Block]:
     In a sheet only ``@`` statements end at a semicolon."""
     opened: list[str] = []
     start = inner = 0
+    ends = _ends_at_semicolon(text, 0, is_sheet=is_sheet)
     for mark in _MARK.finditer(text):
         sign = mark[0]
         if sign in _CLOSES:
@@ -54,13 +58,20 @@ def blocks(text: str, *, is_sheet: bool = False) -> Iterator[Block]:
             if opened.pop() == "{" and not opened:
                 yield Block(text[start : inner - 1].strip(), text[inner : mark.start()])
                 start = mark.end()
-        elif sign == ";" and not opened and (not is_sheet or text[start : mark.start()].lstrip()[:1] in ("@", "")):
+                ends = _ends_at_semicolon(text, start, is_sheet=is_sheet)
+        elif sign == ";" and not opened and ends:
             yield Block(text[start : mark.start()].strip(), None)
             start = mark.end()
+            ends = _ends_at_semicolon(text, start, is_sheet=is_sheet)
     if opened and opened[0] == "{":
         yield Block(text[start : inner - 1].strip(), text[inner:])
     elif text[start:].strip():
         yield Block(text[start:].strip(), None)
+
+
+def _ends_at_semicolon(text: str, start: int, *, is_sheet: bool) -> bool:
+    first = _FIRST.match(text, start) if is_sheet else None
+    return first is None or first[1] in ("@", ";", "")
 
 
 def declaration(statement: str) -> Declaration | None:

@@ -14,9 +14,9 @@ from postroom.mime.longhands import WIDE
 from postroom.mime.sight import DOUBTFUL, HIDDEN, SEEN, Sight
 
 _TINY: Final = 2.0  # pixels: nobody reads through a box of this height or width
-_COLOURS_IN = re.compile(r"#[0-9a-f]{3,8}\b|[a-z-]+\([^()]*\)|[a-z]+")
-_OPACITY = re.compile(r"opacity\(\s*([\d.]+%?)")
-_BLUR = re.compile(r"blur\(\s*([\d.]+)(px|em|rem)?")
+_COLOURS_IN = re.compile(r"#[0-9a-f]{3,8}\b|(?<![a-z-])[a-z-]++\([^()]*+\)|[a-z]++")
+_OPACITY = re.compile(r"opacity\(\s*+([\d.]++%?)")
+_BLUR = re.compile(r"blur\(\s*+([\d.]++)(px|em|rem)?")
 _ODD_FILTER = re.compile(r"brightness\(|contrast\(|invert\(|url\(|alpha\(opacity")
 _INHERITED: Final = frozenset({"inherit", "unset", "revert", "revert-layer"})
 
@@ -82,8 +82,9 @@ def _own_sight(style: Style, animations: frozenset[str]) -> Sight:
         return HIDDEN
     filtered = style.get("filter", "")
     blur = _BLUR.search(filtered)
-    if blur and float(blur[1].rstrip(".") or 0) * (16 if blur[2] in ("em", "rem") else 1) >= 4:
-        return HIDDEN if float(blur[1].rstrip(".") or 0) >= 12 else DOUBTFUL
+    radius = _first(blur[1], 0.0) if blur else 0.0
+    if blur and radius * (16 if blur[2] in ("em", "rem") else 1) >= 4:
+        return HIDDEN if radius >= 12 else DOUBTFUL
     is_odd = (
         _ODD_FILTER.search(filtered) is not None
         or style.get("mask-image", "none") not in ("none", *WIDE)
@@ -96,10 +97,14 @@ def _own_sight(style: Style, animations: frozenset[str]) -> Sight:
 
 
 def _opacity(style: Style) -> float:
-    own = numbers(style.get("opacity", ""))
+    own = _first(style.get("opacity", ""), 1.0)
     found = _OPACITY.search(style.get("filter", ""))
-    filtered = numbers(found[1])[0] if found else 1.0
-    return min(1.0, max(0.0, own[0] if own else 1.0)) * min(1.0, filtered)
+    filtered = _first(found[1], 1.0) if found else 1.0
+    return min(1.0, max(0.0, own)) * min(1.0, filtered)
+
+
+def _first(value: str, otherwise: float) -> float:
+    return next(iter(numbers(value)), otherwise)
 
 
 def _visible(value: str) -> bool | None:

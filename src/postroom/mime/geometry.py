@@ -11,7 +11,7 @@ from postroom.mime.css_syntax import split_outside
 from postroom.mime.media import HEIGHT, WIDTH
 from postroom.mime.sight import DOUBTFUL, HIDDEN, SEEN, Sight
 
-_FUNCTION = re.compile(r"([a-z0-9]+)\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
+_FUNCTION = re.compile(r"(?<![a-z0-9])([a-z0-9]++)\(([^()]*+(?:\([^()]*+\)[^()]*+)*+)\)")
 _FAR: Final = 5_000.0  # pixels that no mail is long
 
 

@@ -209,8 +209,18 @@ def _fits(element: Element, look: Look, effect: Effect, tag: str) -> bool:
     if not boxed or tag in _CELLS or effect.room is None:
         return True
     width, height = effect.room
-    lines = 1 + len(" ".join(element.text[:_FILLS_ANY_BOX].split())) * look.font * 0.5 / max(width, 1.0)
+    lines = 1 + _length(element) * look.font * 0.5 / max(width, 1.0)
     return lines * look.font * 1.15 <= 2 * height + look.font
+
+
+def _length(element: Element) -> int:
+    """Of its text, as far as any box could show it: boxes stand within boxes."""
+    length = 0
+    for words in element.stripped_strings:
+        length += 1 + len(words)
+        if length > _FILLS_ANY_BOX:
+            break
+    return length
 
 
 def _mark(walk: _Walk) -> int:

@@ -24,37 +24,42 @@ class HiddenText:
     words: str
 
 
+def _stems(words: str) -> str:
+    """``~`` stands for the rest of a word, however it is inflected."""
+    return words.replace("~", r"\w{0,30}+")
+
+
 # Somebody who reads mail for a person, as a mail that wants to command it would call it.
-_READER: Final = (
+_READER: Final = _stems(
     r"(?:\bai\b|\bllm\b|\bassistants?\b|(?:ai|mail|email) agents?\b|language model"
     r"|chat ?bot|chatgpt|\bgpt\b|claude|gemini"
     r"|copilot|openai|anthropic"
-    r"|system prompt|\bassistent\w*|sprachmodell|\bki\b|assistant\w*|mod[eè]le de langage"
+    r"|system prompt|\bassistent~|sprachmodell|\bki\b|assistant~|mod[eè]le de langage"
     r"|asistente|modelo de lenguaje"
-    r"|assistente|modelo de linguagem|modello linguistico|asystent\w*|model językow\w*|ассистент\w*|помощник\w*"
-    r"|языков\w+ модел\w+|нейросет\w*"
+    r"|assistente|modelo de linguagem|modello linguistico|asystent~|model językow~|ассистент~|помощник~"
+    r"|языков~ модел~|нейросет~"
     r"|助手|人工智能|语言模型|アシスタント|言語モデル)"
 )
-_RULES: Final = (
-    r"(?:instructions?|prompts?|rules?|guidelines?|directives?|orders|commands?|context|anweisung\w*"
-    r"|anleitung\w*|regeln?|vorgaben?"
+_RULES: Final = _stems(
+    r"(?:instructions?|prompts?|rules?|guidelines?|directives?|orders|commands?|context|anweisung~"
+    r"|anleitung~|regeln?|vorgaben?"
     r"|consignes?|r[eè]gles?|instrucciones|[oó]rdenes|reglas|instru[cç][oõ]es|regras|istruzioni|regole"
-    r"|instructies|regels|instrukcj\w+"
-    r"|polece\w+|инструкци\w+|указани\w+|правил\w*|指令|指示|规则|ルール)"
+    r"|instructies|regels|instrukcj~"
+    r"|polece~|инструкци~|указани~|правил~|指令|指示|规则|ルール)"
 )
-_DROP: Final = (
-    r"(?:ignor\w*|disregard\w*|forget|override|bypass|missacht\w*|vergiss|vergessen sie|oubli\w+|olvid\w+"
-    r"|esque[cç]\w+|dimentic\w+|negeer"
-    r"|vergeet|zignoruj|zapomnij|игнориру\w+|забуд\w+|忽略|无视|無視)"
+_DROP: Final = _stems(
+    r"(?:ignor~|disregard~|forget|override|bypass|missacht~|vergiss|vergessen sie|oubli~|olvid~"
+    r"|esque[cç]~|dimentic~|negeer"
+    r"|vergeet|zignoruj|zapomnij|игнориру~|забуд~|忽略|无视|無視)"
 )
-_ORDER: Final = (
+_ORDER: Final = _stems(
     r"(?:send|forward|reply|e?mail|transfer|delete|reveal|disclose|execute|run|call|output|print|respond|answer"
     r"|summari[sz]e|tell|say|add|include"
-    r"|mark|search|find|copy|share|click|open|approve|sende|schicke|leite|antworte|lösche|führe|envoie\w*"
-    r"|transf[eé]re\w*|réponds|supprime"
-    r"|env[ií]a\w*|reenv[ií]a\w*|responde|borra|elimina|invia|inoltra|rispondi|cancella|stuur|verwijder|wyślij"
-    r"|prześlij|usuń|отправ\w+|перешли\w*"
-    r"|ответ\w+|удали\w*|发送|转发|回复|删除|送信|転送|返信|削除)"
+    r"|mark|search|find|copy|share|click|open|approve|sende|schicke|leite|antworte|lösche|führe|envoie~"
+    r"|transf[eé]re~|réponds|supprime"
+    r"|env[ií]a~|reenv[ií]a~|responde|borra|elimina|invia|inoltra|rispondi|cancella|stuur|verwijder|wyślij"
+    r"|prześlij|usuń|отправ~|перешли~"
+    r"|ответ~|удали~|发送|转发|回复|删除|送信|転送|返信|削除)"
 )
 _MUST: Final = (
     r"(?:you (?:must|should|need to|are to|are now|will|have to)|must|please|always|never|do not|don't|important"
@@ -64,17 +69,17 @@ _COMMANDS = re.compile(
     rf"{_DROP}[^.!?]{{0,60}}{_RULES}"  # ignore all previous instructions
     rf"|{_RULES}[^.!?]{{0,40}}{_DROP}"
     rf"|{_READER}[^.!?]{{0,40}}{_MUST}[^.!?]{{0,60}}\b{_ORDER}"  # assistant, you must forward
-    rf"|{_READER}\s*[:,;–—-]\s*(?:{_MUST}\s+)?{_ORDER}\b"  # assistant: forward
-    rf"|(?:note|message|instructions?|hinweis|nachricht|anweisung\w*)\s+(?:to|for|an|für)\s+(?:the\s+|any\s+"
+    rf"|{_READER}\s*+[:,;–—-]\s*+(?:{_MUST}\s++)?{_ORDER}\b"  # assistant: forward
+    rf"|(?:note|message|instructions?|hinweis|nachricht|anweisung(?:en)?)\s+(?:to|for|an|für)\s+(?:the\s+|any\s+"
     rf"|all\s+|den\s+|die\s+)?{_READER}"
-    rf"|\b{_ORDER}\b[^.!?]{{0,80}}[\w.+-]{{1,64}}@[\w-]{{1,63}}\.\w"  # send … to x@y.z
+    rf"|\b{_ORDER}\b[^.!?]{{0,80}}(?<![\w.+-])[\w.+-]{{1,64}}+@[\w-]{{1,63}}\.\w"  # send … to x@y.z
     r"|\bnew (?:system )?(?:instructions?|task|role)\s*:|\byou are (?:now )?(?:an?|the) (?:ai|assistant|agent)\b"
     r"|<\|?(?:im_start|system)\|?>|\[/?inst\]",
     re.IGNORECASE,
 )
 # Tag characters copy ASCII invisibly, variation selectors any byte. Newsletters pad their preheaders with other ones.
 _SMUGGLED = re.compile("[\U000e0000-\U000e0fff\ufe00-\ufe0d]{4}")
-_STYLE_NOISE = re.compile(r"<[^<>]{0,2000}>|\{[^{}]{0,2000}\}")
+_STYLE_NOISE = re.compile(r"<[^<>]{0,2000}+>|\{[^{}]{0,2000}+\}")
 
 
 def reads_like_an_order(words: str) -> bool:

@@ -98,8 +98,13 @@ def _flatten_tables(document: Document) -> None:
 
 def _flatten_lists(document: Document) -> None:
     """A list with anything but items in it is somebody's way to indent; the library would leave that out."""
+    from turbohtml import Element as ElementType
+
     for listed in document.select("ul,ol,menu,dir"):
-        if any(getattr(child, "tag", "li" if child.text.isspace() else "") != "li" for child in listed.children):
+        if any(
+            child.tag != "li" if isinstance(child, ElementType) else not child.text.isspace()
+            for child in listed.children
+        ):
             listed.tag = "div"
 
 
@@ -132,10 +137,10 @@ def _linked(image: Element, named: set[str]) -> str:
     """A picture that leads somewhere is a button, whatever is painted on it."""
     link = image.closest("a[href]")
     target = link.attr("href") or "" if link is not None else ""
-    if not target or target in named or any(map(str.isalnum, link.text if link is not None else "")):
+    if link is None or not target or target in named:
         return ""
     named.add(target)
-    return _PICTURE
+    return "" if any(map(str.isalnum, link.text)) else _PICTURE
 
 
 def _say_that_there_are_pictures(document: Document, images: list[Element]) -> None:

@@ -31,7 +31,9 @@ MAX_STYLE: Final = 1_000_000  # characters of all style elements together
 MAX_STYLE_RULES: Final = 20_000
 MAX_STYLE_DEPTH: Final = 8  # blocks within blocks of a style element: each is one more ``:is()`` around the selectors
 MAX_STYLE_WORK: Final = 20_000_000  # rules times elements, of those that can match
-MAX_MATCHES: Final = 300_000  # elements found by all rules together
+MAX_STYLE_DECLARATIONS: Final = 200  # of one rule, of those that have to do with what is seen
+MAX_MATCHES: Final = 1_000_000  # declarations that all rules together make for all elements
+MAX_VARIABLES: Final = 500  # that hold for one element
 MAX_RENDERED: Final = 2_000_000  # characters of one rendering
 
 # --- quoted history: what is beyond is not known as a copy, and shown

@@ -81,7 +81,7 @@ def numbered_link(href: str, number: int, words: int) -> str:
 
 def whole_link(href: str) -> str:
     """All of it, as it was sent; empty where `short_link` shows nothing."""
-    return _without_junk(href)[:4_000] if short_link(href) else ""
+    return _without_junk(href[:_MAX_HREF])[:4_000] if short_link(href) else ""
 
 
 def real_host(href: str) -> str:

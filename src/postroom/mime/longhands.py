@@ -21,23 +21,35 @@ FONT_SIZES: Final = {
     "xx-large": 32.0,
     "xxx-large": 48.0,
 }
-_WORDS = re.compile(r"(?:[^\s()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))+")
-_IMAGE = re.compile(r"url\(|(?:-webkit-)?(?:image-set|cross-fade|element|image|paint)\(|(?:[a-z-]*-)?gradient\(")
+_WORDS = re.compile(r"(?:[^\s()]++|\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))++")
+_IMAGE = re.compile(r"(?:url|image-set|cross-fade|element|image|paint|gradient)\(")
 _BARE_COLOUR = re.compile(r"[0-9a-f]{3}(?:[0-9a-f]{3})?\Z")
+_LONGEST: Final = 4_000  # characters of a value
+_SHORT: Final = 200  # of one that is worth remembering
 _OVERFLOWS: Final = frozenset({"visible", "hidden", "clip", "scroll", "auto", "overlay"})
 _DISPLAYS = re.compile(r"[a-z -]+\Z")
 _POSITIONS: Final = frozenset({"static", "relative", "absolute", "fixed", "sticky"})
 
 
-@lru_cache(maxsize=8192)
 def longhands(name: str, value: str, quirks: bool) -> Style:
     """What a declaration sets; empty where it says nothing of interest, or nothing valid."""
-    read = _READERS.get(name)
-    if read is None or not value or len(value) > 4_000:
+    if name not in _READERS or not value or len(value) > _LONGEST:
         return {}
+    return (_usual_longhands if len(value) <= _SHORT else _longhands)(name, value, quirks)
+
+
+def _longhands(name: str, value: str, quirks: bool) -> Style:
     if value in WIDE:
         return dict.fromkeys(_PARTS.get(name, (_SAME.get(name, name),)), value)
-    return read(name, value, quirks) or {}
+    return _READERS[name](name, value, quirks) or {}
+
+
+_usual_longhands = lru_cache(maxsize=8192)(_longhands)
+
+
+def is_relevant(name: str) -> bool:
+    """Whether a declaration may have to do with what is seen."""
+    return name in _READERS or name.startswith("--")
 
 
 def _as_is(name: str, value: str, quirks: bool) -> Style:
@@ -125,7 +137,7 @@ def _overflow_side(name: str, value: str, quirks: bool) -> Style | None:
 
 def _opacity(name: str, value: str, quirks: bool) -> Style | None:
     value = value.removeprefix("calc(").removesuffix(")") if value.startswith("calc(") else value
-    return {name: value} if re.fullmatch(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?%?", value) else None
+    return {name: value} if re.fullmatch(r"[+-]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:e[+-]?\d++)?+%?", value) else None
 
 
 def _display(name: str, value: str, quirks: bool) -> Style | None:

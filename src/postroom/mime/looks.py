@@ -10,6 +10,7 @@ from typing import Final
 from postroom.mime.css import BLACK, WHITE, Colour, pixels
 from postroom.mime.effects import Effect
 from postroom.mime.geometry import Shift, place_state
+from postroom.mime.limits import MAX_VARIABLES
 from postroom.mime.longhands import FONT_SIZES
 from postroom.mime.sight import DOUBTFUL, HIDDEN, SEEN, Sight
 
@@ -99,10 +100,18 @@ def _changed(look: Look, effect: Effect, *, is_block: bool, is_cell: bool) -> Lo
         is_placed=look.is_placed or effect.position in ("absolute", "fixed"),
         fate=max(look.fate, effect.sight),
         clip=clip,
-        variables={**(look.variables or {}), **effect.variables} if effect.variables else look.variables,
+        variables=_variables(look, effect),
     )
     _place(inner, look, effect)
     return judged(inner)
+
+
+def _variables(look: Look, effect: Effect) -> Mapping[str, str] | None:
+    """Those from around stay where there are too many."""
+    if not effect.variables:
+        return look.variables
+    merged = {**(look.variables or {}), **effect.variables}
+    return merged if len(merged) <= MAX_VARIABLES else look.variables or effect.variables
 
 
 def judged(look: Look) -> Look:

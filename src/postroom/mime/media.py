@@ -8,9 +8,12 @@ from typing import Final
 
 WIDTH: Final = 800  # pixels of the pane a mail is shown in
 HEIGHT: Final = 600
+_MAX_QUERY: Final = 1_000  # characters
+_MAX_NESTED: Final = 8  # brackets within brackets of a condition
+_LARGEST: Final = 1e9
 
 _WORD = re.compile(r"\(|\)|[^\s()]+")
-_LENGTH = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(px|em|rem|pt|in|cm|mm|dppx|dpi|x)?\Z")
+_LENGTH = re.compile(r"([+-]?(?:\d++(?:\.\d*+)?+|\.\d++))(px|em|rem|pt|in|cm|mm|dppx|dpi|x)?\Z")
 _COMPARISON = re.compile(r"(<=|>=|<|>|=)")
 _PIXELS: Final = {
     "px": 1,
@@ -63,10 +66,14 @@ _STATES: Final = {
 }
 
 
-@lru_cache(maxsize=512)
 def media_holds(query: str) -> bool:
     """A list of media queries; the empty one always holds."""
-    return not query.strip() or any(_one_holds(part.strip().lower()) for part in query[:1_000].split(","))
+    return _media_holds(query.strip()[:_MAX_QUERY])
+
+
+@lru_cache(maxsize=512)
+def _media_holds(query: str) -> bool:
+    return not query or any(_one_holds(part.strip().lower()) for part in query.split(","))
 
 
 def _one_holds(query: str) -> bool:
@@ -80,14 +87,14 @@ def _one_holds(query: str) -> bool:
     return holds is not negated
 
 
-def _condition(text: str) -> bool | None:
+def _condition(text: str, depth: int = 0) -> bool | None:
     """``(a) and (not (b))``, ``(a) or (b)``; None where it cannot be read: such a query never holds."""
     found: list[bool] = []
-    words, joins, negated = _pieces(text), set[str](), False
+    words, joins, negated = _pieces(text) if depth < _MAX_NESTED else [], set[str](), False
     for word in words:
         if word.startswith("("):
             inner = word[1:-1].strip()
-            value = _condition(inner) if inner.startswith(("(", "not")) else _feature(inner)
+            value = _condition(inner, depth + 1) if inner.startswith(("(", "not")) else _feature(inner)
             if value is None:
                 return None
             found.append(value is not negated)
@@ -152,10 +159,15 @@ def _compared(left: float | None, sign: str, right: float | None) -> bool | None
 
 def _amount(value: str) -> float | None:
     whole, slash, part = value.partition("/")
-    if slash and part.strip().isdecimal() and int(part) and whole.strip().isdecimal():
-        return int(whole) / int(part)
+    if slash and part.strip().isdecimal() and whole.strip().isdecimal():
+        return number(whole) / number(part) if number(part) else None
     match = _LENGTH.match(value)
-    return float(match[1]) * _PIXELS.get(match[2] or "px", 1) if match else None
+    return number(match[1]) * _PIXELS.get(match[2] or "px", 1) if match else None
+
+
+def number(digits: str | float) -> float:
+    """Numbers of any length: nothing on a screen is larger, and with infinity nobody can reckon."""
+    return max(-_LARGEST, min(_LARGEST, float(digits)))
 
 
 def supports_holds(condition: str) -> bool:

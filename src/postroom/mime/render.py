@@ -36,7 +36,7 @@ _DOUBTFUL = f"Text in {DOUBT_OPENS}…{DOUBT_CLOSES} may be invisible to a reade
 _CUT_NOTE = "\n\n[The rest of this email is too long to show.]"
 _MANY_MISSING = 12  # words: a footer, a greeting, a link's address written out
 _WORD = re.compile(r"\w+")
-_WITHOUT_LINKS = re.compile(r"https?://\S+|\S+@\S+|\[[^\]]*\]")
+_WITHOUT_LINKS = re.compile(r"https?://\S++|(?<!\S)[^\s@]++@\S++|\[[^\[\]]*+\]")
 _BROWSER = re.compile(r"\b(?:view|read|open|trouble|can't see|online|browser ansehen|im browser)\b", re.IGNORECASE)
 
 

@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import Final
 
 from postroom.mime.css_syntax import Declaration, blocks, declaration, split_outside, without_comments
-from postroom.mime.limits import MAX_STYLE, MAX_STYLE_DEPTH, MAX_STYLE_RULES
+from postroom.mime.limits import MAX_STYLE, MAX_STYLE_DECLARATIONS, MAX_STYLE_DEPTH, MAX_STYLE_RULES
+from postroom.mime.longhands import is_relevant
 from postroom.mime.media import media_holds, supports_holds
 
 _MAX_LIST: Final = 100_000  # characters of the selectors of one rule
@@ -47,9 +48,11 @@ class _Reader:
     rules: list[Rule] = field(default_factory=list)
     animations: set[str] = field(default_factory=set)
     is_whole: bool = True
+    room: int = 0  # characters of selectors that may still be written out
 
     def read(self, text: str, parents: tuple[str, ...], *, layered: bool, depth: int) -> None:
         """`parents` are the selectors of the rule around; none at the top."""
+        around = parents[0] if len(parents) == 1 else f":is({','.join(parents)})" if parents else ""
         own: list[Declaration] = []
         for block in blocks(text, is_sheet=depth == 0):
             if len(self.rules) >= MAX_STYLE_RULES:
@@ -57,22 +60,32 @@ class _Reader:
                 break
             if block.body is None or block.prelude.startswith("--"):
                 statement = block.prelude if block.body is None else f"{block.prelude}{{{block.body}}}"
-                own += [found for found in (declaration(statement),) if found is not None]
+                found = declaration(statement)
+                own += [found] if found is not None and is_relevant(found.name) else []
             else:
-                self._read_block(block.prelude, block.body, parents, layered=layered, depth=depth)
+                self._read_block(block.prelude, block.body, parents, around, layered=layered, depth=depth)
         if own:
+            self.is_whole = self.is_whole and len(own) <= MAX_STYLE_DECLARATIONS
+            kept = tuple(own[-MAX_STYLE_DECLARATIONS:])  # the last ones win
             weighed = ((selector, _weight(selector)) for selector in parents)
-            self.rules += [Rule(one, tuple(own), (not layered, *weight)) for one, weight in weighed if weight]
+            self.rules += [Rule(one, kept, (not layered, *weight)) for one, weight in weighed if weight]
 
-    def _read_block(self, prelude: str, body: str, parents: tuple[str, ...], *, layered: bool, depth: int) -> None:
+    def _read_block(
+        self, prelude: str, body: str, parents: tuple[str, ...], around: str, *, layered: bool, depth: int
+    ) -> None:
         if depth >= MAX_STYLE_DEPTH or len(prelude) > _MAX_LIST:
             self.is_whole = False
         elif prelude.startswith("@"):
             self._read_conditional(prelude, body, parents, layered=layered, depth=depth)
-        elif selectors := _selectors(prelude, parents):
+        elif selectors := self._selectors(prelude, around):
             self.read(body, selectors, layered=layered, depth=depth + 1)
         elif parents:
             self.is_whole = False
+
+    def _selectors(self, prelude: str, around: str) -> tuple[str, ...]:
+        found = _selectors(prelude, around)
+        self.room -= sum(map(len, found)) if around else 0
+        return found if self.room >= 0 else ()
 
     def _read_conditional(
         self, prelude: str, body: str, parents: tuple[str, ...], *, layered: bool, depth: int
@@ -87,7 +100,7 @@ class _Reader:
         elif (name == "@media" and media_holds(condition)) or (name == "@supports" and supports_holds(condition)):
             self.read(body, parents, layered=layered, depth=depth + 1)
         elif name == "@scope":
-            within = _selectors(condition.partition(" to ")[0].strip().strip("()"), ())
+            within = _selectors(condition.partition(" to ")[0].strip().strip("()"), "")
             self.read(body, (f":is({','.join(within)})",) if within else parents, layered=layered, depth=depth + 1)
 
 
@@ -96,12 +109,13 @@ def _at_name(prelude: str) -> tuple[str, str, str]:
     return name, "", bracket + rest
 
 
-def _selectors(prelude: str, parents: tuple[str, ...]) -> tuple[str, ...]:
+def _selectors(prelude: str, around: str) -> tuple[str, ...]:
     """The selectors of a list, each as it reads at the top of a sheet. Empty where one of them is none."""
+    if len(around) > _MAX_NESTED:
+        return ()
     found = tuple(selector.strip() for selector in split_outside(prelude, ","))
-    if not parents:
+    if not around:
         return found if all(_weight(one) is not None or _PSEUDO_ELEMENT.search(one) for one in found) else ()
-    around = parents[0] if len(parents) == 1 else f":is({','.join(parents)})"
     size = len(prelude) + len(around) * max(len(found), prelude.count("&"))
     if size > _MAX_NESTED:
         return ()
@@ -118,7 +132,7 @@ def _usual_sheet(text: str) -> Sheet:
 
 
 def _read_sheet(text: str) -> Sheet:
-    reader = _Reader(is_whole=len(text) <= MAX_STYLE)
+    reader = _Reader(is_whole=len(text) <= MAX_STYLE, room=10_000 + 10 * min(len(text), MAX_STYLE))
     reader.read(without_comments(text[:MAX_STYLE]), (), layered=False, depth=0)
     return Sheet(tuple(reader.rules), reader.is_whole, frozenset(reader.animations), len(text) <= _SMALL)
 

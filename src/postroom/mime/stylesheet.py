@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from postroom.mime.css import Style, legacy_colour
 from postroom.mime.css_syntax import Declaration, declarations
 from postroom.mime.effects import Effect, effect_of
-from postroom.mime.limits import MAX_MATCHES, MAX_STYLE_WORK
+from postroom.mime.limits import MAX_MATCHES, MAX_STYLE_WORK, MAX_VARIABLES
 from postroom.mime.longhands import longhands
 from postroom.mime.media import media_holds
 from postroom.mime.style_rules import Rule, Sheet, read_sheet
@@ -22,11 +23,14 @@ _OLD: Final = "[bgcolor],[background],font[color],font[size],body[text],[hidden]
 _BOXES: Final = frozenset({"body", "table", "tbody", "thead", "tfoot", "tr", "td", "th"})
 _FONT_SIZES: Final = ("x-small", "small", "medium", "large", "x-large", "xx-large", "48px")
 _SHORT: Final = 300  # characters of a style that is worth remembering beyond its document
-_NEEDS = re.compile(r"[.#]((?:[\w-]|[^\x00-\x7f])+)")
+_NEEDS = re.compile(r"[.#]((?:[\w-]|[^\x00-\x7f])++)")
 _DEAR: Final = (":has(", ":lang(", ":dir(", ":nth-", "~")  # selectors that look beyond an element and those around it
-_LONGEST: Final = 2_000  # characters of a variable's value
+_LONGEST: Final = 1_000  # characters of a variable's value
+_VALUES: Final = 10  # variables of one value
+_RESOLVING: Final = 20  # times the work of a declaration that names no variable
+_STEP: Final = 50  # characters of a selector that are matched in one step
 _MANY: Final = 24  # rules from which it pays to know the document's names
-_VARIABLE = re.compile(r"var\(\s*(--[^\s,()]+)\s*(?:,((?:[^()]|\([^()]*\))*))?\)")
+_VARIABLE = re.compile(r"var\(\s*+(--[^\s,()]++)\s*+(?:,((?:[^()]++|\([^()]*+\))*+))?+\)")
 
 
 class Stylesheet:
@@ -37,7 +41,7 @@ class Stylesheet:
         self._sheet = _sheet_of(document)
         self.presented: dict[Node, str] = {element: _presented(element) for element in document.select(_OLD)}
         self.matched: dict[Node, int] = {}  # to a number that stands for the rules: elements of one kind share it
-        self._groups: list[tuple[int, ...]] = [()]
+        self._groups: list[tuple[int, int]] = [(0, 0)]  # (the group before, the rule that was added)
         self._numbers: dict[tuple[int, int], int] = {}
         self.is_whole = self._sheet.is_whole
         if self._sheet.rules:
@@ -50,9 +54,17 @@ class Stylesheet:
         own, old = inline or "", presented or ""
         if not matched and variables is None and len(old) + len(own) <= _SHORT:
             return _usual_effect(old, own, self._quirks)
-        if variables is None and self._sheet.is_small and len(old) + len(own) <= _SHORT:
-            return _known_effect(self._sheet, self._groups[matched], old, own, self._quirks)
-        return _effect(self._sheet, self._groups[matched], old, own, variables or {}, quirks=self._quirks)
+        numbers = self._rules_of(matched)
+        if variables is None and self._sheet.is_small and len(old) + len(own) + len(numbers) <= _SHORT:
+            return _known_effect(self._sheet, numbers, old, own, self._quirks)
+        return _effect(self._sheet, numbers, old, own, variables or {}, quirks=self._quirks)
+
+    def _rules_of(self, group: int) -> tuple[int, ...]:
+        found: list[int] = []
+        while group:
+            group, number = self._groups[group]
+            found.append(number)
+        return tuple(reversed(found))
 
     def effect_on(self, element: Element) -> Effect | None:
         """Without what it inherits."""
@@ -61,30 +73,34 @@ class Stylesheet:
     def _match_all(self, document: Document) -> None:
         elements = sum(1 for _ in document.iter_elements())
         names = _names(document) if len(self._sheet.rules) >= _MANY else None
-        work, matches = MAX_STYLE_WORK, MAX_MATCHES
+        work, self._left = MAX_STYLE_WORK, MAX_MATCHES
         for number, rule in enumerate(self._sheet.rules):
             if names is not None and not _can_match(rule.selector, names):
                 continue
             is_dear = any(sign in rule.selector for sign in _DEAR)
-            work -= elements * (max(40, elements) if is_dear else 1)
-            if work < 0 or matches < 0:
+            cost = elements * (max(40, elements) if is_dear else 1) * (1 + len(rule.selector) // _STEP)
+            if cost > work:  # a dear one is left out, plain ones go on
                 self.is_whole = False
-                work += elements * max(40, elements) if is_dear else 0  # a dear one is left out, plain ones go on
                 if not is_dear:
                     return
                 continue
-            matches -= self._match(document, number, rule)
+            work -= cost
+            self._match(document, number, rule)
 
-    def _match(self, document: Document, number: int, rule: Rule) -> int:
+    def _match(self, document: Document, number: int, rule: Rule) -> None:
         found = document.select(rule.selector)
+        each = sum(_RESOLVING if "var(" in value else 1 for _, value, _ in rule.declarations)
+        if len(found) * each > self._left:
+            self.is_whole = False
+            return
+        self._left -= len(found) * each
         for element in found:
             before = self.matched.get(element, 0)
             group = self._numbers.get((before, number))
             if group is None:
                 group = self._numbers[before, number] = len(self._groups)
-                self._groups.append((*self._groups[before], number))
+                self._groups.append((before, number))
             self.matched[element] = group
-        return len(found)
 
 
 def _sheet_of(document: Document) -> Sheet:
@@ -118,11 +134,12 @@ def _cascaded(
     ordered.append(declarations(inline))
     winning = [one for important in (False, True) for group in ordered for one in group if one.important is important]
     custom = {name: value[:_LONGEST] for name, value, _ in winning if name.startswith("--")}
+    custom = dict(islice(custom.items(), MAX_VARIABLES))
     known = {**variables, **custom} if custom else variables
     custom = {name: _resolved(value, known) for name, value in custom.items()}
     style: Style = {}
     for name, value, _ in winning:
-        if name not in custom:
+        if not name.startswith("--"):
             style.update(longhands(name, _resolved(value, known) if "var(" in value else value, quirks))
     return {**style, **custom}
 
@@ -131,7 +148,7 @@ def _resolved(value: str, variables: Mapping[str, str]) -> str:
     for _ in range(5):  # a variable may name another
         if "var(" not in value or len(value) > _LONGEST:
             break
-        value = _VARIABLE.sub(lambda found: variables.get(found[1], found[2] or "").strip(), value)
+        value = _VARIABLE.sub(lambda found: variables.get(found[1], found[2] or "").strip(), value, count=_VALUES)
     return value.lower()
 
 

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from postroom.mime.limits import MAX_HTML_DEPTH
+
 _RULES = "".join(f".f{number}{{color:red}}" for number in range(1_500))
 _LONG = [
     f"<style>{_RULES}.x{{display:none}}</style><p class=x>SECRET</p>",
@@ -31,7 +33,7 @@ def _section(name: str) -> list[str]:
 
 
 HIDDEN = [*_section("hidden"), *_LONG]
-SEEN = [*_section("seen"), "<div>" * 600 + "SECRET"]
+SEEN = [*_section("seen"), "<div>" * (MAX_HTML_DEPTH - 2) + "SECRET"]
 READERS_SHOW = _section("readers show")
 UNREADABLE = _section("unreadable")
 DOUBTFUL = _section("doubtful")

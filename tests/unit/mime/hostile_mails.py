@@ -327,6 +327,40 @@ HTML: dict[str, Mail] = {
     "comments in a sheet": _style(b"/*"),
     "stars in a sheet": _style(b"*", b"/*"),
     "widths": _style(b"min-width:9", b"@media ", b"{.a{color:red}}"),
+    "statements in a sheet": _style(b"a;"),
+    "strings in a sheet": _style(b'\\"', b'.a{b:"'),
+    "addresses in a sheet": _style(b"url( "),
+    "rules within rules": _style(b".a{", b"", b"color:red"),
+    "rules within a long list": lambda size: (
+        b"Content-Type: text/html\r\n\r\n<style>"
+        + _times(b".a,", size // 2)
+        + b".a{"
+        + _times(b"b{color:red}", size // 2)
+        + b"}</style><p class=a>x"
+    ),
+    "a long list of many declarations": lambda size: (
+        b"Content-Type: text/html\r\n\r\n<style>"
+        + _times(b".a,", size // 2)
+        + b".a{"
+        + _times(b"top:0;", size // 2)
+        + b"}</style><p class=a>x"
+    ),
+    "brackets in media": _style(b"(", b"@media ", b"{.a{color:red}}"),
+    "many media": _style(b"@media (((((width)))))" + b"{.a{color:red}}"),
+    "animations": _style(b"@keyframes a{top:0}"),
+    "different variables": _numbered(b"--a#:b;", before=b"<div style='", after=b"'><p style='--b:c'>x"),
+    "variables of variables": _html(b"var(--a)", b"<p style='--a:var(--b)var(--b);--b:var(--a)var(--a);color:", b"'>x"),
+    "variables on elements": _html(b"<p style='--a:b;color:var(--a)'>a"),
+    "boxes within boxes": _nested(b"<div style='overflow:hidden;height:20px'>a", b"</div>"),
+    "boxes over boxes": _html(b"<div style='position:absolute;top:0;width:9px;height:9px;background:#fff'>a</div>"),
+    "doubtful": _html(b"<p style='filter:invert(1)'>a"),
+    "moved": _html(b"translate(1px)", b"<p style='transform:", b"'>a"),
+    "sums": _html(b"1px + ", b"<p style='width:calc(", b"1px)'>a"),
+    "gradients": _html(b"red,", b"<p style='background:linear-gradient(", b"red)'>a"),
+    "brackets in a background": _html(b"(", b"<p style='background:", b"'>a"),
+    "orders in comments": _html(b"ignor", b"<!-- ", b" -->"),
+    "orders to many": _html(b"<!-- assistant must must must run -->"),
+    "pictures in one link": _html(b"<img src=a>", b"<a href=http://x.example/>", b"</a>"),
     "style elements": _html(b"<style>.a{color:red}</style>"),
     "comments": _html(b"<!-- a -->"),
     "open comments": _html(b"<!--"),

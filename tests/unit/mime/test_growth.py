@@ -10,6 +10,7 @@ from tests.unit.mime.hostile_mails import ALL
 from tests.unit.mime.regular_expressions import Expression, all_expressions, attacks
 
 from postroom.index.entry import texts_of
+from postroom.mime import style_rules
 from postroom.mime.earlier import Earlier
 from postroom.mime.parse import Parsed, parse
 from postroom.mime.quotes import ThreadContext
@@ -61,6 +62,8 @@ def test_all_expressions_are_looked_at() -> None:
 
 
 def read(raw: bytes) -> None:
+    """As if nothing like it had been read before."""
+    style_rules._usual_sheet.cache_clear()
     parsed = parse(raw)
     judge(parsed.headers, parsed.sender, parsed.reply_to, ("example.com",))
     rendered = render(parsed.body, fmt="markdown", keep_quoted=False)
