@@ -259,6 +259,25 @@ async def test_a_refused_login_pauses_the_account_and_is_said_until_it_works_aga
         assert notices(gate.house) == ()
 
 
+async def test_an_account_that_cannot_be_opened_for_days_is_put_before_a_person(tmp_path, monkeypatch):
+    async with gate_house(tmp_path, hold_seconds=60) as gate:
+        view = await gate.send()
+
+        async def closed(_name):
+            raise ProviderUnavailable("The server cannot be reached.")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(gate.house.accounts, "open", closed)
+            await hours_pass(gate, 4 * 24)
+            (row,) = (await outbox.list_outbox(gate.house)).results
+            assert (row.state, row.reason) == ("held", "The server cannot be reached.")
+            await hours_pass(gate, 2 * 24)
+        (row,) = (await outbox.list_outbox(gate.house)).results
+        assert (row.state, row.reason) == ("needs_human", "The server cannot be reached.")
+        assert (await approvals.resolve(gate.house, view.send_id, "resend")).status == "sent"
+        assert await gate.inbox() == ["Lunch?"]
+
+
 async def test_what_was_put_aside_before_its_first_attempt_is_kept_when_that_is_refused(tmp_path):
     async with gate_house(tmp_path) as gate:
         meddled = await gate.meddle()

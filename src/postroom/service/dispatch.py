@@ -35,6 +35,7 @@ from postroom.service.order import Order, likeness, stored_digest
 from postroom.service.originals import mark_original
 from postroom.store import Reservation, Send, State
 from postroom.store.pauses import Pause
+from postroom.store.send_states import ALLOWED
 from postroom.store.vault import DONE
 
 log = logging.getLogger("postroom.outbox")
@@ -181,6 +182,17 @@ async def _inspect(house: House, account: Account, send: Send, request: SubmitRe
         else:
             await house.stored(house.store.outbox.withdraw, send.send_id)
         raise
+
+
+async def rest(house: House, send_id: str, error: PostroomError) -> Send:
+    """It ran into trouble before it could be tried, such as an account that cannot be opened: it is looked at again
+    later, and put before a person when that goes on for days."""
+    send = await house.stored(house.store.outbox.get, send_id)
+    waits_since = max(send.created_at, send.not_before or 0.0)
+    is_ours = not isinstance(error, (Conflict, RateLimited)) and State.NEEDS_HUMAN in ALLOWED[send.state]
+    if is_ours and send.attempt == 0 and house.store.clock.wall() - waits_since > GIVE_UP_SECONDS:
+        return await _ask_a_person(house, send, error.message)
+    return await _park(house, send, error.retry_after or _FIRST_RETRY, error.message)
 
 
 def _was_promised(send: Send) -> bool:

@@ -19,7 +19,6 @@ from postroom.store import Send
 
 log = logging.getLogger("postroom.worker")
 POLL_SECONDS = 1.0
-_AFTER_TROUBLE = 60.0
 _A_DAY = 86_400.0
 
 
@@ -70,9 +69,7 @@ async def _take_up(house: House, send: Send) -> None:
         record = record.ended((await receipt(house, after)).status)
     except PostroomError as error:
         log.warning("outbox", extra={"status": send.state.value, "code": error.code})
-        wake_at = house.store.clock.wall() + (error.retry_after or _AFTER_TROUBLE)
-        await house.stored(house.store.worklist.release, send.send_id, wake_at=wake_at, reason=error.message)
-        after = await house.stored(house.store.outbox.get, send.send_id)
+        after = await dispatch.rest(house, send.send_id, error)
         record = record.failed(error)
     if after.state is not send.state:
         await audit(house, record)
