@@ -103,7 +103,8 @@ async def question(house: House, order: Order) -> Question | None:
         return None
     await house.stored(house.store.rate.check, order.account.name)  # nobody is asked about what could not leave then
     prepared = await dispatch.asked_about(house, order) or await dispatch.prepare(house, order)
-    return Question(question_text(order, decision.findings, prepared.send_id), prepared.send_id)
+    text = await house.stored(question_text, order, decision.findings, prepared.send_id)
+    return Question(text, prepared.send_id)
 
 
 def _refusal(denied: Deny) -> PermissionDenied:
@@ -184,5 +185,5 @@ async def _preview(house: House, order: Order, decision: NeedsHuman | Allow) -> 
         account=order.account.name,
         message=_SENT_BEFORE if is_repeat else _SHOW,
         warnings=tuple(finding.message for finding in decision.findings),
-        preview=preview_of(order),
+        preview=await house.stored(preview_of, order),
     )

@@ -61,7 +61,7 @@ async def ask(house: House, order: Order, findings: Sequence[Finding]) -> SendVi
     return replace(
         await awaiting(house, await house.stored(house.store.outbox.get, prepared.send_id)),
         warnings=tuple(finding.message for finding in findings),
-        preview=preview_of(order),
+        preview=await house.stored(preview_of, order),
     )
 
 
@@ -75,7 +75,7 @@ async def standing(house: House, order: Order) -> SendView | None:
         if await _cannot_be_read(house, send):
             await house.stored(house.store.outbox.withdraw, send.send_id)
             return None
-        return replace(await awaiting(house, send), preview=preview_of(order))
+        return replace(await awaiting(house, send), preview=await house.stored(preview_of, order))
     if send.state in _AT_WORK:
         return await already(house, send)
     age = house.store.clock.wall() - send.created_at
