@@ -71,7 +71,7 @@ def blocks(text: str, *, is_sheet: bool = False) -> Iterator[Block]:
 
 def _ends_at_semicolon(text: str, start: int, *, is_sheet: bool) -> bool:
     first = _FIRST.match(text, start) if is_sheet else None
-    return first is None or first[1] in ("@", ";", "")
+    return first is None or first[1] == "@"
 
 
 def declaration(statement: str) -> Declaration | None:

@@ -33,7 +33,18 @@ def test_no_declaration_of_the_standard_is_overlooked(pieces: list[str]) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["a{b:c", "}a{b:c}", "a{b:c}}d{e:f}", "@media{", "a{b:'}'}c{d:e}", "a{b:(}c{d:e}", "a;b{c:d}"]
+    "text",
+    [
+        "a{top:0",
+        "}a{top:0}",
+        "a{top:0}}d{top:0}",
+        "@media{",
+        "a{top:'}'}c{top:0}",
+        "a{top:(}c{top:0}",
+        "a;b{top:0}",
+        "@a;b{top:0}",
+        " ;b{top:0}",
+    ],
 )
 def test_broken_sheets_give_the_rules_of_the_reference(text: str) -> None:
     rules = tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
