@@ -9,7 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 _ROOMS = (
     *(f"service/{name}.py" for name in ("gate", "dispatch", "approvals", "petitions", "receipts", "order", "outbox")),
-    *(f"service/{name}.py" for name in ("handwritten", "facts", "worker")),
+    *(f"service/{name}.py" for name in ("handwritten", "facts", "worker", "letter", "approval_letter")),
+    *(f"service/{name}.py" for name in ("acquaintances", "places", "notices")),
     "safety/*.py",
     "store/*.py",
 )

@@ -86,7 +86,21 @@ def test_the_error_names_the_account_whose_limit_it_is(store: Store) -> None:
         reserve(store, account="home")
     with pytest.raises(RateLimited, match="from the account home") as caught:
         reserve(store, account="home")
-    assert caught.value.details["account"] == "home"
+    assert caught.value.details == {"account": "home", "limit": 3, "window_seconds": WINDOW}
+
+
+@pytest.mark.parametrize(
+    ("passed", "said"),
+    [(0, "60 minutes."), (60, "59 minutes."), (61, "59 minutes."), (WINDOW - 120, "2 minutes."), (3539, "2 minutes."),
+     (3540, "1 minute."), (WINDOW, "1 minute.")],
+)  # fmt: skip
+def test_the_wait_is_told_in_minutes_none_too_few(store: Store, time: FakeTime, passed: float, said: str) -> None:
+    for _ in range(3):
+        reserve(store)
+    time.passes(passed)
+    with pytest.raises(RateLimited) as caught:
+        reserve(store)
+    assert f"Next send available in {said} Nothing was sent" in caught.value.message
 
 
 def test_the_count_survives_restarts(store: Store, path: Path, time: FakeTime) -> None:

@@ -55,8 +55,8 @@ def test_a_key_whose_send_is_in_progress_is_a_conflict_for_now(store: Store, oth
     repeated = other.outbox.prepare(KEYED)
     with pytest.raises(Conflict, match="in progress") as caught:
         other.outbox.reserve(repeated.send_id)
-    assert caught.value.retry_after
-    assert caught.value.details["send_id"] == first.send_id
+    assert caught.value.retry_after == 5
+    assert caught.value.details == {"send_id": first.send_id, "state": state.value}
     assert other.outbox.get(repeated.send_id) == repeated
     assert store.rate.status(WORK).used == 1
 
