@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.unit.store.kit import WORK, FakeTime, a_send, brought_to
 
 from postroom.store import Send, State, Store
@@ -64,6 +65,23 @@ def test_a_login_that_works_ends_the_pause_and_wakes_what_waited_for_it(store: S
     assert [pause.account for pause in store.pauses.all()] == ["home"]
     assert due(store) == [ours.send_id]
     assert store.outbox.get(theirs.send_id) == theirs
+
+
+@pytest.mark.parametrize("state", [State.RESERVED, State.HELD, State.STAGED, State.RECONCILING])
+@pytest.mark.parametrize("end", ["login_worked", "try_soon"])
+def test_the_end_of_a_pause_wakes_what_waits_for_it_in_whatever_state(
+    store: Store, time: FakeTime, state: State, end: str
+) -> None:
+    send = brought_to(store, state, a_send(not_before=time.wall))
+    store.worklist.due()
+    store.pauses.login_refused(WORK, "535 no")
+    store.worklist.release(send.send_id, wake_at=time.wall + 900)
+    assert due(store) == []
+    if end == "login_worked":
+        store.pauses.login_worked(WORK)
+    else:
+        store.pauses.try_soon()
+    assert due(store) == [send.send_id]
 
 
 def test_a_login_that_works_hurries_nothing_that_waits_for_another_reason(store: Store, time: FakeTime) -> None:

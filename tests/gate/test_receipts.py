@@ -1,0 +1,204 @@
+"""What a caller is told of a send: a status and a sentence for each state. What may have left is not called unsent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from tests.gate.houses import MAIL, GateHouse, gate_house
+from tests.unit.store.kit import a_send, brought_to
+
+from postroom.model.errors import InvalidRequest
+from postroom.model.ids import Kind
+from postroom.service import outbox
+from postroom.service.receipts import already, receipt
+from postroom.service.views import SendView
+from postroom.store import Send, State
+
+IN_HAND = "It is in the outbox and leaves by itself; `cancel_send` stops it while it has not left. why"
+DECIDE = (
+    "Do not send it again: a person must look at the outbox, outside of this conversation, and decide what becomes "
+)
+FINDING_OUT = "The provider's answer was lost; Postroom is finding out. Do not send it again."
+TOLD = {
+    State.PREPARED: ("held", IN_HAND),
+    State.AWAITING_APPROVAL: ("needs_approval", "Nothing was sent yet: a person must approve it first."),
+    State.APPROVED: ("held", IN_HAND),
+    State.RESERVED: ("held", IN_HAND),
+    State.STAGED: ("held", IN_HAND),
+    State.SENDING: ("held", IN_HAND),
+    State.ACCEPTED: ("sent", "Accepted by the provider for 0 recipient(s)."),
+    State.DONE: ("sent", "Accepted by the provider for 0 recipient(s)."),
+    State.REJECTED: ("rejected", "The provider refused it; nothing was sent. why"),
+    State.RETRYABLE: ("held", "The provider did not take it yet; Postroom tries again by itself. why"),
+    State.UNKNOWN: ("unknown", FINDING_OUT),
+    State.RECONCILING: ("unknown", FINDING_OUT),
+    State.NEEDS_HUMAN: ("needs_human", f"It has not left and does not leave by itself: why {DECIDE}of it."),
+    State.CANCELLED: ("cancelled", "It was cancelled; nothing was sent. why"),
+    State.EXPIRED: ("rejected", "Nobody approved it in time; nothing was sent."),
+    State.DROPPED: ("unknown", "A person dropped it: it may have been sent or not, and it is not sent again."),
+}
+DOUBTFUL = {
+    State.NEEDS_HUMAN: ("unknown", f"It is not known whether the provider took it. {DECIDE}of it."),
+    State.RETRYABLE: (
+        "unknown",
+        "Postroom tries again by itself, as a person decided; an earlier attempt may have been sent. why",
+    ),
+    State.CANCELLED: ("unknown", "It was stopped. It is not known whether an earlier attempt was sent."),
+}
+IN_PART = {
+    State.NEEDS_HUMAN: (
+        "unknown",
+        f"The provider took it for 1 recipient(s) and not for the others. why {DECIDE}of it.",
+    ),
+    State.CANCELLED: ("rejected", "It was stopped, but the provider had taken it for 1 recipient(s) before."),
+    State.DROPPED: ("rejected", "A person dropped it, but the provider had taken it for 1 recipient(s) before."),
+}
+REASON = {"reason": "why"}
+SOME = {"reason": "why", "accepted": ["bob@example.org"]}
+
+
+def a_row(gate: GateHouse, state: State, **fields: object) -> Send:
+    return replace(brought_to(gate.house.store, state, a_send(account="alice")), **fields)
+
+
+def said(view: SendView) -> tuple[str, str]:
+    return view.status, view.message
+
+
+async def test_each_state_has_its_status_and_its_sentence(tmp_path):
+    assert TOLD.keys() == set(State) - {State.HELD}
+    async with gate_house(tmp_path, sends_per_hour=99) as gate:
+        for state, told in TOLD.items():
+            row = a_row(gate, state, doubtful=False, outcome=REASON)
+            assert said(await receipt(gate.house, row)) == told
+
+
+async def test_what_may_have_left_is_not_said_not_to_have(tmp_path):
+    async with gate_house(tmp_path, sends_per_hour=99) as gate:
+        for state in TOLD:
+            row = a_row(gate, state, doubtful=True, outcome=REASON)
+            assert said(await receipt(gate.house, row)) == {**TOLD, **DOUBTFUL}[state]
+
+
+@pytest.mark.parametrize("doubtful", [False, True])
+async def test_what_some_have_got_is_told_with_their_number(tmp_path, doubtful):
+    async with gate_house(tmp_path) as gate:
+        for state, told in IN_PART.items():
+            view = await receipt(gate.house, a_row(gate, state, doubtful=doubtful, outcome=SOME))
+            assert (said(view), view.accepted) == (told, ("bob@example.org",))
+
+
+async def test_a_person_s_word_comes_before_what_the_state_says(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        done = a_row(gate, State.DONE, outcome={"decided": "sent"})
+        assert said(await receipt(gate.house, done)) == ("sent", "A person found that it was sent.")
+        both = replace(done, outcome={"decided": "sent", "accepted": ["bob@example.org"]})
+        assert (await receipt(gate.house, both)).message == "Accepted by the provider for 1 recipient(s)."
+        refused = a_row(gate, State.CANCELLED, outcome={"decided": "refused"})
+        assert said(await receipt(gate.house, refused)) == (
+            "rejected",
+            "The person who was asked refused it; nothing was sent. Ask them what to change.",
+        )
+
+
+async def test_a_receipt_names_the_send_and_all_that_came_of_it(tmp_path):
+    outcome = {
+        "accepted": ["bob@example.org"],
+        "refused": {"eve@example.org": "550"},
+        "warnings": ["odd"],
+        "thread_ref": "t2",
+    }
+    async with gate_house(tmp_path) as gate:
+        row = a_row(gate, State.DONE, outcome=outcome, thread_ref="t1")
+        view = await receipt(gate.house, row, ("careful",))
+        assert (view.send_id, view.message_id, view.account) == (row.send_id, "<1@example.com>", "alice")
+        assert (view.accepted, view.refused) == (("bob@example.org",), {"eve@example.org": "550"})
+        assert view.warnings == ("careful", "odd")
+        threads = [gate.house.store.handles.issue(Kind.THREAD, "alice", [ref])[0] for ref in ("t1", "t2")]
+        assert view.thread_id == threads[1]
+        assert (await receipt(gate.house, replace(row, outcome=None))).thread_id == threads[0]
+        assert (await receipt(gate.house, replace(row, outcome=None, thread_ref=""))).thread_id == ""
+
+
+@pytest.mark.parametrize(("send_at", "status"), [("", "held"), ("2027-01-15T08:00:00+00:00", "scheduled")])
+async def test_what_leaves_later_says_when_and_how_to_stop_it(tmp_path, send_at, status):
+    async with gate_house(tmp_path) as gate:
+        row = a_row(gate, State.HELD, not_before=1_800_000_000.0, send_at=send_at)
+        assert said(await receipt(gate.house, row)) == (
+            status,
+            f"It leaves at 2027-01-15T08:00:00+00:00; cancel_send {row.send_id} stops it.",
+        )
+
+
+async def test_a_repeated_call_is_answered_with_the_first_result_and_says_so(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        sent = await already(gate.house, a_row(gate, State.DONE))
+        assert said(sent) == (
+            "already_executed",
+            "Already executed, not sent again. Accepted by the provider for 0 recipient(s).",
+        )
+        cancelled = await already(gate.house, a_row(gate, State.CANCELLED))
+        assert said(cancelled) == ("cancelled", "It was cancelled; nothing was sent.")
+
+
+# --- the list of the outbox
+
+
+async def test_a_row_of_the_outbox_tells_all_but_the_recipients(tmp_path):
+    async with gate_house(tmp_path, gate="approval") as gate:
+        asked = await gate.send(send_at=datetime.fromtimestamp(gate.time.wall + 7200, UTC))
+        gate.time.pass_(60)
+        (row,) = (await outbox.list_outbox(gate.house)).results
+        assert (row.send_id, row.account, row.kind) == (asked.send_id, "alice", "email_send")
+        assert (row.state, row.recipients, row.attempts) == ("awaiting_approval", 1, 0)
+        assert (row.created, row.updated) == ("2027-01-15T08:00:00+00:00", "2027-01-15T08:00:00+00:00")
+        assert row.not_before == "2027-01-15T10:00:00+00:00"
+        assert (row.reason, row.approval_id) == ("", asked.approval.approval_id)
+
+
+async def test_the_outbox_is_told_page_by_page_of_one_account_or_all(tmp_path):
+    async with gate_house(tmp_path, hold_seconds=60) as gate:
+        for number in range(3):
+            await gate.send(replace(MAIL, subject=str(number)))
+            gate.time.pass_(1)
+        page = await outbox.list_outbox(gate.house, limit=2)
+        assert (len(page.results), page.total_count, page.limit, page.offset, page.has_more) == (2, 3, 2, 0, True)
+        rest = await outbox.list_outbox(gate.house, account="alice", limit=2, offset=2)
+        assert (len(rest.results), rest.total_count, rest.offset, rest.has_more) == (1, 3, 2, False)
+        assert (await outbox.list_outbox(gate.house, account="bob")).total_count == 0
+
+
+@pytest.mark.parametrize("wrong", [{"limit": 0}, {"limit": 101}, {"offset": -1}])
+async def test_a_page_that_cannot_be_is_refused(tmp_path, wrong):
+    async with gate_house(tmp_path) as gate:
+        with pytest.raises(InvalidRequest) as refusal:
+            await outbox.list_outbox(gate.house, **wrong)
+        assert refusal.value.details == {"field": next(iter(wrong))}
+
+
+async def test_what_nobody_approved_in_time_is_listed_as_over(tmp_path):
+    async with gate_house(tmp_path, gate="approval") as gate:
+        await gate.send()
+        gate.time.pass_(86_400)
+        (row,) = (await outbox.list_outbox(gate.house)).results
+        assert row.state == "expired"
+
+
+async def test_a_send_is_shown_with_its_recipients_and_every_step(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        view = await gate.send()
+        row, recipients, steps = await outbox.show_send(gate.house, view.send_id)
+        assert (row.state, row.attempts, recipients) == ("done", 1, ("bob@demo.example",))
+        at = "2027-01-15T08:00:00+00:00"
+        ways = ("prepared", "reserved", "staged", "sending #1", "accepted #1", "done #1")
+        assert steps == tuple(f"{at} {way}" for way in ways)
+
+
+async def test_a_stop_is_audited_as_the_agent_s(tmp_path):
+    async with gate_house(tmp_path, hold_seconds=60) as gate:
+        held = await gate.send()
+        assert (await outbox.cancel_send(gate.house, held.send_id)).status == "cancelled"
+        entry = gate.audit()[0]
+        assert (entry["action_type"], entry["actor"]) == ("cancel_send", "agent")
