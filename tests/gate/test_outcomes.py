@@ -10,7 +10,17 @@ import anyio
 import pytest
 from tests.gate.houses import MAIL, START, gate_house
 
-from postroom.model.errors import AuthRequired, Conflict, NotFound, PostroomError, ProviderUnavailable, RateLimited
+from postroom.model.errors import (
+    AuthRequired,
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+    PostroomError,
+    ProviderUnavailable,
+    RateLimited,
+    Unsupported,
+)
 from postroom.model.outcome import SubmitOutcome
 from postroom.service import approvals, outbox, worker
 from postroom.service.notices import notices
@@ -140,6 +150,17 @@ async def test_errors_before_anything_was_handed_over(tmp_path, error):
         gate.time.pass_(7 * 3600)
         await worker.work_once(gate.house)
         assert await gate.inbox() == ["Lunch?"]
+
+
+@pytest.mark.parametrize(
+    "error", [InvalidRequest("no"), NotFound("no"), PermissionDenied("no"), Unsupported("local", "such thing")]
+)
+async def test_an_error_that_says_that_nothing_was_handed_over_ends_the_send_with_its_reason(tmp_path, error):
+    async with gate_house(tmp_path) as gate:
+        (await gate.meddle()).before = raising(error)
+        view = await gate.send()
+        assert view.status == "rejected"
+        assert view.message == f"The provider refused it; nothing was sent. {error.message}"
 
 
 async def hours_pass(gate, hours):
@@ -451,6 +472,66 @@ async def test_a_transport_that_reports_an_unapproved_recipient_is_caught(tmp_pa
         meddled.after = lambda outcome: replace(outcome, accepted=(*outcome.accepted, "eve@evil.example"))
         view = await gate.send()
         assert any("not approved" in warning for warning in view.warnings)
+
+
+async def test_all_else_that_such_a_transport_said_is_kept(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        told = SubmitOutcome(
+            "accepted",
+            accepted=("bob@demo.example", "eve@evil.example"),
+            refused={"carol@demo.example": "550"},
+            message_ref="m7",
+            thread_ref="t7",
+            reason="half done",
+            warnings=("odd",),
+        )
+        (await gate.meddle()).before = lambda _: told
+        view = await gate.send(replace(MAIL, cc=("carol@demo.example",)))
+        assert (view.status, view.accepted, view.refused) == ("sent", told.accepted, {"carol@demo.example": "550"})
+        assert view.warnings[-2:] == (
+            "odd",
+            "The provider reports a recipient who was not approved. Tell the operator at once.",
+        )
+        kept = gate.house.store.outbox.get(view.send_id).outcome
+        assert (kept["state"], kept["message_ref"]) == ("accepted", "m7")
+        assert (kept["thread_ref"], kept["reason"]) == ("t7", "half done")
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(ProviderUnavailable("gone away"), "gone away"), (ConnectionResetError("secret"), "no answer")],
+)
+async def test_why_an_answer_was_lost_is_kept_but_nothing_that_only_a_program_said(tmp_path, error, reason):
+    async with gate_house(tmp_path) as gate:
+        meddled = await gate.meddle()
+        meddled.before = raising(error)
+        meddled.reconciled = raising(ProviderUnavailable(""))
+        view = await gate.send()
+        (row,) = (await outbox.list_outbox(gate.house)).results
+        assert (view.status, row.state, row.reason) == ("unknown", "reconciling", reason)
+
+
+async def test_what_finding_out_came_to_is_kept_with_its_reason(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        meddled = await gate.meddle()
+        meddled.before = answering("unknown", reason="timeout")
+        meddled.reconciled = answering("unknown", reason="no trace of it")
+        view = await gate.send()
+        (row,) = (await outbox.list_outbox(gate.house)).results
+        assert (row.state, row.reason) == ("needs_human", "no trace of it")
+        assert gate.house.store.outbox.get(view.send_id).doubtful
+
+
+@pytest.mark.parametrize("words", [{"body": "One\ntwo\n"}, {"body": "", "body_html": "<p>One</p>\n<p>two</p>\n"}])
+async def test_a_repeated_mail_is_warned_about_whether_it_is_text_or_html(tmp_path, words):
+    async with gate_house(tmp_path) as gate:
+        mail = replace(MAIL, **words)
+        await gate.send(mail)
+        again = await gate.send(mail, confirm=False)
+        assert any("was just sent" in warning for warning in again.warnings)
+        changed = {name: text.replace("One", "Three") for name, text in words.items()}
+        other = await gate.send(replace(mail, **changed), confirm=False)
+        assert not any("was just sent" in warning for warning in other.warnings)
 
 
 async def test_a_caller_who_hangs_up_mid_send_leaves_nothing_half_done(tmp_path):

@@ -308,7 +308,7 @@ async def _finish(house: House, send: Send) -> Send:
     parsed = await house.stored(parse, request.raw)
 
     def remember() -> None:
-        body = parsed.body.text or parsed.body.html
+        body = parsed.body.html or parsed.body.text
         house.store.duplicates.remember(send.account, likeness(parsed.to, parsed.subject, body))
         house.store.recipients.remember(send.account, _accepted(send))
         path = house.vault.find(f"{send.kind}_{send.approval_id}.md") if send.approval_id else None

@@ -34,7 +34,7 @@ async def facts_for(house: House, order: Order, policy: Policy) -> Facts:
     def stored() -> tuple[bool, bool]:
         return (
             house.store.previews.is_valid(name, order.digest),
-            house.store.duplicates.seen_recently(name, likeness(draft.to, draft.subject, draft.text or draft.html)),
+            house.store.duplicates.seen_recently(name, likeness(draft.to, draft.subject, draft.html or draft.text)),
         )
 
     previewed, duplicate = await house.stored(stored)

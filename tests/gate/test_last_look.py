@@ -1,0 +1,71 @@
+"""The last look before bytes leave: whatever does not fit stops there, told to whoever waits or put before a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.gate.houses import gate_house
+
+from postroom.model.errors import InternalError, PermissionDenied
+from postroom.service import order as orders
+from postroom.service import outbox, search, worker
+from postroom.store import State
+
+SLIPS = {
+    "a blind copy in the headers": lambda raw: b"Bcc: eve@evil.example\r\n" + raw,
+    "a second recipient in the headers": lambda raw: raw.replace(b"To: ", b"To: eve@evil.example, ", 1),
+    "another sender": lambda raw: raw.replace(b"From: alice@", b"From: mallory@", 1),
+    "a header twice": lambda raw: b"Subject: other\r\n" + raw,
+    "a NUL": lambda raw: raw.replace(b"Subject: ", b"Subject: \0", 1),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+async def test_a_slip_in_composing_is_noticed_before_anything_leaves(tmp_path, monkeypatch, slip):
+    """The digest covers the slip as well, so only the bytes themselves can tell."""
+    async with gate_house(tmp_path) as gate:
+        meddled = await gate.meddle()
+        real = orders.compose
+
+        def slipping(*args: Any, **kwargs: Any) -> bytes:
+            raw = real(*args, **kwargs)
+            assert SLIPS[slip](raw) != raw
+            return SLIPS[slip](raw)
+
+        monkeypatch.setattr(orders, "compose", slipping)
+        with pytest.raises(InternalError, match="differs from what was approved"):
+            await gate.send()
+        assert meddled.submitted == []
+        assert (await outbox.list_outbox(gate.house)).results == ()
+
+
+@pytest.mark.parametrize("wishes", [{}, {"idempotency_key": "k"}])
+async def test_who_waits_is_told_the_reason_of_a_refusal_and_nothing_stays_behind(tmp_path, wishes):
+    async with gate_house(tmp_path, block_recipients=["bob@demo.example"]) as gate:
+        with pytest.raises(PermissionDenied) as refusal:
+            await gate.send(**wishes)
+        assert refusal.value.message == "b***@demo.example is on the operator's block list (safety.block_recipients)."
+        assert refusal.value.details == {"by_person": False}
+        assert (await outbox.list_outbox(gate.house, include_finished=True)).results == ()
+
+
+async def test_a_held_mail_that_a_new_list_forbids_is_put_before_a_person_with_the_reason(tmp_path):
+    async with gate_house(tmp_path, hold_seconds=60) as gate:
+        view = await gate.send()
+        time = gate.time
+    time.pass_(60)
+    async with gate_house(tmp_path, time=time, hold_seconds=60, block_recipients=["bob@demo.example"]) as gate:
+        await worker.work_once(gate.house)
+        send = gate.house.store.outbox.get(view.send_id)
+        assert send.state is State.NEEDS_HUMAN
+        assert "on the operator's block list" in send.outcome["reason"]
+        assert gate.house.store.outbox.request(view.send_id).raw
+
+
+async def test_a_mail_of_which_no_copy_is_wished_leaves_none_in_sent(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        view = await gate.send(save_to_sent=False)
+        assert (view.status, await gate.inbox()) == ("sent", ["Lunch?"])
+        assert (await search.list_emails(gate.house, account="alice", mailbox="sent")).results == ()
+        assert gate.house.store.outbox.get(view.send_id).save_to_sent is False

@@ -1,0 +1,63 @@
+"""An order's wishes, its digest and its times."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from postroom.model.address import Address
+from postroom.model.errors import InvalidRequest
+from postroom.model.outcome import WireEnvelope
+from postroom.service.order import Wishes, digest_of, likeness, parse_time, schedule_text
+
+RAW = b"From: a@x.example\r\nSubject: hi\r\n\r\nhello\r\n"
+WIRE = WireEnvelope("a@x.example", ("b@x.example",))
+GIVEN = (RAW, WIRE, "mine", "t1", "d1", True, "2027-01-15T08:00:00+00:00")
+OTHER = (RAW + b"!", WireEnvelope("a@x.example", ("c@x.example",)), "yours", "t2", "d2", False, "")
+
+
+def test_who_wishes_nothing_confirms_nothing_and_is_asked_by_nobody() -> None:
+    nothing = Wishes()
+    assert (nothing.confirm, nothing.require_approval, nothing.can_elicit, nothing.answer) == (
+        False,
+        False,
+        False,
+        None,
+    )
+    assert (nothing.idempotency_key, nothing.send_at) == ("", None)
+    assert (nothing.save_to_sent, nothing.actor) == (True, "agent")
+
+
+@pytest.mark.parametrize("place", range(len(GIVEN)))
+def test_whatever_is_changed_has_another_digest(place: int) -> None:
+    changed = (*GIVEN[:place], OTHER[place], *GIVEN[place + 1 :])
+    assert digest_of(*GIVEN) == digest_of(*GIVEN)
+    assert digest_of(*changed) != digest_of(*GIVEN)  # type: ignore[arg-type]
+
+
+def test_a_ref_cannot_move_from_the_thread_to_the_draft_unseen() -> None:
+    assert digest_of(RAW, WIRE, "mine", "1", "", True, "") != digest_of(RAW, WIRE, "mine", "", "1", True, "")
+
+
+def test_a_moment_has_one_spelling() -> None:
+    moment = datetime(2027, 1, 15, 8, 0, tzinfo=UTC)
+    assert schedule_text(moment) == "2027-01-15T08:00:00+00:00"
+    assert schedule_text(moment.astimezone(timezone(timedelta(hours=5, minutes=30)))) == schedule_text(moment)
+    assert schedule_text(None) == ""
+
+
+def test_a_time_is_read_as_it_was_written_or_refused_with_an_example() -> None:
+    assert parse_time("") is None
+    assert parse_time("2026-12-01T09:00:00+01:00") == datetime(2026, 12, 1, 8, 0, tzinfo=UTC)
+    with pytest.raises(InvalidRequest, match=r"ISO 8601 with an offset, like 2026-12-01T09:00:00\+01:00") as refusal:
+        parse_time("tomorrow")
+    assert refusal.value.details == {"field": "send_at"}
+
+
+def test_two_mails_are_alike_by_their_recipients_subject_and_beginning() -> None:
+    to = [Address("b@x.example", "Bob")]
+    assert likeness(to, "Hi", "  hello\n") == likeness([Address("B@x.example")], "HI", "hello")
+    assert likeness(to, "Hi", "hello") != likeness(to, "Hi", "goodbye")
+    assert likeness(to, "Hi", "hello") != likeness(to, "Ho", "hello")
+    assert likeness(to, "Hi", "hello") != likeness([Address("c@x.example")], "Hi", "hello")
