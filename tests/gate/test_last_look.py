@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any
 
 import pytest
 from tests.gate.houses import gate_house
+from tests.gate.test_outcomes import FIELDS
 
 from postroom.model.errors import InternalError, PermissionDenied
+from postroom.model.outcome import SubmitOutcome
 from postroom.service import order as orders
 from postroom.service import outbox, search, worker
 from postroom.store import State
@@ -69,3 +72,32 @@ async def test_a_mail_of_which_no_copy_is_wished_leaves_none_in_sent(tmp_path):
         assert (view.status, await gate.inbox()) == ("sent", ["Lunch?"])
         assert (await search.list_emails(gate.house, account="alice", mailbox="sent")).results == ()
         assert gate.house.store.outbox.get(view.send_id).save_to_sent is False
+
+
+async def test_what_a_dead_process_was_sending_is_found_out_about_and_not_sent_again(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        meddled, out = await gate.meddle(), gate.house.store.outbox
+        send = out.reserve(out.prepare((await gate.order()).as_send()).send_id).send
+        for state in (State.STAGED, State.SENDING):
+            send = out.advance(send.send_id, expect=send.state, to=state)
+        gate.house.let_fall.add(send.send_id)
+        meddled.reconciled = lambda _: SubmitOutcome("accepted", accepted=("bob@demo.example",))
+        await worker.work_once(gate.house)
+        assert out.get(send.send_id).state is State.DONE
+        assert State.UNKNOWN in {event.state for event in out.events(send.send_id)}
+        assert meddled.submitted == []
+
+
+@pytest.mark.parametrize("field", ["subject", "body", "thread", "draft", "identity", "recipient"])
+async def test_whatever_is_changed_while_a_mail_is_held_keeps_it_from_leaving(tmp_path, field):
+    async with gate_house(tmp_path, hold_seconds=60) as gate:
+        meddled = await gate.meddle()
+        view = await gate.send()
+        with sqlite3.connect(tmp_path / "state.db") as tampering:
+            assert tampering.execute(*FIELDS[field]).rowcount == 1
+        gate.time.pass_(60)
+        await worker.work_once(gate.house)
+        send = gate.house.store.outbox.get(view.send_id)
+        assert send.state is State.NEEDS_HUMAN
+        assert "what lies in the outbox is not what was approved" in send.outcome["reason"]
+        assert meddled.submitted == []

@@ -89,6 +89,12 @@ def test_an_address_with_bytes_outside_ascii_is_compared_and_not_choked_on():
         check_envelope(raw.replace("ü".encode(), b"\xff"), WIRE, APPROVED)
 
 
+def test_an_approved_address_whose_first_part_stands_in_quotes_passes():
+    approved = ("bob@example.com", '"carol c"@example.com')
+    raw = GOOD.replace(b"carol@example.com", b'"carol c"@example.com')
+    check_envelope(raw, WireEnvelope("alice@example.com", approved), approved)
+
+
 def test_the_wire_envelope_of_a_draft_names_its_sender_and_every_recipient():
     to, cc, bcc = (Address(f"{name}@example.com") for name in ("bob", "carol", "dave"))
     draft = Draft(Address("alice@example.com", "Alice"), to=(to,), cc=(cc,), bcc=(bcc,), subject="Hi", text="x")

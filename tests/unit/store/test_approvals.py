@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.unit.store.kit import A_DAY, FakeTime, a_send, brought_to, sha
 
-from postroom.model.errors import Conflict, InvalidRequest, NotFound
+from postroom.model.errors import Conflict, InvalidRequest, NotFound, RateLimited
 from postroom.store import Approval, State, Store, open_store
 
 
@@ -187,3 +187,14 @@ def test_a_refusal_says_who_and_how_and_when(store: Store, time: FakeTime, appro
     refused = store.approvals.reject(approval.approval_id, who="pat", how="page")
     assert (refused.who, refused.how, refused.decided_at) == ("pat", "page", time.wall)
     assert store.approvals.get(approval.approval_id) == refused
+
+
+def test_only_what_waits_in_the_same_account_fills_its_room(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postroom.store.approvals.MAX_PENDING", 2)
+    brought_to(store, State.AWAITING_APPROVAL, a_send(account="home"))
+    for state in (State.DONE, State.PREPARED, State.AWAITING_APPROVAL, State.AWAITING_APPROVAL):
+        brought_to(store, state)
+    with pytest.raises(RateLimited, match="2 mails of this account wait for a person's approval already") as refusal:
+        brought_to(store, State.AWAITING_APPROVAL)
+    assert refusal.value.details == {"waiting": 2}
+    brought_to(store, State.AWAITING_APPROVAL, a_send(account="home"))

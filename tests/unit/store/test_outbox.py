@@ -276,6 +276,13 @@ def test_the_latest_send_of_some_content_is_found_unless_it_never_went_out(store
     assert store.outbox.latest("home", "send_email", sha("hello")) is None
 
 
+@pytest.mark.parametrize("state", State)
+def test_an_open_question_and_what_ended_unsent_are_no_earlier_send(store: Store, state: State) -> None:
+    send = brought_to(store, state)
+    never = {State.PREPARED, State.REJECTED, State.CANCELLED, State.EXPIRED}
+    assert store.outbox.latest("work", "send_email", send.content_sha256) == (None if state in never else send)
+
+
 def test_finished_sends_are_forgotten_after_thirty_days_and_open_ones_never(store: Store, time: FakeTime) -> None:
     kept = [brought_to(store, state) for state in State if state not in (State.PREPARED, *FORGOTTEN)]
     gone = [brought_to(store, state) for state in (State.PREPARED, *FORGOTTEN)]
