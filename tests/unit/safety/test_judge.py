@@ -27,6 +27,9 @@ TABLE = [
     (Gate.ELICIT, YES | {"can_elicit": True, "answer": "accepted"}, None),
     (Gate.ELICIT, YES | {"previewed": True}, Ask.APPROVAL),
     (Gate.ELICIT, YES | {"answer": "accepted"}, Ask.APPROVAL),  # an answer from a client that cannot ask is no answer
+    (Gate.ELICIT, YES | {"previewed": True, "known": KNOWN}, Ask.APPROVAL),  # it asks about friends as well
+    (Gate.ELICIT, YES | {"known": KNOWN}, Ask.APPROVAL),
+    (Gate.ELICIT, YES | {"can_elicit": True, "previewed": True, "known": KNOWN}, Ask.ELICIT),
     (Gate.APPROVAL, NO, Ask.PREVIEW),
     (Gate.APPROVAL, YES | {"previewed": True}, Ask.APPROVAL),
     (Gate.APPROVAL, YES | {"can_elicit": True, "answer": "accepted"}, Ask.APPROVAL),

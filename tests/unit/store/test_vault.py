@@ -31,6 +31,7 @@ def test_a_pending_file_appears_whole_and_only_its_owner_can_enter(vault):
     assert [found.file for found in vault.scan(PENDING)] == [FILE]
     assert os.listdir(path.parent) == ["x.md"]
     assert path.parent.stat().st_mode & 0o077 == 0
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.fixture
