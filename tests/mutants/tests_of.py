@@ -55,18 +55,20 @@ class Tests:
             self._by_file.setdefault(path, set()).add(test)
 
     def that_may_notice(self, mutant: Mutant) -> list[str]:
-        """Those that run its statement; where that runs at import, any that run its file or one that imports it.
+        """Those that run its statement; where that runs at import, any that run its file or one that imports it, and
+        its own, which may look at nothing but its constants.
 
         Its own tests come first, then the fast ones. What no test was seen to run may run in a process that one forks.
         """
         found: set[str] = set()
+        own = f"/test_{Path(mutant.path).stem}"
         if self.is_warm(mutant):
             found = found.union(*(self._by_line.get((mutant.path, line), ()) for line in mutant.lines))
             found = found or self._by_file.get(mutant.path, set())
         else:
             files = [mutant.path, *self._importers.get(mutant.module, ())]
             found = set().union(*(self._by_file.get(path, ()) for path in files))
-        own = f"/test_{Path(mutant.path).stem}"
+            found |= {test for test in self.seconds if own in test}
         return self._within_time(sorted(found, key=lambda test: (own not in test, self.seconds[test], test)))
 
     def is_warm(self, mutant: Mutant) -> bool:
