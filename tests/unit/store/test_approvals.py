@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -198,3 +199,15 @@ def test_only_what_waits_in_the_same_account_fills_its_room(store: Store, monkey
         brought_to(store, State.AWAITING_APPROVAL)
     assert refusal.value.details == {"waiting": 2}
     brought_to(store, State.AWAITING_APPROVAL, a_send(account="home"))
+
+
+@pytest.mark.parametrize("column", ["send_id", "source"])
+def test_the_state_file_itself_keeps_two_approvals_from_one_send_or_one_proof(store: Store, column: str) -> None:
+    first, second = (brought_to(store, State.AWAITING_APPROVAL).approval_id for _ in range(2))
+    store.approvals.approve(first, who="pat", how="vault", source="file-1")
+    with pytest.raises(sqlite3.IntegrityError), sqlite3.connect(store._database.path) as tampering:
+        tampering.execute(
+            f"UPDATE approvals SET {column} = (SELECT {column} FROM approvals WHERE approval_id = ?)"
+            " WHERE approval_id = ?",
+            (first, second),
+        )

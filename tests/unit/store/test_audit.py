@@ -292,3 +292,8 @@ def test_of_a_mirror_that_fails_half_way_the_days_that_were_written_are_not_writ
 def test_an_entry_has_one_spelling_in_whichever_order_its_parameters_come() -> None:
     turned = replace(SENT, parameters=dict(reversed(SENT.parameters.items())))
     assert canonical(turned, 1.0) == canonical(SENT, 1.0)
+
+
+def test_the_chain_begins_with_zeros_that_any_reader_can_check(mirrored: Store, mirror: Path) -> None:
+    mirrored.audit.append(SENT)
+    assert lines(mirror)[0]["prev_hash"] == "0" * 64

@@ -320,3 +320,12 @@ def test_the_kit_knows_a_way_to_every_state(store: Store) -> None:
     send = store.outbox.prepare(a_send())
     one_step(store, send.send_id, State.RESERVED)
     assert store.outbox.get(send.send_id).state is State.RESERVED
+
+
+def test_a_page_holds_twenty_unless_more_are_asked_for(path: Path, time: FakeTime) -> None:
+    store = open_store(path, clock=time.clock(), limit=RateLimit(99))
+    for number in range(21):
+        brought_to(store, State.HELD, a_send(str(number)))
+    for page in (store.outbox.list(), store.outbox.list_open()):
+        assert (len(page.items), page.total, page.limit, page.offset, page.has_more) == (20, 21, 20, 0, True)
+    store.close()
