@@ -26,6 +26,8 @@ TAMPERED = {
     "a recipient above": lambda text: text.replace('- "bob@', '- "carol@'),
     "the subject": lambda text: text.replace('subject: "Lunch?"', 'subject: "Dinner?"'),
     "the digest": lambda text: text.replace('content_sha256: "', 'content_sha256: "0'),
+    "the kind": lambda text: text.replace("type: email_send", "type: email_reply", 1),
+    "the time of asking": lambda text: text.replace('created: "2027', 'created: "2026'),
     "the expiry": lambda text: text.replace('expires: "2027', 'expires: "2028'),
     "the action": lambda text: text.replace("action_type: send_email", "action_type: reply_email"),
     "a thread": lambda text: text.replace("action_type:", 'thread_id: "7"\naction_type:'),
