@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from tests.gate.houses import gate_house
 from tests.gate.test_outcomes import FIELDS
 
+from postroom.model.draft import Threading
 from postroom.model.errors import InternalError, PermissionDenied
 from postroom.model.outcome import SubmitOutcome
 from postroom.service import order as orders
 from postroom.service import outbox, search, worker
+from postroom.service.order import Wishes
 from postroom.store import State
 
 SLIPS = {
@@ -101,3 +105,17 @@ async def test_whatever_is_changed_while_a_mail_is_held_keeps_it_from_leaving(tm
         assert send.state is State.NEEDS_HUMAN
         assert "what lies in the outbox is not what was approved" in send.outcome["reason"]
         assert meddled.submitted == []
+
+
+async def test_the_outbox_keeps_all_that_an_order_says(tmp_path):
+    async with gate_house(tmp_path) as gate:
+        at = datetime(2027, 2, 1, 9, 0, tzinfo=UTC)
+        order = await gate.order(wishes=Wishes(save_to_sent=False, idempotency_key="k", send_at=at))
+        draft = replace(order.draft, threading=Threading(thread_ref="t7"))
+        kept = replace(order, draft=draft, draft_ref="d7").as_send()
+        assert (kept.account, kept.tool, kept.kind) == ("alice", "send_email", "email_send")
+        assert (kept.sender, kept.recipients) == ("alice@demo.example", ("bob@demo.example",))
+        assert (kept.raw, kept.message_id, kept.content_sha256) == (order.raw, order.message_id, order.digest)
+        assert (kept.thread_ref, kept.draft_ref) == ("t7", "d7")
+        assert (kept.save_to_sent, kept.idempotency_key) == (False, "k")
+        assert (kept.not_before, kept.send_at) == (at.timestamp(), "2027-02-01T09:00:00+00:00")

@@ -287,3 +287,17 @@ def test_a_file_that_is_moved_on_while_we_look_hides_no_other(vault, monkeypatch
     put(vault, "b.md")
     monkeypatch.setattr(vault, "names", lambda folder: ["a.md", "b.md"])
     assert [found.path.name for found in vault.scan(APPROVED)] == ["b.md"]
+
+
+def test_a_file_that_goes_while_we_look_hides_no_other(vault, monkeypatch):
+    for name in ("a.md", "b.md", "c.md"):
+        put(vault, name)
+    listed = os.listdir(vault.root / APPROVED)
+    gone = listed[0]
+
+    def listing(folder):
+        (vault.root / APPROVED / gone).unlink(missing_ok=True)
+        return list(listed)
+
+    monkeypatch.setattr("postroom.store.vault._names", listing)
+    assert [found.path.name for found in vault.scan(APPROVED)] == listed[1:]
