@@ -168,13 +168,13 @@ async def _inspect(house: House, account: Account, send: Send, request: SubmitRe
     waits for it is told, and what was promised earlier is put before a person."""
     own = {identity.address.key for identity in await account.mailbox.identities()}
     try:
+        if stored_digest(send, request) != send.content_sha256:
+            raise InternalError("Not sent: what lies in the outbox is not what was approved. Send the mail again.")
         if Address(request.envelope.sender).key not in own:
             raise PermissionDenied(f"{masked(request.envelope.sender)} is none of the account's identities any more.")
         denied = policy_denial_of(request.envelope.recipients, policy_for(house, account))
         if denied is not None:
             raise PermissionDenied(denied.reason)
-        if stored_digest(send, request) != send.content_sha256:
-            raise InternalError("Not sent: what lies in the outbox is not what was approved. Send the mail again.")
         check_envelope(request.raw, request.envelope, send.recipients)
     except PostroomError as error:
         if _was_promised(send):
