@@ -146,15 +146,16 @@ async def test_a_repeated_call_is_answered_with_the_first_result_and_says_so(tmp
 # --- the list of the outbox
 
 
-async def test_a_row_of_the_outbox_tells_all_but_the_recipients(tmp_path):
+async def test_a_row_of_the_outbox_tells_where_a_send_stands(tmp_path):
     async with gate_house(tmp_path, gate="approval") as gate:
         asked = await gate.send(send_at=datetime.fromtimestamp(gate.time.wall + 7200, UTC))
         gate.time.pass_(60)
         (row,) = (await outbox.list_outbox(gate.house)).results
         assert (row.send_id, row.account, row.kind) == (asked.send_id, "alice", "email_send")
-        assert (row.state, row.recipients, row.attempts) == ("awaiting_approval", 1, 0)
-        assert (row.created, row.updated) == ("2027-01-15T08:00:00+00:00", "2027-01-15T08:00:00+00:00")
-        assert row.not_before == "2027-01-15T10:00:00+00:00"
+        assert (row.state, row.recipients, row.attempts) == ("awaiting_approval", ("bob@demo.example",), 0)
+        moments = [datetime.fromisoformat(shown) for shown in (row.created, row.updated, row.not_before)]
+        asked_at = datetime(2027, 1, 15, 8, tzinfo=UTC)
+        assert moments == [asked_at, asked_at, asked_at.replace(hour=10)]
         assert (row.reason, row.approval_id) == ("", asked.approval.approval_id)
 
 

@@ -20,7 +20,7 @@ from postroom.service.order import stored_digest
 from postroom.service.petitions import approval_id_of, file_name
 from postroom.service.receipts import receipt
 from postroom.service.views import SendView
-from postroom.store import Approval, Send, State
+from postroom.store import Approval, ApprovalState, Send, State
 from postroom.store.approval_file import ApprovalFile
 from postroom.store.outbox import Verdict
 from postroom.store.send_states import FINISHED
@@ -67,7 +67,13 @@ async def show(house: House, approval_id: str) -> str:
 
 async def approve(house: House, approval_id: str, *, who: str, how: str) -> SendView:
     """Grant what `show` shows and send it. Raises Conflict when somebody was faster."""
-    await house.stored(_verified, house, approval_id)
+    try:
+        await house.stored(_verified, house, approval_id)
+    except PostroomError:
+        approval = await house.stored(house.store.approvals.get, approval_id)
+        if approval.state is ApprovalState.PENDING:
+            raise
+        # Decided while we read: its file is on its way to another folder, and the store says what it was decided to.
     return await _grant(house, approval_id, who=who, how=how)
 
 

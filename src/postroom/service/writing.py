@@ -21,7 +21,7 @@ from postroom.service.files import MAX_FILE_BYTES, load_files
 from postroom.service.house import Account, House
 from postroom.service.showing import gone
 
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)  # one without an end goes on to the end
 
 
 @dataclass(frozen=True, slots=True)
