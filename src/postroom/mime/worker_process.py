@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 import sys
+from contextlib import suppress
 from typing import Any, BinaryIO, Final
 
 from postroom.mime.workers import BROKEN, Unreadable
@@ -63,9 +64,18 @@ def _allow(memory: int) -> None:
 
 
 def _is_large() -> bool:
+    return _peak() > _LARGE
+
+
+def _peak() -> int:
+    """KB that this process has held at most. On Linux `ru_maxrss` begins with what the parent had held, so the kernel's
+    own page on the process is asked first."""
+    with suppress(OSError), open("/proc/self/status", "rb") as status:  # noqa: PTH123 (without pathlib: loaded for this)
+        for line in status:
+            if line.startswith(b"VmHWM:"):
+                return int(line.split()[1])
     try:
         import resource
     except ImportError:
-        return False
-    unit = 1024 if sys.platform == "darwin" else 1  # bytes there, KB elsewhere
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit > _LARGE
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "darwin" else 1)

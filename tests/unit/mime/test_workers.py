@@ -65,6 +65,22 @@ def test_a_worker_that_has_grown_is_not_used_again(workers: Workers) -> None:
     assert workers.call(odd_mails.read, "b")[1] != before
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux hands a parent's peak on")
+def test_a_worker_is_kept_however_large_its_parent_has_been(tmp_path: Path) -> None:
+    script = tmp_path / "large.py"
+    script.write_text(
+        "bytearray(600_000_000).decode('latin-1')\n"
+        "from tests.unit.mime import odd_mails\n"
+        "from postroom.mime.workers import Workers\n"
+        "workers = Workers(count=1, seconds=20.0)\n"
+        "print(workers.call(odd_mails.read, 'a')[1] == workers.call(odd_mails.read, 'b')[1])\n"
+        "workers.close()\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout == "True\n"
+
+
 def test_what_is_printed_in_a_worker_does_not_reach_its_answers(workers: Workers) -> None:
     assert workers.call(odd_mails.say, "hello")[0] == "hello"
 
