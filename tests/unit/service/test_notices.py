@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,10 @@ from postroom.store.pauses import Pause
 
 
 def house_with(call: Any) -> Any:
-    return SimpleNamespace(store=SimpleNamespace(pauses=SimpleNamespace(all=call)))
+    def shown_time(wall: float, timespec: str) -> str:
+        return datetime.fromtimestamp(wall, UTC).isoformat(timespec=timespec)
+
+    return SimpleNamespace(store=SimpleNamespace(pauses=SimpleNamespace(all=call)), shown_time=shown_time)
 
 
 def test_each_paused_account_is_named_with_since_when_and_why_and_what_to_do() -> None:
