@@ -5,25 +5,12 @@ from pathlib import Path
 
 import pytest
 from tests.unit.store.kit import A_DAY, PATHS, WORK, FakeTime, a_send, brought_to, one_step, sha
+from tests.unit.store.test_send_states import WAYS as TABLE
 
 from postroom.model.errors import Conflict, InternalError, InvalidRequest, NotFound
 from postroom.model.ids import Kind, is_handle
 from postroom.store import RateLimit, Send, State, Store, open_store
 
-# The published state machine, written down a second time.
-TABLE = """
-prepared           awaiting_approval reserved cancelled
-awaiting_approval  approved cancelled expired
-approved           reserved cancelled needs_human
-reserved           held staged cancelled needs_human
-held               staged cancelled needs_human
-staged             sending cancelled needs_human
-sending            accepted rejected retryable unknown needs_human
-accepted           done
-retryable          sending cancelled needs_human
-unknown            reconciling
-reconciling        accepted retryable needs_human
-"""
 WAYS = {(line.split()[0], to) for line in TABLE.split("\n") if line for to in line.split()[1:]}
 
 
