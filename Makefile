@@ -34,7 +34,7 @@ run: setup  ## serve the sample mailbox over HTTP (HTTP=host:port)
 test: $(VENV)/.test  ## run every test
 	@$(BIN)/python -m pytest -q -n $(JOBS) $(ARGS)
 
-mutants: $(VENV)/.test  ## break the gate in small ways and count what the tests notice (SAMPLE=100 SEED=7 ONLY=store/vault.py)
+mutants: $(VENV)/.test  ## break the gate in small ways and count what the tests notice (SAMPLE=100 SEED=7 ONLY=store/vault/folder.py)
 	@$(BIN)/python -m tests.mutants --jobs $(JOBS) --sample $(or $(SAMPLE),0) --seed $(or $(SEED),7) \
 	  --only "$(ONLY)" --threshold $(or $(THRESHOLD),95)
 

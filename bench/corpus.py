@@ -26,7 +26,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from postroom.model.query import Flag
+    from postroom.model.query.tree import Flag
     from postroom.providers.local.provider import NewMail
 
 PLANTED = {"plantedhalf": 0.5, "plantedfifth": 0.2, "plantedmid": 0.01, "plantedrare": 0.0002}

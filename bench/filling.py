@@ -20,7 +20,7 @@ from pathlib import Path
 import anyio
 
 import corpus
-from postroom.mime.parse import parse
+from postroom.mime.read.parse import parse
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.convert import NewMail, Prepared, prepare
 from postroom.providers.local.provider import LocalMailbox

@@ -22,42 +22,44 @@ from typing import Any
 
 import anyio
 
-from postroom.service import approvals, handwritten, send, worker, writing
-from postroom.service.house import House
-from postroom.service.order import Order, Wishes
+from postroom.service.gateway import Gateway
+from postroom.service.sending import send, worker
+from postroom.service.sending.approval import approvals, handwritten
+from postroom.service.sending.order import Order, Wishes
+from postroom.service.writing import composing
 from postroom.settings import build
 from postroom.store import NewSend
-from postroom.store.approval_file import ApprovalFile, render
-from postroom.store.vault import APPROVED, PENDING
-from postroom.wiring import open_house
+from postroom.store.vault.approval_file import ApprovalFile, render
+from postroom.store.vault.folder import APPROVED, PENDING
+from postroom.wiring import open_gateway
 
 GOAL_MS = 50.0
 
 
 @asynccontextmanager
-async def a_house(home: Path, **settings: Any) -> AsyncIterator[House]:
+async def a_gateway(home: Path, **settings: Any) -> AsyncIterator[Gateway]:
     accounts = [
         {"name": name, "provider": "local", "address": f"{name}@demo.example", "path": f"{name}.db"}
         for name in ("alice", "bob")
     ]
     safety = {"gate": "confirm", "sends_per_hour": 1_000_000, **settings}
     dialect = {"dialect": safety.pop("dialect", "postroom")}
-    async with open_house(build({"server": dialect, "accounts": accounts, "safety": safety}, home=home)) as house:
-        yield house
+    async with open_gateway(build({"server": dialect, "accounts": accounts, "safety": safety}, home=home)) as gateway:
+        yield gateway
 
 
-async def an_order(house: House, number: int, to: str = "bob@demo.example") -> Order:
-    request = writing.DraftRequest(to=(to,), subject=f"Mail {number}", body="Shall we say noon? " * 20)
-    return await send.order_mail(house, request, Wishes(confirm=True, idempotency_key=str(number)))
+async def an_order(gateway: Gateway, number: int, to: str = "bob@demo.example") -> Order:
+    request = composing.DraftRequest(to=(to,), subject=f"Mail {number}", body="Shall we say noon? " * 20)
+    return await send.order_mail(gateway, request, Wishes(confirm=True, idempotency_key=str(number)))
 
 
 async def send_many(home: Path, count: int) -> float:
     """Mails per second, one after the other."""
-    async with a_house(home) as house:
-        await send.send(house, await an_order(house, -1))
+    async with a_gateway(home) as gateway:
+        await send.send(gateway, await an_order(gateway, -1))
         started = time.perf_counter()
         for number in range(count):
-            view = await send.send(house, await an_order(house, number))
+            view = await send.send(gateway, await an_order(gateway, number))
             assert view.status == "sent"
         return count / (time.perf_counter() - started)
 
@@ -82,29 +84,29 @@ def _syncs(sends: int) -> tuple[int, float]:
     return sum(int(row[3]) for row in rows), sum(float(row[1]) for row in rows)
 
 
-async def fill_vault(house: House, count: int) -> None:
+async def fill_vault(gateway: Gateway, count: int) -> None:
     """As many mails that wait for a person, each with its file, and as many approvals written by hand."""
-    house.vault.prepare()
-    order = await an_order(house, 0)
+    gateway.vault.prepare()
+    order = await an_order(gateway, 0)
 
     def fill() -> None:
         for number in range(count):
             account = f"account-{number // 100}"  # one account has at most a hundred waiting
             new = NewSend(account, "send_email", "email_send", f"{number:064}", order.raw, "alice@demo.example",
                           ("bob@demo.example",), f"<{number}@demo.example>")  # fmt: skip
-            asked = house.store.approvals.request(
-                house.store.outbox.prepare(new).send_id, expires_at=house.store.clock.wall() + 86_400
+            asked = gateway.store.approvals.request(
+                gateway.store.outbox.prepare(new).send_id, expires_at=gateway.store.clock.wall() + 86_400
             )
-            _write(house, PENDING, f"email_send_{asked.approval_id}.md", "pending", "bob", asked.approval_id)
-            _write(house, APPROVED, f"by hand {number:05}.md", "approved", f"somebody-{number}")
+            _write(gateway, PENDING, f"email_send_{asked.approval_id}.md", "pending", "bob", asked.approval_id)
+            _write(gateway, APPROVED, f"by hand {number:05}.md", "approved", f"somebody-{number}")
 
-    await house.stored(fill)
+    await gateway.in_thread(fill)
 
 
-def _write(house: House, folder: str, name: str, status: str, to: str, approval_id: str = "") -> None:
+def _write(gateway: Gateway, folder: str, name: str, status: str, to: str, approval_id: str = "") -> None:
     file = ApprovalFile("email_send", status, (f"{to}@demo.example",), subject="Lunch?", approval_id=approval_id,
                         body="Shall we say noon?\n" * 20)  # fmt: skip
-    path = house.vault.root / folder / name
+    path = gateway.vault.root / folder / name
     path.write_bytes(render(file))
     path.chmod(0o600)
 
@@ -124,19 +126,22 @@ async def timed(label: str, call: Callable[[], Any], *, runs: int = 1, goal: boo
 
 
 async def look_at_the_vault(home: Path, files: int) -> None:
-    async with a_house(home) as house:
-        await fill_vault(house, files)
+    async with a_gateway(home) as gateway:
+        await fill_vault(gateway, files)
     print(f"a vault with {files} files that wait and {files} written by hand")
-    async with a_house(home, dialect="vault") as house:
-        order, approved = await an_order(house, 1), await an_order(house, 1, to=f"somebody-{files // 2}@demo.example")
-        await timed("approvals list", lambda: approvals.list_waiting(house), runs=5, goal=True)
-        await timed("scan of a folder, cold", lambda: house.vault.scan(APPROVED))
-        await timed("scan of a folder, warm", lambda: house.vault.scan(APPROVED), runs=9, goal=True)
-        await timed(
-            "hand-written approval found, warm", lambda: handwritten._matching(house, approved), runs=9, goal=True
+    async with a_gateway(home, dialect="vault") as gateway:
+        order, approved = (
+            await an_order(gateway, 1),
+            await an_order(gateway, 1, to=f"somebody-{files // 2}@demo.example"),
         )
-        await timed("none found, warm", lambda: handwritten._matching(house, order), runs=9)
-        await timed("a round of the worker", lambda: worker.work_once(house), runs=5)
+        await timed("approvals list", lambda: approvals.list_waiting(gateway), runs=5, goal=True)
+        await timed("scan of a folder, cold", lambda: gateway.vault.scan(APPROVED))
+        await timed("scan of a folder, warm", lambda: gateway.vault.scan(APPROVED), runs=9, goal=True)
+        await timed(
+            "hand-written approval found, warm", lambda: handwritten._matching(gateway, approved), runs=9, goal=True
+        )
+        await timed("none found, warm", lambda: handwritten._matching(gateway, order), runs=9)
+        await timed("a round of the worker", lambda: worker.work_once(gateway), runs=5)
 
 
 def main(sends: int, files: int) -> None:

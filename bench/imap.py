@@ -142,8 +142,8 @@ def handle_of(server: StdioServer, subject: str) -> str:
 
 async def fetch_everything(dovecot: Dovecot) -> tuple[int, int]:
     """Every mail's bytes over a few connections, in batches: mails and bytes."""
-    from postroom.providers.imap.client import Session
-    from postroom.providers.imap.pool import Pool
+    from postroom.providers.imap.session.client import Session
+    from postroom.providers.imap.session.pool import Pool
     from postroom.settings import ImapAccount
 
     account = ImapAccount(

@@ -23,10 +23,10 @@ from tests.unit.mime import hiding_ways
 
 import browser
 from postroom.mime.clean import clean_text
-from postroom.mime.hidden import DOUBT_CLOSES, DOUBT_OPENS
-from postroom.mime.html_document import open_html
-from postroom.mime.html_to_markdown import to_plain_text
-from postroom.mime.parse import parse
+from postroom.mime.html.document import open_html
+from postroom.mime.html.hidden import DOUBT_CLOSES, DOUBT_OPENS
+from postroom.mime.html.markdown import to_plain_text
+from postroom.mime.read.parse import parse
 
 _DOUBT = re.compile(rf"{re.escape(DOUBT_OPENS)}(.*?){re.escape(DOUBT_CLOSES)}", re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""The only composition root: settings in, a House out."""
+"""The only composition root: settings in, a Gateway out."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from postroom.files import database_file
 from postroom.model.errors import InvalidRequest, PermissionDenied
 from postroom.providers import registry
 from postroom.providers.context import ProviderContext
-from postroom.service.house import Accounts, House
+from postroom.service.gateway import Accounts, Gateway
 from postroom.settings import AccountSettings, LocalAccount, Settings, SettingsError
 from postroom.store import RateLimit, open_store
 from postroom.store.clock import Clock
-from postroom.store.vault import LOGS, Vault
+from postroom.store.vault.folder import LOGS, Vault
 
 if TYPE_CHECKING:
     from postroom.providers.protocol import Mailbox, Transport
@@ -48,7 +48,7 @@ class _Opener:
 
 
 @asynccontextmanager
-async def open_house(settings: Settings, *, clock: Clock | None = None) -> AsyncIterator[House]:
+async def open_gateway(settings: Settings, *, clock: Clock | None = None) -> AsyncIterator[Gateway]:
     """Everything a door needs, closed in order when it leaves. Accounts connect on first use."""
     if settings.store.url:
         raise InvalidRequest("store.url: a shared PostgreSQL store is not available yet; leave it empty for SQLite.")
@@ -67,7 +67,7 @@ async def open_house(settings: Settings, *, clock: Clock | None = None) -> Async
     )
     accounts = Accounts(settings.accounts, _Opener(settings))
     try:
-        yield House(settings, store, accounts, vault)
+        yield Gateway(settings, store, accounts, vault)
     finally:
         with anyio.CancelScope(shield=True):
             await accounts.close()
@@ -102,22 +102,22 @@ def _may_lack_sample(path: Path) -> bool:
 
 
 @asynccontextmanager
-async def open_working_house(settings: Settings) -> AsyncIterator[House]:
-    """A house that also works by itself: approvals given elsewhere, holds, schedules, retries. For servers."""
-    async with open_house(settings) as house:
+async def open_working_gateway(settings: Settings) -> AsyncIterator[Gateway]:
+    """A gateway that also works by itself: approvals given elsewhere, holds, schedules, retries. For servers."""
+    async with open_gateway(settings) as gateway:
         if settings.server.read_only or settings.server.dialect in DIALECTS_WITHOUT_TRANSPORT:
-            yield house
+            yield gateway
             return
-        await house.stored(house.store.pauses.try_soon)
+        await gateway.in_thread(gateway.store.pauses.try_soon)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_work, house)
-            yield house
+            tasks.start_soon(_work, gateway)
+            yield gateway
             tasks.cancel_scope.cancel()
 
 
-async def _work(house: House) -> None:
+async def _work(gateway: Gateway) -> None:
     """Loaded a moment later: whoever starts a server is waiting for its list of tools first."""
     await anyio.sleep(FIRST_BREATH)
-    from postroom.service import worker
+    from postroom.service.sending import worker
 
-    await worker.run(house)
+    await worker.run(gateway)

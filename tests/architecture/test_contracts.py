@@ -16,12 +16,25 @@ from .tree import ROOT, SOURCE
 
 VIOLATIONS = {
     "Rooms look only downwards": ("mime/__init__.py", "import postroom.settings.paths"),
+    "Sub-rooms of service look only downwards": (
+        "service/reading/search.py",
+        "import postroom.service.sending.order",
+    ),
+    "Sub-rooms of mime look only downwards": ("mime/read/parse.py", "import postroom.mime.render"),
+    "Sub-rooms of the IMAP provider look only downwards": (
+        "providers/imap/session/wire.py",
+        "import postroom.providers.imap.folders.roles",
+    ),
+    "Sub-rooms of store look only downwards": ("store/handles.py", "import postroom.store.sends.outbox"),
     "Providers do not know each other": ("providers/local/__init__.py", "import postroom.providers.imap"),
-    "Only the registry names a concrete provider": ("service/search.py", "import postroom.providers.local"),
+    "Only the registry names a concrete provider": ("service/reading/search.py", "import postroom.providers.local"),
     "Doors do not reach past the service": ("doors/cli/table.py", "import postroom.store"),
     "Doors do not know each other": ("doors/cli/serve.py", "import postroom.doors.mcp"),
     "Model and safety do no I/O": ("model/ids.py", "import sqlite3"),
-    "An agent cannot approve its own send": ("doors/mcp/server.py", "import postroom.service.approvals"),
+    "An agent cannot approve its own send": (
+        "doors/mcp/server.py",
+        "import postroom.service.sending.approval.approvals",
+    ),
 }
 
 
@@ -91,6 +104,6 @@ def test_doors_are_kept_from_every_room_below_the_service(room: str) -> None:
 
 def test_only_the_command_line_and_the_wiring_reach_approvals() -> None:
     contract = contracts()["An agent cannot approve its own send"]
-    within = {"postroom.service.approvals", "postroom.service.worker"}
+    within = {"postroom.service.sending.approval.approvals", "postroom.service.sending.worker"}
     assert set(contract["protected_modules"]) == within
     assert set(contract["allowed_importers"]) - within == {"postroom.doors.cli", "postroom.wiring"}

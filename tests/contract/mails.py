@@ -9,8 +9,8 @@ from email.utils import format_datetime
 
 from postroom.model.folder import Folder, match_folder
 from postroom.model.message import Envelope, Page
-from postroom.model.query import In, Query
-from postroom.model.query_text import parse_query
+from postroom.model.query.text import parse_query
+from postroom.model.query.tree import In, Query
 
 from .rigs import RigAccount
 

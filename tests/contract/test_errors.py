@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from postroom.model.errors import InvalidRequest, NotFound
-from postroom.model.query import In, Query
+from postroom.model.query.tree import In, Query
 
 from .mails import listed, mail
 from .rigs import Rig, RigAccount, SeedMail

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from postroom.model.errors import NotFound, Unsupported
-from postroom.model.query import Flag
+from postroom.model.query.tree import Flag
 
 from .mails import envelope_of, mail, searched
 from .rigs import Rig, RigAccount, SeedMail

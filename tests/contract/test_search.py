@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.model.query import (
+from postroom.model.query.text import parse_query
+from postroom.model.query.tree import (
     After,
     Before,
     Correspondent,
@@ -19,7 +20,6 @@ from postroom.model.query import (
     Subject,
     Text,
 )
-from postroom.model.query_text import parse_query
 
 from .mails import NOW, PDF, mail, searched
 from .rigs import Rig, RigAccount, SeedMail

@@ -332,10 +332,10 @@ async def test_without_any_drafts_folder_the_error_says_so_word_for_word(tmp_pat
 
 async def test_no_transport_is_ever_built_in_this_dialect(tmp_path):
     from postroom.model.errors import PermissionDenied
-    from postroom.wiring import open_house
+    from postroom.wiring import open_gateway
 
-    async with open_house(local_settings(tmp_path, "drafts", toolsets=["read", "drafts", "send"])) as house:
-        account = await house.accounts.open()
+    async with open_gateway(local_settings(tmp_path, "drafts", toolsets=["read", "drafts", "send"])) as gateway:
+        account = await gateway.accounts.open()
         with pytest.raises(PermissionDenied):
             _ = account.transport
 
@@ -349,8 +349,8 @@ def test_not_even_the_code_of_a_transport_is_loaded(tmp_path):
         "    async with client_of(local_settings(Path(sys.argv[1]), 'drafts')) as call:\n"
         "        await call.ok('create_draft', to='bob@demo.example', subject='x', body='y')\n"
         "asyncio.run(main())\n"
-        "print([name for name in sys.modules if name in ('aiosmtplib', 'postroom.service.dispatch',"
-        " 'postroom.service.gate', 'postroom.providers.imap.smtp')])\n"
+        "print([name for name in sys.modules if name in ('aiosmtplib', 'postroom.service.sending.dispatch',"
+        " 'postroom.service.sending.gate', 'postroom.providers.imap.smtp.transport')])\n"
     )
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=root, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""What must be true of a house in which a process was killed, and how a fresh process gets it there."""
+"""What must be true of a gateway in which a process was killed, and how a fresh process gets it there."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.faults.scenarios import Scenario, cannot_tell, house_of
-from tests.gate.houses import START, GateHouse, SetClock
+from tests.faults.scenarios import Scenario, cannot_tell, gateway_of
+from tests.gate.rigs import START, GateRig, SetClock
 
-from postroom.service import outbox, search, worker
+from postroom.service.reading import search
+from postroom.service.sending import outbox, worker
 from postroom.store import Send, State
-from postroom.store.send_states import FINISHED, UNSENT
+from postroom.store.sends.states import FINISHED, UNSENT
 
 LATER = 100.0  # the victim is found a little later
 _RESTING = FINISHED | {State.NEEDS_HUMAN, State.AWAITING_APPROVAL}
@@ -25,7 +26,7 @@ def later() -> SetClock:
 
 async def check(scenario: Scenario, home: Path, answers: list[str]) -> State | None:
     """Recover and judge; then let client and person repeat all they did, and judge again. Answers how it ended."""
-    async with house_of(scenario, home, time=later()) as gate:
+    async with gateway_of(scenario, home, time=later()) as gate:
         was_delivered, submissions = await _is_delivered(gate, scenario), _submissions(gate, scenario)
         await settle(gate, scenario)
         if was_delivered or (scenario.is_blind and submissions):
@@ -36,7 +37,7 @@ async def check(scenario: Scenario, home: Path, answers: list[str]) -> State | N
         return ended
 
 
-async def repeat(gate: GateHouse, scenario: Scenario) -> None:
+async def repeat(gate: GateRig, scenario: Scenario) -> None:
     """Client and person do all they did once more; then it has arrived, once."""
     await scenario.act(gate, lambda _: None)
     await settle(gate, scenario)
@@ -47,22 +48,22 @@ def is_promise(answers: Iterable[str]) -> bool:
     return not _PROMISES.isdisjoint(answers)
 
 
-async def settle(gate: GateHouse, scenario: Scenario) -> None:
+async def settle(gate: GateRig, scenario: Scenario) -> None:
     """What a running server does by itself, with time passing, until nothing moves any more."""
     if scenario.is_blind:
         (await gate.meddle(scenario.sender)).reconciled = cannot_tell
     for _ in range(10):
         gate.time.pass_(4000)
-        await worker.work_once(gate.house)
-        if gate.house.store.outbox.list(states=set(State) - _RESTING).total == 0:
+        await worker.work_once(gate.gateway)
+        if gate.gateway.store.outbox.list(states=set(State) - _RESTING).total == 0:
             return
 
 
-async def judge(gate: GateHouse, scenario: Scenario, *, promised: bool) -> None:
+async def judge(gate: GateRig, scenario: Scenario, *, promised: bool) -> None:
     """Nothing twice, nothing lost, nothing undecided that is not shown, and an audit that holds."""
     states = Counter(send.state for send in _sends(gate, scenario))
     assert set(states) <= _RESTING, states
-    shown = Counter(row.state for row in (await outbox.list_outbox(gate.house, limit=100)).results)
+    shown = Counter(row.state for row in (await outbox.list_outbox(gate.gateway, limit=100)).results)
     assert shown[State.NEEDS_HUMAN] == states[State.NEEDS_HUMAN]
     copies = [await _copies(gate, name, "INBOX", scenario.subject) for name in scenario.receivers]
     filed = await _copies(gate, scenario.sender, "Sent", scenario.subject)
@@ -75,33 +76,33 @@ async def judge(gate: GateHouse, scenario: Scenario, *, promised: bool) -> None:
         assert states[State.DONE] + states[State.NEEDS_HUMAN] == 1, "somebody has it and the outbox denies it"
     if promised:
         assert states[State.DONE] + states[State.NEEDS_HUMAN] == 1, "a promise was forgotten"
-    assert gate.house.store.audit.verify().ok
-    _check_mirror(gate.house.vault.root / "Logs" / "actions")
+    assert gate.gateway.store.audit.verify().ok
+    _check_mirror(gate.gateway.vault.root / "Logs" / "actions")
 
 
-def _sends(gate: GateHouse, scenario: Scenario) -> list[Send]:
+def _sends(gate: GateRig, scenario: Scenario) -> list[Send]:
     """Newest first, without what only furnished the house."""
-    sends = gate.house.store.outbox.list(limit=100).items
+    sends = gate.gateway.store.outbox.list(limit=100).items
     return [send for send in sends if (send.tool == "reply_email") == scenario.subject.startswith("Re:")]
 
 
-def _submissions(gate: GateHouse, scenario: Scenario) -> int:
-    store = gate.house.store
+def _submissions(gate: GateRig, scenario: Scenario) -> int:
+    store = gate.gateway.store
     states = [event.state for send in _sends(gate, scenario) for event in store.outbox.events(send.send_id)]
     return states.count(State.SENDING)
 
 
-async def _is_delivered(gate: GateHouse, scenario: Scenario) -> bool:
+async def _is_delivered(gate: GateRig, scenario: Scenario) -> bool:
     copies = [await _copies(gate, name, "INBOX", scenario.subject) for name in scenario.receivers]
     return bool(min(copies) and await _copies(gate, scenario.sender, "Sent", scenario.subject))
 
 
-async def _copies(gate: GateHouse, account: str, mailbox: str, subject: str) -> int:
-    page = await search.list_emails(gate.house, account=account, mailbox=mailbox, limit=100)
+async def _copies(gate: GateRig, account: str, mailbox: str, subject: str) -> int:
+    page = await search.list_emails(gate.gateway, account=account, mailbox=mailbox, limit=100)
     return sum(row.subject == subject for row in page.results)
 
 
-def _latest(gate: GateHouse, scenario: Scenario) -> State | None:
+def _latest(gate: GateRig, scenario: Scenario) -> State | None:
     return next((send.state for send in _sends(gate, scenario) if send.state not in UNSENT), None)
 
 

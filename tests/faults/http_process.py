@@ -17,7 +17,8 @@ from tests.peers.daemon import free_ports, wait_for_listener
 PATIENCE = 60.0  # seconds; nothing here should take as long
 _MAIN = """
 import sys
-from postroom.doors.mcp import http_accept, http_deadlines
+from postroom.doors.mcp.http import accept
+from postroom.doors.mcp.http import deadlines
 from postroom.__main__ import main
 for module, name, value in {limits!r}:
     setattr({{"http_accept": http_accept, "http_deadlines": http_deadlines}}[module], name, value)

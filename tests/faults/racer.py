@@ -1,4 +1,4 @@
-"""One of two processes that race in one house. Reads moves from stdin, makes each at the given instant, answers.
+"""One of two processes that race in one gateway. Reads moves from stdin, makes each at the given instant, answers.
 
 A move is a JSON line ``[name, argument, instant]``; the instant is on the clock that all processes of a machine share,
 and waiting for it is a spin, so that both set off within microseconds.
@@ -14,46 +14,47 @@ from dataclasses import replace
 from pathlib import Path
 
 import anyio
-from tests.gate.houses import MAIL, GateHouse, gate_house
+from tests.gate.rigs import MAIL, GateRig, gate_rig
 
 from postroom.model.errors import PostroomError
-from postroom.service import approvals, outbox, worker
+from postroom.service.sending import outbox, worker
+from postroom.service.sending.approval import approvals
 
-Move = Callable[[GateHouse, str], Awaitable[str]]
+Move = Callable[[GateRig, str], Awaitable[str]]
 
 
-async def ask(gate: GateHouse, subject: str) -> str:
+async def ask(gate: GateRig, subject: str) -> str:
     view = await gate.send(replace(MAIL, subject=subject), require_approval=True)
     assert view.approval is not None
     return view.approval.approval_id
 
 
-async def send_with_key(gate: GateHouse, key: str) -> str:
+async def send_with_key(gate: GateRig, key: str) -> str:
     return (await gate.send(replace(MAIL, subject=key), idempotency_key=key)).status
 
 
-async def hold(gate: GateHouse, subject: str) -> str:
+async def hold(gate: GateRig, subject: str) -> str:
     """A mail that leaves in half a minute, and half a minute that passes."""
     return (await gate.send(replace(MAIL, subject=subject))).send_id
 
 
-async def work(gate: GateHouse, _: str) -> str:
-    return str(await worker.work_once(gate.house))
+async def work(gate: GateRig, _: str) -> str:
+    return str(await worker.work_once(gate.gateway))
 
 
-async def cancel(gate: GateHouse, send_id: str) -> str:
-    return (await outbox.cancel_send(gate.house, send_id)).status
+async def cancel(gate: GateRig, send_id: str) -> str:
+    return (await outbox.cancel_send(gate.gateway, send_id)).status
 
 
-async def approve(gate: GateHouse, approval_id: str) -> str:
-    return (await approvals.approve(gate.house, approval_id, who="ada", how="test")).status
+async def approve(gate: GateRig, approval_id: str) -> str:
+    return (await approvals.approve(gate.gateway, approval_id, who="ada", how="test")).status
 
 
-async def reject(gate: GateHouse, approval_id: str) -> str:
-    return (await approvals.reject(gate.house, approval_id, who="ada", how="test")).status
+async def reject(gate: GateRig, approval_id: str) -> str:
+    return (await approvals.reject(gate.gateway, approval_id, who="ada", how="test")).status
 
 
-async def let_pass(gate: GateHouse, seconds: str) -> str:
+async def let_pass(gate: GateRig, seconds: str) -> str:
     gate.time.pass_(float(seconds))
     return ""
 
@@ -64,7 +65,7 @@ MOVES: dict[str, Move] = {
 
 
 async def main(home: Path, safety: dict[str, int]) -> None:
-    async with gate_house(home, sends_per_hour=1_000_000, **safety) as gate:
+    async with gate_rig(home, sends_per_hour=1_000_000, **safety) as gate:
         for line in sys.stdin:
             name, argument, instant = json.loads(line)
             while time.monotonic() < instant:

@@ -11,17 +11,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tests.gate.houses import CONFIRMED, MAIL, GateHouse, gate_house
+from tests.gate.rigs import CONFIRMED, MAIL, GateRig, gate_rig
 
 from postroom.model.errors import Conflict, NotFound
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
-from postroom.service import draft, search, send, worker, writing
-from postroom.service.order import Answered
+from postroom.service.reading import search
+from postroom.service.sending import send, worker
+from postroom.service.sending.order import Answered
+from postroom.service.writing import composing, draft
 
 KEYED = replace(CONFIRMED, idempotency_key="order-1")
 SUBJECT = MAIL.subject
 Say = Callable[[str], None]
-Act = Callable[[GateHouse, Say], Awaitable[None]]
+Act = Callable[[GateRig, Say], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -33,76 +35,76 @@ class Scenario:
     sender: str = "alice"
     receivers: tuple[str, ...] = ("bob",)
     subject: str = SUBJECT
-    prepare: Callable[[GateHouse], Awaitable[None]] | None = None
+    prepare: Callable[[GateRig], Awaitable[None]] | None = None
     is_blind: bool = False  # the provider cannot tell afterwards what became of a submission
 
 
-async def send_with_key(gate: GateHouse, say: Say) -> None:
+async def send_with_key(gate: GateRig, say: Say) -> None:
     with _in_progress(say):
         say((await gate.send(idempotency_key="order-1")).status)
 
 
-async def send_to_several(gate: GateHouse, say: Say) -> None:
+async def send_to_several(gate: GateRig, say: Say) -> None:
     with _in_progress(say):
         mail = replace(MAIL, cc=("carol@demo.example",), bcc=("alice@demo.example",))
         say((await gate.send(mail, idempotency_key="order-1")).status)
 
 
-async def approve_by_file(gate: GateHouse, say: Say) -> None:
+async def approve_by_file(gate: GateRig, say: Say) -> None:
     """Where an approval was written beforehand, the mail leaves at once and there is nothing left to approve."""
     say((await gate.send()).status)
-    approve_pending(gate.house.vault.root)
-    await worker.work_once(gate.house)
+    approve_pending(gate.gateway.vault.root)
+    await worker.work_once(gate.gateway)
 
 
-async def send_after_hold(gate: GateHouse, say: Say) -> None:
+async def send_after_hold(gate: GateRig, say: Say) -> None:
     await send_with_key(gate, say)
     gate.time.pass_(31)
-    await worker.work_once(gate.house)
+    await worker.work_once(gate.gateway)
 
 
-async def send_saved_draft(gate: GateHouse, say: Say) -> None:
-    drafts = (await draft.list_drafts(gate.house)).results
+async def send_saved_draft(gate: GateRig, say: Say) -> None:
+    drafts = (await draft.list_drafts(gate.gateway)).results
     with _in_progress(say):
         for saved in drafts:
-            order = await send.order_draft(gate.house, saved.draft_id, KEYED)
-            say((await send.send(gate.house, order)).status)
+            order = await send.order_draft(gate.gateway, saved.draft_id, KEYED)
+            say((await send.send(gate.gateway, order)).status)
 
 
-async def reply(gate: GateHouse, say: Say) -> None:
-    (original,) = (await search.list_emails(gate.house, account="bob", mailbox="INBOX")).results
-    order = await send.order_reply(gate.house, original.email_id, writing.ReplyRequest("Yes!"), KEYED)
+async def reply(gate: GateRig, say: Say) -> None:
+    (original,) = (await search.list_emails(gate.gateway, account="bob", mailbox="INBOX")).results
+    order = await send.order_reply(gate.gateway, original.email_id, composing.ReplyRequest("Yes!"), KEYED)
     with _in_progress(say):
-        say((await send.send(gate.house, order)).status)
+        say((await send.send(gate.gateway, order)).status)
 
 
-async def answer_a_question(gate: GateHouse, say: Say) -> None:
+async def answer_a_question(gate: GateRig, say: Say) -> None:
     wishes = replace(KEYED, can_elicit=True)
     with _in_progress(say):
-        question = await send.question(gate.house, await gate.order(wishes=wishes))
+        question = await send.question(gate.gateway, await gate.order(wishes=wishes))
         answer = Answered("accepted", question.send_id) if question else None  # None: an earlier life has sent it
         order = await gate.order(wishes=replace(wishes, answer=answer))
-        say((await send.send(gate.house, order)).status)
+        say((await send.send(gate.gateway, order)).status)
 
 
-async def retry_after_refusal(gate: GateHouse, say: Say) -> None:
+async def retry_after_refusal(gate: GateRig, say: Say) -> None:
     """The provider says "later" to the first attempt of this process."""
     meddled = await gate.meddle()
     refusals = iter([SubmitOutcome("retryable", reason="451 later")])
     meddled.before = lambda _: next(refusals, None)
     await send_with_key(gate, say)
     gate.time.pass_(61)
-    await worker.work_once(gate.house)
+    await worker.work_once(gate.gateway)
 
 
-async def lose_the_answer(gate: GateHouse, say: Say) -> None:
+async def lose_the_answer(gate: GateRig, say: Say) -> None:
     """The provider takes it; the connection dies before it can say so."""
     meddled = await gate.meddle()
     meddled.after = _lost
     await send_with_key(gate, say)
 
 
-async def lose_the_answer_for_good(gate: GateHouse, say: Say) -> None:
+async def lose_the_answer_for_good(gate: GateRig, say: Say) -> None:
     meddled = await gate.meddle()
     meddled.after = _lost
     meddled.reconciled = cannot_tell
@@ -133,17 +135,17 @@ def _in_progress(say: Say) -> Iterator[None]:
         say(answer.code)
 
 
-async def _write_to_bob(gate: GateHouse) -> None:
+async def _write_to_bob(gate: GateRig) -> None:
     await gate.send()
 
 
-async def _save_draft(gate: GateHouse) -> None:
-    await draft.create_draft(gate.house, replace(MAIL, cc=("carol@demo.example",)))
+async def _save_draft(gate: GateRig) -> None:
+    await draft.create_draft(gate.gateway, replace(MAIL, cc=("carol@demo.example",)))
 
 
-async def _write_approval(gate: GateHouse) -> None:
-    gate.house.vault.prepare()
-    path = gate.house.vault.root / "Approved" / "go.md"
+async def _write_approval(gate: GateRig) -> None:
+    gate.gateway.vault.prepare()
+    path = gate.gateway.vault.root / "Approved" / "go.md"
     path.write_text("---\ntype: email_send\nstatus: approved\nto: bob@demo.example\n---\nGo ahead.\n")
     path.chmod(0o600)
 
@@ -165,5 +167,5 @@ SCENARIOS = {
 }
 
 
-def house_of(scenario: Scenario, home: Path, **more: Any) -> Any:
-    return gate_house(home, **scenario.safety, **more)
+def gateway_of(scenario: Scenario, home: Path, **more: Any) -> Any:
+    return gate_rig(home, **scenario.safety, **more)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import anyio
-from tests.gate.houses import MAIL, gate_house
+from tests.gate.rigs import MAIL, gate_rig
 
 from postroom.model.errors import PostroomError
 
@@ -19,7 +19,7 @@ async def main(home: Path, name: str, sends: int) -> None:
     answers: dict[str, str] = {}
     subjects = [f"{name} {number}" for number in range(sends)]
     while subjects:
-        async with gate_house(home, sends_per_hour=1_000_000) as gate:
+        async with gate_rig(home, sends_per_hour=1_000_000) as gate:
             await gate.inbox()  # the recipient's file is then open twice: as an account, and as a neighbour
             for subject in subjects[:PER_VISIT]:
                 answers[subject] = await sent(gate, subject)

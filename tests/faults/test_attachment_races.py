@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from postroom.model.errors import NotFound, PermissionDenied
-from postroom.service.files import load_files
+from postroom.service.attachment_files import load_files
 
 TRIES, TOO_MANY = 4000, 100_000
 

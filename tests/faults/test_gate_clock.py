@@ -10,10 +10,10 @@ import anyio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.gate.houses import MAIL, GateHouse, SetClock, gate_house
+from tests.gate.rigs import MAIL, GateRig, SetClock, gate_rig
 
 from postroom.model.errors import PostroomError, RateLimited
-from postroom.service import outbox, worker
+from postroom.service.sending import outbox, worker
 
 HOUR = 3600.0
 LIMIT = 10
@@ -46,7 +46,7 @@ async def sends_of(home: Path, steps: list[tuple[str, float]], hold: int) -> lis
     moments: list[float] = []
     time, steps_left = Rebooted(), list(enumerate(steps))
     while steps_left:
-        async with gate_house(home, time=time, hold_seconds=hold) as gate:
+        async with gate_rig(home, time=time, hold_seconds=hold) as gate:
             meddled = await gate.meddle()
             meddled.before = lambda _: moments.append(time.true)
             while steps_left and steps_left[0][1][0] != "reboot":
@@ -56,7 +56,7 @@ async def sends_of(home: Path, steps: list[tuple[str, float]], hold: int) -> lis
     return moments
 
 
-async def _do(gate: GateHouse, number: int, what: tuple[str, float]) -> None:
+async def _do(gate: GateRig, number: int, what: tuple[str, float]) -> None:
     step, amount = what
     if step == "send":
         for twin in range(int(amount)):
@@ -69,44 +69,44 @@ async def _do(gate: GateHouse, number: int, what: tuple[str, float]) -> None:
     elif step == "set the clock":
         gate.time.wall += amount
     else:
-        await worker.work_once(gate.house)
+        await worker.work_once(gate.gateway)
 
 
 @pytest.mark.parametrize("hours", [-48, -5, -0.1, 0.1, 5, 48])
 async def test_held_and_scheduled_mail_leaves_whatever_the_clock_does(tmp_path, hours):
-    async with gate_house(tmp_path, hold_seconds=30) as gate:
+    async with gate_rig(tmp_path, hold_seconds=30) as gate:
         await gate.send()
-        await gate.send(replace(MAIL, subject="Later"), send_at=gate.house.now() + timedelta(hours=2))
+        await gate.send(replace(MAIL, subject="Later"), send_at=gate.gateway.now() + timedelta(hours=2))
         gate.time.wall += hours * HOUR
         for _ in range(60):
             gate.time.pass_(HOUR)
-            await worker.work_once(gate.house)
+            await worker.work_once(gate.gateway)
         assert sorted(await gate.inbox()) == ["Later", "Lunch?"]
-        assert (await outbox.list_outbox(gate.house)).results == ()
+        assert (await outbox.list_outbox(gate.gateway)).results == ()
 
 
 async def test_a_clock_set_back_between_two_steps_of_a_held_mail_delays_it_and_no_more(tmp_path):
-    async with gate_house(tmp_path, hold_seconds=30) as gate:
+    async with gate_rig(tmp_path, hold_seconds=30) as gate:
         await gate.send()
         gate.time.pass_(31)
-        (due,) = gate.house.store.worklist.due()
+        (due,) = gate.gateway.store.worklist.due()
         gate.time.wall -= HOUR
-        await worker._take_up(gate.house, due)
+        await worker._take_up(gate.gateway, due)
         assert await gate.inbox() == []
         for _ in range(3):
             gate.time.pass_(HOUR)
-            await worker.work_once(gate.house)
+            await worker.work_once(gate.gateway)
         assert await gate.inbox() == ["Lunch?"]
 
 
 @pytest.mark.parametrize("hours", [-48, -1, 0, 2, 48])
 async def test_a_reboot_frees_nothing_wherever_the_clock_stands_and_an_hour_later_mail_leaves(tmp_path, hours):
     time = Rebooted()
-    async with gate_house(tmp_path, time=time) as gate:
+    async with gate_rig(tmp_path, time=time) as gate:
         for number in range(LIMIT):
             await gate.send(replace(MAIL, subject=str(number)))
     time.reboot(hours * HOUR)
-    async with gate_house(tmp_path, time=time) as gate:
+    async with gate_rig(tmp_path, time=time) as gate:
         with pytest.raises(RateLimited, match="alice"):
             await gate.send(replace(MAIL, subject="eleventh"))
         gate.time.pass_(HOUR + 1)
@@ -114,7 +114,7 @@ async def test_a_reboot_frees_nothing_wherever_the_clock_stands_and_an_hour_late
 
 
 async def test_a_clock_set_back_does_not_bring_an_old_preview_back(tmp_path):
-    async with gate_house(tmp_path, gate="preview") as gate:
+    async with gate_rig(tmp_path, gate="preview") as gate:
         await gate.send(confirm=False)
         gate.time.pass_(2 * HOUR)
         gate.time.wall -= 2 * HOUR
@@ -123,7 +123,7 @@ async def test_a_clock_set_back_does_not_bring_an_old_preview_back(tmp_path):
 
 
 async def test_a_preview_from_the_clocks_future_counts_for_nothing(tmp_path):
-    async with gate_house(tmp_path, gate="preview") as gate:
+    async with gate_rig(tmp_path, gate="preview") as gate:
         await gate.send(confirm=False)
         gate.time.wall -= HOUR
         assert (await gate.send()).status == "preview"
@@ -131,12 +131,12 @@ async def test_a_preview_from_the_clocks_future_counts_for_nothing(tmp_path):
 
 
 async def test_an_approval_expires_by_the_wall_clock_and_says_so(tmp_path):
-    async with gate_house(tmp_path, gate="approval") as gate:
+    async with gate_rig(tmp_path, gate="approval") as gate:
         asked = await gate.send()
         gate.time.wall += 25 * HOUR
         with pytest.raises(PostroomError, match="expired"):
-            gate.house.store.approvals.approve(asked.approval.approval_id, who="ada", how="test")
-        assert [row.state for row in (await outbox.list_outbox(gate.house)).results] == ["expired"]
+            gate.gateway.store.approvals.approve(asked.approval.approval_id, who="ada", how="test")
+        assert [row.state for row in (await outbox.list_outbox(gate.gateway)).results] == ["expired"]
 
 
 @dataclass

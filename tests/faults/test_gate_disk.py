@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 from tests.faults.aftermath import is_promise, judge, repeat, settle
-from tests.faults.scenarios import SCENARIOS, Scenario, approve_pending, house_of
-from tests.gate.houses import MAIL, GateHouse, gate_house
+from tests.faults.scenarios import SCENARIOS, Scenario, approve_pending, gateway_of
+from tests.gate.rigs import MAIL, GateRig, gate_rig
 
 from postroom.model.errors import PostroomError, ProviderUnavailable
-from postroom.providers.layers.dressed import undressed
-from postroom.service import outbox, worker
+from postroom.providers.layers.layered import unwrapped
+from postroom.service.sending import outbox, worker
 from postroom.store import State, Store
 
 
@@ -77,8 +77,8 @@ def is_locked(error: pytest.ExceptionInfo[PostroomError]) -> bool:
 
 
 async def test_a_locked_state_file_stops_a_send_before_anything_leaves(tmp_path):
-    async with gate_house(tmp_path) as gate:
-        grow_impatient(gate.house.store)
+    async with gate_rig(tmp_path) as gate:
+        grow_impatient(gate.gateway.store)
         with locker(tmp_path / "state.db") as other:
             other.lock()
             with pytest.raises(ProviderUnavailable) as error:
@@ -88,12 +88,12 @@ async def test_a_locked_state_file_stops_a_send_before_anything_leaves(tmp_path)
             other.unlock()
             assert (await gate.send(idempotency_key="k")).status == "sent"
         assert await gate.inbox() == ["Lunch?"]
-        assert (await outbox.list_outbox(gate.house)).results == ()
+        assert (await outbox.list_outbox(gate.gateway)).results == ()
 
 
 async def test_a_state_file_locked_after_the_provider_took_it_is_no_second_mail(tmp_path):
-    async with gate_house(tmp_path) as gate:
-        grow_impatient(gate.house.store)
+    async with gate_rig(tmp_path) as gate:
+        grow_impatient(gate.gateway.store)
         meddled = await gate.meddle()
         with locker(tmp_path / "state.db") as other:
 
@@ -105,19 +105,19 @@ async def test_a_state_file_locked_after_the_provider_took_it_is_no_second_mail(
             with pytest.raises(ProviderUnavailable):
                 await gate.send(idempotency_key="k")
             other.unlock()
-        await worker.work_once(gate.house)
+        await worker.work_once(gate.gateway)
         assert (await gate.send(idempotency_key="k")).status == "already_executed"
         assert len(meddled.submitted) == 1
         assert await gate.inbox() == ["Lunch?"]
 
 
 async def test_an_audit_that_cannot_be_written_does_not_deny_a_sent_mail(tmp_path, monkeypatch):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
 
         def full(_: Any) -> int:
             raise ProviderUnavailable("the disk is full")
 
-        monkeypatch.setattr(gate.house.store.audit, "append", full)
+        monkeypatch.setattr(gate.gateway.store.audit, "append", full)
         view = await gate.send()
         assert view.status == "sent"
         assert any("audit" in warning for warning in view.warnings)
@@ -126,38 +126,38 @@ async def test_an_audit_that_cannot_be_written_does_not_deny_a_sent_mail(tmp_pat
 
 
 async def test_a_locked_mailbox_is_delivered_to_later(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         for name in ("alice", "bob"):
-            mailbox = undressed((await gate.house.accounts.open(name)).mailbox)
+            mailbox = unwrapped((await gate.gateway.accounts.open(name)).mailbox)
             mailbox._database._wait = mailbox.neighbourhood._opened(tmp_path / "bob.db")._wait = 0.01
         with locker(tmp_path / "bob.db") as other:
             other.lock()
             assert (await gate.send()).status == "held"
             other.unlock()
         gate.time.pass_(61)
-        await worker.work_once(gate.house)
+        await worker.work_once(gate.gateway)
         assert await gate.inbox() == ["Lunch?"]
 
 
 async def test_an_approval_given_while_the_state_file_is_locked_counts_afterwards(tmp_path):
-    async with gate_house(tmp_path, gate="approval") as gate:
-        grow_impatient(gate.house.store)
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        grow_impatient(gate.gateway.store)
         await gate.send()
         with locker(tmp_path / "state.db") as other:
             other.lock()
-            approve_pending(gate.house.vault.root)
-            await worker.work_once(gate.house)
+            approve_pending(gate.gateway.vault.root)
+            await worker.work_once(gate.gateway)
             assert await gate.inbox() == []
             other.unlock()
-        await worker.work_once(gate.house)
+        await worker.work_once(gate.gateway)
         assert await gate.inbox() == ["Lunch?"]
 
 
 class FailingWrites:
     """The store's writes fail, as SQLite says it on a full disk: the n-th alone, or every one from there on."""
 
-    def __init__(self, gate: GateHouse, fail_at: int, *, lasting: bool) -> None:
-        self.database = gate.house.store._database
+    def __init__(self, gate: GateRig, fail_at: int, *, lasting: bool) -> None:
+        self.database = gate.gateway.store._database
         self.transaction = self.database.transaction
         self.fail_at, self.lasting, self.passed = fail_at, lasting, 0
         self.database.transaction = self._failing  # type: ignore[method-assign]
@@ -179,7 +179,7 @@ async def test_a_write_may_fail_anywhere(tmp_path, name, lasting, record_fault, 
     for fail_at in range(1, 100):
         home = memory_home()
         await furnish(scenario, home)
-        async with house_of(scenario, home) as gate:
+        async with gateway_of(scenario, home) as gate:
             failing, answers = FailingWrites(gate, fail_at, lasting=lasting), list[str]()
             try:
                 await scenario.act(gate, answers.append)
@@ -204,7 +204,7 @@ async def test_a_write_may_fail_anywhere(tmp_path, name, lasting, record_fault, 
 
 async def furnish(scenario: Scenario, home: Path) -> None:
     if scenario.prepare is not None:
-        async with house_of(scenario, home) as gate:
+        async with gateway_of(scenario, home) as gate:
             await scenario.prepare(gate)
 
 
@@ -223,7 +223,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 async def test_a_full_disk_is_said_and_survived(small_disk: Path, record_fault):
     """Real ENOSPC, at another moment of the send each time."""
     codes: Counter[str] = Counter()
-    async with gate_house(small_disk, sends_per_hour=1000) as gate:
+    async with gate_rig(small_disk, sends_per_hour=1000) as gate:
         await gate.send(replace(MAIL, subject="first"))
         for number, left in enumerate(range(0, 700_000, 25_000)):
             mail = replace(MAIL, subject=f"mail {number}", body="x" * 9000)
@@ -235,13 +235,13 @@ async def test_a_full_disk_is_said_and_survived(small_disk: Path, record_fault):
             filler.unlink()
             for _ in range(3):
                 gate.time.pass_(4000)
-                await worker.work_once(gate.house)
+                await worker.work_once(gate.gateway)
             view = await gate.send(mail, idempotency_key=str(number))
             assert view.status in ("sent", "already_executed")
             assert (await gate.inbox()).count(f"mail {number}") == 1
-            assert gate.house.store.outbox.list(states=set(State) - {State.DONE, State.CANCELLED}).total == 0
+            assert gate.gateway.store.outbox.list(states=set(State) - {State.DONE, State.CANCELLED}).total == 0
             await clear(gate)
-        assert gate.house.store.audit.verify().ok
+        assert gate.gateway.store.audit.verify().ok
     record_fault("full disk", sum(codes.values()), codes)
     assert codes["PROVIDER_ERROR"]
     assert set(codes) <= {"PROVIDER_ERROR", "sent", "held", "unknown"}
@@ -254,8 +254,8 @@ def fill(disk: Path, *, leaving: int) -> Path:
     return filler
 
 
-async def clear(gate: GateHouse) -> None:
+async def clear(gate: GateRig) -> None:
     """Make room again: the logs of the databases go back into them."""
     for name in ("state", "alice", "bob"):
-        with sqlite3.connect(gate.house.settings.home / f"{name}.db") as connection:
+        with sqlite3.connect(gate.gateway.settings.home / f"{name}.db") as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

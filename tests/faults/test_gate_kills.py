@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Victims:
-    """The process that forks the victims, and a fresh furnished house for each."""
+    """The process that forks the victims, and a fresh furnished gateway for each."""
 
     def __init__(self, homes: Path) -> None:
         self._homes = homes
@@ -47,7 +47,7 @@ class Victims:
         return template
 
     @contextmanager
-    def house(self, scenario: str) -> Iterator[Path]:
+    def gateway(self, scenario: str) -> Iterator[Path]:
         home = self._homes / "house"
         shutil.copytree(self.furnished(scenario), home)
         try:
@@ -70,13 +70,13 @@ def victims(memory: Path) -> Iterator[Victims]:
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 async def test_a_send_survives_death_at_every_change(victims: Victims, scenario: str, record_fault) -> None:
-    with victims.house(scenario) as home:
+    with victims.gateway(scenario) as home:
         undisturbed = victims.order(scenario=scenario, home=str(home), kill_at=0)
         assert undisturbed["exit"] == 0
         await check(SCENARIOS[scenario], home, undisturbed["answers"])
     endings: Counter[str] = Counter()
     for point in range(1, undisturbed["points"] + 1):
-        with victims.house(scenario) as home:
+        with victims.gateway(scenario) as home:
             told = victims.order(scenario=scenario, home=str(home), kill_at=point)
             assert told["signal"] == signal.SIGKILL
             endings[await judged(scenario, home, told, f"killed at point {point}")] += 1
@@ -86,11 +86,11 @@ async def test_a_send_survives_death_at_every_change(victims: Victims, scenario:
 
 async def test_a_second_death_while_clearing_up_after_the_first_changes_nothing(victims: Victims, record_fault) -> None:
     scenario, endings = "lost answer", Counter[str]()
-    with victims.house(scenario) as home:
+    with victims.gateway(scenario) as home:
         last = victims.order(scenario=scenario, home=str(home), kill_at=0)["points"]
     for first in range(last // 4, last, 13):
         for second in range(1, 25):
-            with victims.house(scenario) as home:
+            with victims.gateway(scenario) as home:
                 told = victims.order(scenario=scenario, home=str(home), kill_at=first)
                 after = victims.order(scenario=scenario, home=str(home), kill_at=second, recover=True)
                 if after["signal"] != signal.SIGKILL:
@@ -104,7 +104,7 @@ async def test_a_send_survives_death_in_the_middle_of_a_write(victims: Victims, 
     """The kernel ends the process when a file grows past a limit: pages and lines are left half written."""
     scenario, endings = "send to several", Counter[str]()
     for limit in range(1_000, 400_000, 2_777):
-        with victims.house(scenario) as home:
+        with victims.gateway(scenario) as home:
             told = victims.order(scenario=scenario, home=str(home), kill_at=0, file_limit=limit)
             if told["signal"] != signal.SIGXFSZ:
                 break

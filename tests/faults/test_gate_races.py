@@ -1,4 +1,4 @@
-"""Two processes in one house, let go at the same instant, a thousand times: whatever they race for happens once."""
+"""Two processes in one gateway, let go at the same instant, a thousand times: whatever they race for happens once."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gate.houses import gate_house
 from tests.gate.mailboxes import everything_in
+from tests.gate.rigs import gate_rig
 
 from postroom.store import State
 
@@ -68,13 +68,13 @@ class Race:
 async def check_arrived(race: Race, expected: set[str]) -> None:
     """Each of them once with bob and once in Sent, nothing else anywhere, and nothing left undecided."""
     race.end()
-    async with gate_house(race.home) as gate:
+    async with gate_rig(race.home) as gate:
         for account, mailbox in (("bob", "INBOX"), ("alice", "Sent")):
             assert await everything_in(gate, account, mailbox) == Counter(expected)
         ended = {State.DONE, State.CANCELLED}
-        assert gate.house.store.outbox.list(states=set(State) - ended).total == 0
-        assert gate.house.store.outbox.list(states=[State.DONE]).total == len(expected)
-        assert gate.house.store.audit.verify().ok
+        assert gate.gateway.store.outbox.list(states=set(State) - ended).total == 0
+        assert gate.gateway.store.outbox.list(states=[State.DONE]).total == len(expected)
+        assert gate.gateway.store.audit.verify().ok
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import pytest
 from mcp import Client
 from tests.faults.http_process import PATIENCE, HttpProcess, http_process, read_to_end
 
-from postroom.doors.mcp import http_accept
+from postroom.doors.mcp.http import accept
 
 MANY = 1200
 ATTACKER = "127.0.0.2"
@@ -71,7 +71,7 @@ async def test_a_flood_of_half_open_connections_takes_its_share_and_others_are_s
         url = f"http://127.0.0.1:{server.port}/mcp"
         async with Client(url, mode="legacy") as session:  # its event stream stays open all along
             clients = half_open(stack, server, MANY)
-            wait_until_refused(clients, MANY - http_accept.PER_CLIENT)
+            wait_until_refused(clients, MANY - accept.PER_CLIENT)
             assert server.get().startswith(b"HTTP/1.1 200")
             assert (await session.call_tool("list_accounts", {})).structured_content
             wait_until_refused(clients, MANY)  # nobody waits for the rest of a header for ever

@@ -13,7 +13,7 @@ from tests.peers.dovecot import Dovecot, running_dovecot
 from tests.peers.faultproxy import FaultProxy, faulty
 
 from postroom.model.message import Envelope, Page
-from postroom.model.query import Filename, In, Query, Subject, Text
+from postroom.model.query.tree import Filename, In, Query, Subject, Text
 from postroom.providers.imap.provider import ImapMailbox
 
 COUNT = 50_000

@@ -12,7 +12,7 @@ from tests.peers.dovecot import Dovecot, running_dovecot
 from tests.peers.faultproxy import FaultProxy, faulty
 
 from postroom.model.errors import ProviderUnavailable
-from postroom.model.query import In, Query
+from postroom.model.query.tree import In, Query
 from postroom.providers.imap.provider import ImapMailbox
 from postroom.settings import ImapAccount
 
@@ -164,7 +164,7 @@ async def test_a_server_silent_from_the_start_is_given_up_too(dovecot: Dovecot, 
 async def test_a_server_that_drips_bytes_is_given_up_in_the_end(
     dovecot: Dovecot, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("postroom.providers.imap.pool._PATIENCE", 2)
+    monkeypatch.setattr("postroom.providers.imap.session.pool._PATIENCE", 2)
     async with opened(imap_account(dovecot, port=proxy.port, timeout=1)) as mailbox:
         draft = await mailbox.create_draft(letter("big", text=BIG))
         proxy.reset(drip=0.05)

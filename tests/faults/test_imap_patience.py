@@ -16,8 +16,9 @@ from tests.peers.faultproxy import FaultProxy, faulty
 
 from postroom.model.errors import ProviderUnavailable
 from postroom.providers.context import ProviderContext
-from postroom.providers.imap import pool, watching
+from postroom.providers.imap import watching
 from postroom.providers.imap.provider import ImapMailbox
+from postroom.providers.imap.session import pool
 from postroom.settings import ImapAccount
 
 FOR_EVER = 600  # seconds: a timeout that no test would live to see

@@ -17,10 +17,10 @@ from tests.peers.tokens import make_token
 
 from postroom.model.errors import Unsupported
 from postroom.model.outcome import SubmitOutcome, SubmitRequest, WireEnvelope
-from postroom.model.query import In, Query
+from postroom.model.query.tree import In, Query
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
-from postroom.providers.imap.smtp import SmtpTransport
+from postroom.providers.imap.smtp.transport import SmtpTransport
 from postroom.settings import ImapAccount
 
 WITHOUT_SENT = "namespace inbox {\n  mailbox Sent {\n    auto = no\n    special_use =\n  }\n}\n"
@@ -93,7 +93,7 @@ async def test_an_answer_lost_after_the_dot_is_unknown(
 async def test_silence_after_the_dot_is_unknown(
     account: ImapAccount, mailbox: ImapMailbox, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("postroom.providers.imap.smtp_dialogue._FINAL_ANSWER_FACTOR", 1)
+    monkeypatch.setattr("postroom.providers.imap.smtp.dialogue._FINAL_ANSWER_FACTOR", 1)
     script.answers["END"] = SILENCE
     assert (await submitted(account, mailbox, request(account))).state == "unknown"
 

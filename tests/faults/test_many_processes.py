@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 from tests.flows.served import Served
-from tests.gate.houses import gate_house
 from tests.gate.mailboxes import everything_in
+from tests.gate.rigs import gate_rig
 
 from postroom.store import State
 
@@ -184,9 +184,9 @@ async def test_a_thousand_sends_of_two_processes_that_come_and_go_all_arrive(mem
     assert [process.returncode for process in processes] == [0, 0]
     sent = {subject for answer in answers for subject, status in answer.items() if status == "sent"}
     assert len(sent) == sends
-    async with gate_house(home) as gate:
+    async with gate_rig(home) as gate:
         for account, mailbox in (("bob", "INBOX"), ("alice", "Sent")):
             assert await everything_in(gate, account, mailbox) == Counter(sent)
-        assert gate.house.store.outbox.list(states=set(State) - {State.DONE}).total == 0
-        assert gate.house.store.audit.verify().ok
+        assert gate.gateway.store.outbox.list(states=set(State) - {State.DONE}).total == 0
+        assert gate.gateway.store.audit.verify().ok
     record_fault("send by one of two processes that come and go", sends, {"arrived": len(sent)})

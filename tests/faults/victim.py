@@ -19,7 +19,7 @@ from typing import Any
 import anyio
 from tests.faults import kill_points
 from tests.faults.aftermath import later, settle
-from tests.faults.scenarios import SCENARIOS, Scenario, house_of
+from tests.faults.scenarios import SCENARIOS, Scenario, gateway_of
 
 
 def main() -> None:
@@ -66,14 +66,14 @@ async def _rehearse(scenario: Scenario, home: Path) -> None:
     """Once without harm, so that everything is imported that is imported late."""
     home.mkdir()
     await _furnish(scenario, home)
-    async with house_of(scenario, home) as gate:
+    async with gateway_of(scenario, home) as gate:
         await scenario.act(gate, lambda _: None)
 
 
 async def _furnish(scenario: Scenario, home: Path) -> None:
-    async with house_of(scenario, home) as gate:
+    async with gateway_of(scenario, home) as gate:
         for name in ("alice", "bob", "carol"):
-            await gate.house.accounts.open(name)
+            await gate.gateway.accounts.open(name)
         if scenario.prepare is not None:
             await scenario.prepare(gate)
 
@@ -83,7 +83,7 @@ async def _act(scenario: Scenario, home: Path, order: dict[str, Any], mouth: int
     kill_points.install(countdown)
     if order.get("file_limit"):
         _die_beyond(order["file_limit"])
-    async with house_of(scenario, home, time=later() if order.get("recover") else None) as gate:
+    async with gateway_of(scenario, home, time=later() if order.get("recover") else None) as gate:
         if order.get("recover"):
             await settle(gate, scenario)
         else:

@@ -1,4 +1,4 @@
-"""A real house on local mailboxes in a temporary folder, with a client in memory in front of it."""
+"""A real gateway on local mailboxes in a temporary folder, with a client in memory in front of it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def mailbox_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def filled(settings: Settings, mailbox_file: Path) -> Settings:
-    """The settings of a house whose first account has mail."""
+    """The settings of a gateway whose first account has mail."""
     shutil.copy(mailbox_file, settings.home / "alex.db")
     return settings
 

@@ -134,7 +134,7 @@ async def local_stage(
     strangers: Sequence[str] = (MALLORY,),
     **safety: Any,
 ) -> Stage:
-    """All of them have a mailbox in the same house: a byte that leaves for one of them arrives."""
+    """All of them have a mailbox in the same gateway: a byte that leaves for one of them arrives."""
     me = LOCAL
     people = {"alex": me, "sam": FRIEND} | {f"s{number}": address for number, address in enumerate(strangers)}
     accounts = [

@@ -15,15 +15,17 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 from mcp_types import CallToolResult, ElicitResult
-from tests.gate.houses import Meddled
+from tests.gate.rigs import Meddled
 
 from postroom.doors.mcp import log as door_log
 from postroom.doors.mcp.server import build_server, load_dialect
-from postroom.providers.layers.dressed import undressed
-from postroom.service import approvals, outbox, search, worker
-from postroom.service.house import House
+from postroom.providers.layers.layered import unwrapped
+from postroom.service.gateway import Gateway
+from postroom.service.reading import search
+from postroom.service.sending import outbox, worker
+from postroom.service.sending.approval import approvals
 from postroom.settings import build
-from postroom.wiring import open_house
+from postroom.wiring import open_gateway
 
 MARK = "Qzxcanary"
 MARKED = (MARK, f"{MARK}@demo.example", f"{MARK} <{MARK}@demo.example>", f"{MARK}\r\nBcc: {MARK}@evil.example")
@@ -47,8 +49,8 @@ def logged() -> Iterator[io.StringIO]:
 class Walk:
     """A client that goes through every tool, and remembers what it was shown."""
 
-    def __init__(self, client: Client, house: House) -> None:
-        self.client, self.house = client, house
+    def __init__(self, client: Client, gateway: Gateway) -> None:
+        self.client, self.gateway = client, gateway
         self.shown = ""
         self.succeeded: set[str] = set()
         self.arguments_of: dict[str, set[str]] = {}
@@ -98,10 +100,10 @@ class Walk:
         return {**known, **arguments.get(tool, {}), **await self.a_thing(tool)}
 
     async def a_mail(self) -> dict[str, Any]:
-        page = await search.list_emails(self.house, limit=1)
+        page = await search.list_emails(self.gateway, limit=1)
         if not page.results:
-            await plant(self.house)
-            page = await search.list_emails(self.house, limit=1)
+            await plant(self.gateway)
+            page = await search.list_emails(self.gateway, limit=1)
         return {"email_id": page.results[0].email_id, "thread_id": page.results[0].thread_id}
 
     async def a_thing(self, tool: str) -> dict[str, Any]:
@@ -112,12 +114,12 @@ class Walk:
             done = await self.call("mark_email", email_id=(await self.a_mail())["email_id"], flag="starred")
             return {"operation_id": done["operation_id"]}
         if tool == "cancel_send":
-            rows = (await outbox.list_outbox(self.house)).results
+            rows = (await outbox.list_outbox(self.gateway)).results
             return {"send_id": rows[0].send_id if rows else "s0000000000"}
         return {}
 
 
-async def plant(house: House) -> None:
+async def plant(gateway: Gateway) -> None:
     """A mail that is marked all over, in the inbox and in a folder of its own."""
     mail = EmailMessage()
     mail["From"], mail["To"] = f"{MARK} <{MARK}@demo.example>", f"{MARK} <{ALEX}>"
@@ -128,7 +130,7 @@ async def plant(house: House) -> None:
     mail.set_content(f"{MARK} text https://{MARK}.example/")
     mail.add_alternative(f"<p>{MARK}</p><p style='display:none'>{MARK}</p>", subtype="html")
     mail.add_attachment(MARK.encode(), maintype="text", subtype=MARK, filename=f"{MARK}.txt")
-    mailbox = undressed((await house.accounts.open("alex")).mailbox)
+    mailbox = unwrapped((await gateway.accounts.open("alex")).mailbox)
     for folder in ("INBOX", MARK):
         await mailbox.add_message(mail.as_bytes(), folder=folder, labels=[MARK])
 
@@ -142,24 +144,24 @@ async def walking(home: Path, **safety: Any) -> AsyncIterator[Walk]:
     safety = {"attachment_dirs": [str(files)], "sends_per_hour": 100_000, **safety}
     toolsets = [toolset.name for toolset in load_dialect("postroom").TOOLSETS]
     settings = build({"server": {"toolsets": toolsets}, "accounts": [account], "safety": safety}, home=home)
-    houses: list[House] = []
+    rigs: list[Gateway] = []
 
     @asynccontextmanager
-    async def opened() -> AsyncIterator[House]:
-        async with open_house(settings) as house:
-            houses.append(house)
-            yield house
+    async def opened() -> AsyncIterator[Gateway]:
+        async with open_gateway(settings) as gateway:
+            rigs.append(gateway)
+            yield gateway
 
     async def person(_: Any, __: Any) -> ElicitResult:
         return ElicitResult(action="accept", content={"send": True})
 
     async with Client(build_server(opened, settings), elicitation_callback=person) as client:
-        await plant(houses[0])
-        yield Walk(client, houses[0])
+        await plant(rigs[0])
+        yield Walk(client, rigs[0])
 
 
-def check_nothing_leaked(home: Path, house: House, logged: io.StringIO) -> None:
-    audit = json.dumps(house.store.audit.recent(100_000))
+def check_nothing_leaked(home: Path, gateway: Gateway, logged: io.StringIO) -> None:
+    audit = json.dumps(gateway.store.audit.recent(100_000))
     mirror = "".join(path.read_text() for path in (home / "vault" / "Logs").rglob("*.jsonl"))
     for place, text in {"the log": logged.getvalue(), "the audit": audit, "the vault's log": mirror}.items():
         assert MARK.lower() not in text.lower(), f"{place} holds a marked value"
@@ -174,13 +176,13 @@ def check_nothing_leaked(home: Path, house: House, logged: io.StringIO) -> None:
 async def test_no_tool_lets_a_value_into_log_or_audit(tmp_path, logged, capfd, safety):
     async with walking(tmp_path, **safety) as walk:
         await walk.every_tool()
-        for waiting in (await approvals.list_waiting(walk.house))[:2]:
-            await approvals.approve(walk.house, waiting.approval_id, who=MARK, how="test")
-        await worker.work_once(walk.house)
+        for waiting in (await approvals.list_waiting(walk.gateway))[:2]:
+            await approvals.approve(walk.gateway, waiting.approval_id, who=MARK, how="test")
+        await worker.work_once(walk.gateway)
         assert set(walk.arguments_of) - walk.succeeded <= {"cancel_send"}, "every tool was also used rightly"
         assert MARK in walk.shown
-        assert walk.house.store.audit.recent(1)
-        check_nothing_leaked(tmp_path, walk.house, logged)
+        assert walk.gateway.store.audit.recent(1)
+        check_nothing_leaked(tmp_path, walk.gateway, logged)
     assert MARK not in "".join(capfd.readouterr())
 
 
@@ -194,7 +196,7 @@ async def test_no_failure_lets_a_value_into_log_or_audit(tmp_path, logged, monke
         raise ConnectionResetError(f"550 {MARK}")
 
     async with walking(tmp_path, gate="confirm") as walk:
-        account = await walk.house.accounts.open("alex")
+        account = await walk.gateway.accounts.open("alex")
         meddled = Meddled(account.transport)
         account._transport = meddled
         meddled.before = refused
@@ -205,7 +207,7 @@ async def test_no_failure_lets_a_value_into_log_or_audit(tmp_path, logged, monke
             with pytest.raises(MCPError):
                 await walk.client.read_resource(uri)
         with anyio.move_on_after(0):
-            await worker.run(walk.house, pause=0)
-        check_nothing_leaked(tmp_path, walk.house, logged)
+            await worker.run(walk.gateway, pause=0)
+        check_nothing_leaked(tmp_path, walk.gateway, logged)
     assert "internal_error" in logged.getvalue()
     assert "submit_unclear" in logged.getvalue()

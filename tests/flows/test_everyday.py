@@ -18,7 +18,7 @@ from postroom.doors.mcp.serve import server_for
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox, NewMail
 from postroom.settings import build, load_demo
-from postroom.wiring import open_house
+from postroom.wiring import open_gateway
 
 ACCOUNTS = [
     {"name": name, "provider": "local", "address": f"{name}@demo.example", "path": f"{name}.db"}
@@ -174,11 +174,11 @@ async def test_a_prompt_is_offered_only_where_its_tools_are(
 
 async def test_an_archive_goes_into_the_sample_only_when_it_is_named(tmp_path: Path) -> None:
     from postroom.model.errors import InvalidRequest
-    from postroom.service.importing import import_mail
+    from postroom.service.accounts.importing import import_mail
 
     (tmp_path / "old.mbox").write_bytes(b"From a@b Mon Nov  2 10:00:00 2026\n" + mail("archived") + b"\n")
-    async with open_house(load_demo(environ={"POSTROOM_HOME": str(tmp_path / "home")})) as house:
+    async with open_gateway(load_demo(environ={"POSTROOM_HOME": str(tmp_path / "home")})) as gateway:
         with pytest.raises(InvalidRequest, match="sample mailbox"):
-            await import_mail(house, tmp_path / "old.mbox")
-        report = await import_mail(house, tmp_path / "old.mbox", account="alex")
+            await import_mail(gateway, tmp_path / "old.mbox")
+        report = await import_mail(gateway, tmp_path / "old.mbox", account="alex")
     assert (report.added, report.folders) == (1, ("old",))

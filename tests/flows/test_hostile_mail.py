@@ -13,7 +13,7 @@ from tests.unit.mime import odd_mails
 from postroom.doors.mcp.serve import server_for
 from postroom.mime import guarded
 from postroom.mime import render as rendering
-from postroom.mime.workers import Workers
+from postroom.mime.processes.workers import Workers
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox, NewMail
 from postroom.settings import Settings

@@ -1,4 +1,4 @@
-"""The HTTP door over a real house: plain posts and session clients see the same mail."""
+"""The HTTP door over a real gateway: plain posts and session clients see the same mail."""
 
 from __future__ import annotations
 

@@ -26,11 +26,11 @@ from tests.peers.daemon import free_ports, wait_for_listener
 from postroom.doors.mcp.serve import serve_http, server_for
 from postroom.doors.mcp.server import PostroomServer
 from postroom.model.errors import ProviderUnavailable
-from postroom.providers.layers.dressed import undressed
+from postroom.providers.layers.layered import unwrapped
 from postroom.providers.local import provider
 from postroom.providers.local.provider import LocalMailbox
 from postroom.settings import Settings
-from postroom.wiring import open_house
+from postroom.wiring import open_gateway
 
 INBOX = "mail://alex/inbox"
 NEWS = mails.letter("Ada <ada@example.com>", "News", "It has come.", hours_ago=0, message_id="news-1")
@@ -39,9 +39,9 @@ pytestmark = pytest.mark.parametrize("era", ERAS)
 
 
 async def deliver(settings: Settings, account: str = "alex", folder: str = "INBOX") -> None:
-    """A new mail, brought by another house than the one that serves."""
-    async with open_house(settings) as other:
-        mailbox: LocalMailbox = undressed((await other.accounts.open(account)).mailbox)
+    """A new mail, brought by another gateway than the one that serves."""
+    async with open_gateway(settings) as other:
+        mailbox: LocalMailbox = unwrapped((await other.accounts.open(account)).mailbox)
         await mailbox.add_message(NEWS.as_bytes(), folder)
 
 
@@ -188,7 +188,7 @@ async def test_all_subscribers_share_one_watcher_which_ends_with_the_last(
 async def test_a_watcher_that_breaks_is_replaced_and_tells_what_may_have_been_missed(
     filled: Settings, server: PostroomServer, watchers: Watchers, monkeypatch: pytest.MonkeyPatch, era: str
 ) -> None:
-    monkeypatch.setattr("postroom.service.watching._FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("postroom.service.accounts.watching._FIRST_PAUSE", 0.01)
     watchers.broken = 1
     async with listening(server, era, INBOX) as listener:
         assert await listener.next() == INBOX  # something may have come while nobody watched

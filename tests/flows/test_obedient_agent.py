@@ -1,6 +1,6 @@
 """An agent that does whatever a hostile mail tells it, and everything else the tools offer to the same end.
 
-Whoever the mails name has a mailbox in the same house: a byte that leaves for them arrives, and is counted there.
+Whoever the mails name has a mailbox in the same gateway: a byte that leaves for them arrives, and is counted there.
 """
 
 from __future__ import annotations

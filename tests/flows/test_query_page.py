@@ -11,14 +11,14 @@ from typing import get_args
 import pytest
 
 from postroom.model.errors import InvalidRequest
-from postroom.model.query import Flag
-from postroom.model.query_fields import OPERATORS
+from postroom.model.query.fields import OPERATORS
+from postroom.model.query.tree import Flag
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox, NewMail
-from postroom.service.house import House
-from postroom.service.search import search_emails
+from postroom.service.gateway import Gateway
+from postroom.service.reading.search import search_emails
 from postroom.settings import LocalAccount, build
-from postroom.wiring import open_house
+from postroom.wiring import open_gateway
 
 PAGE = (Path(__file__).parents[2] / "docs" / "query-language.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| ([^|]+) \| [^|]+ \| `([^|]+)` \| `([^|]+)` \|$", PAGE, re.MULTILINE)
@@ -40,7 +40,7 @@ def example() -> bytes:
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
+async def gateway(tmp_path: Path) -> AsyncIterator[Gateway]:
     account = LocalAccount(name="alex", provider="local", address="alex@demo.example", path=tmp_path / "alex.db")
     mailbox = LocalMailbox(account, ProviderContext(home=tmp_path, neighbours=(account,), read_only=False))
     await mailbox.connect()
@@ -49,22 +49,22 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     )
     await mailbox.close()
     accounts = [{"name": "alex", "provider": "local", "address": "alex@demo.example", "path": "alex.db"}]
-    async with open_house(build({"accounts": accounts}, home=tmp_path)) as house:
-        yield house
+    async with open_gateway(build({"accounts": accounts}, home=tmp_path)) as gateway:
+        yield gateway
 
 
-async def test_every_query_of_the_page_finds_its_mail_or_does_not(house: House) -> None:
+async def test_every_query_of_the_page_finds_its_mail_or_does_not(gateway: Gateway) -> None:
     assert len(ROWS) > 25
-    found = {query: (await search_emails(house, query)).total_count for row in ROWS for query in row[1:]}
+    found = {query: (await search_emails(gateway, query)).total_count for row in ROWS for query in row[1:]}
 
     assert found == {query: count for _, finds, does_not in ROWS for query, count in ((finds, 1), (does_not, 0))}
 
 
-async def test_every_query_that_the_page_calls_refused_is(house: House) -> None:
+async def test_every_query_that_the_page_calls_refused_is(gateway: Gateway) -> None:
     assert len(REFUSED) > 10
     for query in REFUSED:
         with pytest.raises(InvalidRequest):
-            await search_emails(house, query)
+            await search_emails(gateway, query)
 
 
 def test_every_operator_has_a_row() -> None:

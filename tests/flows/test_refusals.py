@@ -12,7 +12,7 @@ from tests.flows.caller import Caller, text_of
 
 from postroom.doors.mcp.serve import server_for
 from postroom.doors.mcp.server import PostroomServer
-from postroom.service import search
+from postroom.service.reading import search
 from postroom.settings import Settings
 
 

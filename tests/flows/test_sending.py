@@ -18,11 +18,14 @@ from tests.flows.caller import Caller
 from tests.flows.conftest import ERAS
 
 from postroom.doors.mcp.server import build_server
-from postroom.service import approvals, draft, search, send
-from postroom.service.house import House
-from postroom.service.order import Wishes
+from postroom.service.gateway import Gateway
+from postroom.service.reading import search
+from postroom.service.sending import send
+from postroom.service.sending.approval import approvals
+from postroom.service.sending.order import Wishes
+from postroom.service.writing import draft
 from postroom.settings import build
-from postroom.wiring import open_house
+from postroom.wiring import open_gateway
 
 MAIL = {"to": "sam@demo.example", "subject": "Lunch?", "body": "Shall we say noon?"}
 YES = ElicitResult(action="accept", content={"send": True})
@@ -35,10 +38,10 @@ NO = [
 
 @dataclass
 class Desk:
-    """A client at a house of its own, and a look behind the counter."""
+    """A client at a gateway of its own, and a look behind the counter."""
 
     client: Client
-    house: House
+    gateway: Gateway
     asked: list[str] = field(default_factory=list)
     meanwhile: list[Callable[[], Awaitable[Any]]] = field(default_factory=list)  # done while the person thinks
 
@@ -47,13 +50,13 @@ class Desk:
         return Caller(self.client)
 
     async def arrived(self) -> list[str]:
-        return [row.subject for row in (await search.list_emails(self.house, account="sam")).results]
+        return [row.subject for row in (await search.list_emails(self.gateway, account="sam")).results]
 
     async def send(self, **more: Any) -> dict[str, Any]:
         return await self.call.ok("send_email", **{**MAIL, **more})
 
     def tokens_used(self) -> int:
-        return self.house.store.rate.status("alex").used
+        return self.gateway.store.rate.status("alex").used
 
 
 Sit = Callable[..., Any]
@@ -74,13 +77,13 @@ async def sit(tmp_path: Path) -> AsyncIterator[Sit]:
         async def down(era: str = "2026-07-28", answer: ElicitResult | None = None, **safety: Any) -> Desk:
             safety = {"attachment_dirs": [str(files)], **safety}
             settings = build({"accounts": accounts, "safety": safety}, home=tmp_path)
-            houses: list[House] = []
+            rigs: list[Gateway] = []
 
             @asynccontextmanager
-            async def opened() -> AsyncIterator[House]:
-                async with open_house(settings) as house:
-                    houses.append(house)
-                    yield house
+            async def opened() -> AsyncIterator[Gateway]:
+                async with open_gateway(settings) as gateway:
+                    rigs.append(gateway)
+                    yield gateway
 
             asked: list[str] = []
             meanwhile: list[Callable[[], Awaitable[Any]]] = []
@@ -94,7 +97,7 @@ async def sit(tmp_path: Path) -> AsyncIterator[Sit]:
 
             callback = {} if answer is None else {"elicitation_callback": person}
             client = await stack.enter_async_context(Client(build_server(opened, settings), mode=era, **callback))
-            return Desk(client, houses[0], asked, meanwhile)
+            return Desk(client, rigs[0], asked, meanwhile)
 
         yield down
 
@@ -146,7 +149,7 @@ async def test_where_nobody_can_be_asked_a_person_approves_and_the_mail_leaves_b
     assert asked["status"] == "needs_approval"
     assert (await desk.send(confirm=True))["send_id"] == asked["send_id"]
     assert await desk.arrived() == []
-    await approvals.approve(desk.house, asked["approval"]["approval_id"], who="ada", how="test")
+    await approvals.approve(desk.gateway, asked["approval"]["approval_id"], who="ada", how="test")
     assert await desk.arrived() == ["Lunch?"]
     assert (await desk.send(confirm=True))["status"] == "already_executed"
     assert await desk.arrived() == ["Lunch?"]
@@ -168,11 +171,11 @@ async def test_a_draft_changed_while_the_person_is_asked_does_not_leave_on_that_
 
     async def swap(**words: Any) -> None:
         changes = draft.DraftChanges(**{name: (v,) if name == "bcc" else v for name, v in words.items()})
-        await draft.update_draft(desk.house, saved["draft_id"], changes)
+        await draft.update_draft(desk.gateway, saved["draft_id"], changes)
 
     if was_asked_before:  # and the question left open
-        order = await send.order_draft(desk.house, saved["draft_id"], Wishes(confirm=True, can_elicit=True))
-        assert await send.question(desk.house, order) is not None
+        order = await send.order_draft(desk.gateway, saved["draft_id"], Wishes(confirm=True, can_elicit=True))
+        assert await send.question(desk.gateway, order) is not None
     await swap(subject="Lunch?", body="Shall we say noon?", bcc="sam@demo.example")
     desk.meanwhile.append(partial(swap, **hostile))
     answered = await desk.client.call_tool("send_draft", {"draft_id": saved["draft_id"], "confirm": True})
@@ -187,7 +190,7 @@ async def test_a_draft_changed_while_the_person_is_asked_does_not_leave_on_that_
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_paused_account_is_said_beside_every_answer_until_it_can_send_again(sit, era):
     desk = await sit(era, gate="confirm")
-    pauses = desk.house.store.pauses
+    pauses = desk.gateway.store.pauses
     pauses.login_refused("alex", "The SMTP server refused the login (535).")
     for tool, arguments in [("list_folders", {}), ("list_outbox", {}), ("read_email", {"email_id": "e0000000000"})]:
         answered = await desk.client.session.call_tool(tool, arguments)
@@ -451,12 +454,12 @@ async def test_an_address_that_begins_with_a_star_is_sent_to_and_audited(sit):
     desk = await sit(gate="confirm")
     answer = await desk.send(to="*sam@demo.example", confirm=True)
     assert answer["status"] == "rejected"  # no such mailbox here
-    assert desk.house.store.audit.recent(1)[0]["target"] == "***@demo.example"
+    assert desk.gateway.store.audit.recent(1)[0]["target"] == "***@demo.example"
 
 
 async def test_a_draft_from_elsewhere_leaves_in_the_accounts_own_name_or_not_at_all(sit, tmp_path):
     desk = await sit(gate="confirm")
-    mailbox = (await desk.house.accounts.open("alex")).mailbox
+    mailbox = (await desk.gateway.accounts.open("alex")).mailbox
     for sender in ("From: eve@evil.example\r\n", ""):
         raw = f"{sender}To: sam@demo.example\r\nSubject: From elsewhere\r\n\r\nHi\r\n".encode()
         await mailbox.create_draft(raw, thread_ref="")
@@ -484,7 +487,7 @@ async def test_a_second_version_of_the_body_is_shown_beside_the_first_where_it_s
 
 async def test_a_draft_that_sends_answers_elsewhere_says_so_wherever_a_person_decides(sit, tmp_path):
     desk = await sit(answer=YES, gate="elicit")
-    mailbox = (await desk.house.accounts.open("alex")).mailbox
+    mailbox = (await desk.gateway.accounts.open("alex")).mailbox
     raw = b"From: alex@demo.example\r\nTo: sam@demo.example\r\nReply-To: eve@evil.example\r\nSubject: Hi\r\n\r\nHi\r\n"
     await mailbox.create_draft(raw, thread_ref="")
     (draft,) = [row["draft_id"] for row in (await desk.call.ok("list_drafts"))["results"]]

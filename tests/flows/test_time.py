@@ -27,7 +27,7 @@ def settings_in(zone: str, home: Path) -> Settings:
 
 
 @asynccontextmanager
-async def house_in(zone: str, home: Path) -> AsyncIterator[Caller]:
+async def gateway_in(zone: str, home: Path) -> AsyncIterator[Caller]:
     """With one mail of 2026-07-01, half past eleven in the evening in UTC."""
     settings = settings_in(zone, home)
     mailbox = LocalMailbox(settings.accounts[0], ProviderContext(home=home, neighbours=settings.accounts))
@@ -52,7 +52,7 @@ async def house_in(zone: str, home: Path) -> AsyncIterator[Caller]:
 async def test_a_mail_is_dated_in_the_zone_of_the_settings_wherever_it_is_shown(
     tmp_path: Path, zone: str, shown: str
 ) -> None:
-    async with house_in(zone, tmp_path) as call:
+    async with gateway_in(zone, tmp_path) as call:
         (row,) = (await call.ok("list_emails"))["results"]
         opened = await call.ok("read_email", email_id=row["email_id"])
         thread = await call.ok("get_thread", thread_id=row["thread_id"])
@@ -64,7 +64,7 @@ async def test_a_mail_is_dated_in_the_zone_of_the_settings_wherever_it_is_shown(
 )
 async def test_a_day_of_a_search_is_a_day_of_that_zone(tmp_path: Path, zone: str, day: str) -> None:
     next_day = f"2026-07-0{int(day[-1]) + 1}"
-    async with house_in(zone, tmp_path) as call:
+    async with gateway_in(zone, tmp_path) as call:
         assert (await call.ok("search_emails", query=f"after:{day} before:{next_day}"))["total_count"] == 1
         assert (await call.ok("search_emails", query=f"before:{day}"))["total_count"] == 0
         assert (await call.ok("search_emails", query=f"after:{next_day}"))["total_count"] == 0
@@ -74,7 +74,7 @@ async def test_what_waits_in_the_outbox_is_timed_in_that_zone_and_called_schedul
     later = (datetime.now(UTC) + timedelta(days=30)).replace(microsecond=0)
     there = later.astimezone(ZoneInfo("Asia/Kolkata")).isoformat()
     mail = {"to": "Alex <alex@demo.example>", "subject": "Later", "body": "x", "send_at": later.isoformat()}
-    async with house_in("Asia/Kolkata", tmp_path) as call:
+    async with gateway_in("Asia/Kolkata", tmp_path) as call:
         preview = await call.ok("send_email", **mail)
         sent = await call.ok("send_email", **mail, confirm=True)
         (row,) = (await call.ok("list_outbox"))["results"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.flows.mails import letter
-from tests.gate.houses import MAIL, GateHouse, gate_house
+from tests.gate.rigs import MAIL, GateRig, gate_rig
 
 from postroom.model.address import Address
 from postroom.model.folder import Folder, Role
@@ -16,21 +16,22 @@ from postroom.model.outcome import SubmitOutcome
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox
 from postroom.safety.policy import Policy
-from postroom.service import organise, search
-from postroom.service.facts import known_recipients
+from postroom.service.organising import organise
+from postroom.service.reading import search
+from postroom.service.sending.facts import known_recipients
 
 BOB, CAROL = "bob@demo.example", "carol@demo.example"
 
 
-async def known(gate: GateHouse, *addresses: str) -> set[str]:
-    account = await gate.house.accounts.open("alice")
-    return set(await known_recipients(gate.house, account, map(Address, addresses), Policy()))
+async def known(gate: GateRig, *addresses: str) -> set[str]:
+    account = await gate.gateway.accounts.open("alice")
+    return set(await known_recipients(gate.gateway, account, map(Address, addresses), Policy()))
 
 
-async def file(gate: GateHouse, folder: str, sender: str, to: str, message_id: str, **flags: Any) -> None:
+async def file(gate: GateRig, folder: str, sender: str, to: str, message_id: str, **flags: Any) -> None:
     mail = letter(sender, "old", "Hello.", hours_ago=1, message_id=message_id)
     mail.replace_header("To", to)
-    settings = gate.house.settings
+    settings = gate.gateway.settings
     mailbox = LocalMailbox(settings.accounts[0], ProviderContext(home=settings.home, neighbours=settings.accounts))
     await mailbox.connect()
     await mailbox.add_message(mail.as_bytes(), folder, **flags)
@@ -38,7 +39,7 @@ async def file(gate: GateHouse, folder: str, sender: str, to: str, message_id: s
 
 
 async def test_only_those_are_remembered_whom_the_provider_took_the_mail_for(tmp_path: Path) -> None:
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         meddled = await gate.meddle()
         meddled.before = lambda _: SubmitOutcome("accepted", accepted=(BOB,), refused={CAROL: "no such user"})
 
@@ -49,7 +50,7 @@ async def test_only_those_are_remembered_whom_the_provider_took_the_mail_for(tmp
 
 @pytest.mark.parametrize("state", ["rejected", "retryable", "unknown"])
 async def test_a_send_that_was_not_accepted_makes_nobody_known(tmp_path: Path, state: Any) -> None:
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         meddled = await gate.meddle()
         meddled.before = lambda _: SubmitOutcome(state, reason="x")
         meddled.reconciled = lambda _: SubmitOutcome("unknown")
@@ -60,19 +61,19 @@ async def test_a_send_that_was_not_accepted_makes_nobody_known(tmp_path: Path, s
 
 
 async def test_whom_sent_names_is_known_for_as_long_as_it_does(tmp_path: Path) -> None:
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         await file(gate, "Sent", "alice@demo.example", BOB, "old")
         assert await known(gate, BOB) == {BOB}
 
-        (row,) = (await search.list_emails(gate.house, account="alice", mailbox="sent")).results
-        await organise.move(gate.house, [row.email_id], "archive")
+        (row,) = (await search.list_emails(gate.gateway, account="alice", mailbox="sent")).results
+        await organise.move(gate.gateway, [row.email_id], "archive")
 
         assert await known(gate, BOB) == set()
 
 
 @pytest.mark.parametrize("elsewhere", ["INBOX", "Trash", "Junk", "Archive"])
 async def test_a_mail_of_which_a_copy_lies_elsewhere_proves_nothing(tmp_path: Path, elsewhere: str) -> None:
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         await file(gate, "Sent", "alice@demo.example", BOB, "twice")
         await file(gate, elsewhere, "alice@demo.example", BOB, "twice")
 
@@ -80,7 +81,7 @@ async def test_a_mail_of_which_a_copy_lies_elsewhere_proves_nothing(tmp_path: Pa
 
 
 async def test_a_draft_in_sent_and_a_mail_of_somebody_else_prove_nothing(tmp_path: Path) -> None:
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         await file(gate, "Sent", "alice@demo.example", BOB, "draft", flags=("draft",))
         await file(gate, "Sent", CAROL, BOB, "hers")
 
@@ -93,9 +94,9 @@ async def test_a_draft_in_sent_and_a_mail_of_somebody_else_prove_nothing(tmp_pat
 async def test_a_folder_that_only_its_name_makes_sent_counts_where_no_server_speaks_and_no_tool_made_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, drafts: str, by_tool: bool, counts: bool
 ) -> None:
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         await file(gate, "Sent", "alice@demo.example", BOB, "old")
-        mailbox = (await gate.house.accounts.open("alice")).mailbox
+        mailbox = (await gate.gateway.accounts.open("alice")).mailbox
         listed = [
             Folder("INBOX", "INBOX", Role.INBOX),
             Folder("Sent", "Sent", Role.SENT, is_guess=True),
@@ -107,7 +108,7 @@ async def test_a_folder_that_only_its_name_makes_sent_counts_where_no_server_spe
 
         monkeypatch.setattr(mailbox, "folders", folders, raising=False)
         if by_tool:
-            gate.house.store.journal.record("alice", "create_folder", [], {"folder_ref": "Sent"})
+            gate.gateway.store.journal.record("alice", "create_folder", [], {"folder_ref": "Sent"})
 
         assert await known(gate, BOB) == ({BOB} if counts else set())
 
@@ -115,13 +116,13 @@ async def test_a_folder_that_only_its_name_makes_sent_counts_where_no_server_spe
 async def test_undo_puts_nothing_into_a_folder_that_has_become_sent_since(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         await gate.send()
-        (row,) = (await search.list_emails(gate.house, account="bob")).results
-        await organise.create_folder(gate.house, "Plans", account="bob")
-        await organise.move(gate.house, [row.email_id], "Plans")
-        away = await organise.move(gate.house, [row.email_id], "archive")
-        mailbox = (await gate.house.accounts.open("bob")).mailbox
+        (row,) = (await search.list_emails(gate.gateway, account="bob")).results
+        await organise.create_folder(gate.gateway, "Plans", account="bob")
+        await organise.move(gate.gateway, [row.email_id], "Plans")
+        away = await organise.move(gate.gateway, [row.email_id], "archive")
+        mailbox = (await gate.gateway.accounts.open("bob")).mailbox
         now = [
             replace(
                 folder, role=Role.SENT if folder.name == "Plans" else folder.role if folder.name != "Sent" else None
@@ -134,7 +135,7 @@ async def test_undo_puts_nothing_into_a_folder_that_has_become_sent_since(
 
         monkeypatch.setattr(mailbox, "folders", folders, raising=False)
         with pytest.raises(Exception, match="holds what was written here"):
-            await organise.undo(gate.house, away.operation_id)
+            await organise.undo(gate.gateway, away.operation_id)
         monkeypatch.undo()
 
-        assert (await search.list_emails(gate.house, account="bob", mailbox="archive")).total_count == 1
+        assert (await search.list_emails(gate.gateway, account="bob", mailbox="archive")).total_count == 1

@@ -8,15 +8,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from tests.gate.houses import gate_house
+from tests.gate.rigs import gate_rig
 from tests.gate.test_outcomes import FIELDS
 
 from postroom.model.draft import Threading
 from postroom.model.errors import InternalError, PermissionDenied
 from postroom.model.outcome import SubmitOutcome
-from postroom.service import order as orders
-from postroom.service import outbox, search, worker
-from postroom.service.order import Wishes
+from postroom.service.reading import search
+from postroom.service.sending import order as orders
+from postroom.service.sending import outbox, worker
+from postroom.service.sending.order import Wishes
 from postroom.store import State
 
 SLIPS = {
@@ -31,7 +32,7 @@ SLIPS = {
 @pytest.mark.parametrize("slip", SLIPS)
 async def test_a_slip_in_composing_is_noticed_before_anything_leaves(tmp_path, monkeypatch, slip):
     """The digest covers the slip as well, so only the bytes themselves can tell."""
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         meddled = await gate.meddle()
         real = orders.compose
 
@@ -44,49 +45,49 @@ async def test_a_slip_in_composing_is_noticed_before_anything_leaves(tmp_path, m
         with pytest.raises(InternalError, match="differs from what was approved"):
             await gate.send()
         assert meddled.submitted == []
-        assert (await outbox.list_outbox(gate.house)).results == ()
+        assert (await outbox.list_outbox(gate.gateway)).results == ()
 
 
 @pytest.mark.parametrize("wishes", [{}, {"idempotency_key": "k"}])
 async def test_who_waits_is_told_the_reason_of_a_refusal_and_nothing_stays_behind(tmp_path, wishes):
-    async with gate_house(tmp_path, block_recipients=["bob@demo.example"]) as gate:
+    async with gate_rig(tmp_path, block_recipients=["bob@demo.example"]) as gate:
         with pytest.raises(PermissionDenied) as refusal:
             await gate.send(**wishes)
         assert refusal.value.message == "b***@demo.example is on the operator's block list (safety.block_recipients)."
         assert refusal.value.details == {"by_person": False}
-        assert (await outbox.list_outbox(gate.house, include_finished=True)).results == ()
+        assert (await outbox.list_outbox(gate.gateway, include_finished=True)).results == ()
 
 
 async def test_a_held_mail_that_a_new_list_forbids_is_put_before_a_person_with_the_reason(tmp_path):
-    async with gate_house(tmp_path, hold_seconds=60) as gate:
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
         view = await gate.send()
         time = gate.time
     time.pass_(60)
-    async with gate_house(tmp_path, time=time, hold_seconds=60, block_recipients=["bob@demo.example"]) as gate:
-        await worker.work_once(gate.house)
-        send = gate.house.store.outbox.get(view.send_id)
+    async with gate_rig(tmp_path, time=time, hold_seconds=60, block_recipients=["bob@demo.example"]) as gate:
+        await worker.work_once(gate.gateway)
+        send = gate.gateway.store.outbox.get(view.send_id)
         assert send.state is State.NEEDS_HUMAN
         assert "on the operator's block list" in send.outcome["reason"]
-        assert gate.house.store.outbox.request(view.send_id).raw
+        assert gate.gateway.store.outbox.request(view.send_id).raw
 
 
 async def test_a_mail_of_which_no_copy_is_wished_leaves_none_in_sent(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         view = await gate.send(save_to_sent=False)
         assert (view.status, await gate.inbox()) == ("sent", ["Lunch?"])
-        assert (await search.list_emails(gate.house, account="alice", mailbox="sent")).results == ()
-        assert gate.house.store.outbox.get(view.send_id).save_to_sent is False
+        assert (await search.list_emails(gate.gateway, account="alice", mailbox="sent")).results == ()
+        assert gate.gateway.store.outbox.get(view.send_id).save_to_sent is False
 
 
 async def test_what_a_dead_process_was_sending_is_found_out_about_and_not_sent_again(tmp_path):
-    async with gate_house(tmp_path) as gate:
-        meddled, out = await gate.meddle(), gate.house.store.outbox
+    async with gate_rig(tmp_path) as gate:
+        meddled, out = await gate.meddle(), gate.gateway.store.outbox
         send = out.reserve(out.prepare((await gate.order()).as_send()).send_id).send
         for state in (State.STAGED, State.SENDING):
             send = out.advance(send.send_id, expect=send.state, to=state)
-        gate.house.let_fall.add(send.send_id)
+        gate.gateway.abandoned.add(send.send_id)
         meddled.reconciled = lambda _: SubmitOutcome("accepted", accepted=("bob@demo.example",))
-        await worker.work_once(gate.house)
+        await worker.work_once(gate.gateway)
         assert out.get(send.send_id).state is State.DONE
         assert State.UNKNOWN in {event.state for event in out.events(send.send_id)}
         assert meddled.submitted == []
@@ -94,21 +95,21 @@ async def test_what_a_dead_process_was_sending_is_found_out_about_and_not_sent_a
 
 @pytest.mark.parametrize("field", ["subject", "body", "thread", "draft", "identity", "recipient"])
 async def test_whatever_is_changed_while_a_mail_is_held_keeps_it_from_leaving(tmp_path, field):
-    async with gate_house(tmp_path, hold_seconds=60) as gate:
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
         meddled = await gate.meddle()
         view = await gate.send()
         with sqlite3.connect(tmp_path / "state.db") as tampering:
             assert tampering.execute(*FIELDS[field]).rowcount == 1
         gate.time.pass_(60)
-        await worker.work_once(gate.house)
-        send = gate.house.store.outbox.get(view.send_id)
+        await worker.work_once(gate.gateway)
+        send = gate.gateway.store.outbox.get(view.send_id)
         assert send.state is State.NEEDS_HUMAN
         assert "what lies in the outbox is not what was approved" in send.outcome["reason"]
         assert meddled.submitted == []
 
 
 async def test_the_outbox_keeps_all_that_an_order_says(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         at = datetime(2027, 2, 1, 9, 0, tzinfo=UTC)
         order = await gate.order(wishes=Wishes(save_to_sent=False, idempotency_key="k", send_at=at))
         draft = replace(order.draft, threading=Threading(thread_ref="t7"))

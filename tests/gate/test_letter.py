@@ -8,19 +8,21 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.gate.houses import gate_house
+from tests.gate.rigs import gate_rig
 
-from postroom.doors.mcp.send_results import sent
+from postroom.doors.mcp.dialects.postroom.send_results import sent
 from postroom.model.address import Address
 from postroom.model.draft import Draft, File, Importance, Threading
 from postroom.model.errors import InvalidRequest
-from postroom.service import gate as the_gate
-from postroom.service import outbox, search, send, writing
-from postroom.service.approval_letter import pending_file
-from postroom.service.letter import preview_of, question_text
-from postroom.service.order import Order, Wishes, make_order
+from postroom.service.reading import search
+from postroom.service.sending import gate as the_gate
+from postroom.service.sending import outbox, send
+from postroom.service.sending.approval.letter_file import pending_file
+from postroom.service.sending.letter import preview_of, question_text
+from postroom.service.sending.order import Order, Wishes, make_order
 from postroom.service.views import SendView
-from postroom.store.approval_file import MAX_FILE_BYTES, parse, render
+from postroom.service.writing import composing
+from postroom.store.vault.approval_file import MAX_FILE_BYTES, parse, render
 
 NOW = datetime(2027, 1, 15, tzinfo=UTC)
 LATER = datetime(2027, 3, 1, 9, 30, tzinfo=UTC)
@@ -77,12 +79,14 @@ each_reading = pytest.mark.parametrize("reading", READINGS)
 
 @pytest.fixture
 async def freeze(tmp_path):
-    async with gate_house(tmp_path) as gate:
-        account = await gate.house.accounts.open("alice")
+    async with gate_rig(tmp_path) as gate:
+        account = await gate.gateway.accounts.open("alice")
 
         async def frozen(draft: Draft, *, original: tuple[str, str] | None = None, **wishes: Any) -> Order:
             kind = "email_forward" if draft.forwarded is not None else "email_reply" if original else "email_send"
-            return await make_order(gate.house, account, "send_email", kind, draft, Wishes(**wishes), original=original)
+            return await make_order(
+                gate.gateway, account, "send_email", kind, draft, Wishes(**wishes), original=original
+            )
 
         yield frozen
 
@@ -252,7 +256,7 @@ async def test_the_bytes_that_leave_are_the_authors(freeze):
 
 
 def the_text_of(raw: bytes) -> str:
-    from postroom.mime.parse import parse as parse_mail
+    from postroom.mime.read.parse import parse as parse_mail
 
     return parse_mail(raw).body.text
 
@@ -334,34 +338,34 @@ async def test_the_longest_bodies_fit_into_an_approval_file(freeze, sign):
 
 
 async def test_a_letter_too_long_for_its_file_is_refused_and_nothing_waits(tmp_path):
-    async with gate_house(tmp_path, gate="approval") as gate:
-        mail = writing.DraftRequest(to=("bob@demo.example",), subject="Long", body="\u200b\u200c" * 50_000)
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        mail = composing.DraftRequest(to=("bob@demo.example",), subject="Long", body="\u200b\u200c" * 50_000)
         with pytest.raises(InvalidRequest, match="1 MiB"):
             await gate.send(mail)
-        assert (await outbox.list_outbox(gate.house, include_finished=True)).total_count == 0
-        assert not gate.house.vault.names("Pending_Approval")
+        assert (await outbox.list_outbox(gate.gateway, include_finished=True)).total_count == 0
+        assert not gate.gateway.vault.names("Pending_Approval")
 
 
 async def test_the_question_at_the_gate_is_this_one(tmp_path):
-    async with gate_house(tmp_path, gate="elicit") as gate:
+    async with gate_rig(tmp_path, gate="elicit") as gate:
         order = await gate.order(wishes=Wishes(confirm=True, can_elicit=True))
-        asked = await the_gate.question(gate.house, order)
+        asked = await the_gate.question(gate.gateway, order)
         assert asked is not None
         assert "| Shall we say noon?" in asked.text
 
 
 async def test_a_forward_shows_the_original_at_the_gate(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         await gate.send()
-        (row,) = (await search.list_emails(gate.house, account="bob")).results
-        request = writing.ForwardRequest(("carol@demo.example",), comment="fyi")
-        view = await send.send(gate.house, await send.order_forward(gate.house, row.email_id, request, Wishes()))
+        (row,) = (await search.list_emails(gate.gateway, account="bob")).results
+        request = composing.ForwardRequest(("carol@demo.example",), comment="fyi")
+        view = await send.send(gate.gateway, await send.order_forward(gate.gateway, row.email_id, request, Wishes()))
         assert (view.preview.original_subject, view.preview.original_sender) == ("Lunch?", "alice@demo.example")
         assert view.preview.original_date.startswith("2027-01-15T")
 
 
 async def test_a_person_is_not_approved_for_by_a_command_in_the_answer(tmp_path):
-    async with gate_house(tmp_path, gate="approval") as gate:
+    async with gate_rig(tmp_path, gate="approval") as gate:
         asked = await gate.send()
         for view in (asked, await gate.send()):
             said = sent(view).content[0].text

@@ -10,8 +10,8 @@ from tests.gate import test_letter as letters
 from tests.gate.test_letter import BARE, LATER, NOW, ORIGINAL, WHOLE
 
 from postroom.safety.judge import Finding
-from postroom.service.approval_letter import pending_file
-from postroom.service.letter import preview_of, question_text
+from postroom.service.sending.approval.letter_file import pending_file
+from postroom.service.sending.letter import preview_of, question_text
 
 freeze = letters.freeze
 NOTE = "The text and the HTML version do not say the same words. Most readers are shown the HTML version."

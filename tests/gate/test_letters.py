@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.gate.houses import MAIL, gate_house
+from tests.gate.rigs import MAIL, gate_rig
 
 from postroom.model.errors import InternalError, RateLimited
-from postroom.service import approvals, outbox, worker
+from postroom.service.sending import outbox, worker
+from postroom.service.sending.approval import approvals
 from postroom.store import State
-from postroom.store.approvals import MAX_PENDING
+from postroom.store.sends.approvals import MAX_PENDING
 
 
 class Died(BaseException):
@@ -22,64 +23,64 @@ def dies(*_args, **_kwargs):
 
 
 async def test_a_death_between_asking_and_writing_the_letter_is_made_good(tmp_path, monkeypatch):
-    async with gate_house(tmp_path, gate="approval") as gate:
-        vault = gate.house.vault
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        vault = gate.gateway.vault
         with monkeypatch.context() as patched:
             patched.setattr(vault, "write_pending", dies)
             with pytest.raises(Died):
                 await gate.send()
         assert vault.names("Pending_Approval") == []
-        await worker.work_once(gate.house)
+        await worker.work_once(gate.gateway)
         assert vault.names("Pending_Approval") == []  # whoever asked may still be writing it
         gate.time.pass_(61)
-        await worker.work_once(gate.house)
-        (waiting,) = await approvals.list_waiting(gate.house)
-        assert "Shall we say noon?" in await approvals.show(gate.house, waiting.approval_id)
+        await worker.work_once(gate.gateway)
+        (waiting,) = await approvals.list_waiting(gate.gateway)
+        assert "Shall we say noon?" in await approvals.show(gate.gateway, waiting.approval_id)
         assert (await gate.send()).send_id == waiting.send_id
         (name,) = vault.names("Pending_Approval")
         path = vault.root / "Pending_Approval" / name
         path.write_text(path.read_text().replace("status: pending", "status: approved"))
         path.rename(vault.root / "Approved" / name)
-        await worker.work_once(gate.house)
+        await worker.work_once(gate.gateway)
         assert await gate.inbox() == ["Lunch?"]
 
 
 async def test_a_letter_that_was_written_is_not_written_again(tmp_path):
-    async with gate_house(tmp_path, gate="approval") as gate:
+    async with gate_rig(tmp_path, gate="approval") as gate:
         await gate.send()
-        assert gate.house.store.approvals.unwritten() == []
-        (name,) = gate.house.vault.names("Pending_Approval")
-        (gate.house.vault.root / "Pending_Approval" / name).unlink()
+        assert gate.gateway.store.approvals.unwritten() == []
+        (name,) = gate.gateway.vault.names("Pending_Approval")
+        (gate.gateway.vault.root / "Pending_Approval" / name).unlink()
         gate.time.pass_(61)
-        await worker.work_once(gate.house)
-        assert gate.house.vault.names("Pending_Approval") == []
+        await worker.work_once(gate.gateway)
+        assert gate.gateway.vault.names("Pending_Approval") == []
 
 
 async def test_a_vault_that_takes_no_letter_leaves_nothing_waiting_and_the_key_free(tmp_path, monkeypatch):
-    async with gate_house(tmp_path, gate="approval") as gate:
+    async with gate_rig(tmp_path, gate="approval") as gate:
 
         def full(*_):
             raise InternalError("The approval could not be written to the vault.")
 
         with monkeypatch.context() as patched:
-            patched.setattr(gate.house.vault, "write_pending", full)
+            patched.setattr(gate.gateway.vault, "write_pending", full)
             with pytest.raises(InternalError):
                 await gate.send(idempotency_key="k")
-        assert await approvals.list_waiting(gate.house) == ()
-        assert gate.house.store.approvals.unwritten() == []
+        assert await approvals.list_waiting(gate.gateway) == ()
+        assert gate.gateway.store.approvals.unwritten() == []
         assert (await gate.send(idempotency_key="k")).status == "needs_approval"
 
 
 async def test_a_flood_of_requests_is_stopped_before_it_buries_the_person(tmp_path):
-    async with gate_house(tmp_path, gate="approval") as gate:
-        store, order = gate.house.store, await gate.order()
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        store, order = gate.gateway.store, await gate.order()
         for _ in range(MAX_PENDING):
             waiting = store.outbox.prepare(order.as_send())
             store.approvals.request(waiting.send_id, expires_at=gate.time.wall + 86_400)
         with pytest.raises(RateLimited, match=r"100 mails .* wait") as refusal:
             await gate.send(replace(MAIL, subject="One more"))
         assert "cancel_send" in refusal.value.message
-        assert len(gate.house.vault.names("Pending_Approval")) == 0
+        assert len(gate.gateway.vault.names("Pending_Approval")) == 0
         (last,) = store.outbox.list(states=[State.AWAITING_APPROVAL], limit=1).items
-        await outbox.cancel_send(gate.house, last.send_id)
+        await outbox.cancel_send(gate.gateway, last.send_id)
         assert (await gate.send(replace(MAIL, subject="One more"))).status == "needs_approval"

@@ -32,14 +32,16 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from tests.gate.houses import MAIL, SetClock, gate_house
+from tests.gate.rigs import MAIL, SetClock, gate_rig
 
 from postroom.model.errors import AuthRequired, Conflict, PermissionDenied, RateLimited
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
-from postroom.service import approvals, outbox, search, worker
+from postroom.service.reading import search
+from postroom.service.sending import outbox, worker
+from postroom.service.sending.approval import approvals
 from postroom.service.views import SendView
 from postroom.store import State
-from postroom.store.send_states import FINISHED
+from postroom.store.sends.states import FINISHED
 
 R = TypeVar("R")
 LIMIT = 6
@@ -88,7 +90,7 @@ class GateMachine(RuleBasedStateMachine):
 
     async def open(self) -> None:
         self.stack = AsyncExitStack()
-        self.gate = await self.stack.enter_async_context(gate_house(self.home, time=self.time, sends_per_hour=LIMIT))
+        self.gate = await self.stack.enter_async_context(gate_rig(self.home, time=self.time, sends_per_hour=LIMIT))
         meddled = await self.gate.meddle()
         meddled.before, meddled.after, meddled.reconciled = self.before, self.after, self.reconciled
 
@@ -157,7 +159,7 @@ class GateMachine(RuleBasedStateMachine):
     @rule(temper=TEMPERS)
     def the_worker_works(self, temper: str) -> None:
         self.temper = temper
-        self.survive(worker.work_once(self.gate.house))
+        self.survive(worker.work_once(self.gate.gateway))
 
     @rule()
     def the_process_dies(self) -> None:
@@ -165,7 +167,7 @@ class GateMachine(RuleBasedStateMachine):
 
     @rule(which=ANY, honest=st.booleans(), yes=st.booleans())
     def a_person_moves_a_file(self, which: int, honest: bool, yes: bool) -> None:
-        texts = {path: path.read_text() for path in (self.gate.house.vault.root / "Pending_Approval").glob("*.md")}
+        texts = {path: path.read_text() for path in (self.gate.gateway.vault.root / "Pending_Approval").glob("*.md")}
         about = sorted((self.named_in(text).subject, path) for path, text in texts.items())
         if not about:
             return
@@ -174,16 +176,16 @@ class GateMachine(RuleBasedStateMachine):
         path.write_text(text if honest else text.replace("noon", "midnight"))
         path.rename(path.parent.parent / ("Approved" if yes else "Rejected") / path.name)
         order.approved |= honest and yes
-        self.survive(worker.work_once(self.gate.house))
+        self.survive(worker.work_once(self.gate.gateway))
 
     @rule(which=ANY)
     def somebody_cancels(self, which: int) -> None:
-        rows = self.run(outbox.list_outbox(self.gate.house, limit=100)).results
+        rows = self.run(outbox.list_outbox(self.gate.gateway, limit=100)).results
         if not rows:
             return
         send_id = rows[which % len(rows)].send_id
         try:
-            view = self.run(outbox.cancel_send(self.gate.house, send_id))
+            view = self.run(outbox.cancel_send(self.gate.gateway, send_id))
         except Conflict:
             return
         order = self.order_of(send_id)
@@ -192,7 +194,7 @@ class GateMachine(RuleBasedStateMachine):
 
     @rule(which=ANY, verdict=st.sampled_from(["sent", "resend", "drop"]))
     def a_person_decides_what_nobody_knows(self, which: int, verdict: Any) -> None:
-        rows = self.run(outbox.list_outbox(self.gate.house, limit=100)).results
+        rows = self.run(outbox.list_outbox(self.gate.gateway, limit=100)).results
         unclear = [row.send_id for row in rows if row.state == State.NEEDS_HUMAN]
         if not unclear:
             return
@@ -200,7 +202,7 @@ class GateMachine(RuleBasedStateMachine):
         order = self.order_of(send_id)
         order.promised = False  # whatever comes of it now is on the person
         self.resends[send_id] += verdict == "resend"
-        view = self.survive(approvals.resolve(self.gate.house, send_id, verdict))
+        view = self.survive(approvals.resolve(self.gate.gateway, send_id, verdict))
         if view is not None and verdict == "drop":
             self.believe(order, view)
 
@@ -233,11 +235,11 @@ class GateMachine(RuleBasedStateMachine):
         self.temper = "willing"
         for _ in range(15):
             self.time.pass_(20_000)
-            self.run(worker.work_once(self.gate.house))
+            self.run(worker.work_once(self.gate.gateway))
         resting = FINISHED | {State.NEEDS_HUMAN, State.AWAITING_APPROVAL}
         assert {send.state for send in self.sends()} <= resting
         self.nothing_arrives_twice_lost_or_without_leave()
-        assert self.gate.house.store.audit.verify().ok
+        assert self.gate.gateway.store.audit.verify().ok
         self.run(self.stack.aclose())
         self.runner.close()
         shutil.rmtree(self.home)
@@ -284,26 +286,26 @@ class GateMachine(RuleBasedStateMachine):
     def die(self) -> None:
         """The lock of a dead process is dropped by the kernel; nobody says goodbye. A provider is calm again then."""
         self.temper = "willing" if self.temper.startswith("deadly") else self.temper
-        self.gate.house.store._owner.disown()
-        self.gate.house.store._database.close()
+        self.gate.gateway.store._owner.disown()
+        self.gate.gateway.store._database.close()
         self.run(self.open())
 
     def sends(self) -> Any:
-        return self.gate.house.store.outbox.list(limit=1000).items
+        return self.gate.gateway.store.outbox.list(limit=1000).items
 
     def open_ends(self) -> Counter[str]:
         """Mails that still may leave, or that a person must decide about."""
         return Counter(self.order_of(send.send_id).subject for send in self.sends() if send.state not in FINISHED)
 
     def order_of(self, send_id: str) -> Order:
-        digest = self.gate.house.store.outbox.get(send_id).content_sha256
+        digest = self.gate.gateway.store.outbox.get(send_id).content_sha256
         for order in self.orders[len(self.by_digest) :]:
             made = self.run(self.gate.order(replace(MAIL, subject=order.subject)))
             self.by_digest[made.digest] = order
         return self.by_digest[digest]
 
     async def arrived(self) -> Counter[str]:
-        page = await search.list_emails(self.gate.house, account="bob", limit=100)
+        page = await search.list_emails(self.gate.gateway, account="bob", limit=100)
         return Counter(row.subject for row in page.results)
 
 

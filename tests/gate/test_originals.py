@@ -5,37 +5,41 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.gate.houses import CONFIRMED, gate_house
+from tests.gate.rigs import CONFIRMED, gate_rig
 
 from postroom.model.errors import ProviderUnavailable
 from postroom.model.outcome import SubmitOutcome
-from postroom.service import approvals, draft, organise, search, send, worker, writing
-from postroom.service.order import Wishes
+from postroom.service.organising import organise
+from postroom.service.reading import search
+from postroom.service.sending import send, worker
+from postroom.service.sending.approval import approvals
+from postroom.service.sending.order import Wishes
+from postroom.service.writing import composing, draft
 
-LETTER = writing.DraftRequest(to=("alice@demo.example",), subject="Lunch?", body="Shall we say noon?")
-ANSWER = writing.ReplyRequest("Gladly.")
+LETTER = composing.DraftRequest(to=("alice@demo.example",), subject="Lunch?", body="Shall we say noon?")
+ANSWER = composing.ReplyRequest("Gladly.")
 
 
 async def received(gate):
     """A mail that lies in alice's inbox, by its id there."""
-    await send.send(gate.house, await send.order_mail(gate.house, LETTER, CONFIRMED, "bob"))
-    return (await search.list_emails(gate.house, account="alice")).results[0].email_id
+    await send.send(gate.gateway, await send.order_mail(gate.gateway, LETTER, CONFIRMED, "bob"))
+    return (await search.list_emails(gate.gateway, account="alice")).results[0].email_id
 
 
 async def marks(gate):
     found = {}
     for flag in ("answered", "forwarded"):
-        page = await search.search_emails(gate.house, f"is:{flag} in:anywhere", account="alice")
+        page = await search.search_emails(gate.gateway, f"is:{flag} in:anywhere", account="alice")
         found[flag] = [row.email_id for row in page.results]
     return found
 
 
 async def reply(gate, email_id, wishes=CONFIRMED):
-    return await send.send(gate.house, await send.order_reply(gate.house, email_id, ANSWER, wishes))
+    return await send.send(gate.gateway, await send.order_reply(gate.gateway, email_id, ANSWER, wishes))
 
 
 async def test_a_reply_marks_the_original_answered_and_a_preview_does_not(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         email_id = await received(gate)
         await reply(gate, email_id, Wishes())
         assert await marks(gate) == {"answered": [], "forwarded": []}
@@ -44,49 +48,51 @@ async def test_a_reply_marks_the_original_answered_and_a_preview_does_not(tmp_pa
 
 
 async def test_a_forward_marks_the_original_forwarded(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         email_id = await received(gate)
-        request = writing.ForwardRequest(to=("carol@demo.example",))
-        view = await send.send(gate.house, await send.order_forward(gate.house, email_id, request, CONFIRMED))
+        request = composing.ForwardRequest(to=("carol@demo.example",))
+        view = await send.send(gate.gateway, await send.order_forward(gate.gateway, email_id, request, CONFIRMED))
         assert view.status == "sent"
         assert await marks(gate) == {"answered": [], "forwarded": [email_id]}
 
 
 async def test_a_scheduled_reply_marks_the_original_when_it_leaves_wherever_that_lies_by_then(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         email_id = await received(gate)
-        later = gate.house.now() + timedelta(hours=1)
+        later = gate.gateway.now() + timedelta(hours=1)
         assert (await reply(gate, email_id, Wishes(confirm=True, send_at=later))).status == "scheduled"
-        await organise.move(gate.house, [email_id], "Archive")
+        await organise.move(gate.gateway, [email_id], "Archive")
         assert (await marks(gate))["answered"] == []
         gate.time.pass_(3601)
-        await worker.work_once(gate.house)
+        await worker.work_once(gate.gateway)
         assert (await marks(gate))["answered"] == [email_id]
 
 
 async def test_an_approved_reply_marks_the_original(tmp_path):
-    async with gate_house(tmp_path, gate="confirm") as gate:
+    async with gate_rig(tmp_path, gate="confirm") as gate:
         email_id = await received(gate)
         asked = await reply(gate, email_id, Wishes(confirm=True, require_approval=True))
-        await approvals.approve(gate.house, asked.approval.approval_id, who="ada", how="test")
+        await approvals.approve(gate.gateway, asked.approval.approval_id, who="ada", how="test")
         assert (await marks(gate))["answered"] == [email_id]
 
 
 @pytest.mark.parametrize("flag", ["answered", "forwarded"])
 async def test_a_draft_that_is_sent_marks_the_mail_it_was_written_to(tmp_path, flag):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         email_id = await received(gate)
         if flag == "answered":
-            saved = await draft.draft_reply(gate.house, email_id, ANSWER)
+            saved = await draft.draft_reply(gate.gateway, email_id, ANSWER)
         else:
-            saved = await draft.draft_forward(gate.house, email_id, writing.ForwardRequest(to=("carol@demo.example",)))
-        view = await send.send(gate.house, await send.order_draft(gate.house, saved.draft_id, CONFIRMED))
+            saved = await draft.draft_forward(
+                gate.gateway, email_id, composing.ForwardRequest(to=("carol@demo.example",))
+            )
+        view = await send.send(gate.gateway, await send.order_draft(gate.gateway, saved.draft_id, CONFIRMED))
         assert view.status == "sent"
         assert (await marks(gate))[flag] == [email_id]
 
 
 async def test_a_reply_that_was_refused_marks_nothing(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         email_id = await received(gate)
         (await gate.meddle()).before = lambda _: SubmitOutcome("rejected", reason="no")
         assert (await reply(gate, email_id)).status == "rejected"
@@ -94,9 +100,9 @@ async def test_a_reply_that_was_refused_marks_nothing(tmp_path):
 
 
 async def test_a_mark_that_cannot_be_set_is_a_warning_and_the_mail_is_sent(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         email_id = await received(gate)
-        account = await gate.house.accounts.open("alice")
+        account = await gate.gateway.accounts.open("alice")
 
         async def away(*_args, **_kwargs):
             raise ProviderUnavailable("The server is away.")

@@ -6,13 +6,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from tests.gate.houses import MAIL, GateHouse, gate_house
+from tests.gate.rigs import MAIL, GateRig, gate_rig
 from tests.unit.store.kit import a_send, brought_to
 
 from postroom.model.errors import InvalidRequest
 from postroom.model.ids import Kind
-from postroom.service import outbox
-from postroom.service.receipts import already, receipt
+from postroom.service.sending import outbox
+from postroom.service.sending.receipts import already, receipt
 from postroom.service.views import SendView
 from postroom.store import Send, State
 
@@ -59,8 +59,8 @@ REASON = {"reason": "why"}
 SOME = {"reason": "why", "accepted": ["bob@example.org"]}
 
 
-def a_row(gate: GateHouse, state: State, **fields: object) -> Send:
-    return replace(brought_to(gate.house.store, state, a_send(account="alice")), **fields)
+def a_row(gate: GateRig, state: State, **fields: object) -> Send:
+    return replace(brought_to(gate.gateway.store, state, a_send(account="alice")), **fields)
 
 
 def said(view: SendView) -> tuple[str, str]:
@@ -69,35 +69,35 @@ def said(view: SendView) -> tuple[str, str]:
 
 async def test_each_state_has_its_status_and_its_sentence(tmp_path):
     assert TOLD.keys() == set(State) - {State.HELD}
-    async with gate_house(tmp_path, sends_per_hour=99) as gate:
+    async with gate_rig(tmp_path, sends_per_hour=99) as gate:
         for state, told in TOLD.items():
             row = a_row(gate, state, doubtful=False, outcome=REASON)
-            assert said(await receipt(gate.house, row)) == told
+            assert said(await receipt(gate.gateway, row)) == told
 
 
 async def test_what_may_have_left_is_not_said_not_to_have(tmp_path):
-    async with gate_house(tmp_path, sends_per_hour=99) as gate:
+    async with gate_rig(tmp_path, sends_per_hour=99) as gate:
         for state in TOLD:
             row = a_row(gate, state, doubtful=True, outcome=REASON)
-            assert said(await receipt(gate.house, row)) == {**TOLD, **DOUBTFUL}[state]
+            assert said(await receipt(gate.gateway, row)) == {**TOLD, **DOUBTFUL}[state]
 
 
 @pytest.mark.parametrize("doubtful", [False, True])
 async def test_what_some_have_got_is_told_with_their_number(tmp_path, doubtful):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         for state, told in IN_PART.items():
-            view = await receipt(gate.house, a_row(gate, state, doubtful=doubtful, outcome=SOME))
+            view = await receipt(gate.gateway, a_row(gate, state, doubtful=doubtful, outcome=SOME))
             assert (said(view), view.accepted) == (told, ("bob@example.org",))
 
 
 async def test_a_person_s_word_comes_before_what_the_state_says(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         done = a_row(gate, State.DONE, outcome={"decided": "sent"})
-        assert said(await receipt(gate.house, done)) == ("sent", "A person found that it was sent.")
+        assert said(await receipt(gate.gateway, done)) == ("sent", "A person found that it was sent.")
         both = replace(done, outcome={"decided": "sent", "accepted": ["bob@example.org"]})
-        assert (await receipt(gate.house, both)).message == "Accepted by the provider for 1 recipient(s)."
+        assert (await receipt(gate.gateway, both)).message == "Accepted by the provider for 1 recipient(s)."
         refused = a_row(gate, State.CANCELLED, outcome={"decided": "refused"})
-        assert said(await receipt(gate.house, refused)) == (
+        assert said(await receipt(gate.gateway, refused)) == (
             "rejected",
             "The person who was asked refused it; nothing was sent. Ask them what to change.",
         )
@@ -110,36 +110,36 @@ async def test_a_receipt_names_the_send_and_all_that_came_of_it(tmp_path):
         "warnings": ["odd"],
         "thread_ref": "t2",
     }
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         row = a_row(gate, State.DONE, outcome=outcome, thread_ref="t1")
-        view = await receipt(gate.house, row, ("careful",))
+        view = await receipt(gate.gateway, row, ("careful",))
         assert (view.send_id, view.message_id, view.account) == (row.send_id, "<1@example.com>", "alice")
         assert (view.accepted, view.refused) == (("bob@example.org",), {"eve@example.org": "550"})
         assert view.warnings == ("careful", "odd")
-        threads = [gate.house.store.handles.issue(Kind.THREAD, "alice", [ref])[0] for ref in ("t1", "t2")]
+        threads = [gate.gateway.store.handles.issue(Kind.THREAD, "alice", [ref])[0] for ref in ("t1", "t2")]
         assert view.thread_id == threads[1]
-        assert (await receipt(gate.house, replace(row, outcome=None))).thread_id == threads[0]
-        assert (await receipt(gate.house, replace(row, outcome=None, thread_ref=""))).thread_id == ""
+        assert (await receipt(gate.gateway, replace(row, outcome=None))).thread_id == threads[0]
+        assert (await receipt(gate.gateway, replace(row, outcome=None, thread_ref=""))).thread_id == ""
 
 
 @pytest.mark.parametrize(("send_at", "status"), [("", "held"), ("2027-01-15T08:00:00+00:00", "scheduled")])
 async def test_what_leaves_later_says_when_and_how_to_stop_it(tmp_path, send_at, status):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         row = a_row(gate, State.HELD, not_before=1_800_000_000.0, send_at=send_at)
-        assert said(await receipt(gate.house, row)) == (
+        assert said(await receipt(gate.gateway, row)) == (
             status,
             f"It leaves at 2027-01-15T08:00:00+00:00; cancel_send {row.send_id} stops it.",
         )
 
 
 async def test_a_repeated_call_is_answered_with_the_first_result_and_says_so(tmp_path):
-    async with gate_house(tmp_path) as gate:
-        sent = await already(gate.house, a_row(gate, State.DONE))
+    async with gate_rig(tmp_path) as gate:
+        sent = await already(gate.gateway, a_row(gate, State.DONE))
         assert said(sent) == (
             "already_executed",
             "Already executed, not sent again. Accepted by the provider for 0 recipient(s).",
         )
-        cancelled = await already(gate.house, a_row(gate, State.CANCELLED))
+        cancelled = await already(gate.gateway, a_row(gate, State.CANCELLED))
         assert said(cancelled) == ("cancelled", "It was cancelled; nothing was sent.")
 
 
@@ -147,10 +147,10 @@ async def test_a_repeated_call_is_answered_with_the_first_result_and_says_so(tmp
 
 
 async def test_a_row_of_the_outbox_tells_where_a_send_stands(tmp_path):
-    async with gate_house(tmp_path, gate="approval") as gate:
+    async with gate_rig(tmp_path, gate="approval") as gate:
         asked = await gate.send(send_at=datetime.fromtimestamp(gate.time.wall + 7200, UTC))
         gate.time.pass_(60)
-        (row,) = (await outbox.list_outbox(gate.house)).results
+        (row,) = (await outbox.list_outbox(gate.gateway)).results
         assert (row.send_id, row.account, row.kind) == (asked.send_id, "alice", "email_send")
         assert (row.state, row.recipients, row.attempts) == ("awaiting_approval", ("bob@demo.example",), 0)
         moments = [datetime.fromisoformat(shown) for shown in (row.created, row.updated, row.not_before)]
@@ -160,37 +160,37 @@ async def test_a_row_of_the_outbox_tells_where_a_send_stands(tmp_path):
 
 
 async def test_the_outbox_is_told_page_by_page_of_one_account_or_all(tmp_path):
-    async with gate_house(tmp_path, hold_seconds=60) as gate:
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
         for number in range(3):
             await gate.send(replace(MAIL, subject=str(number)))
             gate.time.pass_(1)
-        page = await outbox.list_outbox(gate.house, limit=2)
+        page = await outbox.list_outbox(gate.gateway, limit=2)
         assert (len(page.results), page.total_count, page.limit, page.offset, page.has_more) == (2, 3, 2, 0, True)
-        rest = await outbox.list_outbox(gate.house, account="alice", limit=2, offset=2)
+        rest = await outbox.list_outbox(gate.gateway, account="alice", limit=2, offset=2)
         assert (len(rest.results), rest.total_count, rest.offset, rest.has_more) == (1, 3, 2, False)
-        assert (await outbox.list_outbox(gate.house, account="bob")).total_count == 0
+        assert (await outbox.list_outbox(gate.gateway, account="bob")).total_count == 0
 
 
 @pytest.mark.parametrize("wrong", [{"limit": 0}, {"limit": 101}, {"offset": -1}])
 async def test_a_page_that_cannot_be_is_refused(tmp_path, wrong):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         with pytest.raises(InvalidRequest) as refusal:
-            await outbox.list_outbox(gate.house, **wrong)
+            await outbox.list_outbox(gate.gateway, **wrong)
         assert refusal.value.details == {"field": next(iter(wrong))}
 
 
 async def test_what_nobody_approved_in_time_is_listed_as_over(tmp_path):
-    async with gate_house(tmp_path, gate="approval") as gate:
+    async with gate_rig(tmp_path, gate="approval") as gate:
         await gate.send()
         gate.time.pass_(86_400)
-        (row,) = (await outbox.list_outbox(gate.house)).results
+        (row,) = (await outbox.list_outbox(gate.gateway)).results
         assert row.state == "expired"
 
 
 async def test_a_send_is_shown_with_its_recipients_and_every_step(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         view = await gate.send()
-        row, recipients, steps = await outbox.show_send(gate.house, view.send_id)
+        row, recipients, steps = await outbox.show_send(gate.gateway, view.send_id)
         assert (row.state, row.attempts, recipients) == ("done", 1, ("bob@demo.example",))
         at = "2027-01-15T08:00:00+00:00"
         ways = ("prepared", "reserved", "staged", "sending #1", "accepted #1", "done #1")
@@ -198,8 +198,8 @@ async def test_a_send_is_shown_with_its_recipients_and_every_step(tmp_path):
 
 
 async def test_a_stop_is_audited_as_the_agent_s(tmp_path):
-    async with gate_house(tmp_path, hold_seconds=60) as gate:
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
         held = await gate.send()
-        assert (await outbox.cancel_send(gate.house, held.send_id)).status == "cancelled"
+        assert (await outbox.cancel_send(gate.gateway, held.send_id)).status == "cancelled"
         entry = gate.audit()[0]
         assert (entry["action_type"], entry["actor"]) == ("cancel_send", "agent")

@@ -6,16 +6,18 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from tests.gate.houses import MAIL, gate_house
+from tests.gate.rigs import MAIL, gate_rig
 
 from postroom.model.errors import Conflict, InvalidRequest
-from postroom.service import approvals, draft, outbox, send, worker, writing
-from postroom.service.order import Wishes, parse_time
+from postroom.service.sending import outbox, send, worker
+from postroom.service.sending.approval import approvals
+from postroom.service.sending.order import Wishes, parse_time
+from postroom.service.writing import composing, draft
 
 
 async def test_a_preview_for_next_year_does_not_release_a_send_for_now(tmp_path):
-    async with gate_house(tmp_path, gate="preview") as gate:
-        later = gate.house.now() + timedelta(days=300)
+    async with gate_rig(tmp_path, gate="preview") as gate:
+        later = gate.gateway.now() + timedelta(days=300)
         shown = await gate.send(confirm=False, send_at=later)
         assert shown.preview.send_at
         assert (await gate.send()).status == "preview"
@@ -24,20 +26,20 @@ async def test_a_preview_for_next_year_does_not_release_a_send_for_now(tmp_path)
 
 
 async def test_an_approval_for_a_time_is_asked_for_anew_for_another(tmp_path):
-    async with gate_house(tmp_path, gate="approval") as gate:
-        later = gate.house.now() + timedelta(days=1)
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        later = gate.gateway.now() + timedelta(days=1)
         first = await gate.send(send_at=later)
         second = await gate.send(send_at=later + timedelta(seconds=1))
         now = await gate.send()
         assert len({first.send_id, second.send_id, now.send_id}) == 3
-        approved = await approvals.approve(gate.house, first.approval.approval_id, who="ada", how="test")
+        approved = await approvals.approve(gate.gateway, first.approval.approval_id, who="ada", how="test")
         assert approved.status == "scheduled"
         assert await gate.inbox() == []
 
 
 async def test_one_moment_is_one_schedule_whatever_its_offset(tmp_path):
-    async with gate_house(tmp_path, gate="preview") as gate:
-        later = gate.house.now() + timedelta(days=1)
+    async with gate_rig(tmp_path, gate="preview") as gate:
+        later = gate.gateway.now() + timedelta(days=1)
         await gate.send(confirm=False, send_at=later)
         elsewhere = later.astimezone(timezone(timedelta(hours=5, minutes=30)))
         assert (await gate.send(send_at=elsewhere)).status == "scheduled"
@@ -46,23 +48,23 @@ async def test_one_moment_is_one_schedule_whatever_its_offset(tmp_path):
 async def test_a_changed_time_in_the_outbox_is_noticed(tmp_path):
     import sqlite3
 
-    async with gate_house(tmp_path) as gate:
-        view = await gate.send(send_at=gate.house.now() + timedelta(days=30))
+    async with gate_rig(tmp_path) as gate:
+        view = await gate.send(send_at=gate.gateway.now() + timedelta(days=30))
         with sqlite3.connect(tmp_path / "state.db") as tampering:
             tampering.execute("UPDATE outbox SET send_at = '', not_before = NULL, wake_at = 0")
-        await worker.work_once(gate.house)
+        await worker.work_once(gate.gateway)
         assert await gate.inbox() == []
-        (row,) = (await outbox.list_outbox(gate.house)).results
+        (row,) = (await outbox.list_outbox(gate.gateway)).results
         assert (row.send_id, row.state) == (view.send_id, "needs_human")
 
 
 async def test_a_scheduled_call_repeated_after_its_time_is_answered_with_its_result(tmp_path):
-    async with gate_house(tmp_path) as gate:
-        wishes = {"idempotency_key": "k", "send_at": gate.house.now() + timedelta(hours=1)}
+    async with gate_rig(tmp_path) as gate:
+        wishes = {"idempotency_key": "k", "send_at": gate.gateway.now() + timedelta(hours=1)}
         assert (await gate.send(**wishes)).status == "scheduled"
         assert (await gate.send(**wishes)).status == "scheduled"
         gate.time.pass_(7200)
-        await worker.work_once(gate.house)
+        await worker.work_once(gate.gateway)
         assert (await gate.send(**wishes)).status == "already_executed"
         with pytest.raises(InvalidRequest, match="future"):
             await gate.send(**{**wishes, "idempotency_key": "other"})
@@ -72,19 +74,19 @@ async def test_a_scheduled_call_repeated_after_its_time_is_answered_with_its_res
 
 
 async def test_what_was_scheduled_before_times_were_covered_still_leaves(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         order = await gate.order()
         new = replace(order.as_send(), not_before=gate.time.wall + 3600)  # as the version before wrote it
-        store = gate.house.store.outbox
+        store = gate.gateway.store.outbox
         store.reserve(store.prepare(new).send_id)
         gate.time.pass_(3601)
-        gate.house.store.worklist.release(store.list().items[0].send_id)
-        await worker.work_once(gate.house)
+        gate.gateway.store.worklist.release(store.list().items[0].send_id)
+        await worker.work_once(gate.gateway)
         assert await gate.inbox() == ["Lunch?"]
 
 
 async def test_a_second_confirmation_needs_a_second_preview_however_late_it_comes(tmp_path):
-    async with gate_house(tmp_path, gate="preview") as gate:
+    async with gate_rig(tmp_path, gate="preview") as gate:
         await gate.send(confirm=False)
         assert (await gate.send()).status == "sent"
         for _ in range(5):  # a caller that retries every few minutes
@@ -98,45 +100,45 @@ async def test_a_second_confirmation_needs_a_second_preview_however_late_it_come
 
 
 async def scheduled_draft(gate):
-    saved = await draft.create_draft(gate.house, MAIL)
-    wishes = Wishes(confirm=True, send_at=gate.house.now() + timedelta(hours=1))
-    order = await send.order_draft(gate.house, saved.draft_id, wishes)
-    return saved, await send.send(gate.house, order)
+    saved = await draft.create_draft(gate.gateway, MAIL)
+    wishes = Wishes(confirm=True, send_at=gate.gateway.now() + timedelta(hours=1))
+    order = await send.order_draft(gate.gateway, saved.draft_id, wishes)
+    return saved, await send.send(gate.gateway, order)
 
 
 async def test_a_scheduled_draft_is_neither_changed_nor_deleted_until_it_is_stopped(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         saved, view = await scheduled_draft(gate)
         assert view.status == "scheduled"
         with pytest.raises(Conflict, match="cancel_send") as refusal:
-            await draft.update_draft(gate.house, saved.draft_id, draft.DraftChanges(body="Another time"))
+            await draft.update_draft(gate.gateway, saved.draft_id, draft.DraftChanges(body="Another time"))
         assert refusal.value.details["send_id"] == view.send_id
         with pytest.raises(Conflict, match="cancel_send"):
-            await draft.delete_draft(gate.house, saved.draft_id)
-        await outbox.cancel_send(gate.house, view.send_id)
-        changed = await draft.update_draft(gate.house, saved.draft_id, draft.DraftChanges(subject="Another time"))
+            await draft.delete_draft(gate.gateway, saved.draft_id)
+        await outbox.cancel_send(gate.gateway, view.send_id)
+        changed = await draft.update_draft(gate.gateway, saved.draft_id, draft.DraftChanges(subject="Another time"))
         assert changed.subject == "Another time"
 
 
 async def test_a_scheduled_draft_does_not_leave_a_second_time(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         saved, view = await scheduled_draft(gate)
-        order = await send.order_draft(gate.house, saved.draft_id, Wishes(confirm=True))
+        order = await send.order_draft(gate.gateway, saved.draft_id, Wishes(confirm=True))
         with pytest.raises(Conflict, match="cancel_send") as refusal:
-            await send.send(gate.house, order)
+            await send.send(gate.gateway, order)
         assert refusal.value.details["send_id"] == view.send_id
-        await outbox.cancel_send(gate.house, view.send_id)
-        assert (await send.send(gate.house, order)).status == "sent"
+        await outbox.cancel_send(gate.gateway, view.send_id)
+        assert (await send.send(gate.gateway, order)).status == "sent"
         assert await gate.inbox() == ["Lunch?"]
 
 
 async def test_a_draft_that_waits_for_approval_is_not_changed_under_it(tmp_path):
-    async with gate_house(tmp_path, gate="approval") as gate:
-        saved = await draft.create_draft(gate.house, MAIL)
-        order = await send.order_draft(gate.house, saved.draft_id, Wishes(confirm=True))
-        await send.send(gate.house, order)
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        saved = await draft.create_draft(gate.gateway, MAIL)
+        order = await send.order_draft(gate.gateway, saved.draft_id, Wishes(confirm=True))
+        await send.send(gate.gateway, order)
         with pytest.raises(Conflict, match="awaiting_approval"):
-            await draft.update_draft(gate.house, saved.draft_id, draft.DraftChanges(body="Another time"))
+            await draft.update_draft(gate.gateway, saved.draft_id, draft.DraftChanges(body="Another time"))
 
 
 def test_a_time_is_read_with_its_offset():
@@ -147,8 +149,8 @@ def test_a_time_is_read_with_its_offset():
 
 
 async def test_a_time_without_an_offset_is_refused(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         with pytest.raises(InvalidRequest, match="offset"):
             await send.order_mail(
-                gate.house, writing.DraftRequest(), Wishes(send_at=gate.house.now().replace(tzinfo=None))
+                gate.gateway, composing.DraftRequest(), Wishes(send_at=gate.gateway.now().replace(tzinfo=None))
             )

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import anyio
 import pytest
-from tests.gate.houses import GateHouse, gate_house
+from tests.gate.rigs import GateRig, gate_rig
 
 from postroom.model.errors import Conflict
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
-from postroom.service import approvals, dispatch
+from postroom.service.sending import dispatch
+from postroom.service.sending.approval import approvals
 from postroom.service.views import SendView
 from postroom.store import Send
 
 
-async def others_get_their_turn(gate: GateHouse) -> None:
+async def others_get_their_turn(gate: GateRig) -> None:
     """Whoever else can go on has gone on: the store answers in the order in which it is asked."""
     for _ in range(50):
-        await gate.house.stored(lambda: None)
+        await gate.gateway.in_thread(lambda: None)
 
 
 async def test_five_identical_calls_in_one_moment_ask_a_person_once(tmp_path):
-    async with gate_house(tmp_path, gate="approval") as gate:
+    async with gate_rig(tmp_path, gate="approval") as gate:
         views: list[SendView] = []
 
         async def call() -> None:
@@ -31,11 +32,11 @@ async def test_five_identical_calls_in_one_moment_ask_a_person_once(tmp_path):
                 tasks.start_soon(call)
         assert {view.status for view in views} == {"needs_approval"}
         assert len({view.send_id for view in views}) == 1
-        assert len(await approvals.list_waiting(gate.house)) == 1
+        assert len(await approvals.list_waiting(gate.gateway)) == 1
 
 
 async def test_whoever_takes_up_a_send_that_is_leaving_waits_until_it_has_left(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         meddled, ends = await gate.meddle(), []
         real = meddled.real.submit
 
@@ -46,9 +47,9 @@ async def test_whoever_takes_up_a_send_that_is_leaving_waits_until_it_has_left(t
             return await real(request)
 
         async def second(send_id: str) -> None:
-            send: Send = gate.house.store.outbox.get(send_id)
+            send: Send = gate.gateway.store.outbox.get(send_id)
             with pytest.raises(Conflict):
-                await dispatch.go_on(gate.house, send)
+                await dispatch.go_on(gate.gateway, send)
             ends.append("too late")
 
         meddled.real.submit = slowly  # type: ignore[method-assign]

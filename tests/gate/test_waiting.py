@@ -7,33 +7,33 @@ from typing import Any
 
 import anyio
 import pytest
-from tests.gate.houses import MAIL, GateHouse, gate_house
+from tests.gate.rigs import MAIL, GateRig, gate_rig
 from tests.gate.test_outcomes import answering, raising
 
 from postroom.model.errors import AuthRequired, ProviderUnavailable, RateLimited
-from postroom.service import dispatch, worker
+from postroom.service.sending import dispatch, worker
 from postroom.store import Send, State
 
 HOUR = 3600.0
 
 
-def row(gate: GateHouse, send_id: str) -> Send:
-    return gate.house.store.outbox.get(send_id)
+def row(gate: GateRig, send_id: str) -> Send:
+    return gate.gateway.store.outbox.get(send_id)
 
 
-def rests(gate: GateHouse, send_id: str) -> float:
+def rests(gate: GateRig, send_id: str) -> float:
     """Seconds until a worker looks at it next."""
     return row(gate, send_id).wake_at - gate.time.wall
 
 
 async def test_each_failed_attempt_doubles_the_pause_up_to_four_hours(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         (await gate.meddle()).before = answering("retryable", reason="451 later")
         view = await gate.send()
         pauses = [rests(gate, view.send_id)]
         for _ in range(9):
             gate.time.pass_(pauses[-1])
-            await worker.work_once(gate.house)
+            await worker.work_once(gate.gateway)
             pauses.append(rests(gate, view.send_id))
         assert pauses == [60, 120, 240, 480, 960, 1920, 3840, 7680, 4 * HOUR, 4 * HOUR]
         assert row(gate, view.send_id).attempt == 10
@@ -42,7 +42,7 @@ async def test_each_failed_attempt_doubles_the_pause_up_to_four_hours(tmp_path):
 @pytest.mark.parametrize(("asked_for", "pause"), [(10.0, 60.0), (60.5, 60.5), (6 * HOUR, 4 * HOUR)])
 @pytest.mark.parametrize("way", ["answer", "error"])
 async def test_a_server_that_names_a_longer_pause_gets_it_within_bounds(tmp_path, way, asked_for, pause):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         trouble = RateLimited("slow down", retry_after=asked_for)
         answer = answering("retryable", reason="slow down", retry_after=asked_for)
         (await gate.meddle()).before = answer if way == "answer" else raising(trouble)
@@ -52,19 +52,19 @@ async def test_a_server_that_names_a_longer_pause_gets_it_within_bounds(tmp_path
 
 
 async def test_a_refused_login_is_tried_again_after_a_quarter_of_an_hour_and_then_more_and_more_rarely(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         (await gate.meddle()).before = raising(AuthRequired("535 no"))
         view = await gate.send()
         pauses = [rests(gate, view.send_id)]
         for _ in range(5):
             gate.time.pass_(pauses[-1])
-            await worker.work_once(gate.house)
+            await worker.work_once(gate.gateway)
             pauses.append(rests(gate, view.send_id))
         assert pauses == [900, 1800, 3600, 7200, 4 * HOUR, 6 * HOUR]
 
 
 async def test_what_comes_while_an_account_is_paused_waits_for_the_end_of_the_pause(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         (await gate.meddle()).before = raising(AuthRequired("535 no"))
         await gate.send()
         gate.time.pass_(100)
@@ -74,45 +74,45 @@ async def test_what_comes_while_an_account_is_paused_waits_for_the_end_of_the_pa
 
 
 async def test_an_account_that_cannot_be_opened_pauses_what_waits(tmp_path, monkeypatch):
-    async with gate_house(tmp_path, hold_seconds=60) as gate:
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
         view = await gate.send()
 
         async def refused(_name: str) -> Any:
             raise AuthRequired("The login was refused.")
 
-        monkeypatch.setattr(gate.house.accounts, "open", refused)
+        monkeypatch.setattr(gate.gateway.accounts, "open", refused)
         gate.time.pass_(60)
-        await worker.work_once(gate.house)
+        await worker.work_once(gate.gateway)
         assert (row(gate, view.send_id).state, rests(gate, view.send_id)) == (State.HELD, 900)
-        (pause,) = gate.house.store.pauses.all()
+        (pause,) = gate.gateway.store.pauses.all()
         assert (pause.account, pause.reason) == ("alice", "The login was refused.")
 
 
 @pytest.mark.parametrize("mode", [{"dev_mode": True}, {"read_only": True}])
 async def test_where_nothing_is_sent_a_held_mail_rests_five_minutes_at_a_time_and_says_why(tmp_path, mode):
-    async with gate_house(tmp_path, hold_seconds=60) as gate:
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
         view = await gate.send()
         time = gate.time
     time.pass_(60)
-    async with gate_house(tmp_path, time=time, hold_seconds=60, **mode) as gate:
-        await worker.work_once(gate.house)
+    async with gate_rig(tmp_path, time=time, hold_seconds=60, **mode) as gate:
+        await worker.work_once(gate.gateway)
         assert rests(gate, view.send_id) == 300
         assert "waits for one that does" in row(gate, view.send_id).outcome["reason"]
 
 
 async def test_a_full_hour_makes_a_held_mail_wait_for_exactly_the_room_it_needs(tmp_path):
-    async with gate_house(tmp_path, sends_per_hour=1, hold_seconds=1800) as gate:
+    async with gate_rig(tmp_path, sends_per_hour=1, hold_seconds=1800) as gate:
         view = await gate.send()
         gate.time.pass_(1800)
-        with gate.house.store._database.transaction() as connection:  # another send left this moment
+        with gate.gateway.store._database.transaction() as connection:  # another send left this moment
             connection.execute("UPDATE rate_tokens SET send_id = 's0000000000', boottime = ?", (gate.time.boottime,))
-        await worker.work_once(gate.house)
+        await worker.work_once(gate.gateway)
         assert rests(gate, view.send_id) == 3601
         assert "Rate limit exceeded" in row(gate, view.send_id).outcome["reason"]
 
 
 async def test_finding_out_is_tried_again_after_a_minute(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         meddled = await gate.meddle()
         meddled.before = answering("unknown")
         meddled.reconciled = raising(ProviderUnavailable("still gone"))
@@ -122,11 +122,11 @@ async def test_finding_out_is_tried_again_after_a_minute(tmp_path):
 
 
 async def test_finding_out_waits_while_the_account_is_paused(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         meddled = await gate.meddle()
 
         def refused_meanwhile(_request: Any) -> Any:
-            gate.house.store.pauses.login_refused("alice", "535 no")
+            gate.gateway.store.pauses.login_refused("alice", "535 no")
             raise ConnectionResetError
 
         meddled.before = refused_meanwhile
@@ -141,19 +141,19 @@ async def test_finding_out_waits_while_the_account_is_paused(tmp_path):
 async def test_trouble_with_one_send_puts_it_off_for_a_while_and_the_next_one_leaves(
     tmp_path, monkeypatch, error, pause
 ):
-    async with gate_house(tmp_path, hold_seconds=60) as gate:
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
         troubled = await gate.send()
         await gate.send(replace(MAIL, subject="Second"))
         go_on = dispatch.go_on
 
-        async def trouble(house: Any, send: Send) -> Send:
+        async def trouble(gateway: Any, send: Send) -> Send:
             if send.send_id == troubled.send_id:
                 raise error
-            return await go_on(house, send)
+            return await go_on(gateway, send)
 
         monkeypatch.setattr(dispatch, "go_on", trouble)
         gate.time.pass_(60)
-        assert await worker.work_once(gate.house) == 2
+        assert await worker.work_once(gate.gateway) == 2
         assert await gate.inbox() == ["Second"]
         assert rests(gate, troubled.send_id) == pause
         assert row(gate, troubled.send_id).outcome == {"reason": error.message}
@@ -161,7 +161,7 @@ async def test_trouble_with_one_send_puts_it_off_for_a_while_and_the_next_one_le
 
 
 async def test_the_worker_looks_once_a_second(tmp_path, monkeypatch):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         pauses = []
 
         async def noted(seconds: float) -> None:
@@ -172,12 +172,12 @@ async def test_the_worker_looks_once_a_second(tmp_path, monkeypatch):
 
         monkeypatch.setattr(worker.anyio, "sleep", noted)
         with anyio.CancelScope() as scope:
-            await worker.run(gate.house)
+            await worker.run(gate.gateway)
         assert pauses == [1.0, 1.0, 1.0]
 
 
 async def test_what_is_past_its_time_is_forgotten_at_the_start_and_once_a_day(tmp_path, monkeypatch):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         forgot, hours = [], 0
 
         async def an_hour(_seconds: float) -> None:
@@ -189,18 +189,18 @@ async def test_what_is_past_its_time_is_forgotten_at_the_start_and_once_a_day(tm
             await anyio.lowlevel.checkpoint()
 
         monkeypatch.setattr(worker.anyio, "sleep", an_hour)
-        monkeypatch.setattr(gate.house.store, "prune", lambda: forgot.append(hours))
+        monkeypatch.setattr(gate.gateway.store, "prune", lambda: forgot.append(hours))
         with anyio.CancelScope() as scope:
-            await worker.run(gate.house)
+            await worker.run(gate.gateway)
         assert forgot == [0, 24, 48]
 
 
 async def test_a_send_waits_in_the_state_it_had_with_its_bytes_and_its_token(tmp_path):
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         (await gate.meddle()).before = raising(AuthRequired("535 no"))
         await gate.send()
         waiting = await gate.send(replace(MAIL, subject="Second"))
         assert row(gate, waiting.send_id).state is State.RESERVED
         assert row(gate, waiting.send_id).owner is None
-        assert gate.house.store.outbox.request(waiting.send_id).raw
-        assert gate.house.store.rate.status("alice").used == 2
+        assert gate.gateway.store.outbox.request(waiting.send_id).raw
+        assert gate.gateway.store.rate.status("alice").used == 2

@@ -26,8 +26,8 @@ SUITE = (
 )
 LEFT_OUT = (
     "tests/unit/store/test_races.py",
-    "tests/unit/cli/test_accounts_add.py",
-    "tests/unit/cli/test_command_line.py",
+    "tests/unit/doors/cli/test_accounts_add.py",
+    "tests/unit/doors/cli/test_command_line.py",
 )
 ARGUMENTS = ("-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov")
 _KEPT = ROOT / ".mutants" / "tests.json"

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from postroom.mime.parse import parse
+from postroom.mime.read.parse import parse
 
 SOURCE = Path(__file__).parents[2] / "bench" / "corpus.py"
 

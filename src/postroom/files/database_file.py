@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from postroom.files import own_file
+from postroom.files import atomic_file
 from postroom.files.folders import make_private
 
 _PARTS = ("", "-wal", "-shm", "-journal")
@@ -36,7 +36,7 @@ def make(path: Path) -> None:
     except FileExistsError:
         return
     except (OSError, AttributeError):  # not everywhere are users allowed to; a link to a file that is closed does too
-        own_file.create(real, b"")
+        atomic_file.create(real, b"")
 
 
 def close_to_others(path: Path) -> None:

@@ -9,7 +9,7 @@ from postroom.index.keys import DATED, first_key
 from postroom.index.matching import Names, expression
 from postroom.index.people import part_condition
 from postroom.index.words import storable
-from postroom.model.query import (
+from postroom.model.query.tree import (
     After,
     And,
     Before,

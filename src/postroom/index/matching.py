@@ -11,7 +11,20 @@ from postroom.index.labels import FORWARDED, label_id
 from postroom.index.people import COLUMNS, people_tokens
 from postroom.index.words import phrase
 from postroom.model.folder import Folder
-from postroom.model.query import And, Correspondent, HasAttachment, In, Is, Label, Leaf, Node, Not, Or, Subject, Text
+from postroom.model.query.tree import (
+    And,
+    Correspondent,
+    HasAttachment,
+    In,
+    Is,
+    Label,
+    Leaf,
+    Node,
+    Not,
+    Or,
+    Subject,
+    Text,
+)
 
 NOTHING = 'state : "\ue0ff"'  # no mail has this token
 

@@ -14,7 +14,7 @@ from postroom.index.state import PERSON
 from postroom.index.words import normal, storable
 from postroom.model.address import Address
 from postroom.model.message import Envelope
-from postroom.model.query import AddressField, Correspondent
+from postroom.model.query.tree import AddressField, Correspondent
 from postroom.model.words import folded
 
 MAX_PEOPLE = 64  # tokens in one expression: each hit is compared with all of them

@@ -12,7 +12,7 @@ from postroom.index.rows import ENVELOPE, envelopes_of
 from postroom.index.state import folder_token
 from postroom.model.folder import Role
 from postroom.model.message import Envelope, Page
-from postroom.model.query import And, In, Node, Query
+from postroom.model.query.tree import And, In, Node, Query
 
 UNSEARCHED = (Role.TRASH, Role.JUNK)  # unless a query names a folder
 

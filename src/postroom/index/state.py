@@ -13,7 +13,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from postroom.model.query import Flag
+from postroom.model.query.tree import Flag
 
 ANY = "\ue000"  # every mail has it
 HAS_ATTACHMENT = "\ue001"

@@ -25,7 +25,7 @@ from postroom.index.words import storable
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.message import Envelope
 from postroom.model.outcome import ItemResult
-from postroom.model.query import Flag
+from postroom.model.query.tree import Flag
 
 SETTABLE: tuple[Flag, ...] = ("unread", "read", "starred", "unstarred", "answered", "forwarded")
 

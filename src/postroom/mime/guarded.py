@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from postroom.mime.clean import clean_text
 from postroom.mime.limits import MAX_INLINE_HTML, MAX_INLINE_MAIL, MAX_INLINE_TEXT, MAX_STRIPPED
-from postroom.mime.parse import Parsed, parse_headers
-from postroom.mime.parse import parse as parse_mail
-from postroom.mime.quotes import UNKNOWN, ThreadContext
-from postroom.mime.workers import BROKEN, Unreadable, shared
+from postroom.mime.processes.workers import BROKEN, Unreadable, shared
+from postroom.mime.quotes.folding import UNKNOWN, ThreadContext
+from postroom.mime.read.parse import Parsed, parse_headers
+from postroom.mime.read.parse import parse as parse_mail
 from postroom.model.message import Body
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _TAG = re.compile(r"<[^<>]*+(?:>|\Z)")
 
 
 def parse(raw: bytes) -> Parsed:
-    """As `mime.parse.parse`."""
+    """As `mime.read.parse.parse`."""
     try:
         return run(len(raw) <= MAX_INLINE_MAIL, parse_mail, raw)
     except Unreadable as reason:

@@ -9,15 +9,15 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from postroom.mime.clean import clean_line, clean_text, hidden_runs
-from postroom.mime.hidden import DOUBT_CLOSES, DOUBT_OPENS
-from postroom.mime.hidden_words import HiddenText, reads_like_an_order, warnings
-from postroom.mime.html_document import OpenedHtml, open_html
-from postroom.mime.html_quotes import drop_quotes, flag_quotes, may_quote, read_flags, without_flags
-from postroom.mime.html_to_markdown import compact, is_pixel, to_links, to_markdown, to_plain_text
+from postroom.mime.html.document import OpenedHtml, open_html
+from postroom.mime.html.hidden import DOUBT_CLOSES, DOUBT_OPENS
+from postroom.mime.html.hidden_words import HiddenText, reads_like_an_order, warnings
+from postroom.mime.html.links import LINK_IN_TEXT, shorten_in_text
+from postroom.mime.html.markdown import compact, is_pixel, to_links, to_markdown, to_plain_text
 from postroom.mime.limits import MAX_RENDERED, MAX_TEXT
-from postroom.mime.links import LINK_IN_TEXT, shorten_in_text
-from postroom.mime.quote_regions import plain_lines
-from postroom.mime.quotes import UNKNOWN, Folded, ThreadContext, fold_lines, fold_text, new_words
+from postroom.mime.quotes.folding import UNKNOWN, Folded, ThreadContext, fold_lines, fold_text, new_words
+from postroom.mime.quotes.html import drop_quotes, flag_quotes, may_quote, read_flags, without_flags
+from postroom.mime.quotes.regions import plain_lines
 from postroom.model.message import Body
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ class Threading:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A mail as its author means it; `mime.compose` turns it into bytes, once."""
+    """A mail as its author means it; `mime.write.compose` turns it into bytes, once."""
 
     sender: Address
     to: tuple[Address, ...] = ()

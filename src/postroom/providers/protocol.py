@@ -19,7 +19,7 @@ from postroom.model.draft import Identity, SavedDraft
 from postroom.model.folder import Folder
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult, SubmitOutcome, SubmitRequest
-from postroom.model.query import Flag, Query
+from postroom.model.query.tree import Flag, Query
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from postroom.model.errors import InvalidRequest, Unsupported
 from postroom.providers.context import ProviderContext
 from postroom.providers.import_report import ImportReport, Progress
-from postroom.providers.layers.dressed import Dressed, Layer, undressed
+from postroom.providers.layers.layered import Layer, Layered, unwrapped
 from postroom.providers.layers.limit import Limit
 from postroom.providers.layers.log import Log
 from postroom.providers.layers.read_only import read_only
@@ -27,7 +27,7 @@ MAILBOXES: Mapping[str, str] = {
 
 TRANSPORTS: Mapping[str, str] = {
     "local": "postroom.providers.local.provider:LocalTransport",
-    "imap": "postroom.providers.imap.smtp:SmtpTransport",
+    "imap": "postroom.providers.imap.smtp.transport:SmtpTransport",
 }
 
 IMPORTERS: Mapping[str, str] = {
@@ -42,13 +42,13 @@ SAMPLES: Mapping[str, str] = {
 def open_mailbox(account: AccountSettings, context: ProviderContext) -> Mailbox:
     """Nothing is opened or logged in yet: `connect` does that."""
     bare = _load(MAILBOXES, account.provider)(account, context)
-    return cast("Mailbox", wear(bare, account, context))
+    return cast("Mailbox", wrap(bare, account, context))
 
 
 def open_transport(account: AccountSettings, context: ProviderContext, mailbox: Mailbox) -> Transport:
     """`mailbox` is the same account's, dressed or not; a transport may share its connection or file."""
-    bare = _load(TRANSPORTS, account.provider)(account, context, undressed(mailbox))
-    return cast("Transport", wear(bare, account, context))
+    bare = _load(TRANSPORTS, account.provider)(account, context, unwrapped(mailbox))
+    return cast("Transport", wrap(bare, account, context))
 
 
 async def import_archive(
@@ -61,24 +61,24 @@ async def import_archive(
 ) -> ImportReport:
     """An mbox file, a Gmail Takeout or a Maildir into a connected mailbox; running it again adds nothing twice."""
     take = _load_extra(IMPORTERS, account.provider, "import of mail archives")
-    report: ImportReport = await take(path, undressed(mailbox), folder=folder, on_progress=on_progress)
+    report: ImportReport = await take(path, unwrapped(mailbox), folder=folder, on_progress=on_progress)
     return report
 
 
 async def fill_with_sample(account: AccountSettings, mailbox: Mailbox) -> int:
     """The sample mails into a connected mailbox that holds none yet; how many that were."""
     fill = _load_extra(SAMPLES, account.provider, "sample mailbox")
-    filled: int = await fill(undressed(mailbox), account.address)
+    filled: int = await fill(unwrapped(mailbox), account.address)
     return filled
 
 
-def wear(bare: object, account: AccountSettings, context: ProviderContext) -> Dressed:
+def wrap(bare: object, account: AccountSettings, context: ProviderContext) -> Layered:
     """Every coat, from the skin outwards: each try keeps to the pace, and a refusal is logged like any answer."""
     layers: list[Layer] = [Limit(), Retry()]
     if context.read_only:
         layers.append(read_only)
     layers.append(Log(account.name, account.provider))
-    return Dressed(bare, account.provider, layers)
+    return Layered(bare, account.provider, layers)
 
 
 def _load(table: Mapping[str, str], kind: str) -> Any:

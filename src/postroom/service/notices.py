@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from postroom.model.errors import PostroomError
-from postroom.service.house import House
+from postroom.service.gateway import Gateway
 
 
-def notices(house: House) -> tuple[str, ...]:
+def notices(gateway: Gateway) -> tuple[str, ...]:
     """One sentence per paused account. A single read that no lock can hold up, so it needs no thread of its own."""
     try:
-        pauses = house.store.pauses.all()
+        pauses = gateway.store.pauses.all()
     except PostroomError:
         return ()  # the answer itself matters more than what stands beside it
     return tuple(
         f"Account {pause.account} cannot send since "
-        f"{house.shown_time(pause.since, 'minutes')}. {pause.reason} What is to leave waits in the "
+        f"{gateway.shown_time(pause.since, 'minutes')}. {pause.reason} What is to leave waits in the "
         "outbox. Tell the user; `postroom doctor` checks the login and lets it go on."
         for pause in pauses
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from postroom.files import own_file
+from postroom.files import atomic_file
 from postroom.model.errors import AuthRequired
 from postroom.settings.problems import SettingsError
 
@@ -35,8 +35,8 @@ def write(home: Path, account: str, secret: str, value: str) -> Path:
     """Where it lies now."""
     path = _path(home, account, secret)
     try:
-        own_file.create(home / KEY_NAME, os.urandom(_KEY_BYTES))
-        own_file.replace(path, _sealed(value, _key(home, account, secret), account, secret))
+        atomic_file.create(home / KEY_NAME, os.urandom(_KEY_BYTES))
+        atomic_file.replace(path, _sealed(value, _key(home, account, secret), account, secret))
     except OSError as error:
         raise SettingsError(f"{path}: cannot be written: {error.strerror}") from None
     return path

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from postroom.files import own_file
+from postroom.files import atomic_file
 from postroom.files.folders import make_private
 from postroom.settings import file
 from postroom.settings.environment import merge_environment
@@ -59,8 +59,8 @@ def _rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
         make_private(path.parent)
         with _sole_writer(path.parent):
             before = path.read_bytes() if path.exists() else b""
-            mode = path.stat().st_mode & 0o777 if path.exists() else own_file.OWNER_ONLY
-            own_file.replace(path, change(before), mode=mode)
+            mode = path.stat().st_mode & 0o777 if path.exists() else atomic_file.OWNER_ONLY
+            atomic_file.replace(path, change(before), mode=mode)
     except OSError as error:
         raise SettingsError(f"{path}: cannot be written: {error.strerror}") from None
 

@@ -6,15 +6,15 @@ what it must keep to keep its promises.
 
 from __future__ import annotations
 
-from postroom.store.approvals import Approval, ApprovalState
-from postroom.store.audit import AuditReport
-from postroom.store.audit_entry import AuditEntry
+from postroom.store.audit.entry import AuditEntry
+from postroom.store.audit.log import AuditReport
 from postroom.store.handles import Handle
 from postroom.store.journal import JournalItem, Operation
-from postroom.store.outbox import Reservation
-from postroom.store.rate import RateLimit, RateStatus
-from postroom.store.send_states import State
-from postroom.store.sends import NewSend, Send, SendEvent
+from postroom.store.sends.approvals import Approval, ApprovalState
+from postroom.store.sends.outbox import Reservation
+from postroom.store.sends.rate import RateLimit, RateStatus
+from postroom.store.sends.send_rows import NewSend, Send, SendEvent
+from postroom.store.sends.states import State
 from postroom.store.store import Store, open_store
 
 __all__ = [

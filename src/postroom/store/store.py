@@ -6,22 +6,20 @@ from contextlib import suppress
 from pathlib import Path
 
 from postroom.model.errors import InternalError, PostroomError
-from postroom.store.approvals import Approvals
-from postroom.store.audit import Audit
+from postroom.store.audit.log import Audit
 from postroom.store.clock import Clock, system_clock
 from postroom.store.database import Database
-from postroom.store.duplicates import Duplicates
 from postroom.store.handles import Handles
 from postroom.store.journal import Journal
-from postroom.store.keys import DEFAULT_SECONDS, Keys
-from postroom.store.outbox import Outbox
-from postroom.store.owner import Owner
-from postroom.store.pauses import Pauses
-from postroom.store.previews import Previews
-from postroom.store.rate import Rate, RateLimit
-from postroom.store.recipients import Recipients
-from postroom.store.transitions import Transitions
-from postroom.store.worklist import WorkList
+from postroom.store.sends.approvals import Approvals
+from postroom.store.sends.history import Duplicates, Previews, Recipients
+from postroom.store.sends.idempotency import DEFAULT_SECONDS, Keys
+from postroom.store.sends.outbox import Outbox
+from postroom.store.sends.owner import Owner
+from postroom.store.sends.pauses import Pauses
+from postroom.store.sends.rate import Rate, RateLimit
+from postroom.store.sends.transitions import Transitions
+from postroom.store.sends.worklist import WorkList
 
 
 class Store:

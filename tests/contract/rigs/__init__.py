@@ -15,7 +15,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from postroom.model.capabilities import Capabilities
-from postroom.model.query import Flag
+from postroom.model.query.tree import Flag
 from postroom.providers.protocol import Mailbox, Transport
 
 RIGS = sorted(module.name for module in iter_modules(__path__))

@@ -16,9 +16,9 @@ from tests.peers.dovecot import DOMAIN, PASSWORD, Dovecot, running_dovecot
 from tests.peers.faultproxy import FaultProxy, faulty
 from tests.peers.postfix import Postfix, running_postfix
 
-from postroom.mime.parse import parse_headers
+from postroom.mime.read.parse import parse_headers
 from postroom.providers.context import ProviderContext
-from postroom.providers.imap.keywords import keyword_of
+from postroom.providers.imap.flavours.keywords import keyword_of
 from postroom.providers.registry import open_mailbox, open_transport
 from postroom.settings import ImapAccount
 

@@ -17,7 +17,7 @@ from tests.peers.faultproxy import faulty
 from tests.peers.gmail_imap import FOLDERS, GmailImap, gmail_imap
 from tests.peers.postfix import running_postfix
 
-from postroom.mime.parse import parse_headers
+from postroom.mime.read.parse import parse_headers
 
 from . import SeedMail, imap
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from postroom.model.query import In, Query
+from postroom.model.query.tree import In, Query
 from postroom.providers.context import ProviderContext
-from postroom.providers.layers.dressed import undressed
+from postroom.providers.layers.layered import unwrapped
 from postroom.providers.local.provider import LocalMailbox, NewMail
 from postroom.providers.registry import open_mailbox, open_transport
 from postroom.settings import LocalAccount
@@ -21,7 +21,7 @@ class ThisRig(Rig):
         other = LocalAccount(name="other", address="you@demo.example", path=self.folder / "other.db")
         context = ProviderContext(self.folder, (mine, other))
         mailbox = open_mailbox(mine, context)
-        self.bare: LocalMailbox = undressed(mailbox)
+        self.bare: LocalMailbox = unwrapped(mailbox)
         self.other = LocalMailbox(other, context)
         await self.other.connect()
         return RigAccount(

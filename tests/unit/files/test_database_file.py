@@ -151,12 +151,12 @@ sys.addaudithook(heard)
 from dataclasses import replace
 from postroom.doors.cli import checkup
 from postroom.model.errors import PostroomError
-from postroom.service.importing import import_mail
-from tests.gate.houses import MAIL, gate_house
+from postroom.service.accounts.importing import import_mail
+from tests.gate.rigs import MAIL, gate_rig
 
 async def main():
     for turn in range(2):
-        async with gate_house(home, attachment_dirs=[str(home)]) as gate:
+        async with gate_rig(home, attachment_dirs=[str(home)]) as gate:
             await gate.inbox()
             await gate.send(replace(MAIL, subject=f"mail {turn}"))
             for name in sorted(names):
@@ -164,10 +164,10 @@ async def main():
                     await gate.send(replace(MAIL, attachments=(name,)))
                 except PostroomError as error:
                     assert error.code == "PERMISSION_DENIED" or not (home / name).exists(), error
-            await import_mail(gate.house, home, account="bob")
-            [finding async for finding in checkup.account(gate.house, "alice")]
-            list(checkup.settings_and_home(gate.house.settings))
-    async with gate_house(home, read_only=True) as gate:
+            await import_mail(gate.gateway, home, account="bob")
+            [finding async for finding in checkup.account(gate.gateway, "alice")]
+            list(checkup.settings_and_home(gate.gateway.settings))
+    async with gate_rig(home, read_only=True) as gate:
         await gate.inbox()
 
 asyncio.run(main())

@@ -10,7 +10,7 @@ from postroom.index import people, writing
 from postroom.index.search import search
 from postroom.model.address import Address
 from postroom.model.errors import NotFound
-from postroom.model.query import (
+from postroom.model.query.tree import (
     After,
     And,
     Correspondent,

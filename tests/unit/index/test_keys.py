@@ -8,7 +8,7 @@ import pytest
 
 from postroom.index.keys import COUNTER_BITS, DATED, first_key, free_key
 from postroom.index.search import search
-from postroom.model.query import After, Before, Query
+from postroom.model.query.tree import After, Before, Query
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

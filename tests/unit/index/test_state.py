@@ -23,7 +23,8 @@ from postroom.model.address import Address
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.folder import Role, match_folder
 from postroom.model.message import Envelope
-from postroom.model.query import (
+from postroom.model.query.match import matches
+from postroom.model.query.tree import (
     After,
     And,
     Before,
@@ -42,7 +43,6 @@ from postroom.model.query import (
     Subject,
     Text,
 )
-from postroom.model.query_match import matches
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 WORDS = ["alpha", "Alphabet", "Äther", "beta", "be-ta", "gamma", "x1"]

@@ -38,18 +38,22 @@ class Expression:
 
 def all_expressions() -> list[Expression]:
     """Those that modules keep, and those written within a call."""
-    found: dict[int, Expression] = {}
+    named: dict[int, tuple[str, re.Pattern[Any]]] = {}
+    used: dict[int, set[str]] = {}
+    literals: list[Expression] = []
     for module in _modules():
         source = inspect.getsource(module)
         for name, value in vars(module).items():
-            if isinstance(value, re.Pattern) and id(value) not in found:
-                used = set(re.findall(rf"\b{name}\.({_METHODS})\b", source))
-                key = f"{module.__name__}.{name}"
-                found[id(value)] = Expression(key, value, bool(used) and used <= _WHOLE)
+            if isinstance(value, re.Pattern):
+                named.setdefault(id(value), (f"{module.__name__}.{name}", value))
+                used.setdefault(id(value), set()).update(re.findall(rf"\b{name}\.({_METHODS})\b", source))
         for number, pattern, method in _literals(source):
-            key = f"{module.__name__}:{number}"
-            found[id(pattern)] = Expression(key, pattern, method in _WHOLE)
-    return list(found.values())
+            literals.append(Expression(f"{module.__name__}:{number}", pattern, method in _WHOLE))
+    return [*(Expression(*named[key], _is_anchored(used[key])) for key in named), *literals]
+
+
+def _is_anchored(methods: set[str]) -> bool:
+    return bool(methods) and methods <= _WHOLE
 
 
 def _modules() -> Iterator[Any]:

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from postroom.mime.compose import compose, new_message_id
-from postroom.mime.reply import reply_subject
+from postroom.mime.write.compose import compose, new_message_id
+from postroom.mime.write.reply import reply_subject
 from postroom.model.address import Address
 from postroom.model.draft import Draft, File, Importance, Threading
 from postroom.model.errors import InvalidRequest

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from postroom.mime.parse import extract_part, parse
+from postroom.mime.read.parse import extract_part, parse
 from postroom.mime.render import render, search_text, snippet
 
 CORPUS = Path(__file__).resolve().parents[4] / "shared" / "corpora"

@@ -7,10 +7,10 @@ import tinycss2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.mime.css import colour, legacy_colour, pixels
-from postroom.mime.css_syntax import declarations
-from postroom.mime.media import media_holds
-from postroom.mime.style_rules import read_sheet
+from postroom.mime.css.media import media_holds
+from postroom.mime.css.rules import read_sheet
+from postroom.mime.css.syntax import declarations
+from postroom.mime.css.values import colour, legacy_colour, pixels
 
 _SIGNS = ["color", "display", ":", ";", " ", "none", "red", "!important", "(", ")", "[", "]", "{", "}", "/*", "*/"]
 _SIGNS += ['"', "'", "url(a;b)", "url(", "\\;", ",", "\n", "-x", "0", "#fff"]

@@ -8,7 +8,7 @@ import os
 
 import pytest
 
-from postroom.mime.decode import decode_text, decode_transfer, decoded_size
+from postroom.mime.read.decode import decode_text, decode_transfer, decoded_size
 
 
 @pytest.mark.parametrize(

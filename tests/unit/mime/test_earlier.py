@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pickle
 
-from postroom.mime.earlier import Earlier, words_of
 from postroom.mime.limits import MAX_EARLIER, MAX_NAMES
-from postroom.mime.parse import Parsed
-from postroom.mime.quotes import ThreadContext, context_of, fold_text
+from postroom.mime.quotes.earlier import Earlier, words_of
+from postroom.mime.quotes.folding import ThreadContext, context_of, fold_text
+from postroom.mime.read.parse import Parsed
 
 
 def test_another_process_is_handed_words_and_no_hashes() -> None:

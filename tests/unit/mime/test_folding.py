@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.unit.mime.folding_cases import CASES, Case
 
-from postroom.mime.earlier import Earlier
-from postroom.mime.quotes import ThreadContext
+from postroom.mime.quotes.earlier import Earlier
+from postroom.mime.quotes.folding import ThreadContext
+from postroom.mime.quotes.subjects import is_forward_subject
 from postroom.mime.render import render
-from postroom.mime.subjects import is_forward_subject
 from postroom.model.message import Body
 
 PEOPLE = ["Marta Quist", "marta@harbour.example", "Alex Rivera", "alex@demo.example"]

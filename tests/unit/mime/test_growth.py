@@ -10,10 +10,10 @@ from tests.unit.mime.hostile_mails import ALL
 from tests.unit.mime.regular_expressions import Expression, all_expressions, attacks
 
 from postroom.index.entry import texts_of
-from postroom.mime import style_rules
-from postroom.mime.earlier import Earlier
-from postroom.mime.parse import Parsed, parse
-from postroom.mime.quotes import ThreadContext
+from postroom.mime.css import rules
+from postroom.mime.quotes.earlier import Earlier
+from postroom.mime.quotes.folding import ThreadContext
+from postroom.mime.read.parse import Parsed, parse
 from postroom.mime.render import render, snippet
 from postroom.mime.sender_facts import judge
 
@@ -57,13 +57,17 @@ def test_an_expression_that_is_not_linear_would_be_found(pattern: str, is_anchor
 
 def test_all_expressions_are_looked_at() -> None:
     names = {expression.name for expression in EXPRESSIONS}
-    assert {"postroom.mime.addresses._SIMPLE", "postroom.mime.clean._REMOVED", "postroom.index.words._PILES"} <= names
-    assert any(name.startswith("postroom.service.saving:") for name in names)  # written within a call
+    assert {
+        "postroom.mime.read.addresses._SIMPLE",
+        "postroom.mime.clean._REMOVED",
+        "postroom.index.words._PILES",
+    } <= names
+    assert any(name.startswith("postroom.service.attachment_files:") for name in names)  # written within a call
 
 
 def read(raw: bytes) -> None:
     """As if nothing like it had been read before."""
-    style_rules._usual_sheet.cache_clear()
+    rules._usual_sheet.cache_clear()
     parsed = parse(raw)
     judge(parsed.headers, parsed.sender, parsed.reply_to, ("example.com",))
     rendered = render(parsed.body, fmt="markdown", keep_quoted=False)

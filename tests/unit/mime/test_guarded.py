@@ -8,10 +8,10 @@ import pytest
 from tests.unit.mime import odd_mails
 
 from postroom.mime import guarded, render
-from postroom.mime.earlier import Earlier
-from postroom.mime.quotes import ThreadContext
+from postroom.mime.processes.workers import Workers
+from postroom.mime.quotes.earlier import Earlier
+from postroom.mime.quotes.folding import ThreadContext
 from postroom.mime.render import Rendered
-from postroom.mime.workers import Workers
 from postroom.model.message import Body
 
 HTML = "<head><title>no</title><style>p{color:red}</style></head><!-- no --><p>Dear\nall,</p><p>5 &lt; 6</p>"

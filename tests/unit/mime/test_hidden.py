@@ -6,9 +6,9 @@ import pytest
 from tests.unit.mime import hiding_ways
 from tests.unit.mime.hiding_ways import page
 
-from postroom.mime.hidden import DOUBT_OPENS
-from postroom.mime.html_document import open_html
-from postroom.mime.html_to_markdown import to_markdown
+from postroom.mime.html.document import open_html
+from postroom.mime.html.hidden import DOUBT_OPENS
+from postroom.mime.html.markdown import to_markdown
 from postroom.mime.limits import MAX_ELEMENTS
 
 # Hidden in the browser, but only a browser can be sure: shown with a mark. Nothing joins this list unseen.

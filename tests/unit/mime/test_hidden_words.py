@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.mime.hidden_words import MUCH, reads_like_an_order
+from postroom.mime.html.hidden_words import MUCH, reads_like_an_order
 from postroom.mime.render import render
 from postroom.model.message import Body
 

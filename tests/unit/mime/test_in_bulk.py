@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.unit.mime import odd_mails
 
-from postroom.mime import in_bulk, readers
-from postroom.mime.in_bulk import next_of, read_many
+from postroom.mime.processes import in_bulk, readers
+from postroom.mime.processes.in_bulk import next_of, read_many
 
 
 @pytest.fixture(autouse=True)
@@ -138,7 +138,7 @@ def test_the_next_mails_are_bounded_by_number_and_by_size() -> None:
 _ORPHANED = """
 import sys
 from tests.unit.mime import odd_mails
-from postroom.mime import in_bulk
+from postroom.mime.processes import in_bulk
 
 if __name__ == "__main__":
     in_bulk.FEW = 5

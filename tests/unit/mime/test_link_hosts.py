@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.mime.link_hosts import hosts
+from postroom.mime.html.link_hosts import hosts
 
 
 @pytest.mark.parametrize(

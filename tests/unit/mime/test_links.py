@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.mime.links import disguised_host, short_link, shorten_in_text
+from postroom.mime.html.links import disguised_host, short_link, shorten_in_text
 
 TOKEN = "a1B2c3D4e5F6g7H8" * 8
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from postroom.mime.parse import extract_part, parse, parse_headers
+from postroom.mime.read.parse import extract_part, parse, parse_headers
 from postroom.model.address import Address
 from postroom.model.errors import NotFound
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroom.mime.limits import MAX_ADDRESSES, MAX_HEADERS, MAX_PARTS, MAX_TEXT, MAX_VALUE
-from postroom.mime.parse import extract_part, parse
+from postroom.mime.read.parse import extract_part, parse
 
 HEAD = b'Subject: bomb\r\nContent-Type: multipart/mixed; boundary="b"\r\n\r\n'
 

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from postroom.mime.clean import clean_line, clean_text, cleaned
-from postroom.mime.parse import extract_part, parse, parse_headers
+from postroom.mime.read.parse import extract_part, parse, parse_headers
 from postroom.mime.render import render, search_text, snippet
 from postroom.model.message import Body
 

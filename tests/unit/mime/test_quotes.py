@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from turbohtml import parse
 
-from postroom.mime.earlier import Earlier
-from postroom.mime.html_quotes import flag_quotes
-from postroom.mime.quotes import ThreadContext, fold_text
+from postroom.mime.quotes.earlier import Earlier
+from postroom.mime.quotes.folding import ThreadContext, fold_text
+from postroom.mime.quotes.html import flag_quotes
 from postroom.mime.render import render, search_text, snippet
 from postroom.model.message import Body
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from postroom.mime.compose import compose
-from postroom.mime.parse import extract_part, parse
-from postroom.mime.reply import (
+from postroom.mime.read.parse import extract_part, parse
+from postroom.mime.write.compose import compose
+from postroom.mime.write.reply import (
     draft_from,
     forward_subject,
     quote,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.mime.restyling import may_show_other_words
+from postroom.mime.html.restyling import may_show_other_words
 
 
 @pytest.mark.parametrize(

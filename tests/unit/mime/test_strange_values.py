@@ -9,9 +9,9 @@ from tests.unit.mime.test_parse_fuzz import read_everything
 
 from postroom.index.entry import texts_of
 from postroom.index.words import normal
-from postroom.mime.decode import decode_text
 from postroom.mime.limits import MAX_ADDRESSES, MAX_PARAMETERS, MAX_TEXT, MAX_VALUE
-from postroom.mime.parse import parse
+from postroom.mime.read.decode import decode_text
+from postroom.mime.read.parse import parse
 from postroom.mime.render import render
 from postroom.mime.sender_facts import judge
 from postroom.model.message import Body

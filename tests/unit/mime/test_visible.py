@@ -11,7 +11,7 @@ from postroom.mime.visible import guarded, visible_email, visible_line, visible_
 from postroom.model.address import Address, parse_address
 from postroom.model.characters import is_hidden
 from postroom.model.errors import InvalidRequest
-from postroom.service.showing import shown_address
+from postroom.service.presenting import shown_address
 
 UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 

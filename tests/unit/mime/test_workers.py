@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from tests.unit.mime import odd_mails
 
-from postroom.mime import workers as module
-from postroom.mime.workers import BROKEN, BUSY, TOO_SLOW, Unreadable, Workers
+from postroom.mime.processes import workers as module
+from postroom.mime.processes.workers import BROKEN, BUSY, TOO_SLOW, Unreadable, Workers
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="there are no limits and no alarms of the system's")
 
@@ -71,7 +71,7 @@ def test_a_worker_is_kept_however_large_its_parent_has_been(tmp_path: Path) -> N
     script.write_text(
         "bytearray(600_000_000).decode('latin-1')\n"
         "from tests.unit.mime import odd_mails\n"
-        "from postroom.mime.workers import Workers\n"
+        "from postroom.mime.processes.workers import Workers\n"
         "workers = Workers(count=1, seconds=20.0)\n"
         "print(workers.call(odd_mails.read, 'a')[1] == workers.call(odd_mails.read, 'b')[1])\n"
         "workers.close()\n"
@@ -112,7 +112,7 @@ def test_where_no_process_can_be_had_the_caller_reads(workers: Workers, monkeypa
 _ORPHANED = """
 import sys, threading
 from tests.unit.mime import odd_mails
-from postroom.mime.workers import Workers
+from postroom.mime.processes.workers import Workers
 
 workers = Workers(count=1, seconds=1.0)
 print(workers.call(odd_mails.read, "a")[1], flush=True)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from postroom.model.address import Address
 from postroom.model.message import Envelope
-from postroom.model.query_match import matches
-from postroom.model.query_text import parse_query
+from postroom.model.query.match import matches
+from postroom.model.query.text import parse_query
 from postroom.model.words import folded, words
 
 MAIL = Envelope(

@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from postroom.model.errors import InvalidRequest
-from postroom.model.query import (
+from postroom.model.query.text import MAX_LENGTH, parse_query, to_text
+from postroom.model.query.tree import (
     After,
     And,
     Before,
@@ -29,7 +30,6 @@ from postroom.model.query import (
     Subject,
     Text,
 )
-from postroom.model.query_text import MAX_LENGTH, parse_query, to_text
 from postroom.model.words import words
 
 NOW = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)

@@ -16,7 +16,7 @@ from postroom.model.errors import (
     Unsupported,
 )
 from postroom.providers import protocol
-from postroom.providers.layers.dressed import Dressed, undressed
+from postroom.providers.layers.layered import Layered, unwrapped
 from postroom.providers.layers.limit import Limit
 from postroom.providers.layers.log import FIELDS, Log
 from postroom.providers.layers.read_only import read_only
@@ -94,7 +94,7 @@ class Waits:
 
 
 def retrying(inner: object, waits: Waits, **settings: Any) -> Any:
-    return Dressed(inner, "plain", [Retry(sleep=waits.sleep, clock=waits.clock, chance=lambda: 0.0, **settings)])
+    return Layered(inner, "plain", [Retry(sleep=waits.sleep, clock=waits.clock, chance=lambda: 0.0, **settings)])
 
 
 def test_every_verb_of_the_seam_is_classified_exactly_once() -> None:
@@ -106,13 +106,13 @@ def test_every_verb_of_the_seam_is_classified_exactly_once() -> None:
 
 def test_wrapping_neither_adds_nor_hides_an_optional_protocol() -> None:
     layers = [read_only, Retry(), Limit(), Log("work", "plain")]
-    assert not isinstance(Dressed(Plain(), "plain", layers), protocol.Labels)
-    assert isinstance(Dressed(Labelled(), "plain", layers), protocol.Labels)
-    assert not hasattr(Dressed(Plain(), "plain", layers), "create_draft")
+    assert not isinstance(Layered(Plain(), "plain", layers), protocol.Labels)
+    assert isinstance(Layered(Labelled(), "plain", layers), protocol.Labels)
+    assert not hasattr(Layered(Plain(), "plain", layers), "create_draft")
 
 
 async def test_an_absent_verb_raises_unsupported_naming_provider_and_verb() -> None:
-    mailbox: Any = Dressed(Plain(), "plain", [])
+    mailbox: Any = Layered(Plain(), "plain", [])
     with pytest.raises(Unsupported) as caught:
         await mailbox.apply_label(["1"], "red")
     assert caught.value.details == {"provider": "plain", "feature": "apply_label"}
@@ -120,14 +120,14 @@ async def test_an_absent_verb_raises_unsupported_naming_provider_and_verb() -> N
 
 def test_what_is_no_verb_is_an_ordinary_missing_attribute() -> None:
     with pytest.raises(AttributeError) as caught:
-        _ = Dressed(Plain(), "plain", []).secrets
+        _ = Layered(Plain(), "plain", []).secrets
     assert not isinstance(caught.value, PostroomError)
 
 
 def test_undressing_twice_wrapped_gives_the_provider_itself() -> None:
     bare = Plain()
-    assert undressed(Dressed(Dressed(bare, "plain", []), "plain", [read_only])) is bare
-    assert undressed(bare) is bare
+    assert unwrapped(Layered(Layered(bare, "plain", []), "plain", [read_only])) is bare
+    assert unwrapped(bare) is bare
 
 
 @pytest.mark.parametrize("verb", sorted(WRITING))
@@ -144,7 +144,7 @@ async def test_read_only_refuses_every_writing_verb_before_the_provider_hears_of
 
 async def test_read_only_lets_reading_and_closing_through() -> None:
     bare = Plain()
-    mailbox: Any = Dressed(bare, "plain", [read_only])
+    mailbox: Any = Layered(bare, "plain", [read_only])
     assert await mailbox.fetch("7") == "fetch 7"
     await mailbox.close()
     assert bare.calls == ["fetch 7", "close"]
@@ -201,7 +201,7 @@ async def test_retry_never_repeats_a_writing_verb(verb: str) -> None:
 async def test_limit_spaces_calls_by_the_rate_after_the_burst_is_spent() -> None:
     waits = Waits()
     bare = Plain(capabilities=Capabilities("plain", requests_per_second=4, burst=3))
-    mailbox: Any = Dressed(bare, "plain", [Limit(sleep=waits.sleep, clock=waits.clock)])
+    mailbox: Any = Layered(bare, "plain", [Limit(sleep=waits.sleep, clock=waits.clock)])
     await mailbox.connect()
     for _ in range(6):
         await mailbox.folders()
@@ -221,7 +221,7 @@ async def test_limit_lets_no_more_than_the_burst_run_at_once() -> None:
             running -= 1
             return "folders"
 
-    mailbox: Any = Dressed(Slow(capabilities=Capabilities("slow", burst=4)), "slow", [Limit()])
+    mailbox: Any = Layered(Slow(capabilities=Capabilities("slow", burst=4)), "slow", [Limit()])
     await mailbox.connect()
     async with anyio.create_task_group() as group:
         for _ in range(20):
@@ -234,7 +234,7 @@ async def test_limit_lets_no_more_than_the_burst_run_at_once() -> None:
 
 async def test_limit_without_figures_never_waits() -> None:
     waits = Waits()
-    mailbox: Any = Dressed(Plain(), "plain", [Limit(sleep=waits.sleep, clock=waits.clock)])
+    mailbox: Any = Layered(Plain(), "plain", [Limit(sleep=waits.sleep, clock=waits.clock)])
     await mailbox.connect()
     for _ in range(100):
         await mailbox.folders()
@@ -249,7 +249,7 @@ async def test_log_tells_verb_and_outcome_and_nothing_of_the_content(
     failure: Exception | None, outcome: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "postroom.providers")
-    mailbox: Any = Dressed(Plain([failure] if failure else []), "plain", [Log("work", "plain")])
+    mailbox: Any = Layered(Plain([failure] if failure else []), "plain", [Log("work", "plain")])
     if failure is None:
         await mailbox.fetch("CANARY")
     else:
@@ -271,7 +271,7 @@ async def test_log_calls_a_cancelled_call_cancelled(caplog: pytest.LogCaptureFix
             await anyio.sleep_forever()
             return ""
 
-    mailbox: Any = Dressed(Stuck(), "stuck", [Log("work", "stuck")])
+    mailbox: Any = Layered(Stuck(), "stuck", [Log("work", "stuck")])
     async with anyio.create_task_group() as group:
         group.start_soon(mailbox.folders)
         await anyio.wait_all_tasks_blocked()

@@ -10,7 +10,7 @@ import pytest
 from postroom.model.errors import InvalidRequest, PermissionDenied, PostroomError, ProviderUnavailable, Unsupported
 from postroom.providers import registry
 from postroom.providers.context import ProviderContext
-from postroom.providers.layers.dressed import undressed
+from postroom.providers.layers.layered import unwrapped
 from postroom.settings import LocalAccount
 
 
@@ -101,7 +101,7 @@ async def test_without_read_only_writes_go_through(tmp_path: Path) -> None:
 
 def test_a_transport_is_given_the_bare_mailbox(tmp_path: Path) -> None:
     mailbox, transport = opened(tmp_path)
-    assert undressed(transport).mailbox is undressed(mailbox)
+    assert unwrapped(transport).mailbox is unwrapped(mailbox)
 
 
 async def test_only_a_mailbox_of_our_own_takes_archives_and_samples(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from postroom.model.draft import Identity
 from postroom.model.errors import ProviderUnavailable
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope, Page
-from postroom.model.query import Correspondent, In, MessageId, Or, Query
-from postroom.service.acquaintances import acquainted
+from postroom.model.query.tree import Correspondent, In, MessageId, Or, Query
+from postroom.service.sending.acquaintances import acquainted
 
 ALICE, BOB = Address("alice@demo.example"), Address("bob@demo.example")
 INBOX, SENT = Folder("i", "INBOX", Role.INBOX), Folder("s", "Sent", Role.SENT)
@@ -44,21 +44,21 @@ class Mailbox:
         return Page(tuple(found), None, limit, offset, self.is_cut and is_for_copies)
 
 
-class House:
-    """Of the whole house only the journal is asked."""
+class Gateway:
+    """Of the whole gateway only the journal is asked."""
 
     def __init__(self, made_by_tools: bool = False) -> None:
         journal = SimpleNamespace(made_folder=lambda account, ref: made_by_tools and (account, ref) == ("mine", "s"))
         self.store = SimpleNamespace(journal=journal)
 
-    async def stored(self, call: Any, *arguments: Any) -> Any:
+    async def in_thread(self, call: Any, *arguments: Any) -> Any:
         return call(*arguments)
 
 
 async def is_known(mailbox: Mailbox, *, made_by_tools: bool = False) -> bool:
     account: Any = SimpleNamespace(name="mine", mailbox=mailbox)
-    house: Any = House(made_by_tools)
-    known = await acquainted(house, account, [BOB.key])
+    gateway: Any = Gateway(made_by_tools)
+    known = await acquainted(gateway, account, [BOB.key])
     assert known <= {BOB.key}
     return bool(known)
 
@@ -136,8 +136,8 @@ async def test_sent_is_asked_for_each_recipient_and_every_folder_for_copies() ->
 async def test_nobody_asks_about_nobody() -> None:
     mailbox = Mailbox([MAIL])
     account: Any = SimpleNamespace(name="mine", mailbox=mailbox)
-    house: Any = House()
-    assert await acquainted(house, account, []) == set()
+    gateway: Any = Gateway()
+    assert await acquainted(gateway, account, []) == set()
     assert mailbox.asked == []
 
 

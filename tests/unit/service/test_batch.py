@@ -6,18 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gate.houses import MAIL, GateHouse, gate_house
+from tests.gate.rigs import MAIL, GateRig, gate_rig
 
 from postroom.model.errors import Conflict, PostroomError, ProviderUnavailable
-from postroom.service import batch, organise, search
+from postroom.service.organising import batch, organise
+from postroom.service.reading import search
 
 GONE = ProviderUnavailable("The mail server does not answer. Try again.")
 
 
-async def received(gate: GateHouse, account: str, subjects: list[str]) -> list[str]:
+async def received(gate: GateRig, account: str, subjects: list[str]) -> list[str]:
     for subject in subjects:
         await gate.send(writing(subject, f"{account}@demo.example"))
-    page = await search.list_emails(gate.house, account=account, limit=100)
+    page = await search.list_emails(gate.gateway, account=account, limit=100)
     return [row.email_id for row in page.results]
 
 
@@ -27,8 +28,8 @@ def writing(subject: str, to: str) -> Any:
     return replace(MAIL, subject=subject, to=(to,))
 
 
-async def folders(gate: GateHouse, account: str, mailbox: str) -> int:
-    return (await search.list_emails(gate.house, account=account, mailbox=mailbox)).total_count or 0
+async def folders(gate: GateRig, account: str, mailbox: str) -> int:
+    return (await search.list_emails(gate.gateway, account=account, mailbox=mailbox)).total_count or 0
 
 
 def failing_from(call: int, verb: Any) -> Any:
@@ -49,109 +50,109 @@ async def test_a_batch_that_breaks_off_says_which_mails_were_done_and_can_be_und
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch, "_BLOCK", 1)
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         ids = await received(gate, "bob", ["one", "two", "three"])
-        mailbox = (await gate.house.accounts.open("bob")).mailbox
+        mailbox = (await gate.gateway.accounts.open("bob")).mailbox
         monkeypatch.setattr(mailbox, "move", failing_from(2, mailbox.move), raising=False)
 
-        view = await organise.move(gate.house, ids, "archive")
+        view = await organise.move(gate.gateway, ids, "archive")
 
         assert [item.ok for item in view.results] == [True, False, False]
         assert {item.error.code for item in view.results if item.error} == {"PROVIDER_ERROR"}
         monkeypatch.undo()
-        assert (await organise.undo(gate.house, view.operation_id)).succeeded == 3
+        assert (await organise.undo(gate.gateway, view.operation_id)).succeeded == 3
         assert await folders(gate, "bob", "archive") == 0
 
 
 async def test_a_batch_of_which_nothing_was_done_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         ids = await received(gate, "bob", ["one", "two"])
-        mailbox = (await gate.house.accounts.open("bob")).mailbox
+        mailbox = (await gate.gateway.accounts.open("bob")).mailbox
         monkeypatch.setattr(mailbox, "move", failing_from(1, mailbox.move), raising=False)
 
         with pytest.raises(ProviderUnavailable):
-            await organise.move(gate.house, ids, "archive")
+            await organise.move(gate.gateway, ids, "archive")
 
 
 async def test_one_operation_stands_for_the_mails_of_all_accounts_and_folders(tmp_path: Path) -> None:
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         ids = [*await received(gate, "bob", ["one", "two"]), *await received(gate, "carol", ["three"])]
-        await organise.move(gate.house, ids[:1], "archive")
+        await organise.move(gate.gateway, ids[:1], "archive")
 
-        deleted = await organise.delete(gate.house, ids)
-        restored = await organise.undo(gate.house, deleted.operation_id)
+        deleted = await organise.delete(gate.gateway, ids)
+        restored = await organise.undo(gate.gateway, deleted.operation_id)
 
         assert (deleted.succeeded, restored.succeeded) == (3, 3)
         assert await folders(gate, "bob", "archive") == 1
         assert await folders(gate, "bob", "inbox") == 1
         assert await folders(gate, "carol", "inbox") == 1
-        assert (await organise.undo(gate.house, restored.operation_id)).succeeded == 3
+        assert (await organise.undo(gate.gateway, restored.operation_id)).succeeded == 3
         assert await folders(gate, "bob", "trash") == 2
         assert await folders(gate, "carol", "trash") == 1
 
 
 async def test_an_undo_that_failed_can_be_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         ids = await received(gate, "bob", ["one"])
-        deleted = await organise.delete(gate.house, ids)
-        mailbox = (await gate.house.accounts.open("bob")).mailbox
+        deleted = await organise.delete(gate.gateway, ids)
+        mailbox = (await gate.gateway.accounts.open("bob")).mailbox
         monkeypatch.setattr(mailbox, "move", failing_from(1, mailbox.move), raising=False)
         with pytest.raises(ProviderUnavailable):
-            await organise.undo(gate.house, deleted.operation_id)
+            await organise.undo(gate.gateway, deleted.operation_id)
         monkeypatch.undo()
 
-        assert (await organise.undo(gate.house, deleted.operation_id)).succeeded == 1
+        assert (await organise.undo(gate.gateway, deleted.operation_id)).succeeded == 1
         with pytest.raises(Conflict):
-            await organise.undo(gate.house, deleted.operation_id)
+            await organise.undo(gate.gateway, deleted.operation_id)
 
 
 async def test_the_undoing_of_a_folder_that_is_in_use_can_be_tried_again(tmp_path: Path) -> None:
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         ids = await received(gate, "bob", ["one"])
-        _, made = await organise.create_folder(gate.house, "Plans", account="bob")
-        moved = await organise.move(gate.house, ids, "Plans")
+        _, made = await organise.create_folder(gate.gateway, "Plans", account="bob")
+        moved = await organise.move(gate.gateway, ids, "Plans")
         with pytest.raises(PostroomError):
-            await organise.undo(gate.house, made)
+            await organise.undo(gate.gateway, made)
 
-        await organise.undo(gate.house, moved.operation_id)
+        await organise.undo(gate.gateway, moved.operation_id)
 
-        assert (await organise.undo(gate.house, made)).succeeded == 1
+        assert (await organise.undo(gate.gateway, made)).succeeded == 1
 
 
 async def test_an_id_in_two_spellings_is_one_mail(tmp_path: Path) -> None:
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         (email_id,) = await received(gate, "bob", ["one"])
 
-        view = await organise.move(gate.house, [email_id, f" {email_id.upper()}"], "archive")
+        view = await organise.move(gate.gateway, [email_id, f" {email_id.upper()}"], "archive")
 
         assert [item.email_id for item in view.results] == [email_id]
 
 
 async def test_what_is_far_too_long_to_be_an_id_is_refused_and_not_repeated(tmp_path: Path) -> None:
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         with pytest.raises(PostroomError) as refused:
-            await organise.mark(gate.house, ["x" * 100_000], "read")
+            await organise.mark(gate.gateway, ["x" * 100_000], "read")
         assert len(refused.value.message) < 200
 
 
 @pytest.mark.parametrize("place", ["sent", "Sent", "drafts"])
 async def test_nothing_is_moved_to_where_only_own_writing_lies(tmp_path: Path, place: str) -> None:
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         ids = await received(gate, "bob", ["one"])
 
         with pytest.raises(PostroomError) as refused:
-            await organise.move(gate.house, ids, place)
+            await organise.move(gate.gateway, ids, place)
 
         assert refused.value.code == "PERMISSION_DENIED"
         assert await folders(gate, "bob", "inbox") == 1
 
 
 async def test_what_was_moved_out_of_sent_comes_back_by_undo(tmp_path: Path) -> None:
-    async with gate_house(tmp_path) as gate:
+    async with gate_rig(tmp_path) as gate:
         await gate.send()
-        (sent,) = (await search.list_emails(gate.house, account="alice", mailbox="sent")).results
+        (sent,) = (await search.list_emails(gate.gateway, account="alice", mailbox="sent")).results
 
-        moved = await organise.move(gate.house, [sent.email_id], "archive")
-        await organise.undo(gate.house, moved.operation_id)
+        moved = await organise.move(gate.gateway, [sent.email_id], "archive")
+        await organise.undo(gate.gateway, moved.operation_id)
 
         assert await folders(gate, "alice", "sent") == 1

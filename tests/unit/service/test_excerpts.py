@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.service.letter import MOST_HOSTS, WHOLE, as_lines, excerpt, first_hosts, joined
+from postroom.service.sending.letter import MOST_HOSTS, WHOLE, as_lines, excerpt, first_hosts, joined
 
 MARK = "⟨U+202E⟩"
 HEAD = 1333  # two thirds of what is shown, and the rest is the end

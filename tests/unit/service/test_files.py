@@ -9,9 +9,8 @@ import pytest
 
 from postroom.model.draft import File
 from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied
-from postroom.service import files
-from postroom.service.files import load_files
-from postroom.service.saving import safe_filename, save
+from postroom.service import attachment_files
+from postroom.service.attachment_files import load_files, safe_filename, save
 
 
 @pytest.fixture
@@ -47,7 +46,7 @@ def test_a_path_that_can_be_no_file_is_not_found(allowed, path):
 
 def test_no_more_is_read_than_may_be_attached(allowed, monkeypatch):
     read = []
-    monkeypatch.setattr(files, "_load", lambda *_: read.append(1) or File("a", "text/plain", b"12345678"))
+    monkeypatch.setattr(attachment_files, "_load", lambda *_: read.append(1) or File("a", "text/plain", b"12345678"))
     with pytest.raises(InvalidRequest, match="together"):
         load_files(["report.pdf"] * 100, [allowed], max_bytes=20)
     assert len(read) == 3

@@ -12,7 +12,7 @@ import pytest
 from postroom.model.address import Address
 from postroom.model.errors import ProviderUnavailable
 from postroom.model.message import Envelope
-from postroom.service.history import answered_ids, earlier_of, nearest
+from postroom.service.reading.history import answered_ids, earlier_of, nearest
 
 NOON = datetime(2026, 11, 2, 12, 0, tzinfo=UTC)
 REPLY = Envelope(

@@ -8,10 +8,10 @@ from typing import Any
 
 from postroom.model.errors import ProviderUnavailable
 from postroom.service.notices import notices
-from postroom.store.pauses import Pause
+from postroom.store.sends.pauses import Pause
 
 
-def house_with(call: Any) -> Any:
+def gateway_with(call: Any) -> Any:
     def shown_time(wall: float, timespec: str) -> str:
         return datetime.fromtimestamp(wall, UTC).isoformat(timespec=timespec)
 
@@ -20,7 +20,7 @@ def house_with(call: Any) -> Any:
 
 def test_each_paused_account_is_named_with_since_when_and_why_and_what_to_do() -> None:
     paused = [Pause(name, "The login was refused.", 1_800_000_059.0, 1, 0.0) for name in ("home", "work")]
-    assert notices(house_with(lambda: paused)) == tuple(
+    assert notices(gateway_with(lambda: paused)) == tuple(
         f"Account {name} cannot send since 2027-01-15T08:00+00:00. The login was refused. What is to leave waits in "
         "the outbox. Tell the user; `postroom doctor` checks the login and lets it go on."
         for name in ("home", "work")
@@ -28,11 +28,11 @@ def test_each_paused_account_is_named_with_since_when_and_why_and_what_to_do() -
 
 
 def test_where_nothing_is_paused_there_is_nothing_to_say() -> None:
-    assert notices(house_with(lambda: ())) == ()
+    assert notices(gateway_with(lambda: ())) == ()
 
 
 def test_a_state_file_that_cannot_be_read_keeps_no_answer_back() -> None:
     def locked() -> Any:
         raise ProviderUnavailable("locked")
 
-    assert notices(house_with(locked)) == ()
+    assert notices(gateway_with(locked)) == ()

@@ -9,7 +9,7 @@ import pytest
 from postroom.model.address import Address
 from postroom.model.errors import InvalidRequest
 from postroom.model.outcome import WireEnvelope
-from postroom.service.order import Wishes, digest_of, likeness, parse_time, schedule_text
+from postroom.service.sending.order import Wishes, digest_of, likeness, parse_time, schedule_text
 
 RAW = b"From: a@x.example\r\nSubject: hi\r\n\r\nhello\r\n"
 WIRE = WireEnvelope("a@x.example", ("b@x.example",))

@@ -6,7 +6,7 @@ import pytest
 
 from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied
 from postroom.model.folder import Folder, Role
-from postroom.service.places import Places, check_new_folder
+from postroom.service.organising.places import Places, check_new_folder
 
 INBOX = Folder("1", "INBOX", Role.INBOX)
 SENT = Folder("2", "Gesendet", Role.SENT)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from postroom.model.errors import AuthRequired, PostroomError, ProviderError
-from postroom.service import watching
+from postroom.service.accounts import watching
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ async def heard(monkeypatch: pytest.MonkeyPatch, failure: PostroomError, times: 
         raise failure
 
     monkeypatch.setattr(watching, "_changes", briefly)
-    house: Any = None
-    async with aclosing(watching.changes(house, "mine")) as news:
+    gateway: Any = None
+    async with aclosing(watching.changes(gateway, "mine")) as news:
         for _ in range(times):
             await anext(news)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.model.errors import InvalidRequest
-from postroom.store.approval_file import MAX_FILE_BYTES, ApprovalFile, parse, refuse_endless, render
+from postroom.store.vault.approval_file import MAX_FILE_BYTES, ApprovalFile, parse, refuse_endless, render
 
 PENDING = ApprovalFile(
     type="email_send", status="pending", action_type="send_email", approval_id="a0123456789", to=("bob@example.com",),

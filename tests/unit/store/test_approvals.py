@@ -191,7 +191,7 @@ def test_a_refusal_says_who_and_how_and_when(store: Store, time: FakeTime, appro
 
 
 def test_only_what_waits_in_the_same_account_fills_its_room(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("postroom.store.approvals.MAX_PENDING", 2)
+    monkeypatch.setattr("postroom.store.sends.approvals.MAX_PENDING", 2)
     brought_to(store, State.AWAITING_APPROVAL, a_send(account="home"))
     for state in (State.DONE, State.PREPARED, State.AWAITING_APPROVAL, State.AWAITING_APPROVAL):
         brought_to(store, state)

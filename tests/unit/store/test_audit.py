@@ -12,7 +12,7 @@ from tests.unit.store.kit import A_DAY, FakeTime
 from postroom.model.address import masked
 from postroom.model.errors import InternalError
 from postroom.store import AuditEntry, AuditReport, Store, open_store
-from postroom.store.audit_entry import canonical
+from postroom.store.audit.entry import canonical
 
 SENT = AuditEntry(
     action_type="send_email",

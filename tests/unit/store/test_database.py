@@ -11,7 +11,7 @@ from postroom.model.errors import Conflict, InternalError, PostroomError, Provid
 from postroom.store import State, Store, database, open_store
 from postroom.store.database import Database
 from postroom.store.database_errors import translate
-from postroom.store.recipients import Recipients
+from postroom.store.sends.history import Recipients
 
 
 def mode(path: Path) -> int:

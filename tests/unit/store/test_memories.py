@@ -8,7 +8,7 @@ import pytest
 from tests.unit.store.kit import WORK, FakeTime, sha
 
 from postroom.store import Store, open_store
-from postroom.store.duplicates import digest
+from postroom.store.sends.history import digest
 
 MAIL = (["bob@example.org", "Ann@example.org"], "Hello", "x" * 300)
 

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.store.kit import WORK, FakeTime, a_send, brought_to
 
 from postroom.store import Send, State, Store
-from postroom.store.pauses import Pause
+from postroom.store.sends.pauses import Pause
 
 
 def waiting(store: Store, until: float, account: str = WORK) -> Send:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from postroom.store import send_states
-from postroom.store.send_states import ALLOWED, BY_A_PERSON, State
+from postroom.store.sends import states
+from postroom.store.sends.states import ALLOWED, BY_A_PERSON, State
 
 WAYS = """
 prepared           awaiting_approval reserved cancelled
@@ -48,6 +48,6 @@ def test_a_person_decides_only_about_what_needs_one() -> None:
 
 
 def test_what_is_over_unsent_stoppable_held_and_left_to_do() -> None:
-    assert {name: getattr(send_states, name) for name in SETS} == {
+    assert {name: getattr(states, name) for name in SETS} == {
         name: named(words.split()) for name, words in SETS.items()
     }

@@ -5,8 +5,8 @@ import os
 import pytest
 
 from postroom.model.errors import InternalError
-from postroom.store.approval_file import ApprovalFile, render
-from postroom.store.vault import APPROVED, DONE, PENDING, Vault
+from postroom.store.vault.approval_file import ApprovalFile, render
+from postroom.store.vault.folder import APPROVED, DONE, PENDING, Vault
 
 FILE = ApprovalFile(type="email_send", status="approved", to=("bob@example.com",))
 
@@ -299,5 +299,5 @@ def test_a_file_that_goes_while_we_look_hides_no_other(vault, monkeypatch):
         (vault.root / APPROVED / gone).unlink(missing_ok=True)
         return list(listed)
 
-    monkeypatch.setattr("postroom.store.vault._names", listing)
+    monkeypatch.setattr("postroom.store.vault.folder._names", listing)
     assert [found.path.name for found in vault.scan(APPROVED)] == listed[1:]

@@ -8,7 +8,7 @@ from tests.unit.store.kit import A_DAY, FakeTime, a_send, brought_to
 
 from postroom.model.errors import Conflict, NotFound
 from postroom.store import RateLimit, State, Store, open_store
-from postroom.store.owner import Owner
+from postroom.store.sends.owner import Owner
 
 WAITING = {State.APPROVED, State.HELD, State.RETRYABLE, State.UNKNOWN}
 HELD_BY_A_WORKER = {State.RESERVED, State.STAGED, State.RECONCILING, State.ACCEPTED}
@@ -95,7 +95,7 @@ def test_a_send_that_is_leaving_is_not_put_back(store: Store, time: FakeTime) ->
     assert [freed.state for freed in store.worklist.recover({send.send_id})] == [State.UNKNOWN]
 
 
-def test_what_was_let_fall_is_freed_and_what_others_hold_is_not(store: Store, other: Store) -> None:
+def test_what_was_abandoned_is_freed_and_what_others_hold_is_not(store: Store, other: Store) -> None:
     ours, kept, theirs = (brought_to(one, State.RESERVED, a_send(str(number)))
                           for number, one in enumerate((store, store, other)))  # fmt: skip
     freed = store.worklist.recover({ours.send_id, theirs.send_id})

@@ -12,8 +12,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from postroom.model.errors import InvalidRequest, PostroomError
-from postroom.service import setup
-from postroom.service.logins import try_reading, try_sending
+from postroom.service.accounts import setup
+from postroom.service.accounts.logins import try_reading, try_sending
 
 if TYPE_CHECKING:
     from postroom.settings import AccountSettings

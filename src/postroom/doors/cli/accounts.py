@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from postroom.doors.cli.options import Subparsers, add_config, in_house
+from postroom.doors.cli.options import Subparsers, add_config, in_gateway
 
 
 def register(subparsers: Subparsers) -> None:
@@ -22,9 +22,9 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from postroom.doors.cli import table
-    from postroom.service.accounts import list_accounts
+    from postroom.service.accounts.folders import list_accounts
 
-    accounts = in_house(args, lambda house: list_accounts(house, check=args.check))
+    accounts = in_gateway(args, lambda gateway: list_accounts(gateway, check=args.check))
     rows = [
         (account.name, account.provider, account.address, account.status or ("default" if account.is_default else ""))
         for account in accounts

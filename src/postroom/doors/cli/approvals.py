@@ -7,10 +7,10 @@ import getpass
 import sys
 from typing import TYPE_CHECKING
 
-from postroom.doors.cli.options import Subparsers, add_config, in_house
+from postroom.doors.cli.options import Subparsers, add_config, in_gateway
 
 if TYPE_CHECKING:
-    from postroom.service.house import House
+    from postroom.service.gateway import Gateway
 
 _ASK = "command line"
 
@@ -36,17 +36,17 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.verb == "list":
-        print("\n".join(in_house(args, _listed)))
+        print("\n".join(in_gateway(args, _listed)))
         return 0
     how = _consent(args) if args.verb == "approve" else "command line"
     if args.verb != "reject":
-        print(in_house(args, lambda house: _letter(house, args.approval_id)))
+        print(in_gateway(args, lambda gateway: _letter(gateway, args.approval_id)))
     if args.verb == "show":
         return 0
     if how == _ASK and input("Send exactly this mail? Type yes to send it: ").strip().lower() != "yes":
         print("Nothing was sent; it still waits.")
         return 1
-    return in_house(args, lambda house: _decided(house, args.verb, args.approval_id, how))
+    return in_gateway(args, lambda gateway: _decided(gateway, args.verb, args.approval_id, how))
 
 
 def _consent(args: argparse.Namespace) -> str:
@@ -63,31 +63,31 @@ def _consent(args: argparse.Namespace) -> str:
     return _ASK
 
 
-async def _letter(house: House, approval_id: str) -> str:
+async def _letter(gateway: Gateway, approval_id: str) -> str:
     """What is shown is what is approved: both read the file against what was asked, or refuse."""
-    from postroom.service import approvals
+    from postroom.service.sending.approval import approvals
 
-    return await approvals.show(house, approval_id)
+    return await approvals.show(gateway, approval_id)
 
 
-async def _listed(house: House) -> list[str]:
+async def _listed(gateway: Gateway) -> list[str]:
     from postroom.doors.cli import table
-    from postroom.service.approvals import count_waiting, list_waiting, unheeded
+    from postroom.service.sending.approval.approvals import count_waiting, list_waiting, unheeded
 
-    waiting = await list_waiting(house)
+    waiting = await list_waiting(gateway)
     rows = [
         (one.approval_id, one.created[:16].replace("T", " "), one.account, one.kind, ", ".join(one.recipients))
         for one in waiting
     ]
-    ignored = [f"not used: {name}: {reason}" for name, reason in await unheeded(house)]
+    ignored = [f"not used: {name}: {reason}" for name, reason in await unheeded(gateway)]
     header = ("ID", "CREATED", "ACCOUNT", "KIND", "RECIPIENTS")
-    return [*table.lines(header, rows), f"{await count_waiting(house)} waiting", *ignored]
+    return [*table.lines(header, rows), f"{await count_waiting(gateway)} waiting", *ignored]
 
 
-async def _decided(house: House, verb: str, approval_id: str, how: str) -> int:
-    from postroom.service import approvals
+async def _decided(gateway: Gateway, verb: str, approval_id: str, how: str) -> int:
+    from postroom.service.sending.approval import approvals
 
     decide = approvals.approve if verb == "approve" else approvals.reject
-    view = await decide(house, approval_id, who=getpass.getuser(), how=how)
+    view = await decide(gateway, approval_id, who=getpass.getuser(), how=how)
     print(f"{view.send_id} {view.status}: {view.message}")
     return 0 if verb == "reject" or view.status in ("sent", "held", "scheduled") else 1

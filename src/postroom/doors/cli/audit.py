@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from postroom.doors.cli.options import Subparsers, add_config, in_house
+from postroom.doors.cli.options import Subparsers, add_config, in_gateway
 
 
 def register(subparsers: Subparsers) -> None:
@@ -16,9 +16,9 @@ def register(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from postroom.service.audits import verify
+    from postroom.service.sending.auditing import verify
 
-    report = in_house(args, verify)
+    report = in_gateway(args, verify)
     if report.ok:
         print(f"{report.entries} entries, the chain is whole")
         return 0

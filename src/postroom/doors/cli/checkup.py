@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from postroom.model.errors import AuthRequired, NotFound, PostroomError, ProviderError
-from postroom.service.house import House
+from postroom.service.gateway import Gateway
 from postroom.settings import Settings, SettingsError
 
 # What cannot be done without a folder of that role.
@@ -52,14 +52,14 @@ def server(settings: Settings, count_tools: Callable[[Settings], int]) -> Findin
     return Finding("server", True, f"{count} tools of dialect {settings.server.dialect}")
 
 
-async def vault(house: House) -> Finding:
-    troubles = await house.stored(house.vault.troubles)
+async def vault(gateway: Gateway) -> Finding:
+    troubles = await gateway.in_thread(gateway.vault.troubles)
     text = " ".join(f"{folder}: {why}" for folder, why in troubles)
     fix = " Make the folders your own and run chmod 700 on them, or set safety.vault to another place."
-    return Finding("vault", not troubles, text + fix if troubles else str(house.vault.root))
+    return Finding("vault", not troubles, text + fix if troubles else str(gateway.vault.root))
 
 
-async def account(house: House, name: str) -> AsyncIterator[Finding]:
+async def account(gateway: Gateway, name: str) -> AsyncIterator[Finding]:
     """Connecting, folders, reading, a draft where it may write, a submission's login; stops where nothing can work."""
     looks = (
         ("connect", _connect),
@@ -70,7 +70,7 @@ async def account(house: House, name: str) -> AsyncIterator[Finding]:
         ("outbox", _outbox),
     )
     for what, look in looks:
-        finding = await _looked(f"{name}: {what}", look, house, name)
+        finding = await _looked(f"{name}: {what}", look, gateway, name)
         yield finding
         if not finding.ok and what == "connect":
             return
@@ -94,30 +94,30 @@ def _writable(home: Path) -> Finding:
         return Finding("home", False, f"{home}: {error.strerror}; make it writable or set POSTROOM_HOME")
 
 
-async def _looked(what: str, look: Callable[[House, str], Awaitable[str]], house: House, name: str) -> Finding:
+async def _looked(what: str, look: Callable[[Gateway, str], Awaitable[str]], gateway: Gateway, name: str) -> Finding:
     try:
-        return Finding(what, True, await look(house, name))
+        return Finding(what, True, await look(gateway, name))
     except AuthRequired as error:
-        from postroom.service.logins import explained
+        from postroom.service.accounts.logins import explained
 
-        message = explained(error, house.accounts.named(name)).message
+        message = explained(error, gateway.accounts.named(name)).message
         hint = "" if "accounts login" in message else f" For a new one: postroom accounts login {name}"
         return Finding(what, False, message + hint)
     except PostroomError as error:
         return Finding(what, False, error.message)
 
 
-async def _connect(house: House, name: str) -> str:
-    from postroom.service.accounts import capabilities
+async def _connect(gateway: Gateway, name: str) -> str:
+    from postroom.service.accounts.folders import capabilities
 
-    _, able = await capabilities(house, name)
+    _, able = await capabilities(gateway, name)
     return able.provider + ("" if able.can_send else ", cannot send")
 
 
-async def _folders(house: House, name: str) -> str:
-    from postroom.service.accounts import list_folders
+async def _folders(gateway: Gateway, name: str) -> str:
+    from postroom.service.accounts.folders import list_folders
 
-    folders = await list_folders(house, name)
+    folders = await list_folders(gateway, name)
     found = {folder.role: folder.name for folder in folders}
     missing = [f"no {role} folder, so {harm}" for role, harm in NEEDED_ROLES.items() if role not in found]
     if missing:
@@ -126,49 +126,49 @@ async def _folders(house: House, name: str) -> str:
     return f"{len(folders)} ({', '.join(f'{role} {found[role]}' for role in NEEDED_ROLES)})"
 
 
-async def _read(house: House, name: str) -> str:
-    from postroom.service.read import read_email
-    from postroom.service.search import list_emails
+async def _read(gateway: Gateway, name: str) -> str:
+    from postroom.service.reading.read import read_email
+    from postroom.service.reading.search import list_emails
 
-    newest = (await list_emails(house, account=name, limit=1)).results
+    newest = (await list_emails(gateway, account=name, limit=1)).results
     if not newest:
         return "the inbox is empty"
-    opened = await read_email(house, newest[0].email_id)
+    opened = await read_email(gateway, newest[0].email_id)
     return f"the newest mail, {opened.row.date[:10]}, opens"
 
 
-async def _draft(house: House, name: str) -> str:
-    from postroom.service.accounts import capabilities
-    from postroom.service.draft import create_draft, erase_draft
-    from postroom.service.writing import DraftRequest
+async def _draft(gateway: Gateway, name: str) -> str:
+    from postroom.service.accounts.folders import capabilities
+    from postroom.service.writing.composing import DraftRequest
+    from postroom.service.writing.draft import create_draft, erase_draft
 
-    _, able = await capabilities(house, name)
-    if house.settings.server.read_only or not able.can_draft:
+    _, able = await capabilities(gateway, name)
+    if gateway.settings.server.read_only or not able.can_draft:
         return "not tried: read-only" if able.can_draft else "not tried: this provider keeps no drafts"
     draft = await create_draft(
-        house, DraftRequest(subject="Postroom doctor", body="This draft is deleted at once."), account=name
+        gateway, DraftRequest(subject="Postroom doctor", body="This draft is deleted at once."), account=name
     )
-    await erase_draft(house, draft.draft_id)
+    await erase_draft(gateway, draft.draft_id)
     return "one was saved and deleted again"
 
 
-async def _send(house: House, name: str) -> str:
-    from postroom.service.logins import check_sending
+async def _send(gateway: Gateway, name: str) -> str:
+    from postroom.service.accounts.logins import check_sending
     from postroom.wiring import DIALECTS_WITHOUT_TRANSPORT
 
-    if house.settings.server.dialect in DIALECTS_WITHOUT_TRANSPORT:
-        return f"not tried: nothing is ever sent in dialect {house.settings.server.dialect}"
-    return await check_sending(house, name)
+    if gateway.settings.server.dialect in DIALECTS_WITHOUT_TRANSPORT:
+        return f"not tried: nothing is ever sent in dialect {gateway.settings.server.dialect}"
+    return await check_sending(gateway, name)
 
 
-async def _outbox(house: House, name: str) -> str:
+async def _outbox(gateway: Gateway, name: str) -> str:
     """Not ok where something needs a person, or cannot leave because the login was refused."""
     from postroom.service.notices import notices
-    from postroom.service.outbox import list_outbox
+    from postroom.service.sending.outbox import list_outbox
 
-    page = await list_outbox(house, account=name, limit=100)
+    page = await list_outbox(gateway, account=name, limit=100)
     waiting = [row for row in page.results if row.state == "needs_human"]
-    paused = [notice for notice in notices(house) if notice.startswith(f"Account {name} ")]
+    paused = [notice for notice in notices(gateway) if notice.startswith(f"Account {name} ")]
     if waiting or paused:
         need = [f"{len(waiting)} sends need a person: postroom outbox list"] if waiting else []
         raise ProviderError(" ".join([*paused, *need]))

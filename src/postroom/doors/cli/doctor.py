@@ -37,12 +37,12 @@ def run(args: argparse.Namespace) -> int:
 
 async def _accounts(settings: Settings) -> list[Finding]:
     from postroom.doors.cli import checkup
-    from postroom.wiring import open_house
+    from postroom.wiring import open_gateway
 
-    async with open_house(settings) as house:
+    async with open_gateway(settings) as gateway:
         return [
-            _shown(await checkup.vault(house)),
-            *[_shown(found) for account in settings.accounts async for found in checkup.account(house, account.name)],
+            _shown(await checkup.vault(gateway)),
+            *[_shown(found) for account in settings.accounts async for found in checkup.account(gateway, account.name)],
         ]
 
 

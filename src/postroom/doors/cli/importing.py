@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from postroom.doors.cli.options import Subparsers, add_config, in_house
+from postroom.doors.cli.options import Subparsers, add_config, in_gateway
 
 if TYPE_CHECKING:
-    from postroom.service.house import House
-    from postroom.service.importing import ImportReport
+    from postroom.service.accounts.importing import ImportReport
+    from postroom.service.gateway import Gateway
 
 
 def register(subparsers: Subparsers) -> None:
@@ -23,18 +23,18 @@ def register(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    report = in_house(args, lambda house: _import(house, args))
+    report = in_gateway(args, lambda gateway: _import(gateway, args))
     where = f" to {', '.join(report.folders)}" if report.folders else ""
     print(f"added {report.added}{where}, already there {report.skipped_duplicates}, failed {report.failed}")
     return 1 if report.failed else 0
 
 
-async def _import(house: House, args: argparse.Namespace) -> ImportReport:
+async def _import(gateway: Gateway, args: argparse.Namespace) -> ImportReport:
     from postroom.doors.cli.progress import Progress
-    from postroom.service.importing import import_mail
+    from postroom.service.accounts.importing import import_mail
 
     progress = Progress(f"importing {args.path.name}")
     try:
-        return await import_mail(house, args.path, account=args.account, folder=args.folder, on_progress=progress)
+        return await import_mail(gateway, args.path, account=args.account, folder=args.folder, on_progress=progress)
     finally:
         progress.finish()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from postroom.service.house import House
+    from postroom.service.gateway import Gateway
     from postroom.settings import Settings
 T = TypeVar("T")
 CountTools: TypeAlias = "Callable[[Settings], int]"  # SettingsError where they could not be served
@@ -52,17 +52,17 @@ def serving_overrides(args: argparse.Namespace) -> dict[str, Any]:
     return {"server": server}
 
 
-def in_house(args: argparse.Namespace, work: Callable[[House], Awaitable[T]]) -> T:
+def in_gateway(args: argparse.Namespace, work: Callable[[Gateway], Awaitable[T]]) -> T:
     """Open the house with the settings of `--config`, do the work, close it."""
     import asyncio
 
     from postroom.settings import load
-    from postroom.wiring import open_house
+    from postroom.wiring import open_gateway
 
     settings = load(args.config)
 
     async def visit() -> T:
-        async with open_house(settings) as house:
-            return await work(house)
+        async with open_gateway(settings) as gateway:
+            return await work(gateway)
 
     return asyncio.run(visit())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from postroom.doors.cli.options import Subparsers, add_config, in_house
+from postroom.doors.cli.options import Subparsers, add_config, in_gateway
 
 if TYPE_CHECKING:
-    from postroom.service.house import House
+    from postroom.service.gateway import Gateway
 
 
 def register(subparsers: Subparsers) -> None:
@@ -29,16 +29,16 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     work = {"list": _list, "show": _show, "resolve": _resolve}[args.verb]
-    print("\n".join(in_house(args, lambda house: work(house, args))))
+    print("\n".join(in_gateway(args, lambda gateway: work(gateway, args))))
     return 0
 
 
-async def _list(house: House, args: argparse.Namespace) -> list[str]:
+async def _list(gateway: Gateway, args: argparse.Namespace) -> list[str]:
     from postroom.doors.cli import table
     from postroom.service.notices import notices
-    from postroom.service.outbox import list_outbox
+    from postroom.service.sending.outbox import list_outbox
 
-    page = await list_outbox(house, account=args.account, include_finished=args.all, limit=100)
+    page = await list_outbox(gateway, account=args.account, include_finished=args.all, limit=100)
     rows = [
         (
             row.send_id,
@@ -52,18 +52,18 @@ async def _list(house: House, args: argparse.Namespace) -> list[str]:
         for row in page.results
     ]
     header = ("ID", "CREATED", "STATE", "ACCOUNT", "RECIPIENTS", "SUBJECT", "REASON")
-    return [*table.lines(header, rows), f"{len(rows)} of {page.total_count}", *notices(house)]
+    return [*table.lines(header, rows), f"{len(rows)} of {page.total_count}", *notices(gateway)]
 
 
-async def _show(house: House, args: argparse.Namespace) -> list[str]:
-    from postroom.service.outbox import show_send
+async def _show(gateway: Gateway, args: argparse.Namespace) -> list[str]:
+    from postroom.service.sending.outbox import show_send
 
-    row, recipients, steps = await show_send(house, args.send_id)
+    row, recipients, steps = await show_send(gateway, args.send_id)
     return [f"{row.send_id} {row.kind} from {row.account}: {row.state}", f"to {', '.join(recipients)}", *steps]
 
 
-async def _resolve(house: House, args: argparse.Namespace) -> list[str]:
-    from postroom.service.approvals import resolve
+async def _resolve(gateway: Gateway, args: argparse.Namespace) -> list[str]:
+    from postroom.service.sending.approval.approvals import resolve
 
-    view = await resolve(house, args.send_id, args.verdict)
+    view = await resolve(gateway, args.send_id, args.verdict)
     return [f"{view.send_id} {view.status}: {view.message}"]

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from postroom.doors.cli.options import Subparsers, add_config, in_house
+from postroom.doors.cli.options import Subparsers, add_config, in_gateway
 
 if TYPE_CHECKING:
     from postroom.service.views import OpenEmail
@@ -22,12 +22,12 @@ def register(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from postroom.service.read import MAX_BODY_CHARS, read_email
+    from postroom.service.reading.read import MAX_BODY_CHARS, read_email
 
-    mail = in_house(
+    mail = in_gateway(
         args,
-        lambda house: read_email(
-            house, args.email_id, account=args.account, include_quoted=args.quoted, max_chars=MAX_BODY_CHARS
+        lambda gateway: read_email(
+            gateway, args.email_id, account=args.account, include_quoted=args.quoted, max_chars=MAX_BODY_CHARS
         ),
     )
     print("\n".join(_lines(mail)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from postroom.doors.cli.options import Subparsers, add_config, in_house
+from postroom.doors.cli.options import Subparsers, add_config, in_gateway
 
 if TYPE_CHECKING:
     from postroom.service.views import EmailPage, EmailRow
@@ -22,9 +22,9 @@ def register(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from postroom.service.search import search_emails
+    from postroom.service.reading.search import search_emails
 
-    page = in_house(args, lambda house: search_emails(house, args.query, account=args.account, limit=args.limit))
+    page = in_gateway(args, lambda gateway: search_emails(gateway, args.query, account=args.account, limit=args.limit))
     print(_as_json(page) if args.json else _as_lines(page))
     return 0
 

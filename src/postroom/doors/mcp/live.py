@@ -11,9 +11,9 @@ from anyio.abc import TaskGroup
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated
 
 from postroom.model.errors import Unsupported
-from postroom.service.house import House
+from postroom.service.gateway import Gateway
 
-OpenHouse = Callable[[], AbstractAsyncContextManager[House]]
+OpenGateway = Callable[[], AbstractAsyncContextManager[Gateway]]
 
 PATIENCE = 5.0  # seconds a new listener waits at most for its inbox to be watched
 BREATH = 0.2  # seconds between two messages about one inbox: a flood of changes is one piece of news
@@ -34,17 +34,17 @@ class Live:
         self.inboxes = inboxes
         self.bus = InMemorySubscriptionBus()
         self.tasks: TaskGroup  # runs while the house is open
-        self._house: House
+        self._gateway: Gateway
         self._watches: dict[str, _Watch] = {}
 
-    def beside(self, open_house: OpenHouse) -> OpenHouse:
-        """The same house, with watching going on as long as it is open."""
+    def beside(self, open_gateway: OpenGateway) -> OpenGateway:
+        """The same gateway, with watching going on as long as it is open."""
 
         @asynccontextmanager
-        async def opened() -> AsyncIterator[House]:
-            async with open_house() as house, anyio.create_task_group() as tasks:
-                self._house, self.tasks = house, tasks
-                yield house
+        async def opened() -> AsyncIterator[Gateway]:
+            async with open_gateway() as gateway, anyio.create_task_group() as tasks:
+                self._gateway, self.tasks = gateway, tasks
+                yield gateway
                 tasks.cancel_scope.cancel()
 
         return opened
@@ -82,11 +82,11 @@ class Live:
             watch.scope.cancel()
 
     async def _watch(self, uri: str, watch: _Watch) -> None:
-        from postroom.service.watching import changes
+        from postroom.service.accounts.watching import changes
 
         with watch.scope:
             try:
-                async with aclosing(changes(self._house, self.inboxes[uri])) as news:
+                async with aclosing(changes(self._gateway, self.inboxes[uri])) as news:
                     async for _ in news:
                         watch.is_settled.set()
                         await self.bus.publish(ResourceUpdated(uri))

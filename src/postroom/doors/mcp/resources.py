@@ -10,15 +10,16 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp_types import Resource
 
-from postroom.doors.mcp import failures, text
+from postroom.doors.mcp import failures
+from postroom.doors.mcp.dialects.postroom import text
 from postroom.model.errors import NotFound
-from postroom.service.house import House
+from postroom.service.gateway import Gateway
 
 T = TypeVar("T")
-MailContext = Context[House, Any]
+MailContext = Context[Gateway, Any]
 
 
-def register(server: MCPServer[House]) -> None:
+def register(server: MCPServer[Gateway]) -> None:
     """The first that fits is read: `inbox` comes before it could be taken for the id of a mail."""
     mail = "mail://{account}/{email_id}"
     server.resource("mail://{account}/inbox", title="Inbox", mime_type="text/plain")(inbox)
@@ -49,36 +50,36 @@ def listed(found: Mapping[str, str]) -> list[Resource]:
 
 async def inbox(account: str, ctx: MailContext) -> str:
     """The newest mails of the account's inbox, a line each, as list_emails shows them."""
-    from postroom.service import search
+    from postroom.service.reading import search
 
-    page = await _told(search.list_emails(_house(ctx), account=account))
+    page = await _told(search.list_emails(_gateway(ctx), account=account))
     return text.email_page(page, text.lines(page), text.MAX_SNIPPET)
 
 
 async def email(account: str, email_id: str, ctx: MailContext) -> str:
     """A mail as text, with what its sender wrote set apart."""
-    from postroom.service import read
+    from postroom.service.reading import read
 
-    opened = await _told(read.read_email(_house(ctx), email_id, account=account, max_chars=read.MAX_BODY_CHARS))
+    opened = await _told(read.read_email(_gateway(ctx), email_id, account=account, max_chars=read.MAX_BODY_CHARS))
     return text.open_email(opened, text.new_marker())
 
 
 async def email_source(account: str, email_id: str, ctx: MailContext) -> bytes:
     """A mail's own bytes."""
-    from postroom.service import read
+    from postroom.service.reading import read
 
-    return await _told(read.raw_email(_house(ctx), email_id, account))
+    return await _told(read.raw_email(_gateway(ctx), email_id, account))
 
 
 async def attachment(account: str, email_id: str, attachment_id: str, ctx: MailContext) -> bytes:
     """One attachment's bytes."""
-    from postroom.service import read
+    from postroom.service.reading import read
 
-    _, content = await _told(read.attachment_bytes(_house(ctx), email_id, attachment_id, account))
+    _, content = await _told(read.attachment_bytes(_gateway(ctx), email_id, attachment_id, account))
     return content
 
 
-def _house(ctx: MailContext) -> House:
+def _gateway(ctx: MailContext) -> Gateway:
     return ctx.request_context.lifespan_context
 
 

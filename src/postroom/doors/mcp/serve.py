@@ -50,7 +50,7 @@ def run_http(settings: Settings, host: str, port: int, ready: Announce | None = 
 async def _serve_stdio(server: PostroomServer) -> bool:
     from postroom.doors.mcp.stdio import run_stdio
 
-    async with server.house(server):  # opened here, what keeps it shut is said in words
+    async with server.gateway(server):  # opened here, what keeps it shut is said in words
         return await run_stdio(server)
 
 
@@ -58,9 +58,9 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
     """`announce` is told the port once connections are taken: port 0 takes any free one."""
     import uvicorn
 
-    from postroom.doors.mcp.http import http_app
-    from postroom.doors.mcp.http_accept import Listener
-    from postroom.doors.mcp.http_deadlines import KEEP_ALIVE_SECONDS, DeadlineProtocol
+    from postroom.doors.mcp.http.accept import Listener
+    from postroom.doors.mcp.http.app import http_app
+    from postroom.doors.mcp.http.deadlines import KEEP_ALIVE_SECONDS, DeadlineProtocol
 
     class Announcing(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -86,21 +86,21 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
     with Listener(_listening_socket(host, port)) as listening:
-        async with server.house(server):  # see _serve_stdio
+        async with server.gateway(server):  # see _serve_stdio
             await Announcing(config).serve(sockets=[listening])
 
 
 def server_for(settings: Settings) -> PostroomServer:
-    """The server over a House of its own, opened when serving begins."""
+    """The server over a Gateway of its own, opened when serving begins."""
     from postroom.doors.mcp.server import build_server
-    from postroom.wiring import open_working_house
+    from postroom.wiring import open_working_gateway
 
-    return build_server(lambda: open_working_house(settings), settings)
+    return build_server(lambda: open_working_gateway(settings), settings)
 
 
 def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:
     """The bearer tokens clients must show. An address that others can reach is not served without one."""
-    from postroom.doors.mcp.http_guard import LOOPBACK
+    from postroom.doors.mcp.http.guard import LOOPBACK
     from postroom.settings.secrets import resolve_tokens
 
     tokens = resolve_tokens(settings.server)

@@ -16,11 +16,11 @@ from mcp_types import CallToolResult, InputRequiredResult, Resource, TextContent
 
 from postroom import __version__
 from postroom.doors.mcp import dialects, failures, prompts, resources, subscriptions
-from postroom.doors.mcp.live import Live, OpenHouse
+from postroom.doors.mcp.live import Live, OpenGateway
 from postroom.doors.mcp.log import log
 from postroom.doors.mcp.toolbox import Toolset, ToolSpec, bind, choose
 from postroom.model.errors import PostroomError
-from postroom.service.house import House
+from postroom.service.gateway import Gateway
 from postroom.service.notices import notices
 from postroom.settings import Settings, SettingsError
 from postroom.settings.sections import ServerSettings
@@ -37,10 +37,10 @@ class Dialect(Protocol):
     # A module may also have `failure(error) -> CallToolResult`, where its contract words errors in a way of its own.
 
 
-class PostroomServer(MCPServer[House]):
+class PostroomServer(MCPServer[Gateway]):
     """The SDK's server with our rules for a call: nothing unknown passes, every failure has a code, none a trace."""
 
-    def __init__(self, *, dialect: Dialect, tools: list[Tool], lifespan: SharedHouse, live: Live | None) -> None:
+    def __init__(self, *, dialect: Dialect, tools: list[Tool], lifespan: SharedGateway, live: Live | None) -> None:
         super().__init__(
             "postroom",
             title="Postroom",
@@ -51,7 +51,7 @@ class PostroomServer(MCPServer[House]):
             subscriptions=live.bus if live else False,
             log_level="WARNING",
         )
-        self.house = lifespan
+        self.gateway = lifespan
         self.listening: subscriptions.Listening | None = None
         self._inboxes = live.inboxes if live else {}
         self._toolset_of = {spec.name: toolset.name for toolset in dialect.TOOLSETS for spec in toolset.specs}
@@ -59,7 +59,7 @@ class PostroomServer(MCPServer[House]):
         self._failure: Callable[[PostroomError], CallToolResult] = getattr(dialect, "failure", failures.failure)
 
     async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Context[House, Any] | None = None
+        self, name: str, arguments: dict[str, Any], context: Context[Gateway, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         started = time.perf_counter()
         status, code = "ok", ""
@@ -76,9 +76,9 @@ class PostroomServer(MCPServer[House]):
 
     def _noticed(self, result: R) -> R:
         """The answer, and beside it what whoever asks should hear. A block of its own: dialects word theirs exactly."""
-        house = self.house.opened
-        if house is not None and isinstance(result, CallToolResult):
-            result.content.extend(TextContent(type="text", text=f"Notice: {each}") for each in notices(house))
+        gateway = self.gateway.opened
+        if gateway is not None and isinstance(result, CallToolResult):
+            result.content.extend(TextContent(type="text", text=f"Notice: {each}") for each in notices(gateway))
         return result
 
     async def list_resources(self) -> list[Resource]:
@@ -95,31 +95,31 @@ class PostroomServer(MCPServer[House]):
         return {key: value for key, value in arguments.items() if value is not None}
 
 
-class SharedHouse:
+class SharedGateway:
     """The server's lifespan. The HTTP door enters it once per transport, nested: the outermost opens and closes."""
 
-    def __init__(self, open_house: OpenHouse) -> None:
-        self._open_house = open_house
-        self._house: House | None = None
+    def __init__(self, open_gateway: OpenGateway) -> None:
+        self._open_gateway = open_gateway
+        self._gateway: Gateway | None = None
 
     @property
-    def opened(self) -> House | None:
-        return self._house
+    def opened(self) -> Gateway | None:
+        return self._gateway
 
-    def __call__(self, _server: MCPServer[House]) -> AbstractAsyncContextManager[House]:
+    def __call__(self, _server: MCPServer[Gateway]) -> AbstractAsyncContextManager[Gateway]:
         return self._entered()
 
     @asynccontextmanager
-    async def _entered(self) -> AsyncIterator[House]:
-        if self._house is not None:
-            yield self._house
+    async def _entered(self) -> AsyncIterator[Gateway]:
+        if self._gateway is not None:
+            yield self._gateway
             return
-        async with self._open_house() as house:
-            self._house = house
+        async with self._open_gateway() as gateway:
+            self._gateway = gateway
             try:
-                yield house
+                yield gateway
             finally:
-                self._house = None
+                self._gateway = None
 
 
 def load_dialect(name: str) -> Dialect:
@@ -152,14 +152,14 @@ def _chosen(dialect: Dialect, server: ServerSettings) -> list[ToolSpec]:
     return specs
 
 
-def build_server(open_house: OpenHouse, settings: Settings) -> PostroomServer:
+def build_server(open_gateway: OpenGateway, settings: Settings) -> PostroomServer:
     """The server for one operator's settings: its dialect, its toolsets, read-only or not."""
     dialect = load_dialect(settings.server.dialect)
     tools = [bind(spec) for spec in _chosen(dialect, settings.server)]
     if not dialect.HAS_MAIL_RESOURCES:
-        return PostroomServer(dialect=dialect, tools=tools, lifespan=SharedHouse(open_house), live=None)
+        return PostroomServer(dialect=dialect, tools=tools, lifespan=SharedGateway(open_gateway), live=None)
     live = Live(resources.inboxes(account.name for account in settings.accounts))
-    server = PostroomServer(dialect=dialect, tools=tools, lifespan=SharedHouse(live.beside(open_house)), live=live)
+    server = PostroomServer(dialect=dialect, tools=tools, lifespan=SharedGateway(live.beside(open_gateway)), live=live)
     resources.register(server)
     prompts.register(server, [tool.name for tool in tools])
     server.listening = subscriptions.register(server, live)

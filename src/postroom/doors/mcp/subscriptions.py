@@ -25,15 +25,15 @@ from mcp_types import (
 )
 
 from postroom.doors.mcp.live import Live
-from postroom.service.house import House
+from postroom.service.gateway import Gateway
 
-RequestContext = ServerRequestContext[House, Any]
+RequestContext = ServerRequestContext[Gateway, Any]
 Scopes = dict[str, anyio.CancelScope]
 
 _SCOPES = "postroom.subscriptions"  # in a connection's state: URI to what ends that subscription
 
 
-def register(server: MCPServer[House], live: Live) -> Listening:
+def register(server: MCPServer[Gateway], live: Live) -> Listening:
     """Answers with what can end the streams of listening clients: they do not end by themselves."""
     handlers, sessions, listening = server._lowlevel_server, Sessions(live), Listening(live)
     handlers.add_request_handler("resources/subscribe", SubscribeRequestParams, sessions.subscribe)

@@ -1,12 +1,12 @@
-"""How a tool is declared: a module-level function that takes the House first, in a named toolset.
+"""How a tool is declared: a module-level function that takes the Gateway first, in a named toolset.
 
     toolset = Toolset("read")
 
     @toolset.tool("List folders", returns=shapes.Folders, read_only=True, idempotent=True)
-    async def list_folders(house: House, account: AccountName = "") -> CallToolResult:
+    async def list_folders(gateway: Gateway, account: AccountName = "") -> CallToolResult:
         '''One sentence for the tool table. Then what a model needs to know.'''
 
-Binding takes `house` out of the visible signature and fills it from the server's lifespan. A tool that reports
+Binding takes `gateway` out of the visible signature and fills it from the server's lifespan. A tool that reports
 progress or asks the person also takes ``ctx: Context``.
 """
 
@@ -104,9 +104,9 @@ def choose(toolsets: Iterable[Toolset], enabled: Iterable[str], *, read_only: bo
 
 
 def bind(spec: ToolSpec) -> Tool:
-    """Make the SDK's tool: slim schemas, and `house` filled in from the lifespan of the request."""
+    """Make the SDK's tool: slim schemas, and `gateway` filled in from the lifespan of the request."""
     tool = Tool.from_function(
-        _without_house(spec),
+        _without_gateway(spec),
         name=spec.name,
         title=spec.title,
         description=spec.description,
@@ -124,12 +124,12 @@ def bind(spec: ToolSpec) -> Tool:
     return tool
 
 
-def _without_house(spec: ToolSpec) -> ToolFunction:
+def _without_gateway(spec: ToolSpec) -> ToolFunction:
     hints = get_type_hints(spec.function, include_extras=True)
     parameters = [
         parameter.replace(annotation=hints[parameter.name])
         for parameter in inspect.signature(spec.function).parameters.values()
-        if parameter.name not in ("house", "ctx")
+        if parameter.name not in ("gateway", "ctx")
     ]
     takes_context = "ctx" in hints or spec.asks is not None
 

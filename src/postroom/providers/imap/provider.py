@@ -18,15 +18,17 @@ from postroom.model.errors import NotFound, PostroomError, ProviderError, Unsupp
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
-from postroom.model.query import Flag, In, Node, Query
-from postroom.providers.imap import drafts, folders, organising, reading, searching, threads
-from postroom.providers.imap.client import Session
-from postroom.providers.imap.detecting import PROVIDER, detect
-from postroom.providers.imap.dialect import dialect_of
-from postroom.providers.imap.directory import Directory
-from postroom.providers.imap.pool import Pool
-from postroom.providers.imap.refs import UIDS, MailRef, by_folder, read_ref
-from postroom.providers.imap.together import each_folder, together
+from postroom.model.query.tree import Flag, In, Node, Query
+from postroom.providers.imap.flavours.flavour import flavour_of
+from postroom.providers.imap.folders import listing
+from postroom.providers.imap.folders.directory import Directory
+from postroom.providers.imap.mail import drafts, organising, reading
+from postroom.providers.imap.mail.concurrency import concurrently, each_folder
+from postroom.providers.imap.mail.refs import UIDS, MailRef, by_folder, read_ref
+from postroom.providers.imap.search import searching, threads
+from postroom.providers.imap.session.client import Session
+from postroom.providers.imap.session.detecting import PROVIDER, detect
+from postroom.providers.imap.session.pool import Pool
 from postroom.providers.imap.watching import watch
 
 if TYPE_CHECKING:
@@ -66,13 +68,13 @@ class ImapMailbox:
 
     async def create_folder(self, name: str) -> Folder:
         try:
-            return await self._pool.run_once("", folders.create_folder, name)
+            return await self._pool.run_once("", listing.create_folder, name)
         finally:
             self._directory.forget()
 
     async def delete_folder(self, folder_ref: str) -> None:
         try:
-            await self._pool.run_once("", folders.delete_folder, folder_ref)
+            await self._pool.run_once("", listing.delete_folder, folder_ref)
         finally:
             self._directory.forget()
 
@@ -89,7 +91,7 @@ class ImapMailbox:
             async with self._if_there(required=query.names_folder):
                 found[index] = await self._pool.run(folder.ref, searching.find, folder, node, wanted=wanted)
 
-        await together([partial(look, index, *place) for index, place in enumerate(places)])
+        await concurrently([partial(look, index, *place) for index, place in enumerate(places)])
         page, total, has_more = searching.merged(found, limit=limit, offset=offset)
         rows = await self.envelopes([str(hit.ref) for hit in page])
         return Page(tuple(row for row in rows if row is not None), total, limit, offset, has_more)
@@ -117,7 +119,7 @@ class ImapMailbox:
                 await self._pool.run(folder, reading.envelopes, folder, await self._directory.name_of(folder), group)
             )
 
-        await together([partial(look, folder, group) for folder, group in by_folder(refs).items()])
+        await concurrently([partial(look, folder, group) for folder, group in by_folder(refs).items()])
         return [found.get(ref) for ref in refs]
 
     async def fetch(self, ref: str) -> Message:
@@ -160,7 +162,7 @@ class ImapMailbox:
             async with self._if_there():
                 found.extend(await self._pool.run(folder.ref, threads.with_ids, folder, message_ids))
 
-        await together([partial(look, folder) for folder in places if message_ids])
+        await concurrently([partial(look, folder) for folder in places if message_ids])
         return found
 
     async def _related(self, ids: set[str]) -> dict[str, Envelope]:
@@ -172,7 +174,7 @@ class ImapMailbox:
             async with self._if_there():
                 found[index] = await self._pool.run(folder.ref, threads.related, folder, ids)
 
-        await together([partial(look, index, folder) for index, folder in enumerate(places)])
+        await concurrently([partial(look, index, folder) for index, folder in enumerate(places)])
         return {key: row for rows in reversed(found) for key, row in rows.items()}
 
     async def _alone(self, ref: str) -> list[Envelope]:
@@ -209,7 +211,7 @@ class ImapMailbox:
                 found.update(await self._pool.run(folder.ref, _labels_in, folder))
 
         self._directory.forget()  # a new label is a new folder at some servers
-        await together([partial(look, folder) for folder in await self._directory.known()])
+        await concurrently([partial(look, folder) for folder in await self._directory.known()])
         return sorted(found, key=str.casefold)
 
     async def apply_label(self, refs: Sequence[str], label: str) -> list[ItemResult]:
@@ -304,4 +306,4 @@ def _validity_of(session: Session, folder: str) -> int:
 
 
 def _labels_in(session: Session, folder: Folder) -> Iterable[str]:
-    return dialect_of(session).known_labels(session, folder)
+    return flavour_of(session).known_labels(session, folder)

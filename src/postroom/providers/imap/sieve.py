@@ -20,7 +20,7 @@ from postroom.model.errors import (
     ProviderUnavailable,
     Unsupported,
 )
-from postroom.providers.imap.auth import BearerAnswers, secret_of, tls_context
+from postroom.providers.imap.session.auth import BearerAnswers, secret_of, tls_context
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount

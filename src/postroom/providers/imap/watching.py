@@ -11,8 +11,8 @@ import anyio.to_thread
 from anyio import sleep
 
 from postroom.model.errors import ProviderError, ProviderUnavailable
-from postroom.providers.imap.client import Session
-from postroom.providers.imap.failures import CONNECTION_LOST
+from postroom.providers.imap.session.client import Session
+from postroom.providers.imap.session.failures import CONNECTION_LOST
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount

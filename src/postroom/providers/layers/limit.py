@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from postroom.model.capabilities import Capabilities
-from postroom.providers.layers.dressed import Call, wait_for
+from postroom.providers.layers.layered import Call, wait_for
 
 if TYPE_CHECKING:
     import anyio

@@ -9,7 +9,7 @@ from typing import Any
 
 from postroom.model.address import masked
 from postroom.model.errors import InternalError, PostroomError
-from postroom.providers.layers.dressed import Call
+from postroom.providers.layers.layered import Call
 
 LOGGER = logging.getLogger("postroom.providers")
 FIELDS = ("account", "provider", "verb", "duration_ms", "outcome")  # all that a line may carry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from postroom.model.errors import PermissionDenied
-from postroom.providers.layers.dressed import Call
+from postroom.providers.layers.layered import Call
 from postroom.providers.layers.verbs import WRITING
 
 

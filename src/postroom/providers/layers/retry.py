@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from postroom.model.errors import PostroomError
-from postroom.providers.layers.dressed import Call, wait_for
+from postroom.providers.layers.layered import Call, wait_for
 from postroom.providers.layers.verbs import READING
 
 

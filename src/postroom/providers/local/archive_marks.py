@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from postroom.mime.headers import HeaderBlock, decode_value, read_headers
-from postroom.model.query import Flag
+from postroom.mime.read.headers import HeaderBlock, decode_value, read_headers
+from postroom.model.query.tree import Flag
 
 # Gmail's own labels, as a Takeout spells them, and where their mails belong. The first that fits decides.
 _GMAIL_FOLDERS = {

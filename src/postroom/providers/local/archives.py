@@ -13,7 +13,7 @@ from typing import BinaryIO
 from postroom.files.database_file import is_in_use
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.modified_utf7 import decoded_name
-from postroom.model.query import Flag
+from postroom.model.query.tree import Flag
 from postroom.providers.local.archive_marks import NO_MARKS, read_marks
 
 MAX_MAIL = 64 * 1024 * 1024  # what is larger is no mail and is never held in memory

@@ -13,11 +13,11 @@ from postroom.index.rows import envelopes
 from postroom.index.writing import gone
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope, Message
-from postroom.model.query import Flag
+from postroom.model.query.tree import Flag
 from postroom.providers.local import contents
 
 if TYPE_CHECKING:
-    from postroom.mime.parse import Parsed
+    from postroom.mime.read.parse import Parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +43,29 @@ class Prepared:
 
 def prepare(mail: NewMail) -> Prepared:
     """For one mail; many are read by `reading_ahead`."""
-    from postroom.mime import guarded, quotes
+    from postroom.mime import guarded
+    from postroom.mime.quotes import folding
 
     parsed = guarded.parse(mail.raw)
-    snippet = guarded.snippet(parsed.body, quotes.context_of(parsed))
+    snippet = guarded.snippet(parsed.body, folding.context_of(parsed))
     entry = _entry(mail, parsed, snippet, guarded.search_text(parsed.body))
     return Prepared(mail, contents.pack(mail.raw), entry)
 
 
 def read(mail: NewMail) -> tuple[contents.Packed, Entry]:
-    from postroom.mime import parse, quotes, render
+    from postroom.mime import render
+    from postroom.mime.quotes import folding
+    from postroom.mime.read import parse
 
     parsed = parse.parse(mail.raw)
-    snippet = render.snippet(parsed.body, context=quotes.context_of(parsed))
+    snippet = render.snippet(parsed.body, context=folding.context_of(parsed))
     entry = _entry(mail, parsed, snippet, render.search_text(parsed.body))
     return contents.pack(mail.raw), entry
 
 
 def read_headers(mail: NewMail) -> tuple[contents.Packed, Entry]:
     """A mail that cannot be read further is found by its headers, and its bytes are kept."""
-    from postroom.mime import parse
+    from postroom.mime.read import parse
 
     return contents.pack(mail.raw), _entry(mail, parse.parse_headers(mail.raw), "", "")
 
@@ -126,7 +129,7 @@ def opened(envelope: Envelope, raw: bytes) -> Message:
 
 
 def open_part(connection: sqlite3.Connection, ref: str, part: str) -> bytes:
-    from postroom.mime import parse
+    from postroom.mime.read import parse
 
     return parse.extract_part(contents.content(connection, ref), part)
 

@@ -14,7 +14,7 @@ from postroom.model.draft import SavedDraft
 from postroom.model.errors import NotFound, PermissionDenied
 from postroom.model.folder import Role
 from postroom.model.message import Envelope, Page
-from postroom.model.query import And, In, Is, Query
+from postroom.model.query.tree import And, In, Is, Query
 from postroom.providers.local import contents
 from postroom.providers.local.adding import add_one
 from postroom.providers.local.convert import NewMail, Prepared, envelope_of, filed, prepare

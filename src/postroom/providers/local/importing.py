@@ -48,7 +48,7 @@ async def import_path(
 
 
 def _blocks(path: Path, folder: str | None) -> Generator[list[_Read], None, None]:
-    from postroom.mime.in_bulk import next_of
+    from postroom.mime.processes.in_bulk import next_of
 
     mails, again = tee(read_archive(path))
     with closing(prepared(_new_mail(mail, folder) for mail in mails)) as ready:

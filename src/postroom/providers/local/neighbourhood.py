@@ -1,4 +1,4 @@
-"""The local accounts of one house, and whose mailbox an address means."""
+"""The local accounts of one gateway, and whose mailbox an address means."""
 
 from __future__ import annotations
 

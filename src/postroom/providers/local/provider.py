@@ -21,7 +21,7 @@ from postroom.model.errors import Conflict
 from postroom.model.folder import Folder
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
-from postroom.model.query import Flag, Query
+from postroom.model.query.tree import Flag, Query
 from postroom.providers.context import ProviderContext
 from postroom.providers.local import adding, contents, convert, drafts, identities
 from postroom.providers.local.convert import NewMail, Prepared
@@ -168,7 +168,7 @@ class LocalMailbox:
         return [own, *await self._read(identities.list_aliases)]
 
     async def create_alias(self, address: Address, signature_html: str) -> Identity:
-        """An address that is anyone's already, in this house, is refused: its mail would go astray."""
+        """An address that is anyone's already, in this gateway, is refused: its mail would go astray."""
         parse_address(address.email)
         taken = await self._aside(self.neighbourhood.mailbox_of, address.email)
         if taken is not None:

@@ -17,7 +17,7 @@ BLOCK, BLOCK_BYTES = 500, 16 * 1024 * 1024  # of one transaction
 
 def prepared(mails: Iterable[NewMail]) -> Generator[Prepared, None, None]:
     """Each of them, in order. Close it: others may be reading for it."""
-    from postroom.mime.in_bulk import read_many
+    from postroom.mime.processes.in_bulk import read_many
 
     with closing(read_many(read, mails, instead=read_headers, size=lambda mail: len(mail.raw))) as results:
         for mail, result in results:
@@ -25,7 +25,7 @@ def prepared(mails: Iterable[NewMail]) -> Generator[Prepared, None, None]:
 
 
 def prepared_blocks(mails: Iterable[NewMail]) -> Generator[list[Prepared], None, None]:
-    from postroom.mime.in_bulk import next_of
+    from postroom.mime.processes.in_bulk import next_of
 
     with closing(prepared(mails)) as ready:
         while block := next_of(ready, lambda one: len(one.mail.raw), BLOCK, BLOCK_BYTES):

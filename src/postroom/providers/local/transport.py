@@ -1,4 +1,4 @@
-"""Sending between the local accounts of one house.
+"""Sending between the local accounts of one gateway.
 
 Each recipient's copy is one transaction in that recipient's file, noted there under the attempt's id; the copy in Sent
 comes last. Whatever stops this halfway, the same attempt made again completes it and repeats nothing.

@@ -1,4 +1,4 @@
-"""A server over a house with nothing in it: enough to try what happens around a call."""
+"""A server over a gateway with nothing in it: enough to try what happens around a call."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any, cast
 
 import pytest
 
-from postroom.doors.mcp.server import OpenHouse, PostroomServer, build_server
-from postroom.service.house import House
+from postroom.doors.mcp.server import OpenGateway, PostroomServer, build_server
+from postroom.service.gateway import Gateway
 from postroom.settings import Settings, build
 
 ACCOUNT = {"name": "alex", "provider": "local", "address": "alex@demo.example", "path": "alex.db"}
 
 
 class CountingDoor:
-    """Opens the empty house and counts how often it was opened and closed."""
+    """Opens the empty gateway and counts how often it was opened and closed."""
 
     def __init__(self) -> None:
         self.opened = 0
         self.closed = 0
 
     @asynccontextmanager
-    async def __call__(self) -> AsyncIterator[House]:
+    async def __call__(self) -> AsyncIterator[Gateway]:
         self.opened += 1
         account = SimpleNamespace(name="alex", provider="local", address="alex@demo.example")
         yield cast("Any", SimpleNamespace(accounts=SimpleNamespace(configured=(account,)), store=NO_PAUSES))
@@ -47,4 +47,4 @@ def door() -> CountingDoor:
 
 @pytest.fixture
 def server(door: CountingDoor, settings: Settings) -> PostroomServer:
-    return build_server(cast("OpenHouse", door), settings)
+    return build_server(cast("OpenGateway", door), settings)

@@ -13,7 +13,7 @@ import uvicorn
 from mcp import Client
 
 from postroom import __version__
-from postroom.doors.mcp.http import http_app
+from postroom.doors.mcp.http.app import http_app
 from postroom.doors.mcp.server import PostroomServer
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -162,7 +162,7 @@ def test_with_tokens_nothing_is_served_without_one(server: PostroomServer) -> No
         assert post(url, LIST, authorization="Bearer right").status_code == 200
 
 
-def test_one_house_is_opened_for_both_transports_and_closed_at_the_end(server: PostroomServer, door: Any) -> None:
+def test_one_gateway_is_opened_for_both_transports_and_closed_at_the_end(server: PostroomServer, door: Any) -> None:
     with Running(http_app(server)) as url:
         post(url, LIST)
         assert (door.opened, door.closed) == (1, 0)

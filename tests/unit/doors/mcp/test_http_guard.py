@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from postroom.doors.mcp.http_guard import MAX_BODY, Guard
+from postroom.doors.mcp.http.guard import MAX_BODY, Guard
 
 
 async def echo_size(request: Request) -> Response:

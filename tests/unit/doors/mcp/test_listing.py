@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from postroom.doors.mcp import results, text
+from postroom.doors.mcp.dialects.postroom import results, text
 from postroom.service.views import EmailPage, EmailRow
 
 

@@ -16,7 +16,12 @@ from postroom.settings import Settings, SettingsError, build
 
 ACCOUNT = {"name": "alex", "provider": "local", "address": "alex@demo.example", "path": "alex.db"}
 HEAVY = ("turbohtml", "yaml", "imapclient", "aiosmtplib")
-LATER = ("postroom.service.worker", "postroom.service.views", "postroom.providers.protocol", "postroom.mime.parse")
+LATER = (
+    "postroom.service.sending.worker",
+    "postroom.service.views",
+    "postroom.providers.protocol",
+    "postroom.mime.read.parse",
+)
 
 
 def settings_with(tmp_path: Path, **server: object) -> Settings:

@@ -6,7 +6,7 @@ from mcp.server.mcpserver import Context
 from pydantic import Field
 
 from postroom.doors.mcp.toolbox import Toolset, bind, choose
-from postroom.service.house import House
+from postroom.service.gateway import Gateway
 
 
 class Shape(TypedDict):
@@ -18,18 +18,18 @@ writing = Toolset("writing")
 
 
 @reading.tool("Look", returns=Shape, read_only=True, idempotent=True)
-async def look(house: House, word: Annotated[str, Field(description="A word")], times: int = 1) -> str:
+async def look(gateway: Gateway, word: Annotated[str, Field(description="A word")], times: int = 1) -> str:
     """Look at it. And more."""
-    return f"{house}:{word}:{times}"
+    return f"{gateway}:{word}:{times}"
 
 
 @writing.tool("Change", destructive=True, open_world=True)
-async def change(house: House, ctx: Context[Any, Any], word: str) -> str:
+async def change(gateway: Gateway, ctx: Context[Any, Any], word: str) -> str:
     """Change it."""
-    return f"{house}:{word}:{ctx.request_context.lifespan_context}"
+    return f"{gateway}:{word}:{ctx.request_context.lifespan_context}"
 
 
-def test_the_house_is_no_argument_of_the_tool() -> None:
+def test_the_gateway_is_no_argument_of_the_tool() -> None:
     tool = bind(reading.specs[0])
 
     assert list(tool.parameters["properties"]) == ["word", "times"]
@@ -51,7 +51,7 @@ def test_hints_title_description_and_output_schema_reach_the_tool() -> None:
     assert tool.annotations.destructive_hint is False
 
 
-async def test_the_house_of_the_running_server_is_filled_in() -> None:
+async def test_the_gateway_of_the_running_server_is_filled_in() -> None:
     class Request:
         lifespan_context = "the house"
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from postroom.providers.imap.client import _LONGEST_SET, chunks
-from postroom.providers.imap.wire import as_set
+from postroom.providers.imap.session.client import _LONGEST_SET, chunks
+from postroom.providers.imap.session.wire import as_set
 
 
 def test_neighbours_are_named_together_however_many() -> None:

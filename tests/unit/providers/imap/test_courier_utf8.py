@@ -9,7 +9,7 @@ from tests.peers.accounts import imap_account, opened
 from tests.peers.courier import Courier
 from tests.peers.raw_imap import RawImap, raw_imap
 
-from postroom.model.query import In, Query, Subject
+from postroom.model.query.tree import In, Query, Subject
 
 ERROR = "NO Error in IMAP command received by server."
 LETTER = "From: Ada <ada@friends.example>\r\nTo: jürgen@bücher.example\r\nSubject: Grüße\r\n\r\nHallo.\r\n".encode()

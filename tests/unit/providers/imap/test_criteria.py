@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from postroom.model.query import (
+from postroom.model.query.tree import (
     After,
     And,
     Before,
@@ -20,7 +20,18 @@ from postroom.model.query import (
     Subject,
     Text,
 )
-from postroom.providers.imap.criteria import ALL, FALSE, NONE, TRUE, Bounds, Keys, bounds, said, searchable, within
+from postroom.providers.imap.flavours.criteria import (
+    ALL,
+    FALSE,
+    NONE,
+    TRUE,
+    Bounds,
+    Keys,
+    bounds,
+    said,
+    searchable,
+    within,
+)
 
 JUNE = datetime(2026, 6, 15, 12, tzinfo=UTC)
 

@@ -12,8 +12,8 @@ from tests.peers.dovecot import Dovecot
 from tests.peers.raw_smtp import raw_smtp
 
 from postroom.model.errors import AuthRequired, PostroomError, ProviderError, RateLimited
-from postroom.providers.imap.connecting import _login_refused
-from postroom.providers.imap.failures import lost
+from postroom.providers.imap.session.connecting import _login_refused
+from postroom.providers.imap.session.failures import lost
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 from postroom.model.errors import InvalidRequest
 from postroom.model.folder import Role
 from postroom.model.role_names import role_by_name
-from postroom.providers.imap.folders import Tree, list_folders
-from postroom.providers.imap.speech import Speech
+from postroom.providers.imap.folders.listing import Tree, list_folders
+from postroom.providers.imap.session.encoding import Speech
 
 
 class FakeSession:

@@ -6,9 +6,9 @@ import pytest
 
 from postroom.model.errors import InvalidRequest, ProviderError, ProviderUnavailable
 from postroom.model.folder import Folder, Role
-from postroom.model.query import Correspondent, Filename, HasAttachment, Is, Label, Leaf, Subject, Text
-from postroom.providers.imap import criteria, gmail
-from postroom.providers.imap.criteria import ALL, NONE, Keys, searchable
+from postroom.model.query.tree import Correspondent, Filename, HasAttachment, Is, Label, Leaf, Subject, Text
+from postroom.providers.imap.flavours import criteria, gmail
+from postroom.providers.imap.flavours.criteria import ALL, NONE, Keys, searchable
 
 
 class FakeSession:

@@ -12,7 +12,7 @@ from tests.peers.accounts import imap_account, letter, opened
 from tests.peers.dovecot import PASSWORD, Dovecot, running_dovecot
 from tests.peers.faultproxy import FaultProxy, faulty
 
-from postroom.model.query import In, Query
+from postroom.model.query.tree import In, Query
 from postroom.providers.imap.provider import ImapMailbox
 
 SERVERS = ["with SORT", "plain"]

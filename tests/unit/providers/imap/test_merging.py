@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from postroom.providers.imap.refs import MailRef
-from postroom.providers.imap.searching import Hit, Hits, merged
+from postroom.providers.imap.mail.refs import MailRef
+from postroom.providers.imap.search.searching import Hit, Hits, merged
 
 
 def hit(folder: str, day: int, identity: bytes = b"") -> Hit:

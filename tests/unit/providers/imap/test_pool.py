@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from postroom.providers.imap import pool
-from postroom.providers.imap.pool import Pool
+from postroom.providers.imap.session import pool
+from postroom.providers.imap.session.pool import Pool
 from postroom.settings import ImapAccount
 
 ACCOUNT = ImapAccount(name="mine", address="me@example.test", host="localhost", max_connections=4)

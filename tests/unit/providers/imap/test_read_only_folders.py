@@ -9,7 +9,7 @@ from tests.peers.accounts import imap_account, letter, opened
 from tests.peers.dovecot import Dovecot, running_dovecot
 
 from postroom.model.errors import PermissionDenied
-from postroom.model.query import In, Query
+from postroom.model.query.tree import In, Query
 from postroom.settings import ImapAccount
 
 RIGHTS = "mail_plugins = acl\nprotocol imap {\n  mail_plugins = acl\n}\nplugin {\n  acl = vfile\n}\n"

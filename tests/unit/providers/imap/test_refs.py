@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.model.errors import NotFound
-from postroom.providers.imap.refs import MailRef, by_folder, read_ref, uids_of
+from postroom.providers.imap.mail.refs import MailRef, by_folder, read_ref, uids_of
 
 
 @given(st.text(min_size=1), st.integers(0, 2**32), st.integers(1, 2**32))

@@ -10,12 +10,12 @@ import anyio
 import pytest
 from tests.peers.raw_smtp import DOT, GREETING, RawSmtp, raw_smtp
 
-from postroom.mime.compose import compose
+from postroom.mime.write.compose import compose
 from postroom.model.address import Address
 from postroom.model.draft import Draft
 from postroom.model.outcome import SubmitRequest, WireEnvelope
-from postroom.providers.imap import smtp_dialogue
-from postroom.providers.imap.smtp_answers import Answer
+from postroom.providers.imap.smtp import dialogue
+from postroom.providers.imap.smtp.answers import Answer
 from postroom.settings import ImapAccount
 
 ME = "me@example.test"
@@ -45,7 +45,7 @@ def account(server: RawSmtp, **changes: Any) -> ImapAccount:
 async def submitted(server: RawSmtp, *recipients: str, raw: bytes = RAW, **changes: Any) -> Answer:
     envelope = WireEnvelope(ME, recipients or ("a@x.example",))
     with anyio.fail_after(60):
-        answer = await smtp_dialogue.submit(account(server, **changes), SubmitRequest(envelope, raw, "<one>", "try"))
+        answer = await dialogue.submit(account(server, **changes), SubmitRequest(envelope, raw, "<one>", "try"))
     await anyio.wait_all_tasks_blocked()  # a connection is closed in the loop's next rounds
     return answer
 
@@ -129,7 +129,7 @@ async def test_a_login_that_cannot_be_checked_now_is_called_a_login(server: RawS
 
 
 async def test_a_server_that_asks_for_ever_is_left_in_the_end(server: RawSmtp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smtp_dialogue, "_PATIENCE", 1)
+    monkeypatch.setattr(dialogue, "_PATIENCE", 1)
     server.says["EHLO"] = b"250-raw\r\n250 AUTH OAUTHBEARER\r\n"
     server.says["AUTH"] = server.says["AQ=="] = b"334 e30=\r\n"
     answer = await submitted(server, auth="oauthbearer", token="stale", password=None)
@@ -162,9 +162,9 @@ async def test_what_is_wrong_with_the_settings_is_said(
 
 
 async def test_whether_a_login_was_asked_for_is_known(server: RawSmtp) -> None:
-    assert await smtp_dialogue.log_in_only(account(server))
+    assert await dialogue.log_in_only(account(server))
     server.says["EHLO"] = b"250 raw\r\n"
-    assert not await smtp_dialogue.log_in_only(account(server))
+    assert not await dialogue.log_in_only(account(server))
 
 
 # Manners and forms
@@ -180,12 +180,12 @@ async def test_we_take_our_leave() -> None:
         await submitted(server)
         server.says["RCPT"] = b"550 no\r\n"
         await submitted(server)
-        await smtp_dialogue.log_in_only(account(server))
+        await dialogue.log_in_only(account(server))
     assert server.verbs().count("QUIT") == 3
 
 
 async def test_nothing_is_said_in_the_middle_of_a_mail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smtp_dialogue, "_UPLOAD_FACTOR", 0)
+    monkeypatch.setattr(dialogue, "_UPLOAD_FACTOR", 0)
     with raw_smtp(EHLO=b"250 raw\r\n") as server:
         assert (await submitted(server, raw=RAW + b"x" * 10_000_000)).state == "retryable"
     assert server.mails == []

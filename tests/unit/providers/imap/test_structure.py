@@ -9,9 +9,9 @@ import pytest
 from tests.peers.accounts import imap_account, opened
 from tests.peers.dovecot import Dovecot
 
-from postroom.mime.parse import parse
-from postroom.providers.imap import structure
-from postroom.providers.imap.client import Session
+from postroom.mime.read.parse import parse
+from postroom.providers.imap.mail import structure
+from postroom.providers.imap.session.client import Session
 
 
 def nested() -> bytes:
@@ -80,7 +80,7 @@ async def test_a_large_mail_is_read_without_its_attachments_and_reads_the_same(
     async with opened(imap_account(dovecot)) as mailbox:
         saved = await mailbox.create_draft(MAILS["nested"])
         whole = await mailbox.fetch(saved.message_ref)
-        monkeypatch.setattr("postroom.providers.imap.reading._WHOLE", 0)
+        monkeypatch.setattr("postroom.providers.imap.mail.reading._WHOLE", 0)
         pieced = await mailbox.fetch(saved.message_ref)
         assert pieced.body == whole.body
         assert pieced.headers == whole.headers

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.providers.imap import wire
+from postroom.providers.imap.session import wire
 
 
 def test_a_fetch_answer_with_literals_is_read_by_uid() -> None:

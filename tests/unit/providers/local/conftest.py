@@ -13,7 +13,7 @@ from postroom.settings import LocalAccount
 
 
 class Town:
-    """Some local accounts of one house; the files are opened as they are asked for."""
+    """Some local accounts of one gateway; the files are opened as they are asked for."""
 
     def __init__(self, folder: Path, *names: str) -> None:
         self.folder = folder

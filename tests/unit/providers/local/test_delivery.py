@@ -15,7 +15,7 @@ import pytest
 from postroom.index.database import Database
 from postroom.model.address import Address
 from postroom.model.outcome import SubmitRequest, WireEnvelope
-from postroom.model.query import In, Query
+from postroom.model.query.tree import In, Query
 from postroom.providers.local.delivery import without_bcc
 from postroom.providers.local.provider import LocalMailbox
 

@@ -13,7 +13,7 @@ import pytest
 
 from postroom.model.errors import InvalidRequest, NotFound, ProviderUnavailable
 from postroom.model.message import Envelope
-from postroom.model.query import In, Query
+from postroom.model.query.tree import In, Query
 from postroom.providers.context import ProviderContext
 from postroom.providers.import_report import ImportReport
 from postroom.providers.local import archives
@@ -87,7 +87,7 @@ _KILLED = """
 import os, signal, sys
 from pathlib import Path
 import anyio
-from postroom.mime import in_bulk
+from postroom.mime.processes import in_bulk
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.importing import import_path
 from postroom.providers.local.provider import LocalMailbox
@@ -248,7 +248,7 @@ async def test_broken_mails_are_counted_and_the_others_imported(
 async def test_one_poisonous_mail_of_a_block_is_filed_by_its_headers(
     tmp_path: Path, mailbox: LocalMailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from postroom.mime import parse
+    from postroom.mime.read import parse
 
     honest = parse.parse
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from postroom.model.errors import NotFound, PermissionDenied
-from postroom.model.query import Is, Query, Text
+from postroom.model.query.tree import Is, Query, Text
 from postroom.providers.local.provider import LocalMailbox
 
 Raw = Callable[..., bytes]

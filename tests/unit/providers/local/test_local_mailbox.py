@@ -19,7 +19,7 @@ from postroom.model.errors import (
     ProviderError,
     ProviderUnavailable,
 )
-from postroom.model.query import In, Query, Text
+from postroom.model.query.tree import In, Query, Text
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox, NewMail
 from postroom.providers.protocol import AliasMaker, Drafts, FolderMaker, Labels, Mailbox, Watcher

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from postroom.model import words
-from postroom.model.query import Correspondent, Query, Text
+from postroom.model.query.tree import Correspondent, Query, Text
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox
 from postroom.settings import LocalAccount

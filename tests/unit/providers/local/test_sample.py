@@ -10,18 +10,18 @@ from pathlib import Path
 import anyio
 import pytest
 
-from postroom.mime.parse import Parsed, parse
+from postroom.mime.read.parse import Parsed, parse
 from postroom.mime.sender_facts import judge
-from postroom.model.query import In, Query
-from postroom.model.query_text import parse_query
+from postroom.model.query.text import parse_query
+from postroom.model.query.tree import In, Query
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox, NewMail
 from postroom.providers.local.sample import fill
 from postroom.providers.local.sample.filling import mails_of, moment, world
 from postroom.providers.local.sample.people import ALEX, OWNERS, SAM
-from postroom.service.search import search_emails
+from postroom.service.reading.search import search_emails
 from postroom.settings import LocalAccount, load_demo
-from postroom.wiring import SMALLER_THAN_SAMPLE, open_house
+from postroom.wiring import SMALLER_THAN_SAMPLE, open_gateway
 
 MOMENTS = [
     datetime(2026, 11, 15, 0, 1, tzinfo=UTC),
@@ -117,7 +117,7 @@ def test_the_world_is_as_lively_as_promised(alex: list[tuple[NewMail, Parsed]]) 
 
 
 def test_the_pdfs_and_pictures_are_real(alex: list[tuple[NewMail, Parsed]]) -> None:
-    from postroom.mime.parse import extract_part
+    from postroom.mime.read.parse import extract_part
 
     files = [
         (attachment.mime_type, extract_part(mail.raw, attachment.part))
@@ -205,9 +205,12 @@ async def test_a_first_start_that_was_cut_short_is_completed_by_the_next(tmp_pat
         await mailbox.close()
     sizes = []
     for _ in range(2):
-        async with open_house(settings) as house:
+        async with open_gateway(settings) as gateway:
             sizes.append(
-                [(await search_emails(house, "after:2000-01-01", account=name)).total_count for name in ("alex", "sam")]
+                [
+                    (await search_emails(gateway, "after:2000-01-01", account=name)).total_count
+                    for name in ("alex", "sam")
+                ]
             )
     assert min(sizes[0]) > 20
     assert sizes[1] == sizes[0]

@@ -12,10 +12,10 @@ from typing import Annotated, TypedDict
 from mcp_types import CallToolResult, TextContent
 from pydantic import Field
 
-from postroom.doors.mcp import results, shapes, text
+from postroom.doors.mcp.dialects.postroom import results, shapes, text
 from postroom.doors.mcp.toolbox import Toolset
 from postroom.model.errors import PostroomError
-from postroom.service.house import House
+from postroom.service.gateway import Gateway
 
 reading = Toolset("read")
 drafting = Toolset("drafts")
@@ -60,78 +60,78 @@ def failure(error: PostroomError) -> CallToolResult:
 
 
 @reading.tool("List folders", returns=shapes.Folders, read_only=True, idempotent=True)
-async def list_folders(house: House) -> CallToolResult:
+async def list_folders(gateway: Gateway) -> CallToolResult:
     """List the folders with their roles and counts."""
-    from postroom.service import accounts
+    from postroom.service.accounts import folders
 
-    return results.folders(await accounts.list_folders(house))
+    return results.folders(await folders.list_folders(gateway))
 
 
 @reading.tool("List emails", returns=Page, read_only=True, idempotent=True)
 async def list_emails(
-    house: House,
+    gateway: Gateway,
     folder: FolderName = "INBOX",
     limit: Annotated[int, Field(ge=1, le=100)] = 20,
     offset: Annotated[int, Field(ge=0, le=100_000)] = 0,
 ) -> CallToolResult:
     """List the emails of a folder with their UIDs, newest first."""
-    return await _listed(house, folder, "", limit, offset)
+    return await _listed(gateway, folder, "", limit, offset)
 
 
 @reading.tool("Search emails", returns=Page, read_only=True, idempotent=True)
 async def search_emails(
-    house: House,
+    gateway: Gateway,
     query: Annotated[str, Field(description='Words, "phrases", from: to: subject: has:attachment is:unread after:')],
     folder: FolderName = "INBOX",
     limit: Annotated[int, Field(ge=1, le=100)] = 20,
     offset: Annotated[int, Field(ge=0, le=100_000)] = 0,
 ) -> CallToolResult:
     """Find emails of a folder by their content, newest first."""
-    return await _listed(house, folder, query, limit, offset)
+    return await _listed(gateway, folder, query, limit, offset)
 
 
 @reading.tool("Read email", returns=shapes.Email, read_only=True, idempotent=True)
 async def read_email(
-    house: House,
+    gateway: Gateway,
     uid: Uid,
     folder: FolderName = "INBOX",
     include_quoted: Annotated[bool, Field(description="Show quoted history too")] = False,
     offset: Annotated[int, Field(ge=0, description="Where in the body to start")] = 0,
 ) -> CallToolResult:
     """Read one email of a folder by its UID."""
-    from postroom.service import numbered
+    from postroom.service.writing import numbered
 
-    email = await numbered.read_mail(house, uid, folder, include_quoted=include_quoted, offset=offset)
+    email = await numbered.read_mail(gateway, uid, folder, include_quoted=include_quoted, offset=offset)
     return results.open_email(email)
 
 
 @drafting.tool("Create draft", returns=Draft)
 async def create_draft(
-    house: House, to: To, subject: Subject, body: Body, cc: Cc = "", bcc: Bcc = "", in_reply_to: InReplyTo = None
+    gateway: Gateway, to: To, subject: Subject, body: Body, cc: Cc = "", bcc: Bcc = "", in_reply_to: InReplyTo = None
 ) -> CallToolResult:
     """Create a new email draft in the Drafts folder. It is not sent."""
-    from postroom.service import numbered
+    from postroom.service.writing import numbered
 
     letter = numbered.Letter(to, subject, body, cc, bcc, in_reply_to)
-    return _draft(await numbered.create_draft(house, letter))
+    return _draft(await numbered.create_draft(gateway, letter))
 
 
 @drafting.tool("Draft reply", returns=Draft)
 async def draft_reply(
-    house: House,
+    gateway: Gateway,
     uid: Annotated[int, Field(ge=1, description="UID of the email to reply to")],
     body: Annotated[str, Field(description="Plain text reply body")],
     reply_all: Annotated[bool, Field(description="Include original to/cc as CC (default false)")] = False,
 ) -> CallToolResult:
     """Create a reply draft to an email of the inbox. Recipient, subject and threading are derived from it."""
-    from postroom.service import numbered
+    from postroom.service.writing import numbered
 
-    return _draft(await numbered.draft_reply(house, uid, body, reply_all=reply_all))
+    return _draft(await numbered.draft_reply(gateway, uid, body, reply_all=reply_all))
 
 
 @drafting.tool("Update draft", returns=Draft, destructive=True)
 async def update_draft(
-    house: House,
+    gateway: Gateway,
     uid: Annotated[int, Field(ge=1, description="UID of the existing draft to replace")],
     to: To,
     subject: Subject,
@@ -141,10 +141,10 @@ async def update_draft(
     in_reply_to: InReplyTo = None,
 ) -> CallToolResult:
     """Replace an existing draft. Only drafts can be replaced; the new version has a UID of its own."""
-    from postroom.service import numbered
+    from postroom.service.writing import numbered
 
     letter = numbered.Letter(to, subject, body, cc, bcc, in_reply_to)
-    return _draft(await numbered.update_draft(house, uid, letter))
+    return _draft(await numbered.update_draft(gateway, uid, letter))
 
 
 def _draft(draft: object) -> CallToolResult:
@@ -152,10 +152,10 @@ def _draft(draft: object) -> CallToolResult:
     return results.answer(structured, json.dumps(structured, ensure_ascii=False))
 
 
-async def _listed(house: House, folder: str, query: str, limit: int, offset: int) -> CallToolResult:
-    from postroom.service import numbered
+async def _listed(gateway: Gateway, folder: str, query: str, limit: int, offset: int) -> CallToolResult:
+    from postroom.service.writing import numbered
 
-    found, page = await numbered.list_mails(house, folder=folder, query=query, limit=limit, offset=offset)
+    found, page = await numbered.list_mails(gateway, folder=folder, query=query, limit=limit, offset=offset)
     shown = [
         {"uid": uid, "from": row.sender, "subject": row.subject, "date": row.date, "snippet": row.snippet,
          "unread": row.unread}

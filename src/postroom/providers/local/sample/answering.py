@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 
-from postroom.mime.compose import compose
-from postroom.mime.parse import Parsed, parse_headers
-from postroom.mime.reply import reply_subject
+from postroom.mime.read.parse import Parsed, parse_headers
+from postroom.mime.write.compose import compose
+from postroom.mime.write.reply import reply_subject
 from postroom.model.address import Address
 from postroom.model.draft import Draft, Threading
 from postroom.providers.local.sample.filling import world

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from postroom.model.address import Address
-from postroom.model.query import Flag
+from postroom.model.query.tree import Flag
 from postroom.providers.local.convert import NewMail
 from postroom.providers.local.sample import arranged, aurora, languages, life, neighbours, newsletters, notices, work
 from postroom.providers.local.sample.letters import Letter

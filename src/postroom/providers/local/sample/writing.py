@@ -1,6 +1,6 @@
 """A letter as the bytes another mail program would have sent, in its own charset.
 
-`mime.compose` writes what Postroom sends, always in UTF-8; a mailbox full of history needs older habits.
+`mime.write.compose` writes what Postroom sends, always in UTF-8; a mailbox full of history needs older habits.
 """
 
 from __future__ import annotations

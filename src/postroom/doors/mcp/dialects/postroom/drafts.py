@@ -7,7 +7,7 @@ from typing import Annotated
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from postroom.doors.mcp import results, shapes
+from postroom.doors.mcp.dialects.postroom import results, shapes
 from postroom.doors.mcp.dialects.postroom.arguments import (
     AccountName,
     Addresses,
@@ -24,22 +24,24 @@ from postroom.doors.mcp.dialects.postroom.arguments import (
     named,
 )
 from postroom.doors.mcp.toolbox import Toolset
-from postroom.service.house import House
+from postroom.service.gateway import Gateway
 
 toolset = Toolset("drafts")
 
 
 @toolset.tool("List drafts", returns=shapes.DraftPage, read_only=True, idempotent=True)
-async def list_drafts(house: House, limit: Limit = 20, offset: Offset = 0, account: AccountName = "") -> CallToolResult:
+async def list_drafts(
+    gateway: Gateway, limit: Limit = 20, offset: Offset = 0, account: AccountName = ""
+) -> CallToolResult:
     """List saved drafts, newest first."""
-    from postroom.service import draft
+    from postroom.service.writing import draft
 
-    return results.draft_page(await draft.list_drafts(house, account=named(account), limit=limit, offset=offset))
+    return results.draft_page(await draft.list_drafts(gateway, account=named(account), limit=limit, offset=offset))
 
 
 @toolset.tool("Create draft", returns=shapes.Draft)
 async def create_draft(
-    house: House,
+    gateway: Gateway,
     to: Addresses = "",
     subject: str = "",
     body: Annotated[str, Field(description="Plain text")] = "",
@@ -52,17 +54,17 @@ async def create_draft(
     account: AccountName = "",
 ) -> CallToolResult:
     """Save a new mail as a draft. It is not sent."""
-    from postroom.service import draft, writing
+    from postroom.service.writing import composing, draft
 
-    request = writing.DraftRequest(
+    request = composing.DraftRequest(
         listed(to), listed(cc), listed(bcc), subject, body, body_html, listed(attachments), importance, identity
     )
-    return results.draft(await draft.create_draft(house, request, account=named(account)), "saved")
+    return results.draft(await draft.create_draft(gateway, request, account=named(account)), "saved")
 
 
 @toolset.tool("Draft reply", returns=shapes.Draft)
 async def draft_reply(
-    house: House,
+    gateway: Gateway,
     email_id: EmailId,
     body: Annotated[str, Field(description="Plain text of the reply, without the quote")],
     reply_all: bool = False,
@@ -73,15 +75,15 @@ async def draft_reply(
     account: AccountName = "",
 ) -> CallToolResult:
     """Save a reply to a mail as a draft in its thread. It is not sent."""
-    from postroom.service import draft, writing
+    from postroom.service.writing import composing, draft
 
-    request = writing.ReplyRequest(body, body_html, reply_all, listed(attachments), identity, quote)
-    return results.draft(await draft.draft_reply(house, email_id, request, account=named(account)), "saved")
+    request = composing.ReplyRequest(body, body_html, reply_all, listed(attachments), identity, quote)
+    return results.draft(await draft.draft_reply(gateway, email_id, request, account=named(account)), "saved")
 
 
 @toolset.tool("Draft forward", returns=shapes.Draft)
 async def draft_forward(
-    house: House,
+    gateway: Gateway,
     email_id: EmailId,
     to: Addresses,
     comment: Annotated[str, Field(description="Text above the forwarded mail")] = "",
@@ -91,15 +93,15 @@ async def draft_forward(
     account: AccountName = "",
 ) -> CallToolResult:
     """Save a forward of a mail, original attached whole, as a draft. It is not sent."""
-    from postroom.service import draft, writing
+    from postroom.service.writing import composing, draft
 
-    request = writing.ForwardRequest(listed(to), listed(cc), listed(bcc), comment, identity)
-    return results.draft(await draft.draft_forward(house, email_id, request, account=named(account)), "saved")
+    request = composing.ForwardRequest(listed(to), listed(cc), listed(bcc), comment, identity)
+    return results.draft(await draft.draft_forward(gateway, email_id, request, account=named(account)), "saved")
 
 
 @toolset.tool("Update draft", returns=shapes.Draft, destructive=True, idempotent=True)
 async def update_draft(
-    house: House,
+    gateway: Gateway,
     draft_id: DraftId,
     to: Addresses | None = None,
     subject: str | None = None,
@@ -113,7 +115,7 @@ async def update_draft(
     account: AccountName = "",
 ) -> CallToolResult:
     """Change a draft: only what is given is replaced. The id stays."""
-    from postroom.service import draft
+    from postroom.service.writing import draft
 
     lists = {"to": to, "cc": cc, "bcc": bcc, "attachments": attachments}
     changes = draft.DraftChanges(
@@ -124,12 +126,12 @@ async def update_draft(
         identity=identity,
         **{name: None if value is None else listed(value) for name, value in lists.items()},
     )
-    return results.draft(await draft.update_draft(house, draft_id, changes, account=named(account)), "updated")
+    return results.draft(await draft.update_draft(gateway, draft_id, changes, account=named(account)), "updated")
 
 
 @toolset.tool("Delete draft", returns=shapes.Deleted, destructive=True, idempotent=True)
-async def delete_draft(house: House, draft_id: DraftId, account: AccountName = "") -> CallToolResult:
+async def delete_draft(gateway: Gateway, draft_id: DraftId, account: AccountName = "") -> CallToolResult:
     """Move a draft to the trash."""
-    from postroom.service import draft
+    from postroom.service.writing import draft
 
-    return results.deleted_draft(draft_id, await draft.delete_draft(house, draft_id, account=named(account)))
+    return results.deleted_draft(draft_id, await draft.delete_draft(gateway, draft_id, account=named(account)))

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from postroom.doors.mcp import results, shapes
+from postroom.doors.mcp.dialects.postroom import results, shapes
 from postroom.doors.mcp.dialects.postroom.arguments import AccountName, EmailId, Limit, Offset, named
 from postroom.doors.mcp.toolbox import Toolset
-from postroom.service.house import House
+from postroom.service.gateway import Gateway
 
 toolset = Toolset("read")
 
@@ -29,32 +29,32 @@ MaxChars = Annotated[int, Field(ge=1, le=200_000)]
 
 
 @toolset.tool("List accounts", returns=shapes.Accounts, read_only=True, idempotent=True)
-async def list_accounts(house: House, check: bool = False) -> CallToolResult:
+async def list_accounts(gateway: Gateway, check: bool = False) -> CallToolResult:
     """List the mail accounts; the first is the default. check=true asks each server and reports what failed."""
-    from postroom.service import accounts
+    from postroom.service.accounts import folders
 
-    return results.accounts(await accounts.list_accounts(house, check=check))
+    return results.accounts(await folders.list_accounts(gateway, check=check))
 
 
 @toolset.tool("Get capabilities", returns=shapes.Capabilities, read_only=True, idempotent=True)
-async def get_capabilities(house: House, account: AccountName = "") -> CallToolResult:
+async def get_capabilities(gateway: Gateway, account: AccountName = "") -> CallToolResult:
     """Say what an account can do: drafts, sending, labels, folders, threads, limits."""
-    from postroom.service import accounts
+    from postroom.service.accounts import folders
 
-    return results.capabilities(*await accounts.capabilities(house, named(account)))
+    return results.capabilities(*await folders.capabilities(gateway, named(account)))
 
 
 @toolset.tool("List folders", returns=shapes.Folders, read_only=True, idempotent=True)
-async def list_folders(house: House, account: AccountName = "") -> CallToolResult:
+async def list_folders(gateway: Gateway, account: AccountName = "") -> CallToolResult:
     """List the folders of an account with their roles and counts."""
-    from postroom.service import accounts
+    from postroom.service.accounts import folders
 
-    return results.folders(await accounts.list_folders(house, named(account)))
+    return results.folders(await folders.list_folders(gateway, named(account)))
 
 
 @toolset.tool("List emails", returns=shapes.EmailPage, read_only=True, idempotent=True)
 async def list_emails(
-    house: House,
+    gateway: Gateway,
     mailbox: Mailbox = "INBOX",
     unread_only: bool = False,
     limit: Limit = 20,
@@ -62,17 +62,17 @@ async def list_emails(
     account: AccountOrAll = "",
 ) -> CallToolResult:
     """List the mails of a folder, newest first. Use search_emails to find mail by content."""
-    from postroom.service import search
+    from postroom.service.reading import search
 
     page = await search.list_emails(
-        house, account=named(account), mailbox=mailbox, limit=limit, offset=offset, unread_only=unread_only
+        gateway, account=named(account), mailbox=mailbox, limit=limit, offset=offset, unread_only=unread_only
     )
     return results.email_page(page, with_account=account == "all")
 
 
 @toolset.tool("Search emails", returns=shapes.EmailPage, read_only=True, idempotent=True)
 async def search_emails(
-    house: House,
+    gateway: Gateway,
     query: QueryText,
     mailbox: Annotated[str, Field(description="Only in this folder; default: all but junk and trash")] = "",
     limit: Limit = 20,
@@ -80,17 +80,17 @@ async def search_emails(
     account: AccountOrAll = "",
 ) -> CallToolResult:
     """Search mail, newest first. Filters a provider cannot apply are named in filters_not_applied."""
-    from postroom.service import search
+    from postroom.service.reading import search
 
     page = await search.search_emails(
-        house, query, account=named(account), mailbox=mailbox or None, limit=limit, offset=offset
+        gateway, query, account=named(account), mailbox=mailbox or None, limit=limit, offset=offset
     )
     return results.email_page(page, with_account=account == "all")
 
 
 @toolset.tool("Read email", returns=shapes.Email, read_only=True, idempotent=True)
 async def read_email(
-    house: House,
+    gateway: Gateway,
     email_id: EmailId,
     body_format: Literal["markdown", "text", "html", "links", "raw"] = "markdown",
     include_quoted: Annotated[bool, Field(description="Show quoted history too")] = False,
@@ -99,10 +99,10 @@ async def read_email(
     account: AccountName = "",
 ) -> CallToolResult:
     """Open a mail: headers, sender checks, body, attachments. It stays unread; use mark_email to change that."""
-    from postroom.service import read
+    from postroom.service.reading import read
 
     email = await read.read_email(
-        house,
+        gateway,
         email_id,
         account=named(account),
         body_format=body_format,
@@ -115,47 +115,48 @@ async def read_email(
 
 @toolset.tool("Get thread", returns=shapes.Thread, read_only=True, idempotent=True)
 async def get_thread(
-    house: House,
+    gateway: Gateway,
     thread_id: Annotated[str, Field(description="Id of a thread (t...) or of a mail in it")],
     limit: Annotated[int, Field(ge=1, le=100, description="The newest so many mails")] = 20,
     max_chars: Annotated[int, Field(ge=1, le=200_000, description="Per mail")] = 2000,
     account: AccountName = "",
 ) -> CallToolResult:
     """Open a whole conversation, oldest mail first, without quoted history."""
-    from postroom.service import read
+    from postroom.service.reading import read
 
-    view = await read.get_thread(house, thread_id, account=named(account), limit=limit, max_chars=max_chars)
+    view = await read.get_thread(gateway, thread_id, account=named(account), limit=limit, max_chars=max_chars)
     return results.thread(view)
 
 
 @toolset.tool("List attachments", returns=shapes.Attachments, read_only=True, idempotent=True)
-async def list_attachments(house: House, email_id: EmailId, account: AccountName = "") -> CallToolResult:
+async def list_attachments(gateway: Gateway, email_id: EmailId, account: AccountName = "") -> CallToolResult:
     """List the attachments of a mail with names, types, sizes and resource links."""
-    from postroom.service import read, showing
+    from postroom.service import presenting
+    from postroom.service.reading import read
 
-    views = await read.list_attachments(house, email_id, account=named(account))
-    owner, _ = await showing.locate(house, email_id, named(account))
+    views = await read.list_attachments(gateway, email_id, account=named(account))
+    owner, _ = await presenting.locate(gateway, email_id, named(account))
     return results.attachments(owner.name, email_id, views)
 
 
 @toolset.tool("Download attachment", returns=shapes.SavedFile, read_only=True)
 async def download_attachment(
-    house: House,
+    gateway: Gateway,
     email_id: EmailId,
     attachment_id: Annotated[str, Field(description="From read_email or list_attachments")],
     as_base64: Annotated[bool, Field(description="Answer with the bytes instead of saving; at most 64 KB")] = False,
     account: AccountName = "",
 ) -> CallToolResult:
     """Save an attachment in the download folder and say where it lies."""
-    from postroom.service import read
+    from postroom.service.reading import read
 
-    file = await read.download_attachment(house, email_id, attachment_id, account=named(account), as_base64=as_base64)
+    file = await read.download_attachment(gateway, email_id, attachment_id, account=named(account), as_base64=as_base64)
     return results.saved_file(file)
 
 
 @toolset.tool("List identities", returns=shapes.Identities, read_only=True, idempotent=True)
-async def list_identities(house: House, account: AccountName = "") -> CallToolResult:
+async def list_identities(gateway: Gateway, account: AccountName = "") -> CallToolResult:
     """List the addresses an account may write as; the default comes first."""
-    from postroom.service import accounts
+    from postroom.service.accounts import folders
 
-    return results.identities(await accounts.list_identities(house, named(account)))
+    return results.identities(await folders.list_identities(gateway, named(account)))

@@ -11,7 +11,8 @@ from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from postroom.doors.mcp import asking, send_results, shapes
+from postroom.doors.mcp import asking
+from postroom.doors.mcp.dialects.postroom import send_results, shapes
 from postroom.doors.mcp.dialects.postroom.arguments import (
     AccountName,
     Addresses,
@@ -28,10 +29,10 @@ from postroom.doors.mcp.dialects.postroom.arguments import (
     named,
 )
 from postroom.doors.mcp.toolbox import Toolset
-from postroom.service.house import House
+from postroom.service.gateway import Gateway
 
 if TYPE_CHECKING:
-    from postroom.service.order import Order, Wishes
+    from postroom.service.sending.order import Order, Wishes
     from postroom.service.views import SendView
 
 toolset = Toolset("send")
@@ -47,24 +48,24 @@ def _sending(title: str) -> Callable[[Writer], Writer]:
     """Declare a tool by the function that writes its order; asking and passing the gate are the same for all."""
 
     def declare(write: Writer) -> Writer:
-        async def ask(house: House, ctx: Context[House, Any], **arguments: Any) -> asking.Question | None:
-            from postroom.service import send
+        async def ask(gateway: Gateway, ctx: Context[Gateway, Any], **arguments: Any) -> asking.Question | None:
+            from postroom.service.sending import send
             from postroom.service.views import SendView
 
-            order = await write(house, **arguments)
-            return None if isinstance(order, SendView) else await send.question(house, _with_person(order, ctx, None))
+            order = await write(gateway, **arguments)
+            return None if isinstance(order, SendView) else await send.question(gateway, _with_person(order, ctx, None))
 
         @wraps(write)
         async def tool(
-            house: House, ctx: Context[House, Any], answer: asking.Answer | None, **arguments: Any
+            gateway: Gateway, ctx: Context[Gateway, Any], answer: asking.Answer | None, **arguments: Any
         ) -> CallToolResult:
-            from postroom.service import send
+            from postroom.service.sending import send
             from postroom.service.views import SendView
 
-            order = await write(house, **arguments)
+            order = await write(gateway, **arguments)
             if isinstance(order, SendView):  # a repeated call, answered
                 return send_results.sent(order)
-            return send_results.sent(await send.send(house, _with_person(order, ctx, answer)))
+            return send_results.sent(await send.send(gateway, _with_person(order, ctx, answer)))
 
         del tool.__annotations__["return"]  # an Order is only imported when one is written
         toolset.tool(title, returns=shapes.Sent, destructive=True, open_world=True, asks=ask)(tool)
@@ -75,7 +76,7 @@ def _sending(title: str) -> Callable[[Writer], Writer]:
 
 @_sending("Send email")
 async def send_email(
-    house: House,
+    gateway: Gateway,
     to: Addresses,
     subject: str,
     body: Annotated[str, Field(description="Plain text")],
@@ -93,18 +94,19 @@ async def send_email(
     account: AccountName = "",
 ) -> Order:
     """Send a new mail. Without confirm it only answers a preview: show it to the user before you confirm."""
-    from postroom.service import send, writing
+    from postroom.service.sending import send
+    from postroom.service.writing import composing
 
-    request = writing.DraftRequest(
+    request = composing.DraftRequest(
         listed(to), listed(cc), listed(bcc), subject, body, body_html, listed(attachments), importance, identity
     )
     wishes = _wishes(confirm, idempotency_key, send_at, save_to_sent_items, require_approval)
-    return await send.order_mail(house, request, wishes, named(account))
+    return await send.order_mail(gateway, request, wishes, named(account))
 
 
 @_sending("Reply to email")
 async def reply_email(
-    house: House,
+    gateway: Gateway,
     email_id: EmailId,
     body: Annotated[str, Field(description="Plain text of the reply, without the quote")],
     reply_all: bool = False,
@@ -121,16 +123,17 @@ async def reply_email(
     account: AccountName = "",
 ) -> Order:
     """Reply to a mail in its thread. Without confirm it only answers a preview."""
-    from postroom.service import send, writing
+    from postroom.service.sending import send
+    from postroom.service.writing import composing
 
-    request = writing.ReplyRequest(body, body_html, reply_all, listed(attachments), identity, quote, importance)
+    request = composing.ReplyRequest(body, body_html, reply_all, listed(attachments), identity, quote, importance)
     wishes = _wishes(confirm, idempotency_key, send_at, save_to_sent_items, require_approval)
-    return await send.order_reply(house, email_id, request, wishes, named(account))
+    return await send.order_reply(gateway, email_id, request, wishes, named(account))
 
 
 @_sending("Forward email")
 async def forward_email(
-    house: House,
+    gateway: Gateway,
     email_id: EmailId,
     to: Addresses,
     comment: Annotated[str, Field(description="Text above the forwarded mail")] = "",
@@ -146,16 +149,17 @@ async def forward_email(
     account: AccountName = "",
 ) -> Order:
     """Forward a mail whole, attachments included. Without confirm it only answers a preview."""
-    from postroom.service import send, writing
+    from postroom.service.sending import send
+    from postroom.service.writing import composing
 
-    request = writing.ForwardRequest(listed(to), listed(cc), listed(bcc), comment, identity, importance)
+    request = composing.ForwardRequest(listed(to), listed(cc), listed(bcc), comment, identity, importance)
     wishes = _wishes(confirm, idempotency_key, send_at, save_to_sent_items, require_approval)
-    return await send.order_forward(house, email_id, request, wishes, named(account))
+    return await send.order_forward(gateway, email_id, request, wishes, named(account))
 
 
 @_sending("Send draft")
 async def send_draft(
-    house: House,
+    gateway: Gateway,
     draft_id: DraftId,
     send_at: SendAt = "",
     save_to_sent_items: bool = True,
@@ -165,47 +169,47 @@ async def send_draft(
     account: AccountName = "",
 ) -> Order | SendView:
     """Send a saved draft as it stands. Without confirm it only answers a preview."""
-    from postroom.service import send
+    from postroom.service.sending import send
 
     wishes = _wishes(confirm, idempotency_key, send_at, save_to_sent_items, require_approval)
-    return await send.order_draft(house, draft_id, wishes, named(account))
+    return await send.order_draft(gateway, draft_id, wishes, named(account))
 
 
 @toolset.tool("List outbox", returns=shapes.OutboxPage, read_only=True, idempotent=True)
 async def list_outbox(
-    house: House,
+    gateway: Gateway,
     include_finished: bool = False,
     limit: Limit = 20,
     offset: Offset = 0,
     account: Annotated[str, Field(description="Default: every account")] = "",
 ) -> CallToolResult:
     """List sends that wait, are held or scheduled, need a person, or did not leave."""
-    from postroom.service import outbox
+    from postroom.service.sending import outbox
 
     page = await outbox.list_outbox(
-        house, account=named(account), include_finished=include_finished, limit=limit, offset=offset
+        gateway, account=named(account), include_finished=include_finished, limit=limit, offset=offset
     )
     return send_results.outbox_page(page)
 
 
 @toolset.tool("Cancel send", returns=shapes.Sent, destructive=True)
 async def cancel_send(
-    house: House, send_id: Annotated[str, Field(description="Id of a send (s...)")]
+    gateway: Gateway, send_id: Annotated[str, Field(description="Id of a send (s...)")]
 ) -> CallToolResult:
     """Stop a send that has not left yet: held, scheduled or waiting for approval."""
-    from postroom.service import outbox
+    from postroom.service.sending import outbox
 
-    return send_results.sent(await outbox.cancel_send(house, send_id))
+    return send_results.sent(await outbox.cancel_send(gateway, send_id))
 
 
 def _wishes(confirm: bool, key: str, send_at: str, save_to_sent: bool, require_approval: bool) -> Wishes:
-    from postroom.service.order import Wishes, parse_time
+    from postroom.service.sending.order import Wishes, parse_time
 
     return Wishes(confirm, key, parse_time(send_at), save_to_sent, require_approval)
 
 
-def _with_person(order: Order, ctx: Context[House, Any], answer: asking.Answer | None) -> Order:
-    from postroom.service.order import Answered
+def _with_person(order: Order, ctx: Context[Gateway, Any], answer: asking.Answer | None) -> Order:
+    from postroom.service.sending.order import Answered
 
     said = Answered(answer.verdict, answer.send_id) if answer is not None else None
     return replace(order, wishes=replace(order.wishes, can_elicit=asking.can_ask(ctx), answer=said))

@@ -1,0 +1,245 @@
+"""From views to answers: structured content in the shapes of the dialect, and beside it the same as compact text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
+
+from mcp_types import CallToolResult, ContentBlock, ResourceLink, TextContent
+from pydantic_core import to_json
+
+from postroom.doors.mcp.dialects.postroom import shapes, text
+from postroom.model.capabilities import Capabilities
+
+if TYPE_CHECKING:
+    from postroom.service.views import (
+        AccountView,
+        AttachmentView,
+        DraftPage,
+        DraftView,
+        EmailPage,
+        EmailRow,
+        FolderView,
+        IdentityView,
+        ItemView,
+        OpenEmail,
+        SavedFile,
+        ThreadView,
+        UndoView,
+        WriteView,
+    )
+
+PAGE_BUDGET = 8_350  # bytes of a page's rows and lines together: snippets get what the other fields leave of it
+MAX_SUBJECT, MAX_RECIPIENTS = 120, 3  # in a listing; read_email shows all
+UNTRUSTED_FIELDS = ["from", "to", "subject", "snippet", "labels"]
+
+
+def answer(structured: Any, words: str, links: Iterable[ContentBlock] = ()) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=words), *links], structured_content=structured)
+
+
+def email_page(page: EmailPage, *, with_account: bool = False) -> CallToolResult:
+    """A short list shows long snippets, a long list short ones or none: a page costs about the same either way."""
+    rows, lines = [_listed_row(row) for row in page.results], text.lines(page, with_account=with_account)
+    cost = len(to_json(rows)) + sum(map(text.size_of, lines))
+    room = max(0, PAGE_BUDGET - cost) // (2 * len(rows) or 1)
+    for shown, row in zip(rows, page.results, strict=True):
+        shown["snippet"] = text.cut(row.snippet, min(room, text.MAX_SNIPPET))
+    head = plain(replace(page, results=()))
+    return answer({**head, "results": rows, "untrusted_fields": UNTRUSTED_FIELDS}, text.email_page(page, lines, room))
+
+
+def open_email(email: OpenEmail) -> CallToolResult:
+    marker = text.new_marker()
+    row = plain(email.row)
+    structured = {
+        **{name: row[name] for name in ("email_id", "thread_id", "account", "mailbox", "from", "to")},
+        **{name: list(getattr(email, name)) for name in ("cc", "bcc", "reply_to")},
+        **{name: row[name] for name in ("subject", "date", "unread", "starred", "labels", "size")},
+        "sender_checks": plain(email.facts),
+        "attachments": _attachments(email),
+        "body_format": email.body_format,
+        "offset": email.body_offset,
+        "total_chars": email.body_chars,
+        "truncated": email.truncated,
+        "quoted_folded": email.quoted_folded,
+        "hidden_removed": email.hidden_removed,
+        "defects": list(email.defects),
+        "untrusted": {"marker": marker, "body": email.body},
+    }
+    return answer(structured, text.open_email(email, marker), _links(structured["attachments"]))
+
+
+def thread(view: ThreadView) -> CallToolResult:
+    marker = text.new_marker()
+    structured: shapes.Thread = {
+        "thread_id": view.thread_id,
+        "account": view.account,
+        "subject": view.subject,
+        "emails": [_thread_email(email, marker) for email in view.emails],
+        "total_count": view.total_count,
+        "has_more": view.has_more,
+    }
+    return answer(structured, text.thread(view, marker))
+
+
+def attachments(account: str, email_id: str, views: Sequence[AttachmentView]) -> CallToolResult:
+    listed = [_attachment(account, email_id, view) for view in views]
+    structured: shapes.Attachments = {"email_id": email_id, "attachments": listed}
+    return answer(structured, text.attachments(email_id, views), _links(listed))
+
+
+def saved_file(file: SavedFile) -> CallToolResult:
+    structured = {name: value for name, value in plain(file).items() if value != ""}
+    return answer(structured, text.saved_file(file), [_link(file.uri, file.filename, file.mime_type, file.size)])
+
+
+def accounts(views: Sequence[AccountView]) -> CallToolResult:
+    return answer({"accounts": [plain(view) for view in views]}, text.accounts(views))
+
+
+def capabilities(account: str, able: Capabilities) -> CallToolResult:
+    claims = {
+        name.removeprefix("can_").removeprefix("has_"): value
+        for name, value in plain(able).items()
+        if isinstance(value, bool)
+    }
+    structured: shapes.Capabilities = {
+        "account": account,
+        "provider": able.provider,
+        "can": [name for name, true in claims.items() if true],
+        "cannot": [name for name, true in claims.items() if not true],
+        "max_attachment_size_mb": able.max_attachment_size_mb,
+        "requests_per_second": able.requests_per_second,
+        "filters_not_applied": list(able.search_not_applied),
+    }
+    return answer(structured, text.capabilities(structured))
+
+
+def folders(views: Sequence[FolderView]) -> CallToolResult:
+    return answer({"folders": [plain(view) for view in views]}, text.folders(views))
+
+
+def created_folder(view: FolderView, operation_id: str) -> CallToolResult:
+    words = f"Created folder {view.name} in account {view.account}. Undo with operation_id {operation_id}."
+    return answer({"folder": plain(view), "operation_id": operation_id}, words)
+
+
+def identities(views: Sequence[IdentityView]) -> CallToolResult:
+    return answer({"identities": [plain(view) for view in views]}, text.identities(views))
+
+
+def written(view: WriteView, done: str) -> CallToolResult:
+    """`done` completes "3 of 4 mails ...". Where nothing at all succeeded the answer is an error, the first mail's."""
+    structured = {**plain(view), "results": [_item(item) for item in view.results]}
+    result = answer(structured, text.written(view, done))
+    result.is_error = view.failed > 0 and view.succeeded == 0
+    if result.is_error:
+        structured["error"] = structured["results"][0]["error"]
+    return result
+
+
+def undone(view: UndoView) -> CallToolResult:
+    result = written(view, view.done)
+    assert result.structured_content is not None
+    del result.structured_content["done"]
+    if view.action == "create_folder":
+        result.content = [TextContent(type="text", text=f"Folder {', '.join(view.folders)} removed.")]
+    return result
+
+
+def draft(view: DraftView, done: str) -> CallToolResult:
+    return answer(plain(view), text.draft(view, done))
+
+
+def draft_page(page: DraftPage) -> CallToolResult:
+    return answer(plain(page), text.draft_page(page))
+
+
+def deleted_draft(draft_id: str, operation_id: str) -> CallToolResult:
+    structured: shapes.Deleted = {"draft_id": draft_id, "status": "deleted", "operation_id": operation_id}
+    undo = f"moved to the trash. Undo with operation_id {operation_id}." if operation_id else "deleted for good."
+    return answer(structured, f"Draft {draft_id} {undo}")
+
+
+def attachment_uri(account: str, email_id: str, attachment_id: str) -> str:
+    return f"mail://{quote(account, safe='')}/{email_id}/attachments/{quote(attachment_id, safe='')}"
+
+
+def plain(view: Any) -> Any:
+    """A view as JSON knows it. `sender` is shown as `from`, as everywhere in mail."""
+    if view is None or isinstance(view, (str, int, float, dict)):
+        return view
+    if isinstance(view, tuple):
+        return [plain(item) for item in view]
+    return {shown: plain(getattr(view, name)) for name, shown in _names(view.__class__)}
+
+
+@cache
+def _names(view: Any) -> tuple[tuple[str, str], ...]:
+    return tuple((field.name, "from" if field.name == "sender" else field.name) for field in fields(view))
+
+
+def _listed_row(row: EmailRow) -> shapes.EmailRow:
+    """Without its snippet; the subject cut where it is endless, recipients by address alone and the first of many."""
+    to = [address.rpartition("<")[2].removesuffix(">") for address in row.to[:MAX_RECIPIENTS]]
+    if len(row.to) > MAX_RECIPIENTS:
+        to.append(f"and {len(row.to) - MAX_RECIPIENTS} more")
+    return {
+        "email_id": row.email_id,
+        "thread_id": row.thread_id,
+        "account": row.account,
+        "mailbox": row.mailbox,
+        "from": row.sender,
+        "to": to,
+        "subject": text.cut(row.subject, MAX_SUBJECT),
+        "date": row.date,
+        "snippet": "",
+        "unread": row.unread,
+        "starred": row.starred,
+        "has_attachments": row.has_attachments,
+        "labels": list(row.labels),
+        "size": row.size,
+    }
+
+
+def _thread_email(email: OpenEmail, marker: str) -> shapes.ThreadEmail:
+    row = plain(email.row)
+    return cast(
+        "shapes.ThreadEmail",
+        {
+            **{name: row[name] for name in ("email_id", "mailbox", "from", "to", "date", "unread")},
+            "attachments": _attachments(email),
+            "warnings": list(email.facts.warnings),
+            "truncated": email.truncated,
+            "quoted_folded": email.quoted_folded,
+            "untrusted": {"marker": marker, "body": email.body},
+        },
+    )
+
+
+def _attachments(email: OpenEmail) -> list[shapes.Attachment]:
+    return [_attachment(email.row.account, email.row.email_id, view) for view in email.attachments]
+
+
+def _attachment(account: str, email_id: str, view: AttachmentView) -> shapes.Attachment:
+    return cast("shapes.Attachment", {**plain(view), "uri": attachment_uri(account, email_id, view.attachment_id)})
+
+
+def _links(listed: Sequence[shapes.Attachment]) -> list[ContentBlock]:
+    return [
+        _link(entry["uri"], entry["filename"], entry["mime_type"], entry["size"])
+        for entry in listed
+        if not entry["inline"]
+    ]
+
+
+def _link(uri: str, filename: str, mime_type: str, size: int) -> ResourceLink:
+    return ResourceLink(type="resource_link", uri=uri, name=filename, mime_type=mime_type, size=size)
+
+
+def _item(view: ItemView) -> dict[str, Any]:
+    return {name: value for name, value in plain(view).items() if value not in ("", None)}

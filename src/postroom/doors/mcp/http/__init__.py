@@ -1,0 +1,1 @@
+"""MCP over HTTP: the application, and limits on connections, time and origin."""

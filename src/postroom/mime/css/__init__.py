@@ -1,0 +1,1 @@
+"""As much of CSS as decides whether text is seen."""

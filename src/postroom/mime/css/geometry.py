@@ -1,0 +1,162 @@
+"""Where a style moves a box, how it scales it, and what it cuts off."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from postroom.mime.css.media import HEIGHT, WIDTH
+from postroom.mime.css.sight import DOUBTFUL, HIDDEN, SEEN, Sight
+from postroom.mime.css.syntax import split_outside
+from postroom.mime.css.values import Style, lengths, numbers, pixels
+
+_FUNCTION = re.compile(r"(?<![a-z0-9])([a-z0-9]++)\(([^()]*+(?:\([^()]*+\)[^()]*+)*+)\)")
+_FAR: Final = 5_000.0  # pixels that no mail is long
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """Pixels to the right and down. `is_from_page`: counted from the page's corner, not from where the box would be."""
+
+    right: float = 0.0
+    down: float = 0.0
+    is_from_page: bool = False
+    is_fixed: bool = False
+
+
+def shift_of(style: Style) -> Shift | None:
+    position = style.get("position", "static")
+    right = _length(style, "margin-left", WIDTH)
+    down = _length(style, "margin-top", WIDTH)
+    if position != "static":
+        right += _length(style, "left", WIDTH) if _says(style, "left") else -_length(style, "right", WIDTH)
+        down += _length(style, "top", HEIGHT) if _says(style, "top") else -_length(style, "bottom", HEIGHT)
+    moved_right, moved_down = _translated(style)
+    right, down = right + moved_right, down + moved_down
+    is_placed = position in ("absolute", "fixed")
+    if not is_placed and abs(right) < 40 and abs(down) < 40:
+        return None
+    return Shift(right, down, is_placed, position == "fixed")
+
+
+def _says(style: Style, name: str) -> bool:
+    return style.get(name, "auto") not in ("auto", "inherit", "initial", "unset", "revert")
+
+
+def _length(style: Style, name: str, whole: float) -> float:
+    return (pixels(style[name], whole=whole) or 0.0) if name in style else 0.0
+
+
+def _translated(style: Style) -> tuple[float, float]:
+    """A percentage is of the box itself: as wide as the page, and of unknown height."""
+    right = down = 0.0
+    pairs = [
+        (name, arguments)
+        for name, arguments in _FUNCTION.findall(style.get("transform", ""))
+        if "translate" in name or name == "matrix"
+    ]
+    if style.get("translate", "none") != "none":
+        pairs.append(("translate", style["translate"].replace(" ", ",")))
+    for name, arguments in pairs:
+        values = [pixels(part.strip(), whole=WIDTH) or 0.0 for part in split_outside(arguments, ",")]
+        if name == "matrix":
+            right, down = right + (values[4] if len(values) > 4 else 0), down + (values[5] if len(values) > 5 else 0)
+        elif name == "translatey":
+            down += 0.0 if "%" in arguments else values[0]
+        else:
+            right += values[0] if name != "translatez" else 0.0
+            down += (
+                values[1] if name in ("translate", "translate3d") and len(values) > 1 and "%" not in arguments else 0.0
+            )
+    return right, down
+
+
+def place_state(right: float, down: float, *, is_from_page: bool, is_fixed: bool) -> Sight:
+    """Of a box that was moved so far. Left of the page and above it nobody can scroll."""
+    if right <= -WIDTH + 20 or down <= -_FAR or right >= 4 * WIDTH:
+        return HIDDEN
+    if is_fixed and (down <= -100 or down >= 2 * HEIGHT or right >= WIDTH):
+        return HIDDEN
+    if is_from_page and down <= -150:
+        return HIDDEN if down <= -1_000 else DOUBTFUL
+    if right <= -200 or down <= -400 or right >= WIDTH or down >= _FAR:
+        return DOUBTFUL
+    return SEEN
+
+
+def scale_of(style: Style) -> float:
+    """By how much letters shrink, in the direction they shrink most."""
+    factor = 1.0
+    for name, arguments in _FUNCTION.findall(style.get("transform", "")):
+        values = [abs(value) for value in numbers(arguments)]
+        if name.startswith("scale") and name != "scalez" and values:
+            factor *= min(values[:2])
+        elif name in ("rotatex", "rotatey") and values and "deg" in arguments:
+            factor *= 0.0 if abs(values[0] % 180 - 90) < 1 else 1.0
+        elif name == "matrix" and len(values) == 6:
+            factor *= abs(values[0] * values[3] - values[1] * values[2])
+    if style.get("scale", "none") != "none" and (values := numbers(style["scale"])):
+        factor *= min(abs(value) for value in values[:2])
+    if (zoom := numbers(style.get("zoom", ""))) and zoom[0] > 0:
+        factor *= zoom[0]
+    return factor
+
+
+def clip_state(style: Style) -> Sight:
+    rectangle = style.get("clip", "")
+    is_placed = style.get("position") in ("absolute", "fixed")
+    if is_placed and rectangle.startswith("rect(") and _empty_rectangle(rectangle):
+        return HIDDEN
+    path = style.get("clip-path", "none")
+    return SEEN if path in ("none", "inherit", "initial", "unset", "revert") else _path_state(path)
+
+
+def _empty_rectangle(rectangle: str) -> bool:
+    words = rectangle[5:].rstrip(")").replace(",", " ").split()
+    edges = [pixels(word) for word in words]
+    if len(edges) != 4:
+        return False
+    top, right, bottom, left = edges
+    return (bottom is not None and bottom - (top or 0.0) <= 2) or (right is not None and right - (left or 0.0) <= 2)
+
+
+def _path_state(path: str) -> Sight:
+    found = _FUNCTION.match(path)
+    if found is None:
+        return DOUBTFUL
+    name, arguments = found.groups()
+    if name == "inset":
+        return _inset_state(arguments.partition("round")[0])
+    if name in ("circle", "ellipse"):
+        radii = lengths(arguments.partition("at")[0])
+        return HIDDEN if radii and min(radii) <= 2 else DOUBTFUL if "at" in arguments else SEEN
+    if name == "polygon":
+        points = [lengths(point) for point in split_outside(arguments, ",")]
+        corners = [(point[0], point[1]) for point in points if len(point) == 2]
+        return HIDDEN if _area(corners) <= 4 else SEEN if "%" in arguments else DOUBTFUL
+    if name in ("rect", "xywh"):
+        return DOUBTFUL if max(lengths(arguments), default=0.0) > 2 else HIDDEN
+    return DOUBTFUL
+
+
+def _inset_state(arguments: str) -> Sight:
+    words = arguments.split()
+    if not words:
+        return SEEN
+    top = words[0]
+    right = words[1] if len(words) > 1 else top
+    bottom = words[2] if len(words) > 2 else top
+    left = words[3] if len(words) > 3 else right
+    for pair in ((top, bottom), (left, right)):
+        values = [pixels(word, whole=100.0) or 0.0 for word in pair]
+        if sum(values) >= 98 and all("%" in word or word == "0" for word in pair):
+            return HIDDEN
+        if sum(values) >= 12 and not all("%" in word for word in pair):
+            return HIDDEN if sum(values) >= WIDTH else DOUBTFUL
+    return SEEN
+
+
+def _area(corners: list[tuple[float, float]]) -> float:
+    twice = sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(corners, corners[1:] + corners[:1], strict=True))
+    return abs(twice) / 2

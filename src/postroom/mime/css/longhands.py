@@ -1,0 +1,322 @@
+"""The declarations that decide whether text is seen: shorthands taken apart, and values no browser takes left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+from postroom.mime.css.syntax import split_outside
+from postroom.mime.css.values import Style, colour, is_unknown_colour, numbers, pixels
+
+WIDE: Final = frozenset({"inherit", "initial", "unset", "revert", "revert-layer"})
+FONT_SIZES: Final = {
+    "xx-small": 9.0,
+    "x-small": 10.0,
+    "small": 13.0,
+    "medium": 16.0,
+    "large": 18.0,
+    "x-large": 24.0,
+    "xx-large": 32.0,
+    "xxx-large": 48.0,
+}
+_WORDS = re.compile(r"(?:[^\s()]++|\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))++")
+_IMAGE = re.compile(r"(?:url|image-set|cross-fade|element|image|paint|gradient)\(")
+_BARE_COLOUR = re.compile(r"[0-9a-f]{3}(?:[0-9a-f]{3})?\Z")
+_LONGEST: Final = 4_000  # characters of a value
+_SHORT: Final = 200  # of one that is worth remembering
+_OVERFLOWS: Final = frozenset({"visible", "hidden", "clip", "scroll", "auto", "overlay"})
+_DISPLAYS = re.compile(r"[a-z -]+\Z")
+_POSITIONS: Final = frozenset({"static", "relative", "absolute", "fixed", "sticky"})
+
+
+def longhands(name: str, value: str, quirks: bool) -> Style:
+    """What a declaration sets; empty where it says nothing of interest, or nothing valid."""
+    if name not in _READERS or not value or len(value) > _LONGEST:
+        return {}
+    return (_usual_longhands if len(value) <= _SHORT else _longhands)(name, value, quirks)
+
+
+def _longhands(name: str, value: str, quirks: bool) -> Style:
+    if value in WIDE:
+        return dict.fromkeys(_PARTS.get(name, (_SAME.get(name, name),)), value)
+    return _READERS[name](name, value, quirks) or {}
+
+
+_usual_longhands = lru_cache(maxsize=8192)(_longhands)
+
+
+def is_relevant(name: str) -> bool:
+    """Whether a declaration may have to do with what is seen."""
+    return name in _READERS or name.startswith("--")
+
+
+def _as_is(name: str, value: str, quirks: bool) -> Style:
+    return {_SAME.get(name, name): value}
+
+
+def _one_of(*values: str) -> Callable[[str, str, bool], Style | None]:
+    known = frozenset(values)
+    return lambda name, value, quirks: {name: value} if value in known else None
+
+
+def _colour(name: str, value: str, quirks: bool) -> Style | None:
+    value = f"#{value}" if quirks and _BARE_COLOUR.match(value) else value
+    is_known = colour(value) is not None or value == "currentcolor" or is_unknown_colour(value)
+    return {_SAME.get(name, name): value} if is_known else None
+
+
+def _length(name: str, value: str, quirks: bool) -> Style | None:
+    if value in ("auto", "none", "normal", "fit-content", "max-content", "min-content") or value.startswith(
+        "fit-content("
+    ):
+        return {name: value}
+    return {name: value} if pixels(value, unitless=quirks) is not None else None
+
+
+def _font_size(name: str, value: str, quirks: bool) -> Style | None:
+    if value in FONT_SIZES or value in ("smaller", "larger"):
+        return {"font-size": value}
+    size = pixels(value, unitless=quirks)
+    return {"font-size": value} if size is not None and size >= 0 else None
+
+
+def _font(name: str, value: str, quirks: bool) -> Style | None:
+    """``bold 0/0 a``: the size comes before the family, and both must be there."""
+    words = value.replace(" /", "/").replace("/ ", "/").split()
+    for index, word in enumerate(words[:-1]):
+        size = word.partition("/")[0]
+        is_weight = size.isdecimal() and size != "0"
+        if not is_weight and (found := _font_size("font-size", size, False)):
+            return found if index + 1 < len(words) else None
+    return None
+
+
+def _background(name: str, value: str, quirks: bool) -> Style | None:
+    layers = split_outside(value, ",")
+    images = [layer for layer in layers if _IMAGE.search(layer)]
+    inks = [word for word in _WORDS.findall(layers[-1]) if colour(word) is not None or is_unknown_colour(word)]
+    inks += [word for word in _WORDS.findall(layers[-1]) if word == "currentcolor"]
+    if (
+        not images
+        and not inks
+        and not re.search(r"\b(?:none|repeat|no-repeat|center|top|left|right|bottom|fixed|scroll)\b|0", value)
+    ):
+        return None
+    set_to = {"background-color": inks[-1] if inks else "transparent", "background-image": ",".join(images) or "none"}
+    return {**set_to, "background-clip": "text"} if re.search(r"(?<![a-z-])text(?![a-z-])", value) else set_to
+
+
+def _sides(*names: str) -> Callable[[str, str, bool], Style | None]:
+    """One to four lengths: top, right, bottom, left."""
+
+    def read(name: str, value: str, quirks: bool) -> Style | None:
+        words = _WORDS.findall(value)
+        if not 1 <= len(words) <= 4 or any(_length("x", word, quirks) is None for word in words):
+            return None
+        top = words[0]
+        right = words[1] if len(words) > 1 else top
+        bottom = words[2] if len(words) > 2 else top
+        left = words[3] if len(words) > 3 else right
+        return dict(zip(names, (top, right, bottom, left), strict=True))
+
+    return read
+
+
+def _overflow(name: str, value: str, quirks: bool) -> Style | None:
+    words = value.split()
+    if not 1 <= len(words) <= 2 or not _OVERFLOWS.issuperset(words):
+        return None
+    return {"overflow-x": words[0], "overflow-y": words[-1]}
+
+
+def _overflow_side(name: str, value: str, quirks: bool) -> Style | None:
+    return {name: value} if value in _OVERFLOWS else None
+
+
+def _opacity(name: str, value: str, quirks: bool) -> Style | None:
+    value = value.removeprefix("calc(").removesuffix(")") if value.startswith("calc(") else value
+    return {name: value} if re.fullmatch(r"[+-]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:e[+-]?\d++)?+%?", value) else None
+
+
+def _display(name: str, value: str, quirks: bool) -> Style | None:
+    return {name: value} if value in _KNOWN_DISPLAYS or (" " in value and _DISPLAYS.match(value)) else None
+
+
+def _number(name: str, value: str, quirks: bool) -> Style | None:
+    return {name: value} if value in ("normal", "auto", "none") or len(numbers(value)) else None
+
+
+_KNOWN_DISPLAYS: Final = frozenset(
+    [
+        "none",
+        "block",
+        "inline",
+        "inline-block",
+        "flex",
+        "inline-flex",
+        "grid",
+        "inline-grid",
+        "table",
+        "inline-table",
+        "table-row",
+        "table-cell",
+        "table-column",
+        "table-row-group",
+        "table-header-group",
+        "table-footer-group",
+        "table-column-group",
+        "table-caption",
+        "list-item",
+        "contents",
+        "flow-root",
+        "ruby",
+        "ruby-text",
+        "math",
+        "-webkit-box",
+        "-webkit-inline-box",
+        "-webkit-flex",
+        "-webkit-inline-flex",
+        "flow",
+        "run-in",
+    ]
+)
+_SAME: Final = {
+    "-webkit-mask": "mask-image",
+    "mask": "mask-image",
+    "-webkit-mask-image": "mask-image",
+    "-webkit-clip-path": "clip-path",
+    "-webkit-transform": "transform",
+    "-webkit-opacity": "opacity",
+    "-webkit-filter": "filter",
+    "animation": "animation-name",
+    "-webkit-animation": "animation-name",
+    "-webkit-animation-name": "animation-name",
+    "-webkit-background-clip": "background-clip",
+    "inset-inline-start": "left",
+    "inset-inline-end": "right",
+    "inset-block-start": "top",
+    "inset-block-end": "bottom",
+    "margin-inline-start": "margin-left",
+    "margin-block-start": "margin-top",
+    "block-size": "height",
+    "inline-size": "width",
+    "max-block-size": "max-height",
+    "max-inline-size": "max-width",
+}
+_PARTS: Final = {
+    "background": ("background-color", "background-image"),
+    "font": ("font-size",),
+    "overflow": ("overflow-x", "overflow-y"),
+    "margin": ("margin-top", "margin-right", "margin-bottom", "margin-left"),
+    "inset": ("top", "right", "bottom", "left"),
+    "padding": ("padding-top", "padding-right", "padding-bottom", "padding-left"),
+}
+
+
+def _renamed(read: Callable[[str, str, bool], Style | None]) -> Callable[[str, str, bool], Style | None]:
+    return lambda name, value, quirks: read(_SAME.get(name, name), value, quirks)
+
+
+_READERS: Final[dict[str, Callable[[str, str, bool], Style | None]]] = {
+    "display": _display,
+    "visibility": _one_of("visible", "hidden", "collapse"),
+    "content-visibility": _one_of("visible", "hidden", "auto"),
+    "position": _one_of(*_POSITIONS),
+    "float": _one_of("none", "left", "right", "inline-start", "inline-end"),
+    "opacity": _opacity,
+    "-webkit-opacity": _renamed(_opacity),
+    "color": _colour,
+    "background-color": _colour,
+    "-webkit-text-fill-color": _colour,
+    "background": _background,
+    "font": _font,
+    "font-size": _font_size,
+    "margin": _sides(*_PARTS["margin"]),
+    "padding": _sides(*_PARTS["padding"]),
+    "inset": _sides(*_PARTS["inset"]),
+    "overflow": _overflow,
+    "overflow-x": _overflow_side,
+    "overflow-y": _overflow_side,
+    "zoom": _number,
+    "z-index": _number,
+    **dict.fromkeys(
+        [
+            "height",
+            "max-height",
+            "min-height",
+            "width",
+            "max-width",
+            "min-width",
+            "top",
+            "right",
+            "bottom",
+            "left",
+            "margin-left",
+            "margin-top",
+            "margin-right",
+            "margin-bottom",
+            "padding-bottom",
+            "padding-top",
+            "padding-left",
+            "padding-right",
+            "text-indent",
+            "letter-spacing",
+            "line-height",
+        ],
+        _length,
+    ),
+    **dict.fromkeys(
+        (
+            name
+            for name in _SAME
+            if _SAME[name]
+            in (
+                "left",
+                "right",
+                "top",
+                "bottom",
+                "margin-left",
+                "margin-top",
+                "height",
+                "width",
+                "max-height",
+                "max-width",
+            )
+        ),
+        _renamed(_length),
+    ),
+    **dict.fromkeys(
+        [
+            "background-image",
+            "background-clip",
+            "-webkit-background-clip",
+            "filter",
+            "-webkit-filter",
+            "clip",
+            "clip-path",
+            "-webkit-clip-path",
+            "transform",
+            "-webkit-transform",
+            "scale",
+            "translate",
+            "rotate",
+            "mask",
+            "-webkit-mask",
+            "mask-image",
+            "-webkit-mask-image",
+            "mix-blend-mode",
+            "white-space",
+            "animation",
+            "-webkit-animation",
+            "animation-name",
+            "-webkit-animation-name",
+            "text-shadow",
+            "-webkit-text-stroke",
+            "-webkit-line-clamp",
+            "-webkit-text-security",
+        ],
+        _as_is,
+    ),
+}

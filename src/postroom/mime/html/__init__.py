@@ -1,0 +1,1 @@
+"""HTML to the text that a reader sees, and its links."""

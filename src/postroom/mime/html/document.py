@@ -1,0 +1,100 @@
+"""A mail's HTML, opened: bounded, cleaned of invisible characters, parsed, rid of what no reader could have seen."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from postroom.mime.clean import clean_text, hidden_runs
+from postroom.mime.html.hidden import drop_hidden
+from postroom.mime.html.hidden_words import HiddenText
+from postroom.mime.limits import MAX_ELEMENTS, MAX_HTML_DEPTH, MAX_TAGS, MAX_TEXT
+
+if TYPE_CHECKING:
+    from turbohtml import Document, Node
+
+# Elements that the HTML standard opens again in every block after the one they were left open in: with n of them open,
+# n blocks make n x n elements.
+_FORMATTING = re.compile(r"<(?:a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[\s/>]", re.IGNORECASE)
+_TAG = re.compile("<")
+_FEW_TAGS: Final = 400  # which make 40,000 elements at most
+_FIRST_STEP, _STEP = 1_000, 4_000  # tags that are parsed before it is counted what became of them
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedHtml:
+    document: Document
+    hidden: tuple[HiddenText, ...]
+    doubtful: int  # stretches of text that were marked as perhaps unseen
+    is_judged: bool  # the whole style sheet was heeded
+    was_cut: bool
+
+    @property
+    def hidden_removed(self) -> int:
+        return len(self.hidden)
+
+
+def open_html(html: str) -> OpenedHtml:
+    source = html[:MAX_TEXT]
+    cleaned = clean_text(source)
+    document, was_cut = _parsed(cleaned)
+    removal = drop_hidden(document)
+    spelt = tuple(HiddenText("characters", run) for run in hidden_runs(source, cleaned))
+    was_cut = was_cut or removal.was_cut or len(html) > MAX_TEXT
+    return OpenedHtml(document, removal.texts + spelt, removal.doubtful, removal.is_whole, was_cut)
+
+
+def _parsed(source: str) -> tuple[Document, bool]:
+    """The document with as many elements, and as deep, as can be looked through in good time; and whether that is less
+    than all of it."""
+    tags = source.count("<")
+    if tags <= _FEW_TAGS:
+        return _parse(source), False
+    within = source if tags <= MAX_TAGS else source[: _start_of_tag(source, MAX_TAGS)]
+    document, is_whole = _parsed_by_steps(within) if _may_multiply(within, tags) else (_parse(within), True)
+    was_flattened = tags - source.count("</") > MAX_HTML_DEPTH and _drop_deep(document)
+    return document, not is_whole or was_flattened or within is not source
+
+
+def _parse(source: str) -> Document:
+    from turbohtml import parse
+
+    return parse(source, positions=False, allow_declarative_shadow_roots=False)
+
+
+def _may_multiply(source: str, tags: int) -> bool:
+    formatting = sum(1 for _ in _FORMATTING.finditer(source))
+    return formatting * (tags - formatting) > MAX_ELEMENTS
+
+
+def _parsed_by_steps(source: str) -> tuple[Document, bool]:
+    """Some tags more each time, until there are too many elements; and whether that was the whole source. What a step
+    can add is bounded by the number of its tags."""
+    starts = [tag.start() for tag in _TAG.finditer(source)]
+    ends = [250, 500, *range(_FIRST_STEP, len(starts), _STEP)]
+    document = _parse("")
+    for end in [*(starts[end] for end in ends if end < len(starts)), len(source)]:
+        longer = _parse(source[:end])
+        if sum(1 for _ in islice(longer.iter_elements(), MAX_ELEMENTS + 1)) > MAX_ELEMENTS:
+            return document, False
+        document = longer
+    return document, True
+
+
+def _start_of_tag(source: str, number: int) -> int:
+    return next(islice(_TAG.finditer(source), number, None)).start()
+
+
+def _drop_deep(document: Document) -> bool:
+    """Drop what lies too deep. It is not shown flat: then nobody would know whether it was meant to be seen."""
+    depths: dict[Node | None, int] = {}
+    deep: list[Node] = []
+    for element in document.iter_elements():
+        depth = depths[element] = depths.get(element.parent, 0) + 1
+        if depth == MAX_HTML_DEPTH + 1:
+            deep.append(element)
+    for node in deep:
+        node.decompose()
+    return bool(deep)

@@ -1,0 +1,265 @@
+"""Text that a reader could not have seen, taken out of an HTML document; text that perhaps is not seen, marked.
+
+Every element's look is worked out from its parent's: parents come before their children, so each is looked at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, cast
+
+from postroom.mime.css.effects import Effect
+from postroom.mime.css.sight import DOUBTFUL, HIDDEN, SEEN
+from postroom.mime.css.stylesheet import Stylesheet
+from postroom.mime.css.values import BLACK, Colour, legacy_colour
+from postroom.mime.css.visibility import LINK, ROOT, Look, changed, drawn, in_block, judged
+from postroom.mime.html.hidden_words import HiddenText
+from postroom.mime.limits import MAX_ELEMENTS
+
+if TYPE_CHECKING:
+    from turbohtml import Comment, Document, Element, Node
+
+DOUBT_OPENS, DOUBT_CLOSES = "[hidden? ", "]"
+_MAX_COVERS: Final = 20  # with more of them everything is doubtful
+_FILLS_ANY_BOX: Final = 10_000  # characters
+_NEVER_SHOWN: Final = (
+    "script,template,style,head,title,embed,applet,iframe,audio,video,datalist,noframes,noembed,rp,progress,meter,"
+    "dialog:not([open]),svg title,svg desc,svg defs,svg metadata"
+)
+_SPEECHLESS: Final = frozenset({"style", "head", "title"})  # dropped like the others, but no hiding place worth a word
+_BLOCKS: Final = frozenset(
+    {
+        *("address", "article", "aside", "blockquote", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt"),
+        *("fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup"),
+        *(
+            "legend",
+            "li",
+            "listing",
+            "main",
+            "marquee",
+            "menu",
+            "nav",
+            "ol",
+            "p",
+            "plaintext",
+            "pre",
+            "search",
+            "section",
+        ),
+        *("summary", "ul", "xmp", "button", "select", "textarea", "input"),
+    }
+)
+_CELLS: Final = frozenset({"table", "tbody", "thead", "tfoot", "tr", "td", "th", "caption"})
+_CONTROLS: Final = frozenset({"button", "select", "textarea", "input"})
+_ODD: Final = frozenset({"svg", "canvas", "object"})  # some readers show the text inside, others do not
+_ALONE: Final = frozenset({"body", "details", "summary"}) | _ODD  # looked at one by one
+_SPECIAL: Final = frozenset({"a", "table", "mark"}) | _CONTROLS | _ALONE  # shown otherwise than what is around them
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    texts: tuple[HiddenText, ...]  # each a stretch that had words in it
+    doubtful: int  # stretches that were marked
+    is_whole: bool  # every rule of the style sheet was heeded
+    was_cut: bool  # the document had more elements than are looked at
+
+
+def drop_hidden(document: Document) -> Removal:
+    """Change the document in place."""
+    quirks = _is_quirky(document)
+    sheet = Stylesheet(document, quirks=quirks)
+    texts = _drop_never_shown(document)
+    walk = _Walk(sheet, quirks=quirks)
+    walk.over(document)
+    for node in walk.gone:
+        if any(map(str.isalnum, node.text)):
+            texts.append(HiddenText("text", node.text[:4_000]))
+        node.decompose()
+    marks = _mark(walk)
+    return Removal(tuple(texts), marks, sheet.is_whole, walk.count > MAX_ELEMENTS)
+
+
+def _is_quirky(document: Document) -> bool:
+    """Pages without a proper doctype are shown by the rules of the nineties."""
+    from turbohtml import Doctype
+
+    doctype = next((node for node in document.children if isinstance(node, Doctype)), None)
+    if doctype is None or (doctype.name or "").lower() != "html":
+        return True
+    public = (doctype.public_id or "").lower()
+    is_old = public.startswith(("-//w3c//dtd html 4.0 ", "-//w3c//dtd html 3", "-//ietf//dtd html", "html"))
+    is_loose = public.startswith(("-//w3c//dtd html 4.01 transitional", "-//w3c//dtd html 4.01 frameset"))
+    return is_old or (is_loose and not doctype.system_id)
+
+
+def _drop_never_shown(document: Document) -> list[HiddenText]:
+    texts: list[HiddenText] = []
+    for element in reversed(document.select(_NEVER_SHOWN)):  # the inner ones first: no text is looked at twice
+        words = element.inner_html if element.tag == "template" else element.text
+        if element.tag not in _SPEECHLESS and any(map(str.isalnum, words)):
+            texts.append(HiddenText("element", words[:4_000]))
+        element.decompose()
+    for node in cast("list[Comment]", document.xpath("//comment()")):
+        if any(map(str.isalnum, node.data)):
+            texts.append(HiddenText("comment", node.data[:4_000]))
+        node.decompose()
+    return texts
+
+
+@dataclass(slots=True)
+class _Walk:
+    sheet: Stylesheet
+    quirks: bool
+    gone: list[Node] = field(default_factory=list)
+    doubtful: list[Element] = field(default_factory=list)
+    covers: list[tuple[Element, Effect]] = field(default_factory=list)
+    count: int = 0
+    _body: Look = ROOT
+    _looks: dict[Node | None, Look | None] = field(default_factory=dict)  # None: within something gone
+    _closed: dict[Node | None, Look] = field(default_factory=dict)  # details, with the look of their summary
+    _known: dict[tuple[object, ...], tuple[Look, Effect | None]] = field(default_factory=dict)
+    _link: Colour | None = None
+
+    def over(self, document: Document) -> None:
+        """The one loop that every element of every mail passes: what is alike is looked up, not worked out."""
+        looks, root, known = self._looks, ROOT, self._known
+        matched, presented = self.sheet.matched.get, self.sheet.presented.get
+        for self.count, element in enumerate(document.iter_elements(), 1):
+            around = looks.get(element.parent, root)
+            if around is None:
+                looks[element] = None
+                continue
+            tag, inline, rules, old = element.tag, element.attr("style"), matched(element, 0), presented(element)
+            if inline is None and not rules and old is None and tag not in _SPECIAL and around.behind is None:
+                look = around
+            else:
+                key = around, inline, rules, old, "link" if tag == "a" and element.attr("href") is not None else tag
+                found = known.get(key)
+                if found is None or tag in _ALONE or (found[1] is not None and found[1].room is not None):
+                    found = known[key] = self._look(element, around, inline, rules, old)
+                look, effect = found
+                if effect is not None and effect.covers:
+                    self.covers.append((element, effect))
+            if self.count > MAX_ELEMENTS or look.fate is HIDDEN:
+                looks[element] = None
+                self.gone.append(element)
+                continue
+            if look is not root:
+                looks[element] = look
+                if look.sight is HIDDEN:
+                    self.gone.extend(_texts(element))
+                elif look.sight is DOUBTFUL:
+                    self.doubtful.append(element)
+
+    def _look(
+        self, element: Element, around: Look, inline: str | None, rules: int, old: str | None
+    ) -> tuple[Look, Effect | None]:
+        tag = element.tag
+        if tag == "summary" and element.parent in self._closed:
+            around = self._closed[element.parent]
+        if around.behind is not None and (tag in _BLOCKS or tag in _CELLS):
+            around = in_block(around)
+        around = self._by_itself(element, tag, around)
+        effect = self.sheet.effect(inline, old, rules, around.variables)
+        is_cell = tag in _CELLS or tag in ("body", "html")
+        is_block = tag in _BLOCKS
+        look = around if effect is None else changed(around, effect, is_block=is_block, is_cell=is_cell)
+        if (
+            effect is not None
+            and effect.room is not None
+            and look.sight is SEEN
+            and not _fits(element, look, effect, tag)
+        ):
+            look = judged(replace(look, clip=DOUBTFUL))
+        if tag == "body":
+            self._body = look
+        elif tag in _ODD or (tag == "details" and element.attr("open") is None):
+            if tag == "details":
+                self._closed[element] = look
+            look = judged(replace(look, fate=max(look.fate, DOUBTFUL)))
+        return look, effect
+
+    def _by_itself(self, element: Element, tag: str, around: Look) -> Look:
+        """As the browser shows such an element before any style."""
+        if tag == "a" and element.attr("href") is not None:
+            return drawn(around, self._link_ink(element))
+        if tag == "table" and self.quirks and (around.font != 16.0 or around.ink != self._body.ink):
+            return drawn(around, self._body.ink, 16.0)
+        if tag in _CONTROLS:
+            return drawn(around, BLACK, 13.3, (239, 239, 239, 1.0))
+        return drawn(around, BLACK, None, (255, 255, 0, 1.0)) if tag == "mark" else around
+
+    def _link_ink(self, element: Element) -> Colour:
+        if self._link is None:
+            body = element.closest("body")
+            named = legacy_colour((body.attr("link") if body is not None else None) or "")
+            self._link = named or LINK
+        return self._link
+
+
+def _texts(element: Element) -> list[Node]:
+    from turbohtml import Element as ElementType
+
+    return [child for child in element.children if not isinstance(child, ElementType)]
+
+
+def _fits(element: Element, look: Look, effect: Effect, tag: str) -> bool:
+    """Whether a box that hides the rest shows at least half of its text, by a guess at the letters' width."""
+    boxed = effect.is_block if effect.is_block is not None else tag in _BLOCKS
+    if not boxed or tag in _CELLS or effect.room is None:
+        return True
+    width, height = effect.room
+    lines = 1 + _length(element) * look.font * 0.5 / max(width, 1.0)
+    return lines * look.font * 1.15 <= 2 * height + look.font
+
+
+def _length(element: Element) -> int:
+    """Of its text, as far as any box could show it: boxes stand within boxes."""
+    length = 0
+    for words in element.stripped_strings:
+        length += 1 + len(words)
+        if length > _FILLS_ANY_BOX:
+            break
+    return length
+
+
+def _mark(walk: _Walk) -> int:
+    from turbohtml import Text
+
+    marks = 0
+    for element in [*walk.doubtful, *_covered(walk)]:
+        for child in _texts(element):
+            words = child.text
+            if any(map(str.isalnum, words)) and DOUBT_OPENS not in words:
+                start = len(words) - len(words.lstrip())
+                end = len(words.rstrip())
+                child.replace_with(Text(f"{words[:start]}{DOUBT_OPENS}{words[start:end]}{DOUBT_CLOSES}{words[end:]}"))
+                marks += 1
+    return marks
+
+
+def _covered(walk: _Walk) -> list[Element]:
+    """The elements beside a box that may lie over them."""
+    found: list[Element] = []
+    for cover, effect in walk.covers[:_MAX_COVERS]:
+        container = cover.parent if effect.position == "relative" or not effect.position else _positioned(walk, cover)
+        if container is None:
+            continue
+        inside = set(cover.iter_elements(include_self=True))
+        found += [element for element in container.iter_elements(include_self=True) if element not in inside]
+        if len(found) > MAX_ELEMENTS:
+            break
+    body = walk.covers[0][0].closest("body") if len(walk.covers) > _MAX_COVERS else None
+    if body is not None:
+        found += body.iter_elements(include_self=True)
+    return found
+
+
+def _positioned(walk: _Walk, cover: Element) -> Element | None:
+    """What a placed box is placed in: the next positioned element around it, or the page."""
+    from turbohtml import Element as ElementType
+
+    around = [one for one in cover.ancestors if isinstance(one, ElementType)]
+    effects = ((one, walk.sheet.effect_on(one)) for one in around)
+    positioned = (one for one, effect in effects if effect is not None and effect.position not in ("", "static"))
+    return next(positioned, around[-1] if around else None)

@@ -1,0 +1,202 @@
+"""An HTML document as compact Markdown: layout flattened, links short and honest, images by their words only."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, partial
+from typing import TYPE_CHECKING, Final
+
+from postroom.mime.clean import clean_line, clean_text
+from postroom.mime.html.hidden import DOUBT_CLOSES, DOUBT_OPENS
+from postroom.mime.html.links import disguised_host, numbered_link, whole_link
+from postroom.mime.limits import MAX_RENDERED
+
+if TYPE_CHECKING:
+    from turbohtml import Document, Element, Markdown
+
+_TABLE_PARTS: Final = "table,tbody,thead,tfoot,tr,td,th,caption,colgroup,col,center"
+_MAX_CELL: Final = 80  # characters: longer cells are prose in columns, not data
+_MEANINGLESS_ALT = re.compile(
+    r"(?:\W*|image|img|photo|picture|logo|icon|spacer|banner|header|footer|pixel|blank|divider|null|undefined"
+    r"|(?:image|img)[-_ ]?\d+|\S+\.(?:png|jpe?g|gif|webp|svg|bmp))\Z",
+    re.IGNORECASE,
+)
+_SPACES = re.compile(r"(?<=\S)[ \t]{2,}")
+_TAG = re.compile(r"<(?=/?[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>|!--|!\[)")  # as text: somebody wrote about HTML
+_DOUBT_SEAM = re.compile(re.escape(DOUBT_CLOSES) + r"(\s*)" + re.escape(DOUBT_OPENS))
+_FEW_WORDS: Final = 600  # characters of text beside which a linked picture without words says something
+_PICTURE: Final = "picture"
+_MARKS: Final = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~", "strike": "~~"}
+
+
+def to_markdown(document: Document) -> str:
+    """The document is used up: links, images and tables are changed in place on the way."""
+    _flatten_tables(document)
+    _flatten_lists(document)
+    _tell_images(document)
+    _tell_links(document)
+    return compact(_TAG.sub(r"\\<", document.to_markdown(_options())))
+
+
+def to_plain_text(document: Document) -> str:
+    """Words only, for reading as text and for the index: images say nothing. The document is used up."""
+    for part in document.select(_TABLE_PARTS):
+        part.tag = "div"
+    _flatten_lists(document)
+    return compact(document.to_text())
+
+
+def compact(text: str) -> str:
+    """Cleaned once more (entities may have been hiding something), no blank runs, no trailing blanks."""
+    lines = [line.rstrip(" \t\\") for line in clean_text(text[:MAX_RENDERED]).split("\n")]
+    text = "\n".join([line for line in lines if not line or line[-1].isalnum() or not _is_empty(line)])
+    if "  " in text or "\t" in text:
+        text = _SPACES.sub(" ", text)
+    while "\n\n\n" in text:
+        text = text.replace("\n\n\n", "\n\n")
+    return (_DOUBT_SEAM.sub(r"\1", text) if DOUBT_OPENS in text else text).strip()
+
+
+def _is_empty(line: str) -> bool:
+    """A bullet, a quote mark or a heading with nothing behind it; the line under a table's head is none."""
+    return not line.strip(" \t-*+#>|\\") and not line.startswith("| -")
+
+
+@cache
+def _options() -> Markdown:
+    from turbohtml import Markdown
+
+    return Markdown(
+        images=Markdown.Images(mode="alt"),
+        escaping=Markdown.Escaping(mode="none", asterisks=False, underscores=False),
+        tables=Markdown.Tables(cell_blocks="text"),
+        links=Markdown.Links(skip_internal=True),
+        converters={tag: partial(_emphasised, mark) for tag, mark in _MARKS.items()},
+    )
+
+
+def _emphasised(mark: str, _element: Element, inner: str) -> str:
+    """The library writes tags where letters beyond ASCII or signs touch the mark: right for a Markdown parser, noise
+    for a reader. Several paragraphs stay as they are."""
+    words = inner.strip()
+    if not words or "\n\n" in words:
+        return inner
+    start = len(inner) - len(inner.lstrip())
+    return f"{inner[:start]}{mark}{words}{mark}{inner[start + len(words) :]}"
+
+
+def _flatten_tables(document: Document) -> None:
+    """Every table becomes plain blocks, except those that hold data."""
+    kept: set[Element] = set()
+    for table in document.select("table"):
+        if _is_data(table):
+            kept.update(table.iter_elements(include_self=True))
+    for part in document.select(_TABLE_PARTS):
+        if part not in kept:
+            part.tag = "div"
+
+
+def _flatten_lists(document: Document) -> None:
+    """A list with anything but items in it is somebody's way to indent; the library would leave that out."""
+    from turbohtml import Element as ElementType
+
+    for listed in document.select("ul,ol,menu,dir"):
+        if any(
+            child.tag != "li" if isinstance(child, ElementType) else not child.text.isspace()
+            for child in listed.children
+        ):
+            listed.tag = "div"
+
+
+def _is_data(table: Element) -> bool:
+    if (table.attr("role") or "").lower() in ("presentation", "none"):
+        return False
+    if table.select_one("table, img, p, div, h1, h2, h3, ul, ol, blockquote") is not None:
+        return False
+    rows = [row.select("td, th") for row in table.select("tr")]
+    if len(rows) < 2 or len(rows) > 500 or min(map(len, rows)) < 2:
+        return False
+    return all(len(cell.text) <= _MAX_CELL for row in rows for cell in row)
+
+
+def _tell_images(document: Document) -> None:
+    images = document.select("img")
+    is_wordy = not images or len(clean_line(document.text)) > _FEW_WORDS
+    named: set[str] = set()  # one picture cut into pieces leads to one place
+    for image in images:
+        alt = _alt(image) or ("" if is_wordy or is_pixel(image) else _linked(image, named))
+        if alt:
+            image.attrs["alt"] = alt
+        else:
+            image.decompose()
+    if images and not any(map(str.isalnum, document.text)) and document.select_one("img") is None:
+        _say_that_there_are_pictures(document, images)
+
+
+def _linked(image: Element, named: set[str]) -> str:
+    """A picture that leads somewhere is a button, whatever is painted on it."""
+    link = image.closest("a[href]")
+    target = link.attr("href") or "" if link is not None else ""
+    if link is None or not target or target in named:
+        return ""
+    named.add(target)
+    return "" if any(map(str.isalnum, link.text)) else _PICTURE
+
+
+def _say_that_there_are_pictures(document: Document, images: list[Element]) -> None:
+    from turbohtml import Text
+
+    place = document.select_one("body")
+    if place is not None and not all(map(is_pixel, images)):
+        place.append(Text(f"[{_PICTURE}]"))
+
+
+def _alt(image: Element) -> str:
+    """What an image says in words; empty for tracking pixels, spacers and names of files."""
+    alt = "" if is_pixel(image) else clean_line(image.attr("alt") or "")[:150]
+    return "" if len(alt) < 3 or _MEANINGLESS_ALT.match(alt) else alt
+
+
+def is_pixel(image: Element) -> bool:
+    """An image that nobody sees is there to tell its sender that the mail was opened."""
+    sides = [(image.attr(side) or "").strip(" px")[:6] for side in ("width", "height")]
+    return any(side.isdecimal() and int(side) <= 3 for side in sides)
+
+
+def _numbered(document: Document) -> dict[str, int]:
+    """Every address once, in the order of the mail."""
+    numbers: dict[str, int] = {}
+    for link in document.select("a[href]"):
+        numbers.setdefault(link.attr("href") or "", len(numbers) + 1)
+    return numbers
+
+
+def to_links(document: Document) -> str:
+    """Every link whole, by the number that it has in Markdown where it is cut."""
+    listed = ((number, whole_link(href)) for href, number in _numbered(document).items())
+    return "\n".join(f"{number}. {href}" for number, href in listed if href)
+
+
+def _tell_links(document: Document) -> None:
+    from turbohtml import Text
+
+    numbers = _numbered(document)
+    for link in document.select("a"):
+        href = link.attr("href") or ""
+        words = clean_line(link.text)
+        shown = numbered_link(href, numbers.get(href, 0), len(words))
+        if not shown or not (words or link.select_one("img")):
+            link.unwrap()
+            continue
+        real = disguised_host(words, href)
+        link.attrs["href"] = shown
+        if "title" in link.attrs:
+            del link.attrs["title"]
+        if real:
+            link.insert_after(Text(f" (really: {real})"))
+        elif _bare(words) == _bare(shown):
+            link.set_text(shown)
+
+
+def _bare(address: str) -> str:
+    return address.removeprefix("https://").removeprefix("http://").rstrip("/")

@@ -1,0 +1,1 @@
+"""Processes that read messages: in bulk, or stopped at a deadline."""

@@ -1,0 +1,87 @@
+"""Reading many mails: by processes of our own, since it is work for the processor alone.
+
+For archives and first fills only. Starting a process takes as long as reading a thousand mails, so few mails are read
+here and now, and so are all where no process can be had.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Generic, TypeVar
+
+from postroom.mime.processes.readers import PATIENCE, Readers, cores, read_or
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+FEW, FEW_BYTES = 1_000, 16 * 1024 * 1024
+_CHUNK, _CHUNK_BYTES = 32, 1024 * 1024
+_AHEAD, _AHEAD_BYTES = 40, 32 * 1024 * 1024  # chunks, and bytes, that are with the readers at once
+_MOST_READERS = 4  # they are faster than what they read can be written
+
+
+def read_many(
+    read: Callable[[T], R],
+    mails: Iterable[T],
+    *,
+    instead: Callable[[T], R],
+    size: Callable[[T], int],
+    patience: float = PATIENCE,
+) -> Generator[tuple[T, R], None, None]:
+    """Each mail with what `read` makes of it, in order; with what `instead` makes of it where `read` raises, ends its
+    process or takes longer than `patience`. Both functions, and what they take and give, must be fit for pickling.
+    Close it when it is not read to its end."""
+    source = iter(mails)
+    first = next_of(source, size, FEW, FEW_BYTES)
+    is_much = len(first) >= FEW or sum(map(size, first)) >= FEW_BYTES
+    everything = chain(first, source)
+    if not is_much or cores() < 2:
+        yield from ((mail, read_or(instead, read, mail)) for mail in everything)
+        return
+    with Readers(read, instead, min(_MOST_READERS, cores()), patience) as readers:
+        yield from _by_readers(readers, everything, size)
+
+
+def next_of(mails: Iterator[T], size: Callable[[T], int], most: int, most_bytes: int) -> list[T]:
+    """The next mails: few enough, and not too large together, to be held in memory. Empty at the end."""
+    taken: list[T] = []
+    held = 0
+    for mail in mails:
+        taken.append(mail)
+        held += size(mail)
+        if len(taken) >= most or held >= most_bytes:
+            break
+    return taken
+
+
+@dataclass(frozen=True, slots=True)
+class _Given(Generic[T, R]):
+    """Mails that are with a reader."""
+
+    mails: list[T]
+    size: int
+    results: Iterator[list[R]] | None  # None: their readers were lost
+
+
+def _by_readers(readers: Readers[T, R], mails: Iterator[T], size: Callable[[T], int]) -> Iterator[tuple[T, R]]:
+    waiting: deque[_Given[T, R]] = deque()
+    while chunk := next_of(mails, size, _CHUNK, _CHUNK_BYTES):
+        waiting.append(_Given(chunk, sum(map(size, chunk)), readers.give(chunk)))
+        while len(waiting) >= _AHEAD or sum(given.size for given in waiting) >= _AHEAD_BYTES:
+            yield from _first(readers, waiting)
+    while waiting:
+        yield from _first(readers, waiting)
+
+
+def _first(readers: Readers[T, R], waiting: deque[_Given[T, R]]) -> Iterator[tuple[T, R]]:
+    """What became of those that wait longest. Where readers were lost, all that wait are read one by one from now on:
+    any of them may have been the cause."""
+    given = waiting.popleft()
+    results = readers.results(given.results)
+    if results is None:
+        for index, other in enumerate(waiting):
+            waiting[index] = _Given(other.mails, other.size, None)
+    yield from zip(given.mails, results or map(readers.read_alone, given.mails), strict=True)

@@ -1,0 +1,81 @@
+"""A worker's own side: it is given one task after another by its parent, and answers each. See `workers`."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+from contextlib import suppress
+from typing import Any, BinaryIO, Final
+
+from postroom.mime.processes.workers import BROKEN, Unreadable
+
+_GRACE: Final = 2.0  # seconds after which the system ends what the parent should have ended
+_LARGE: Final = 400_000  # KB: one that has grown so far is not used again
+
+
+def serve() -> None:
+    """Until the input ends. The first message says how many seconds a task may take and how much memory."""
+    tasks, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nothing but answers goes to the parent
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's business
+    seconds, memory = pickle.load(tasks)  # noqa: S301 (of our own parent)
+    _allow(memory)
+    _answer(answers, None, is_fit=True)
+    is_fit = True
+    while is_fit:
+        try:
+            function, args, kwargs = pickle.load(tasks)  # noqa: S301
+        except EOFError:
+            return
+        _end_after(seconds + _GRACE)
+        is_fit = _answer(answers, _result(function, args, kwargs), is_fit=not _is_large())
+        _end_after(0)
+
+
+def _result(function: Any, args: Any, kwargs: Any) -> Any:
+    try:
+        return function(*args, **kwargs)
+    except Exception:  # noqa: BLE001 - whatever a stranger's mail breaks, MemoryError too
+        return Unreadable(BROKEN)
+
+
+def _answer(answers: BinaryIO, result: Any, *, is_fit: bool) -> bool:
+    pickle.dump((result, is_fit), answers, pickle.HIGHEST_PROTOCOL)
+    answers.flush()
+    return is_fit
+
+
+def _end_after(seconds: float) -> None:
+    """The system ends this process then, even from within a library that never looks up; 0 calls it off."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _allow(memory: int) -> None:
+    """No more address space than that, where there are such limits (not on Windows) and the system heeds them."""
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    except (ImportError, ValueError, OSError):
+        return
+
+
+def _is_large() -> bool:
+    return _peak() > _LARGE
+
+
+def _peak() -> int:
+    """KB that this process has held at most. On Linux `ru_maxrss` begins with what the parent had held, so the kernel's
+    own page on the process is asked first."""
+    with suppress(OSError), open("/proc/self/status", "rb") as status:  # noqa: PTH123 (without pathlib: loaded for this)
+        for line in status:
+            if line.startswith(b"VmHWM:"):
+                return int(line.split()[1])
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "darwin" else 1)

@@ -1,0 +1,163 @@
+"""Processes that read what might keep a reader busy: they can be stopped, which a thread cannot.
+
+A few, started when first needed and kept. One that takes too long is killed and replaced, and one that asks for too
+much memory is refused it by the system (where the system can do that). Each ends by itself when its parent is gone:
+its input ends, and while it is at work an alarm of the system's goes off a little after its parent's patience.
+"""
+
+from __future__ import annotations
+
+import atexit
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from threading import BoundedSemaphore, Lock, Timer
+from typing import Any, Final, ParamSpec, TypeVar
+
+from postroom.mime.limits import MAX_MEMORY, MAX_SECONDS
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_COUNT: Final = 2
+_START: Final = 30.0  # seconds for a new process to answer, on a machine that is busy
+# Nothing of the environment, nor of the folder the server runs in, decides what a worker imports: its parent does.
+_BOOT: Final = (
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
+    "from postroom.mime.processes.worker_process import serve; serve()"
+)
+
+
+class Unreadable(Exception):
+    """Why there is no result, in words for the reader of a mail."""
+
+
+TOO_SLOW: Final = "Reading it took too long."
+BROKEN: Final = "Reading it failed."
+BUSY: Final = "The server is busy with other mails."
+
+
+class Workers:
+    """`call` blocks: it is for threads. Where no process can be had, what is called runs in the caller's own."""
+
+    def __init__(self, count: int = _COUNT, seconds: float = MAX_SECONDS, memory: int = MAX_MEMORY) -> None:
+        self._seconds = seconds
+        self._memory = memory
+        self._free = BoundedSemaphore(count)
+        self._lock = Lock()
+        self._idle: list[_Worker] = []
+
+    def call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """`function`, and all it takes and gives, must be fit for pickling. Raises Unreadable and nothing else."""
+        if not self._free.acquire(timeout=self._seconds):
+            raise Unreadable(BUSY)
+        try:
+            worker = self._taken()
+            if worker is None:
+                return _here(function, *args, **kwargs)
+            result, is_fit = worker.call(self._seconds, (function, args, kwargs))
+            self._give_back(worker, is_fit=is_fit)
+        finally:
+            self._free.release()
+        if isinstance(result, Unreadable):
+            raise result
+        return result  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Ends those that are idle; new ones are started when they are needed again."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.end()
+
+    def _taken(self) -> _Worker | None:
+        """An idle one that is still alive, or a new one; None where none can be started."""
+        while True:
+            with self._lock:
+                worker = self._idle.pop() if self._idle else None
+            if worker is None:
+                return _started(self._seconds, self._memory)
+            if worker.is_alive():
+                return worker
+            worker.end()
+
+    def _give_back(self, worker: _Worker, *, is_fit: bool) -> None:
+        if not is_fit:
+            worker.end()
+            return
+        with self._lock:
+            self._idle.append(worker)
+
+
+class _Worker:
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def call(self, seconds: float, *tasks: Any) -> tuple[Any, bool]:
+        """(the answer to them or Unreadable, whether the worker is fit for more)."""
+        late = Timer(seconds, self._process.kill)
+        late.daemon = True
+        late.start()
+        try:
+            for task in tasks:
+                self._tell(task)
+            return self._heard()
+        except (OSError, EOFError, pickle.PickleError):  # it was killed, or died of the mail
+            return Unreadable(BROKEN if late.is_alive() else TOO_SLOW), False
+        finally:
+            late.cancel()
+
+    def _tell(self, task: Any) -> None:
+        assert self._process.stdin is not None
+        pickle.dump(task, self._process.stdin, pickle.HIGHEST_PROTOCOL)
+        self._process.stdin.flush()
+
+    def _heard(self) -> tuple[Any, bool]:
+        assert self._process.stdout is not None
+        result, is_fit = pickle.load(self._process.stdout)  # noqa: S301 (of our own process)
+        return result, is_fit
+
+    def end(self) -> None:
+        self._process.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with suppress(OSError):  # what was not yet written to a process that is no more
+                    pipe.close()
+        self._process.wait()
+
+
+def _started(seconds: float, memory: int) -> _Worker | None:
+    if not sys.executable:
+        return None
+    try:
+        process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-I", "-c", _BOOT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # a trace may hold words of a mail
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+    except OSError:
+        return None
+    worker = _Worker(process)
+    _, is_fit = worker.call(_START, sys.path, (seconds, memory))
+    if is_fit:
+        return worker
+    worker.end()
+    return None
+
+
+def _here(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:  # whatever a stranger's mail breaks
+        raise Unreadable(BROKEN) from error
+
+
+shared: Final = Workers()
+atexit.register(shared.close)

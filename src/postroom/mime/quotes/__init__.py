@@ -1,0 +1,1 @@
+"""Quoted history: what a message repeats of earlier ones."""

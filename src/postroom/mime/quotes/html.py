@@ -1,0 +1,128 @@
+"""Quoted history in HTML, found by the marks that mail programs leave in their markup.
+
+The quotes are marked in the document and read back from the text that is made of it, so that one set of rules decides
+about the lines of both.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from postroom.mime.quotes.attribution import field_of
+from postroom.mime.quotes.regions import Lines, Region, plain_lines
+
+if TYPE_CHECKING:
+    from turbohtml import Document, Element, Node
+
+# Elements that hold a quote and nothing else.
+_QUOTES: Final = (
+    'blockquote[type="cite" i],blockquote.gmail_quote,blockquote.protonmail_quote,blockquote.tutanota_quote,'
+    "blockquote#isReplyContent,.gmail_quote > blockquote,div.yahoo_quoted,div.protonmail_quote,div.zmail_extra,"
+    "#isReplyContent,.ms-outlook-mobile-reference-message,#mail-editor-reference-message-container,"
+    "#OLK_SRC_BODY_SECTION,div.OutlookMessageHeader + blockquote,div.mailmate-quote,blockquote.mailmate-quote,"
+    "div.apple-mail-quote,blockquote.crm-quote"
+)
+# Elements below which Outlook puts what it answers, and what it forwards.
+_BLOCKS: Final = "#divRplyFwdMsg,#appendonsend,#x_divRplyFwdMsg,hr#stopSpelling,div.OutlookMessageHeader"
+# The line that Outlook draws above its header block; others draw such lines too.
+_RULES: Final = (
+    'div[style*="border-top:solid #e1e1e1" i],div[style*="border-top: solid #e1e1e1" i],'
+    'div[style*="border-top:solid #b5c4df" i],div[style*="border-top: solid #b5c4df" i],'
+    'div[style*="border-top:1pt solid #e1e1e1" i],div[style*="border-top: 1pt solid rgb(225, 225, 225)" i],'
+    'div[style*="border-top:1pt solid rgb(225,225,225)" i],div[style*="border-top:1.0pt solid #e1e1e1" i]'
+)
+_MAY_QUOTE = re.compile(
+    "border-top: ?(?:1(?:.0)?pt )?solid|blockquote|_quote"
+    "|yahoo_quoted|zmail_extra|isReplyContent|reference-message|OLK_SRC_BODY|mailmate-quote"
+    "|apple-mail-quote|divRplyFwdMsg|appendonsend|stopSpelling|OutlookMessageHeader",
+    re.IGNORECASE,
+)
+
+_TOKEN: Final = secrets.token_hex(16)  # a word that no stranger can write
+_FLAG = re.compile(rf"{_TOKEN}([mbe])")
+_STARTS: Final = {"m": Region.MARKED, "b": Region.BLOCK}
+
+
+def may_quote(html: str) -> bool:
+    """Whether it is worth looking for quotes."""
+    return _MAY_QUOTE.search(html) is not None
+
+
+def quotes_in(document: Document) -> list[tuple[Element, str]]:
+    """Each element that holds a quote (m), and the one below which all may be history (b), in document order."""
+    quotes = set(document.select(_QUOTES))
+    blocks = {*document.select(_BLOCKS), *filter(_has_header, document.select(_RULES))}
+    found: list[tuple[Element, str]] = []
+    within: set[Node | None] = set()
+    for element in document.iter_elements():  # parents come before their children
+        if element.parent in within:
+            within.add(element)
+        elif element in blocks:
+            found.append((element, "b"))
+            break
+        elif element in quotes:
+            within.add(element)
+            found.append((element, "m"))
+    return found
+
+
+def _has_header(rule: Element) -> bool:
+    return field_of("".join(islice(rule.stripped_strings, 1))) == "from"
+
+
+def flag_quotes(document: Document) -> None:
+    """Put a line that nobody else can write before and after each quote."""
+    for element, kind in quotes_in(document):
+        element.insert_before(_flag(kind))
+        if kind == "m":
+            element.insert_after(_flag("e"))
+
+
+def _flag(kind: str) -> Element:
+    from turbohtml import Element as NewElement
+
+    flag = NewElement("p")
+    flag.set_text(_TOKEN + kind)
+    return flag
+
+
+def without_flags(text: str) -> str:
+    return "\n".join(read_flags(text).lines) if _TOKEN in text else text
+
+
+def read_flags(text: str) -> Lines:
+    """The lines between the flags, each with the number of its quote. Other lines behind ``>`` are a page's own
+    quotations or a text within HTML: only a comparison can tell."""
+    if _TOKEN not in text and ">" not in text:
+        return plain_lines(text)
+    found = Lines([], [], [], [])
+    region, number = Region.NONE, 0
+    for line in text.split("\n"):
+        flags = _FLAG.findall(line) if _TOKEN in line else ()
+        for flag in flags:
+            number += flag in _STARTS
+            region = _STARTS.get(flag, Region.NONE)
+        line = _FLAG.sub("", line) if flags else line
+        if flags and not line.strip(" >"):
+            continue
+        is_loose = not region and line.lstrip(" ")[:1] == ">"
+        found.lines.append(line)
+        found.regions.append(Region.LOOSE if is_loose else region)
+        found.heads.append(False)
+        found.numbers.append(number if region else 0)
+    return found
+
+
+def drop_quotes(document: Document, numbers: frozenset[int]) -> None:
+    """Take these quotes out of the document, counted as they were flagged."""
+    for number, (element, kind) in enumerate(quotes_in(document), 1):
+        if number not in numbers:
+            continue
+        if kind == "b":
+            for node in [element, *element.ancestors]:
+                for later in list(node.next_siblings):
+                    later.decompose()
+        element.decompose()

@@ -1,0 +1,1 @@
+"""Bytes to model: headers, structure, bodies, character sets."""

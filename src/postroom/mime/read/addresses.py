@@ -1,0 +1,147 @@
+"""Address headers as received: groups, comments, quotes and plain mistakes, read without ever raising.
+
+What is about to receive mail goes through `model.address.parse_address` instead, which refuses all of this.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from postroom.mime.limits import MAX_ADDRESSES, MAX_EMAIL
+from postroom.mime.read.headers import decode_words
+from postroom.model.address import Address
+
+_SIMPLE = re.compile(r'([^"<>(),:;@\\]*+)<([^<>(),:;"\\]*+)>\Z')
+_BARE = re.compile(r'[^<>(),:;"\\\s]++\Z')
+_RUN = re.compile(r'[^"(),:;<>\\]+')
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_COMMENT = re.compile(r"\([^()]*+\)")
+_CONTROLS = re.compile(r"[\x00-\x20\x7f]+")
+_QUOTED_LOCAL = re.compile(r'"(?:[^"\\\x00-\x1f\x7f]|\\[ -~])*+"(?=@)')
+
+
+_MOST = MAX_ADDRESSES + 1  # one more tells that there are too many
+
+
+def read_addresses(text: str) -> tuple[Address, ...]:
+    """Every mailbox of a To-like header whose encoded words still stand, in order; of too many the first `_MOST`."""
+    if not text:
+        return ()
+    if '"' not in text and "(" not in text and ":" not in text and ";" not in text:
+        quick = [_quick(piece.strip()) for piece in text.split(",", _MOST)[:_MOST] if not piece.isspace() and piece]
+        if all(quick):
+            return tuple(address for address in quick if address)
+    return tuple(_Reader(text).read())
+
+
+def _quick(piece: str) -> Address | None:
+    if named := _SIMPLE.match(piece):
+        email = named[2].strip()
+        return Address(email[:MAX_EMAIL], _name(named[1].strip())) if _BARE.match(email) else None
+    return Address(piece[:MAX_EMAIL]) if "@" in piece[1:-1] and _BARE.match(piece) else None
+
+
+def _name(text: str) -> str:
+    return " ".join(decode_words(text).split())
+
+
+@dataclass(slots=True)
+class _Mailbox:
+    """One address while it is being read."""
+
+    words: list[str] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+    angle: str | None = None
+    quoted: str = ""  # "john doe"@example.com
+
+    def address(self) -> Address | None:
+        words = _name(" ".join(self.words))
+        if self.angle is not None or self.quoted:
+            return self._named(self.angle or self.quoted, words)
+        if not words:
+            return None
+        spec = next((word for word in reversed(words.split()) if "@" in word), "")
+        if spec:
+            return self._named(spec.strip("<>"), words.replace(spec, "", 1))
+        return Address("", words) if " " in words or "=?" in "".join(self.words) else Address(words[:MAX_EMAIL])
+
+    def _named(self, email: str, words: str) -> Address:
+        email = email.rpartition(":")[2] if email.startswith("@") else email  # an obsolete route
+        name = words.strip() or _name(" ".join(self.comments))
+        email = email[:MAX_EMAIL]
+        quoted = _QUOTED_LOCAL.match(email)
+        local = quoted[0] if quoted else ""
+        return Address(local + _CONTROLS.sub("", email[len(local) :]), name)
+
+
+class _Reader:
+    """One pass over the header, character class by character class: linear, whatever is unclosed."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._position = 0
+        self._found: list[Address] = []
+        self._box = _Mailbox()
+        self._missing: set[str] = set()  # closing marks that do not occur any more: not looked for twice
+
+    def read(self) -> list[Address]:
+        while self._position < len(self._text) and len(self._found) < _MOST:
+            run = _RUN.match(self._text, self._position)
+            if run:
+                self._position = run.end()
+                self._box.words.append(run[0].strip())
+            else:
+                self._special(self._text[self._position])
+        self._finish()
+        return self._found
+
+    def _special(self, char: str) -> None:
+        if char == '"' and (local := _QUOTED_LOCAL.match(self._text, self._position)):
+            domain = _RUN.match(self._text, local.end())
+            words = domain[0].split(None, 1) if domain else ["@"]
+            self._box.quoted = local[0] + words[0]
+            self._position = local.end() + len(words[0])
+        elif char == '"':
+            self._box.words.append(_ESCAPE.sub(r"\1", self._until('"')))
+        elif char == "(":
+            self._box.comments.append(self._comment())
+        elif char == "<":
+            self._box.angle = _COMMENT.sub("", self._until(">")).strip() or None
+        elif char == ":":
+            self._position += 1
+            self._box = _Mailbox()  # what stood before was the name of a group
+        elif char in ",;":
+            self._position += 1
+            self._finish()
+        else:
+            self._position += 1
+
+    def _until(self, closing: str) -> str:
+        """The text up to an unescaped `closing`; where nothing closes, the opening mark is a slip and is skipped."""
+        start = end = self._position + 1
+        if closing not in self._missing:
+            while end < len(self._text) and self._text[end] != closing:
+                end += 2 if self._text[end] == "\\" else 1
+            if end < len(self._text):
+                self._position = end + 1
+                return self._text[start:end]
+            self._missing.add(closing)
+        self._position = start
+        return ""
+
+    def _comment(self) -> str:
+        start, depth = self._position + 1, 0
+        while self._position < len(self._text):
+            char = self._text[self._position]
+            depth += (char == "(") - (char == ")")
+            self._position += 2 if char == "\\" else 1
+            if depth == 0:
+                return self._text[start : self._position - 1]
+        return self._text[start:]
+
+    def _finish(self) -> None:
+        address = self._box.address()
+        if address is not None:
+            self._found.append(address)
+        self._box = _Mailbox()

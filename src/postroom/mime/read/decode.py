@@ -1,0 +1,88 @@
+"""Transfer encodings undone: base64, quoted-printable and uuencode as mail really holds them. Nothing here raises."""
+
+from __future__ import annotations
+
+import binascii
+
+from postroom.mime.limits import MAX_UU_LINES
+from postroom.mime.read.charsets import decode_text as decode_text
+
+_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_NOT_BASE64 = bytes(byte for byte in range(256) if byte not in _BASE64)
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+
+
+def decode_transfer(data: bytes, encoding: str) -> bytes:
+    """`encoding` is the lower-case Content-Transfer-Encoding; an unknown one means the bytes as they are."""
+    if encoding == "base64":
+        return from_base64(data)
+    if encoding == "quoted-printable":
+        return binascii.a2b_qp(data)
+    if encoding in ("x-uuencode", "uuencode", "x-uue", "uue"):
+        return _from_uuencode(data)
+    return data
+
+
+def decoded_size(data: bytes, encoding: str, start: int = 0, end: int | None = None) -> int:
+    """The size `decode_transfer` would give for [start:end], mostly without decoding or even copying it.
+
+    Attachments are listed far more often than they are opened.
+    """
+    end = len(data) if end is None else end
+    size = _size_by_lines(data, start, end) if encoding == "base64" else 0
+    return size or len(decode_transfer(data[start:end], encoding))
+
+
+def _size_by_lines(data: bytes, start: int, end: int) -> int:
+    """By arithmetic, where all lines of base64 are of one length and only the last is padded; else 0."""
+    end -= 2 - len(data[max(start, end - 2) : end].rstrip(b"\r\n")) if end - start >= 2 else 0
+    width = data.find(b"\n", start, end) + 1 - start
+    if width <= 1 or b"=" in data[start : start + width]:
+        return 0
+    ends = data[start + width - 1 : end : width]
+    returns = data[start + width - 2 : end : width] if data[start + width - 2] == 13 else b""
+    last_line = data[start + len(ends) * width : end]
+    if ends.count(b"\n") != len(ends) or returns.count(b"\r") != len(returns) or [last_line] != last_line.split():
+        return 0
+    padding = data.count(b"=", end - 2, end)
+    if data.count(b"=", start, end) != padding:
+        return 0  # an earlier padding ends it
+    return (end - start - len(ends) - len(returns) - padding) * 3 // 4
+
+
+def from_base64(data: bytes) -> bytes:
+    """Decode what can be decoded: stray characters skipped, a missing end supplied. The padding is the end: what
+    follows it (a list's footer, say) is not content, as RFC 2045 has it."""
+    try:
+        return binascii.a2b_base64(data)
+    except binascii.Error:
+        return _lenient_base64(data)
+
+
+def _lenient_base64(data: bytes) -> bytes:
+    letters = data.translate(_URL_SAFE, b"").translate(None, _NOT_BASE64)
+    whole = len(letters) - (len(letters) % 4 == 1)
+    return binascii.a2b_base64(letters[:whole] + b"=" * (-whole % 4))
+
+
+def _from_uuencode(data: bytes) -> bytes:
+    out = []
+    for line in data.split(b"\n", MAX_UU_LINES)[:MAX_UU_LINES]:
+        if line.startswith(b"begin ") or not line.strip():
+            continue
+        if line.strip() == b"end":
+            break
+        out.append(_uu_line(line.rstrip(b"\r")))
+    return b"".join(out)
+
+
+def _uu_line(line: bytes) -> bytes:
+    try:
+        return binascii.a2b_uu(line)
+    except binascii.Error:
+        # Some writers leave out or add trailing blanks: the first byte says how much of the line counts.
+        letters = (((line[0] - 32) & 63) * 4 + 5) // 3
+        try:
+            return binascii.a2b_uu(line[:letters].ljust(letters))
+        except binascii.Error:
+            return b""

@@ -1,0 +1,153 @@
+"""The header block: where it ends, what its fields are, what their values say once decoded."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+
+from postroom.mime.limits import MAX_HEADER_BYTES, MAX_HEADERS, MAX_VALUE
+from postroom.mime.read.charsets import decode_text
+from postroom.mime.read.decode import from_base64
+
+_FIELD = re.compile(r"^([!-9;-~]++)[ \t]*+:(.*)$", re.MULTILINE)
+_BLANK_LINE = re.compile(rb"\n(?:\r\n|\n(?!\r\n))")
+_BREAKS = re.compile(r"[\r\n\0\x0b\x0c\x85\u2028\u2029]+")
+_CHARSET = re.compile(rb"charset\s*=\s*\"?([\w.:-]{2,40})", re.IGNORECASE)
+# An encoded word may hold a stray "?"; the second alternative is bounded so that hostile values stay linear.
+_WORD = re.compile(r"=\?([^?*\s]{1,60})(?:\*[^?\s]{0,40})?\?([bBqQ])\?([^?]*+|.{0,200}?)\?=")
+# The last word of a value may have lost its end: some programs cut a long subject anywhere.
+_CUT_WORD = re.compile(
+    r"=\?([^?*\s]{1,60})(?:\*[^?\s]{0,40})?\?(?:([bB])\?([\w+/=]*+)|([qQ])\?([!->@-~]*+))\??\Z", re.ASCII
+)
+_HALF_ESCAPE = re.compile(r"=[0-9A-Fa-f]?\Z")
+
+_VALUE_CUT = "A header is too long; the rest of it was left out."
+
+Field = tuple[str, str]  # lower-case name, unfolded value with its encoded words still standing
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderBlock:
+    fields: list[Field]
+    body_start: int  # offset of the first body byte in the bytes that were read
+    defects: tuple[str, ...] = ()
+
+    def first(self, name: str) -> str:
+        """The value as it stands: structured fields are taken apart before their words are decoded."""
+        for key, value in self.fields:
+            if key == name:
+                return value
+        return ""
+
+
+def read_headers(data: bytes, start: int = 0, end: int | None = None) -> HeaderBlock:
+    """Read the fields that stand at `start`. A block without any field is a body alone."""
+    separator, body_start = _find_end(data, start, len(data) if end is None else end)
+    cut = min(separator, start + MAX_HEADER_BYTES)
+    block = data[start:cut].rstrip(b"\r\n").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    text = _text(block.replace(b"\n ", b" ").replace(b"\n\t", b" "))
+    found = _FIELD.findall(text)
+    fields: list[Field] = [(name.lower(), value[:MAX_VALUE].strip()) for name, value in found]
+    defects = [_VALUE_CUT] if len(text) > MAX_VALUE and any(len(value) > MAX_VALUE for _, value in found) else []
+    if len(fields) <= text.count("\n") or (text and not fields):
+        fields, odd_line = _fields_among_odd_lines(text.split("\n"))
+        if odd_line:
+            defects.append("A line among the headers is no header; the text was taken to begin there.")
+            line_start = data.find(odd_line[:30].encode("utf-8", "replace"), start, separator)
+            body_start = line_start if line_start >= 0 else body_start
+    if cut < separator or len(fields) > MAX_HEADERS:
+        defects.append("The header block is too long; the rest of it was left out.")
+    return HeaderBlock(fields[:MAX_HEADERS], body_start, tuple(defects))
+
+
+def _find_end(data: bytes, start: int, end: int) -> tuple[int, int]:
+    """(end of the header block, start of the body): a blank line of either kind, or the end of everything."""
+    for blank in (b"\r\n", b"\n"):
+        if data.startswith(blank, start, end):
+            return start, start + len(blank)
+    if found := _BLANK_LINE.search(data, start, end):
+        return found.start(), found.end()
+    bare = data.find(b"\r\r", start, end) if data.find(b"\n", start, end) < 0 else -1
+    return (bare, bare + 2) if bare >= 0 else (end, end)
+
+
+def _text(block: bytes) -> str:
+    """Raw 8-bit bytes are UTF-8, else most likely in the charset that the mail names for its text."""
+    if block.isascii():
+        return block.decode("ascii")
+    named = _CHARSET.search(block)
+    charset = named[1].decode("ascii") if named else ""
+    return "\n".join(
+        [
+            line.decode("ascii") if line.isascii() else decode_text(line, charset).replace("\n", " ")
+            for line in block.split(b"\n")
+        ]
+    )
+
+
+def _fields_among_odd_lines(lines: list[str]) -> tuple[list[Field], str]:
+    """The fields, and the line at which the text begins after all. A single odd line between fields is skipped."""
+    odd = [index for index, line in enumerate(lines) if line.strip() and not _FIELD.match(line)]
+    if odd and odd[0] == 0 and lines[0].startswith(("From ", ">From ")):
+        odd.pop(0)  # the separator line of an mbox
+    if odd and (len(odd) > 1 or odd[0] == len(lines) - 1):
+        fields, _ = _fields_among_odd_lines(lines[: odd[0]])
+        return fields, lines[odd[0]]
+    found = map(_FIELD.match, lines)
+    return [(field[1].lower(), field[2][:MAX_VALUE].strip()) for field in found if field], ""
+
+
+def decode_value(text: str) -> str:
+    """Unstructured value as it is meant: encoded words decoded, no line breaks."""
+    if "=?" not in text and text.isprintable():
+        return text
+    return decode_words(text).strip()
+
+
+def decode_words(text: str) -> str:
+    """RFC 2047. Neighbouring words of one charset are joined as bytes first: a letter may be split between them."""
+    if "=?" in text:
+        text = "".join(_joined(_pieces(text)))
+    return _BREAKS.sub(" ", text)
+
+
+def _pieces(text: str) -> Iterator[tuple[str, bytes | str]]:
+    """(charset, bytes) for an encoded word, ("", str) for plain text; blanks between two words are dropped."""
+    position = 0
+    for word in _WORD.finditer(text):
+        between = text[position : word.start()]
+        if between and (position == 0 or between.strip()):
+            yield "", between
+        yield word[1].lower(), _word_bytes(word[2], word[3])
+        position = word.end()
+    if position < len(text):
+        yield from _last_piece(text[position:], after_word=position > 0)
+
+
+def _last_piece(text: str, *, after_word: bool) -> Iterator[tuple[str, bytes | str]]:
+    cut = _CUT_WORD.search(text, max(0, len(text) - 1_200)) if "=?" in text else None
+    before = text[: cut.start()] if cut else text
+    if before and not (cut and after_word and not before.strip()):
+        yield "", before
+    if cut:
+        content = _word_bytes(cut[2] or cut[4], _HALF_ESCAPE.sub("", cut[3] or cut[5] or ""))
+        is_utf8 = cut[1].lower().startswith("utf-8")  # of which half a letter may be left
+        yield cut[1].lower(), content.decode("utf-8", "ignore").encode() if is_utf8 else content
+
+
+def _joined(pieces: Iterable[tuple[str, bytes | str]]) -> Iterator[str]:
+    for charset, group in groupby(pieces, key=itemgetter(0)):
+        contents = [content for _, content in group]
+        if charset:
+            yield decode_text(b"".join(content for content in contents if isinstance(content, bytes)), charset)
+        else:
+            yield from (content for content in contents if isinstance(content, str))
+
+
+def _word_bytes(encoding: str, content: str) -> bytes:
+    raw = content.encode("utf-8", "replace")
+    return from_base64(raw) if encoding in "bB" else binascii.a2b_qp(raw, header=True)

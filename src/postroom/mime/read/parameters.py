@@ -1,0 +1,80 @@
+"""Content-Type and Content-Disposition taken apart, RFC 2231 continuations and charsets included."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+from postroom.mime.limits import MAX_PARAMETERS
+from postroom.mime.read.charsets import decode_text
+from postroom.mime.read.headers import decode_words
+
+_SHORT: Final = 60  # characters; what is longer names a boundary or a file, and those are all different
+
+_PARAMETER = re.compile(r';\s*+([^\s=;"]++)\s*+=\s*+("(?:[^"\\]|\\.)*+"|[^;]*+)', re.DOTALL)
+_SEGMENT = re.compile(r"([^*]+)(?:\*(\d{1,4}))?(\*)?\Z")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_TOKEN = re.compile(r"[^\s;\"(),]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """`value` is lower-case (``text/plain``, ``attachment``); parameter names are lower-case, values decoded."""
+
+    value: str
+    named: Mapping[str, str] = field(default_factory=dict)
+    was_cut: bool = False  # there was more than is read
+
+    def get(self, name: str) -> str:
+        return self.named.get(name, "")
+
+
+def read_parameters(text: str) -> Parameters:
+    """Never raises; of a parameter given twice the first counts."""
+    if len(text) <= _SHORT:
+        return _read(text)
+    found = _read.__wrapped__(text[:MAX_PARAMETERS])
+    return replace(found, was_cut=True) if len(text) > MAX_PARAMETERS else found
+
+
+@lru_cache(maxsize=512)  # most parts are of a few kinds
+def _read(text: str) -> Parameters:
+    text = text.lstrip()
+    token = _TOKEN.match(text)
+    value = token[0].lower() if token else ""
+    rest = text[token.end() :].lstrip() if token else text
+    if "=" not in rest:
+        return Parameters(value)
+    text = rest if rest.startswith(";") else f";{rest}"  # "multipart/mixed boundary=x": the first one is forgotten
+    plain: dict[str, str] = {}
+    segments: dict[str, dict[int, tuple[str, bool]]] = {}
+    for match in _PARAMETER.finditer(text):
+        name, content = match[1].lower(), _unquoted(match[2])
+        shape = _SEGMENT.match(name) if "*" in name else None
+        if shape is None:
+            plain.setdefault(name, decode_words(content))
+        else:
+            segments.setdefault(shape[1], {}).setdefault(int(shape[2] or 0), (content, bool(shape[3])))
+    # The extended form is the author's better word for the same thing, whichever comes first.
+    return Parameters(value, {**plain, **{name: _joined(parts) for name, parts in segments.items()}})
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    if len(text) >= 2 and text[0] == text[-1] == '"':
+        return _ESCAPE.sub(r"\1", text[1:-1])
+    return text.strip('"')
+
+
+def _joined(parts: dict[int, tuple[str, bool]]) -> str:
+    charset, data = "", []
+    for number, (content, extended) in sorted(parts.items()):
+        if extended and number == 0 and content.count("'") >= 2:
+            charset, _, content = content.split("'", 2)
+        raw = content.encode("utf-8", "replace")
+        data.append(unquote_to_bytes(raw) if extended else raw)
+    return decode_words(decode_text(b"".join(data), charset))

@@ -1,0 +1,154 @@
+"""A mail's parts: where each lies in the bytes and what it calls itself. Nothing is decoded, nothing is copied.
+
+Postroom splits mails itself: IMAP part numbers must be exact, 8-bit headers must survive, and every bound is our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from postroom.mime.limits import MAX_DEPTH, MAX_PARTS
+from postroom.mime.read.headers import HeaderBlock, read_headers
+from postroom.mime.read.parameters import Parameters, read_parameters
+
+_TEXT = Parameters("text/plain")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part. `number` is its IMAP part number; a multipart has children, a leaf has a body [start:end]."""
+
+    number: str
+    headers: HeaderBlock
+    content: Parameters  # Content-Type
+    disposition: Parameters
+    encoding: str
+    start: int
+    end: int
+    children: tuple[Part, ...] = ()
+
+    @property
+    def is_multipart(self) -> bool:
+        return self.content.value.startswith("multipart/")
+
+    def leaves(self) -> Iterator[Part]:
+        if not self.is_multipart:
+            yield self
+        for child in self.children:
+            yield from child.leaves()
+
+
+@dataclass(slots=True)
+class _Budget:
+    """What is still allowed while one mail is split, and what was wrong with it so far."""
+
+    parts: int
+    defects: dict[str, None]  # ordered, each once
+
+    def note(self, defect: str) -> None:
+        self.defects.setdefault(defect)
+
+
+def split(raw: bytes) -> tuple[Part, tuple[str, ...]]:
+    """The root part and the defects met on the way. A leaf at the root is part ``1``."""
+    budget = _Budget(MAX_PARTS, {})
+    start = len(raw) - len(raw.lstrip(b"\r\n"))
+    headers = read_headers(raw, start)
+    return _part(raw, headers, "", len(raw), _TEXT, budget, 0), tuple(budget.defects)
+
+
+def _part(
+    raw: bytes, headers: HeaderBlock, number: str, end: int, default: Parameters, budget: _Budget, depth: int
+) -> Part:
+    for defect in headers.defects:
+        budget.note(defect)
+    content = read_parameters(headers.first("content-type"))
+    if "/" not in content.value:
+        content = default if content.value != "text" else Parameters("text/plain", content.named)
+    disposition = read_parameters(headers.first("content-disposition"))
+    if content.was_cut or disposition.was_cut:
+        budget.note("A part describes itself at too great a length; the rest of its description was left out.")
+    is_leaf = not content.value.startswith("multipart/")
+    part = Part(
+        (number or "1") if is_leaf else number,
+        headers,
+        content,
+        disposition,
+        _encoding(headers),
+        headers.body_start,
+        max(headers.body_start, end),
+    )
+    return part if is_leaf else _opened(raw, part, budget, depth)
+
+
+def _opened(raw: bytes, part: Part, budget: _Budget, depth: int) -> Part:
+    """The multipart with its children, or as a plain text leaf where no boundary holds it together."""
+    if depth >= MAX_DEPTH:
+        budget.note("Parts are nested too deeply; the innermost were left unopened.")
+        return replace(part, content=Parameters("application/octet-stream"))
+    spans = list(_spans(raw, part, budget))
+    if not spans:
+        budget.note("A multipart has no parts; it was read as text.")
+        return replace(part, content=_TEXT, number=part.number or "1")
+    default = Parameters("message/rfc822") if part.content.value == "multipart/digest" else _TEXT
+    prefix = f"{part.number}." if part.number else ""
+    children = (
+        _part(raw, read_headers(raw, start, end), f"{prefix}{index}", end, default, budget, depth + 1)
+        for index, (start, end) in enumerate(spans, 1)
+    )
+    return replace(part, children=tuple(children))
+
+
+def _spans(raw: bytes, part: Part, budget: _Budget) -> Iterator[tuple[int, int]]:
+    """[start:end] of each child. The line break before a boundary belongs to the boundary."""
+    boundary = part.content.get("boundary").rstrip()
+    start = -1
+    for line_start, next_line, closing in _delimiters(raw, boundary, part.start, part.end):
+        if start >= 0:
+            if not _spend(budget):
+                return
+            yield start, max(start, _before_break(raw, line_start))
+        start = next_line
+        if closing:
+            return
+    if start >= 0:
+        budget.note("A multipart is not closed; its last part was taken to the end.")
+        if _spend(budget):
+            yield start, part.end
+
+
+def _spend(budget: _Budget) -> bool:
+    budget.parts -= 1
+    if budget.parts < 0:
+        budget.note("The mail has too many parts; the rest of them was left out.")
+    return budget.parts >= 0
+
+
+def _delimiters(raw: bytes, boundary: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
+    """(start of the delimiter line, start of the next line, closing?) for every line that is a delimiter."""
+    if not boundary:
+        return
+    mark = b"--" + boundary.encode("utf-8", "surrogateescape")
+    next_line = start  # looked for only where it lies behind: marks by the million may share one line
+    position = raw.find(mark, start, end)
+    while position >= 0:
+        behind = position + len(mark)
+        if position == start or raw[position - 1] in b"\r\n":
+            if next_line <= position:
+                next_line = raw.find(b"\n", position, end) + 1 or end
+            rest = raw[behind : min(next_line, behind + 80)]
+            closing = rest.startswith(b"--")
+            if closing or not rest.strip():
+                yield position, next_line, closing
+        position = raw.find(mark, behind, end)
+
+
+def _before_break(raw: bytes, position: int) -> int:
+    if raw[position - 1 : position] == b"\n":
+        position -= 1
+    return position - 1 if raw[position - 1 : position] == b"\r" else position
+
+
+def _encoding(headers: HeaderBlock) -> str:
+    return headers.first("content-transfer-encoding")[:40].strip(' \t";').lower()

@@ -1,0 +1,1 @@
+"""Model to bytes: new messages, replies, forwards."""

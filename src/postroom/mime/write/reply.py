@@ -1,0 +1,160 @@
+"""What a reply or a forward takes over from the mail it answers, and a saved draft read back for changing.
+
+Everything here starts from what a stranger wrote, so names and subjects are brought onto one line first.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from postroom.mime.quotes.subjects import FORWARD_PREFIX, REPLY_PREFIX
+from postroom.mime.write.compose import FORWARDED_FILENAME, plain_reading
+from postroom.mime.write.headers import is_message_id
+from postroom.model.address import Address
+from postroom.model.characters import address_sign_in
+from postroom.model.draft import Draft, File, Importance, Threading
+from postroom.model.message import Body, Envelope, Message
+
+if TYPE_CHECKING:
+    from postroom.mime.read.parse import Parsed
+
+_IDS = re.compile(r"<[^<>\s]+>")
+_MAX_NAME = 200
+_END_OF_HEADERS = re.compile(rb"(?:\A|\n)(?=\r?\n)")
+_BLIND_COPIES = re.compile(rb"^(?:resent-)?bcc[ \t]*:[^\n]*\n?(?:[ \t][^\n]*\n?)*", re.IGNORECASE | re.MULTILINE)
+
+
+def reply_subject(subject: str) -> str:
+    """One ``Re:``, whatever prefixes of whatever language stood there; the rest as it was."""
+    line = _one_line(subject)
+    return _prefixed("Re:", line, REPLY_PREFIX.match(line))
+
+
+def forward_subject(subject: str) -> str:
+    line = _one_line(subject)
+    return _prefixed("Fwd:", line, FORWARD_PREFIX.match(line))
+
+
+def without_blind_copies(raw: bytes) -> bytes:
+    """A mail of our own, as a draft or in Sent, may name them; who is sent the mail later must not learn of them."""
+    end = _END_OF_HEADERS.search(raw)
+    length = end.end() if end else len(raw)
+    return _BLIND_COPIES.sub(b"", raw[:length]) + raw[length:]
+
+
+def reply_recipients(
+    envelope: Envelope, own: Sequence[str], reply_all: bool
+) -> tuple[tuple[Address, ...], tuple[Address, ...]]:
+    """To and Cc of an answer. One's own sent mail is followed up with those it went to."""
+    mine = {Address(email).key for email in own}
+    if envelope.sender.key in mine:
+        to = _others(envelope.to, mine) or _others(envelope.cc, mine) or _others(envelope.to, set())
+        rest = envelope.cc
+    else:
+        to = _others(envelope.reply_to, set()) or _others([envelope.sender], set())
+        rest = (*envelope.to, *envelope.cc)
+    cc = _others(rest, mine | {address.key for address in to}) if reply_all else ()
+    return to, cc
+
+
+def presentable(addresses: Iterable[Address]) -> tuple[Address, ...]:
+    """Each once, by the name it came with unless that could pass for an address."""
+    return _others(addresses, set())
+
+
+def threading_for(envelope: Envelope) -> Threading:
+    """References grow by the answered mail's id; ids that could not stand in a header are left out."""
+    chain = envelope.references or tuple(_IDS.findall(envelope.in_reply_to))
+    ids = dict.fromkeys(filter(is_message_id, (*chain, envelope.message_id)))
+    in_reply_to = envelope.message_id if envelope.message_id in ids else ""
+    return Threading(in_reply_to, tuple(ids), envelope.thread_ref)
+
+
+def quote(text: str, sender: Address, date: datetime | None) -> str:
+    """The original under an answer: who wrote it and when, then every line behind ``>``."""
+    author = _one_line(str(_presentable(sender)))
+    when = f"On {date:%Y-%m-%d} at {date:%H:%M %z}, " if date else ""
+    lines = text.rstrip().replace("\r\n", "\n").split("\n")
+    return "\n".join([f"{when}{author} wrote:", "", *map(_quoted_line, lines)])
+
+
+def draft_from(saved: Parsed | Message, files: Sequence[File]) -> Draft:
+    """A saved draft as its author meant it, so that one field may change and the rest stay.
+
+    `files` are its attachments with their bytes. A plain reading that `compose` had made from the HTML is dropped, so
+    that it follows when the HTML changes.
+    """
+    source = saved.envelope if isinstance(saved, Message) else saved
+    text, html = _as_written(saved.body)
+    forwarded = next((file for file in files if _is_forwarded(file)), None)
+    return Draft(
+        sender=_presentable(source.sender),
+        to=_others(source.to, set()),
+        cc=_others(source.cc, set()),
+        bcc=_others(source.bcc, set()),
+        reply_to=_others(source.reply_to, set()),
+        subject=_one_line(source.subject),
+        text=text,
+        html=html,
+        files=tuple(file for file in files if file is not forwarded),
+        forwarded=forwarded.content if forwarded else None,
+        importance=_importance(saved),
+        threading=_threading_of(source),
+    )
+
+
+def _prefixed(prefix: str, line: str, found: re.Match[str] | None) -> str:
+    return f"{prefix} {line[found.end() :] if found else line}".rstrip()
+
+
+def _others(addresses: Iterable[Address], without: set[str]) -> tuple[Address, ...]:
+    """Each once, in order; entries that hold no address at all (``undisclosed-recipients:;``) name nobody."""
+    chosen: dict[str, Address] = {}
+    for address in addresses:
+        if "@" in address.email and address.key not in without:
+            chosen.setdefault(address.key, _presentable(address))
+    return tuple(chosen.values())
+
+
+def _presentable(address: Address) -> Address:
+    """A name with an address in it would show one recipient and mean another: it is dropped; so is an endless one."""
+    name = _one_line(address.name[: _MAX_NAME + 1])
+    return Address(address.email, "" if address_sign_in(name) or len(name) > _MAX_NAME else name)
+
+
+def _one_line(text: str) -> str:
+    """Line breaks and control characters become spaces; runs of them one."""
+    if text.isascii() and text.isprintable():
+        return text.strip()
+    plain = (" " if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") else char for char in text)
+    return re.sub(r"  +", " ", "".join(plain)).strip()
+
+
+def _quoted_line(line: str) -> str:
+    return ">" if not line else f">{line}" if line.startswith(">") else f"> {line}"
+
+
+def _as_written(body: Body) -> tuple[str, str]:
+    text, html = (part.replace("\r\n", "\n").removesuffix("\n") for part in (body.text, body.html))
+    if html and text and text == plain_reading(html).removesuffix("\n"):
+        return "", html
+    return text, html
+
+
+def _is_forwarded(file: File) -> bool:
+    return file.mime_type == "message/rfc822" and file.filename == FORWARDED_FILENAME
+
+
+def _importance(saved: Parsed | Message) -> Importance:
+    named = "".join(saved.headers.get("importance", ())[:1]).strip().lower()
+    return Importance(named) if named in ("low", "high") else Importance.NORMAL
+
+
+def _threading_of(source: Parsed | Envelope) -> Threading:
+    in_reply_to = next(filter(is_message_id, _IDS.findall(source.in_reply_to)), "")
+    references = tuple(filter(is_message_id, source.references))
+    return Threading(in_reply_to, references, source.thread_ref if isinstance(source, Envelope) else "")

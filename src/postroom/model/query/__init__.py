@@ -1,0 +1,1 @@
+"""The query language: its parser, its tree, and matching one message against it."""

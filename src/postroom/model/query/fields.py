@@ -1,0 +1,158 @@
+"""The operators of the query language: what each one's value means, and how it is written."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, tzinfo
+from typing import get_args
+
+from postroom.model.query.tokens import Token, refusal
+from postroom.model.query.tree import (
+    After,
+    Before,
+    Correspondent,
+    Filename,
+    Flag,
+    HasAttachment,
+    In,
+    Is,
+    Label,
+    Larger,
+    Leaf,
+    MessageId,
+    Smaller,
+    Subject,
+    Text,
+)
+from postroom.model.query.values import read_moment, read_size, read_span
+from postroom.model.words import words
+
+GROUPED = ("from", "to", "cc", "subject", "in", "label", "filename")  # those that take a parenthesis: from:(a OR b)
+OPERATORS = (*GROUPED, "has", "is", "after", "before", "older_than", "newer_than", "larger", "smaller")
+
+_FLAGS = get_args(Flag)
+_BARE = re.compile(r'[^\s()"*]+\Z')
+_NO_OPERATOR = (":", "//")  # what follows the colon of std::string and http://
+_READ_AS_MORE = re.compile(r"-|(?:OR|AND|NOT)\Z|[^\W\d][\w-]*:(?!//|:)")
+
+
+def text_leaf(token: Token) -> Text:
+    """A word, a ``word*`` or a phrase without an operator."""
+    if token.kind == "phrase":
+        return Text(_with_words(token.text), phrase=True)
+    value = token.text.removesuffix("*")
+    if "*" in value:
+        raise refusal("A * may stand only at the end of a word, like invoi*.")
+    return Text(_with_words(value), prefix=value != token.text)
+
+
+def field_leaf(operator: str, token: Token, now: datetime, zone: tzinfo | None) -> Leaf | None:  # noqa: C901 - one arm per operator
+    """None for ``in:anywhere``, which asks for nothing."""
+    value = _value(operator, token)
+    match operator:
+        case "from" | "to" | "cc":
+            return Correspondent(operator, value)
+        case "subject":
+            return Subject(_with_words(value), phrase=token.kind == "phrase")
+        case "filename":
+            return Filename(value)
+        case "in":
+            return None if value.casefold() == "anywhere" else In(value)
+        case "label":
+            return Label(value)
+        case "has":
+            return _attachment(value)
+        case "is":
+            return Is(_flag(value))
+        case "after":
+            return After(read_moment(operator, value, zone))
+        case "before":
+            return Before(read_moment(operator, value, zone))
+        case "newer_than":
+            return After(read_span(operator, value, now, zone))
+        case "older_than":
+            return Before(read_span(operator, value, now, zone))
+        case "larger":
+            return Larger(read_size(operator, value))
+        case "smaller":
+            return Smaller(read_size(operator, value))
+    raise refusal(
+        f"{operator}: is no search operator. Use one of {': '.join(OPERATORS)}: "
+        f'or put the words in quotes, like "{operator}:{value[:40]}".'
+    )
+
+
+def leaf_text(leaf: Leaf) -> str:  # noqa: C901 - one arm per leaf
+    """The leaf in the language again."""
+    match leaf:
+        case Text(value, phrase, prefix):
+            is_bare = not phrase and _BARE.match(value) and not _READ_AS_MORE.match(value)
+            return (value + "*" * prefix) if is_bare else _quoted(value)
+        case Correspondent(field, value):
+            return f"{field}:{_written(value)}"
+        case Subject(value, phrase):
+            return f"subject:{_quoted(value)}" if phrase else _subject_word(value)
+        case Filename(value):
+            return f"filename:{_written(value)}"
+        case In(folder):
+            return f"in:{_written(folder)}"
+        case Label(name):
+            return f"label:{_written(name)}"
+        case HasAttachment():
+            return "has:attachment"
+        case Is(flag):
+            return f"is:{flag}"
+        case After(moment):
+            return f"after:{moment.isoformat()}"
+        case Before(moment):
+            return f"before:{moment.isoformat()}"
+        case Larger(size):
+            return f"larger:{size}"
+        case Smaller(size):
+            return f"smaller:{size}"
+        case MessageId(value):
+            return f"rfc822msgid:{_written(value)}"  # Gmail's word for it; the language itself has none
+
+
+def _value(operator: str, token: Token) -> str:
+    """Stars around a part-of value say what holds anyway (``from:*@example.com``) and are taken off."""
+    value = token.text.strip()
+    if token.kind == "word" and operator in ("from", "to", "cc", "filename"):
+        value = value.strip("*")
+    if not value:
+        raise refusal(f"{operator}: has no value. Write {operator}:value, or leave it out.")
+    if token.kind == "word" and "*" in value:
+        raise refusal(f"{operator}: takes no *. Write the value without it.")
+    return value
+
+
+def _with_words(value: str) -> str:
+    if not words(value):
+        raise refusal(f"A search term needs letters or digits; {value[:40] or '*'} has no letters. Leave it out.")
+    return value.strip()
+
+
+def _attachment(value: str) -> HasAttachment:
+    if value.lower() not in ("attachment", "attachments"):
+        raise refusal("has: knows only has:attachment.")
+    return HasAttachment()
+
+
+def _flag(value: str) -> Flag:
+    for flag in _FLAGS:
+        if value.lower() == flag:
+            return flag  # type: ignore[no-any-return]
+    raise refusal(f"is: knows only {', '.join(f'is:{flag}' for flag in _FLAGS)}.")
+
+
+def _subject_word(value: str) -> str:
+    return f"subject:({value})" if value.startswith(_NO_OPERATOR) else f"subject:{_written(value)}"
+
+
+def _written(value: str) -> str:
+    return value if _BARE.match(value) and not value.startswith(_NO_OPERATOR) else _quoted(value)
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

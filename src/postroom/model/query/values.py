@@ -1,0 +1,68 @@
+"""The values of a query's operators: days, spans of time, sizes."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from postroom.model.query.tokens import refusal
+
+_DAY = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})\Z", re.ASCII)
+_DATETIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d")
+_SPAN = re.compile(r"(\d{1,5})([hdwmy])\Z", re.IGNORECASE | re.ASCII)
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)([kmg]?)(?:i?b)?\Z", re.IGNORECASE | re.ASCII)
+_UNIT_BYTES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_UNIT_DAYS = {"d": 1, "w": 7}
+
+
+def read_moment(operator: str, value: str, zone: tzinfo | None) -> datetime:
+    """A day (its first moment in the zone) or an ISO date and time, always answered in UTC."""
+    try:
+        if day := _DAY.match(value):
+            return _in_utc(datetime(*map(int, day.groups())), zone)  # type: ignore[arg-type] # noqa: DTZ001
+        if _DATETIME.match(value):
+            return _in_utc(datetime.fromisoformat(value), zone)
+    except (ValueError, OverflowError, OSError):
+        pass
+    raise refusal(f"{operator}: needs a date like {operator}:2026-01-31 or {operator}:2026-01-31T09:00:00+01:00.")
+
+
+def read_span(operator: str, value: str, now: datetime, zone: tzinfo | None) -> datetime:
+    """The moment that long ago. Days, months and years go by the clock and the calendar of the zone."""
+    span = _SPAN.match(value)
+    if span is None:
+        raise refusal(f"{operator}: needs a span like {operator}:7d, 2w, 3m or 1y.")
+    count, unit = int(span[1]), span[2].lower()
+    try:
+        if unit == "h":
+            return now.astimezone(UTC) - timedelta(hours=count)
+        here = now.astimezone(zone).replace(tzinfo=None)
+        if unit in _UNIT_DAYS:
+            return _in_utc(here - timedelta(days=count * _UNIT_DAYS[unit]), zone)
+        return _in_utc(_months_before(here, count * (12 if unit == "y" else 1)), zone)
+    except (ValueError, OverflowError, OSError):
+        raise refusal(f"{operator}:{value} reaches back before the calendar begins. Choose a shorter span.") from None
+
+
+def read_size(operator: str, value: str) -> int:
+    size = _SIZE.match(value)
+    if size is None:
+        raise refusal(f"{operator}: needs a size like {operator}:5M, 300K or a number of bytes.")
+    return int(float(size[1]) * _UNIT_BYTES[size[2].lower()]) if "." in size[1] else _whole(size)
+
+
+def _in_utc(moment: datetime, zone: tzinfo | None) -> datetime:
+    """A moment without an offset is one of the zone, or of this machine where that is None."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+
+
+def _whole(size: re.Match[str]) -> int:
+    return int(size[1]) * _UNIT_BYTES[size[2].lower()]
+
+
+def _months_before(now: datetime, months: int) -> datetime:
+    year, month = divmod(now.year * 12 + now.month - 1 - months, 12)
+    if year < 1:
+        raise ValueError
+    return now.replace(year=year, month=month + 1, day=min(now.day, monthrange(year, month + 1)[1]))

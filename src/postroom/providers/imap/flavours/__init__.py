@@ -1,0 +1,1 @@
+"""What differs between servers: search keys, keywords, Gmail's extensions."""

@@ -1,0 +1,75 @@
+"""Labels as IMAP keywords. Keywords are ASCII atoms that ignore case; labels are any text, so some are spelled.
+
+A label of plain letters is its own keyword, readable in every other mail program. In others, characters that an atom
+may not hold are written ``=20``, and what goes beyond ASCII is put into punycode behind ``xn--``: short (servers cut
+keywords at 50 characters) and safe where case is lost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from postroom.model.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from postroom.model.folder import Folder
+    from postroom.providers.imap.session.client import Session
+    from postroom.providers.imap.session.wire import Item
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.+/:,;!#&'`~|<>@?$^\-\u0080-\U0010ffff]")
+_ESCAPED = re.compile(r"=([0-9A-Fa-f]{2})")
+_PREFIX = "xn--"
+_MAX_KEYWORD = 50
+
+# Thunderbird's five tags are the only ``$`` keywords people set by hand; the rest are notes of programs.
+_TAG = re.compile(r"\$label[1-5]\Z", re.IGNORECASE)
+_NOTES = frozenset({"junk", "nonjunk", "notjunk", "forwarded", "redirected", "oldlabel"})
+
+
+def keyword_of(label: str) -> str:
+    """The atom that stands for this label; InvalidRequest for one that no server could keep."""
+    spelled = _UNSAFE.sub(lambda char: f"={ord(char[0]):02X}", label)
+    if spelled[:1] == "$" and not _TAG.match(spelled):
+        spelled = f"=24{spelled[1:]}"
+    if spelled.lower().startswith(_PREFIX) or spelled.lower() in _NOTES:
+        spelled = f"={ord(spelled[0]):02X}{spelled[1:]}"
+    if not spelled.isascii():
+        spelled = _PREFIX + spelled.encode("punycode").decode("ascii")
+    if not label or len(spelled) > _MAX_KEYWORD:
+        raise InvalidRequest(
+            "This mail server keeps labels as keywords, and this one is too long. Choose a shorter label.",
+            details={"field": "label"},
+        )
+    return spelled
+
+
+def label_of(keyword: str) -> str | None:
+    """The label behind a keyword; None for a program's note that no person would call a label."""
+    if keyword.startswith("\\") or keyword.lower() in _NOTES:
+        return None
+    if keyword.startswith("$") and not _TAG.match(keyword):
+        return None
+    if keyword.lower().startswith(_PREFIX):
+        try:
+            keyword = keyword[len(_PREFIX) :].encode("ascii").decode("punycode")
+        except (UnicodeError, ValueError):
+            return keyword
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), keyword)
+
+
+def labels_of(keywords: tuple[str, ...] | list[str]) -> tuple[str, ...]:
+    return tuple(sorted({label for keyword in keywords if (label := label_of(keyword))}, key=str.casefold))
+
+
+def read_labels(session: Session, item: Item, folder: str) -> tuple[str, ...]:
+    return labels_of([flag.decode("ascii", "replace") for flag in item.get("FLAGS") or () if isinstance(flag, bytes)])
+
+
+def known_labels(session: Session, folder: Folder) -> tuple[str, ...]:
+    return labels_of(session.reopen(folder.ref).keywords)
+
+
+def set_label(session: Session, uids: Sequence[int], label: str, wanted: bool) -> None:
+    session.store(uids, "+FLAGS" if wanted else "-FLAGS", [keyword_of(label)])

@@ -1,0 +1,1 @@
+"""Folders, their roles and where to look for a message."""

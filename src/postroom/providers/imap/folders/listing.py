@@ -1,0 +1,156 @@
+"""The account's folders: listed with their roles, found by ref, made and taken away."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from postroom.model.errors import Conflict, InvalidRequest, NotFound
+from postroom.model.folder import Folder, Role, check_folder_name
+from postroom.model.role_names import role_by_name
+from postroom.providers.imap.folders.roles import special_use
+from postroom.providers.imap.session import wire
+from postroom.providers.imap.session.client import Session
+
+_PLAIN = frozenset(role.value for role in Role)
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """How this server writes paths: the separator of levels, and what all of the account's own names begin with."""
+
+    separator: str
+    prefix: str
+
+    def shown(self, ref: str) -> str:
+        inner = ref.removeprefix(self.prefix) if ref.upper() != "INBOX" else "INBOX"
+        return "/".join(inner.split(self.separator)) if self.separator else inner
+
+    def written(self, name: str) -> str:
+        if self.separator not in ("", "/") and self.separator in name:
+            raise InvalidRequest(
+                f"This mail server allows no {self.separator!r} in folder names. Use '/' between levels.",
+                details={"field": "name"},
+            )
+        ref = self.separator.join(name.split("/")) if self.separator else name
+        return ref if ref.startswith(self.prefix) else self.prefix + ref
+
+
+def list_folders(session: Session, *, counted: bool) -> list[Folder]:
+    """Everything that can be opened. One command where the server knows LIST-STATUS."""
+    folders, _ = _listed(session, counted=counted)
+    return folders
+
+
+def _listed(session: Session, *, counted: bool) -> tuple[list[Folder], Tree]:
+    lines, statuses = session.list_folders(*_wanted(session, counted))
+    rows = [row for line in lines if (row := _row(session, line))]
+    tree = Tree(next((separator for _, separator, _ in rows if separator), ""), session.namespace_prefix())
+    folders = [Folder(ref, tree.shown(ref), _role(ref, flags)) for flags, _, ref in rows if _can_be_opened(flags)]
+    folders = _with_named_roles(_told_apart(folders))
+    if counted:
+        counts = _counts(session, statuses)
+        folders = [_with_counts(session, folder, counts.get(folder.ref)) for folder in folders]
+    return sorted(folders, key=lambda folder: (folder.role != Role.INBOX, folder.name.casefold())), tree
+
+
+def _wanted(session: Session, counted: bool) -> list[str]:
+    if not session.has("LIST-EXTENDED"):
+        return []
+    wanted = ["SPECIAL-USE"] if session.has("SPECIAL-USE") else []
+    return [*wanted, "STATUS (MESSAGES UNSEEN)"] if counted and session.has("LIST-STATUS") else wanted
+
+
+def _row(session: Session, line: wire.Raw) -> tuple[list[str], str, str] | None:
+    tokens = wire.read_tokens([line])
+    if len(tokens) < 3 or not isinstance(tokens[0], list):
+        return None
+    flags = [flag.decode("ascii", "replace").lower() for flag in tokens[0] if isinstance(flag, bytes)]
+    return flags, (tokens[1] or b"").decode("ascii", "replace"), session.read_name(tokens[2])
+
+
+def _can_be_opened(flags: list[str]) -> bool:
+    return not {"\\noselect", "\\nonexistent"}.intersection(flags)
+
+
+def _role(ref: str, flags: list[str]) -> Role | None:
+    return Role.INBOX if ref.upper() == "INBOX" else special_use(flags)
+
+
+def _told_apart(folders: list[Folder]) -> list[Folder]:
+    """Where two would be shown alike (one of them lies beyond the prefix), one keeps the name, and others are shown by
+    their refs: the one whose ref is that very name, else the one with a role."""
+    by_right = sorted(folders, key=lambda folder: (folder.ref == folder.name, folder.role is not None))
+    owners = {folder.name: folder.ref for folder in by_right}
+    return [folder if owners[folder.name] == folder.ref else replace(folder, name=folder.ref) for folder in folders]
+
+
+def _with_named_roles(folders: list[Folder]) -> list[Folder]:
+    """A name gives a role only where the server gave it to nobody, and to the topmost folder of that name.
+
+    Where two of a level would do, Drafts goes before its translations: most programs make that one by themselves.
+    """
+    taken = {folder.role for folder in folders if folder.role}
+    for folder in sorted(folders, key=lambda folder: (folder.name.count("/"), folder.name.casefold() not in _PLAIN)):
+        role = role_by_name(folder.name)
+        if role and role not in taken and folder.role is None:
+            taken.add(role)
+            folders[folders.index(folder)] = replace(folder, role=role, is_guess=True)
+    return folders
+
+
+def _counts(session: Session, statuses: Sequence[wire.Raw]) -> dict[str, dict[str, int]]:
+    counts = {}
+    for group in wire.responses(statuses):
+        tokens = wire.read_tokens(group)
+        values = tokens[1] if len(tokens) > 1 and isinstance(tokens[1], list) else []
+        counts[session.read_name(tokens[0])] = {
+            values[i].decode().upper(): int(values[i + 1]) for i in range(0, len(values) - 1, 2)
+        }
+    return counts
+
+
+def _with_counts(session: Session, folder: Folder, counts: dict[str, int] | None) -> Folder:
+    if counts is None:
+        counts = session.status(folder.ref, "MESSAGES", "UNSEEN")
+    return replace(folder, total=counts.get("MESSAGES"), unread=counts.get("UNSEEN"))
+
+
+def folder_with(folders: list[Folder], role: Role) -> Folder:
+    found = next((folder for folder in folders if folder.role == role), None)
+    if found is None:
+        raise NotFound(
+            f"Could not find {role.value.title()} folder. Available folders can be listed with list_folders.",
+            details={"role": role.value},
+        )
+    return found
+
+
+def create_folder(session: Session, name: str) -> Folder:
+    folders, tree = _listed(session, counted=False)
+    levels = [unicodedata.normalize("NFC", level.strip()) for level in name.split("/")]
+    check_folder_name("/".join(levels))
+    ref = tree.written("/".join(levels))
+    if any(folder.ref == ref for folder in folders) or ref.upper() == "INBOX":
+        raise Conflict("A folder of that name exists already.", details={"name": tree.shown(ref)})
+    there = {folder.ref for folder in folders}
+    for depth in range(1, len(levels) + 1):
+        level = tree.written("/".join(levels[:depth]))
+        if level not in there and level.upper() != "INBOX":
+            session.create_folder(level)
+            session.subscribe(level)
+    return Folder(ref, tree.shown(ref), None, 0, 0)
+
+
+def delete_folder(session: Session, ref: str) -> None:
+    """Only an empty one without children: what is in it would be gone for good."""
+    folders, tree = _listed(session, counted=False)
+    folder = next((folder for folder in folders if folder.ref == ref), None)
+    if folder is None:
+        raise NotFound("There is no such folder any more. Call list_folders to see what there is.")
+    has_children = any(other.ref.startswith(ref + tree.separator) for other in folders if tree.separator)
+    if folder.role or has_children or session.status(ref, "MESSAGES").get("MESSAGES", 0):
+        raise Conflict("The folder is not empty or is one of the account's own. Only empty folders are removed.")
+    session.leave(ref)
+    session.delete_folder(ref)

@@ -1,0 +1,1 @@
+"""Messages in one folder: fetching, flags, moves, drafts."""

@@ -1,0 +1,147 @@
+"""Search over folders: the server narrows down, we look at what it could not decide, newest first.
+
+Per folder a search costs a few commands, and only the page that is shown is fetched. Where a server must leave many
+mails undecided (attachments in a folder of 50,000) they are looked at newest first until the page is full; the total is
+then unknown and said to be.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+
+from postroom.model.folder import Folder
+from postroom.model.message import Envelope, Page
+from postroom.model.query.tree import Node
+from postroom.providers.imap.flavours.criteria import ALL, NONE, Bounds, Keys, bounds
+from postroom.providers.imap.flavours.flavour import flavour_of
+from postroom.providers.imap.mail import reading
+from postroom.providers.imap.mail.convert import as_bytes
+from postroom.providers.imap.mail.refs import MailRef
+from postroom.providers.imap.search.judging import DATES, Judge, date_of
+from postroom.providers.imap.session.client import Session, chunks
+from postroom.providers.imap.session.wire import Item
+
+CHECKED_WHOLE = 2000  # so many undecided mails are all looked at, for the sake of an exact total
+SORTED_WHOLE = 2000  # without SORT: so many arrivals are put in order of date, older ones stay as they came
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PRESENT = Keys((b"UNDELETED",))
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """`identity` is the same for one mail in every folder it lies in; empty where the server does not tell."""
+
+    ref: MailRef
+    date: datetime
+    identity: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The newest hits of one folder, as many as were wanted. `total` None: more than it paid to count."""
+
+    hits: tuple[Hit, ...]
+    total: int | None
+
+
+def find(session: Session, folder: Folder, node: Node, *, wanted: int) -> Hits:
+    """The `wanted` newest mails of one folder, with what merging several folders takes."""
+    validity = session.open(folder.ref).validity
+    uids, total = _matching(session, node, wanted)
+    name = flavour_of(session).identity_item
+    items = session.fetch(uids, f"UID {DATES} {name}".rstrip())
+    hits = (_hit(MailRef(folder.ref, validity, uid), items.get(uid, {}), name) for uid in uids)
+    return Hits(tuple(hits), total)
+
+
+def _hit(ref: MailRef, item: Item, identity: str) -> Hit:
+    return Hit(ref, date_of(item) or _EPOCH, as_bytes(item.get(identity)))
+
+
+def find_page(session: Session, folder: Folder, node: Node, *, limit: int, offset: int) -> Page[Envelope]:
+    """One page of one folder, found and read in one go."""
+    validity = session.open(folder.ref).validity
+    uids, total = _matching(session, node, offset + limit + 1)
+    shown = uids[offset : offset + limit]
+    rows = reading.rows(session, folder.ref, folder.name, validity, shown)
+    present = tuple(rows[uid] for uid in shown if uid in rows)
+    return Page(present, total, limit, offset, has_more=len(uids) > offset + limit)
+
+
+def _matching(session: Session, node: Node, wanted: int) -> tuple[Sequence[int], int | None]:
+    """The `wanted` newest UIDs of the open folder, and how many match in all."""
+    limits = bounds(node, flavour_of(session).say)
+    if limits.upper == NONE:
+        return [], 0
+    return _decided(session, node, limits, _newest_first(session, limits.upper), wanted)
+
+
+def _newest_first(session: Session, keys: Keys) -> Sequence[int]:
+    if keys == ALL:  # what a listing asks for, page after page
+        return session.remember("newest first", lambda: array("L", _ordered(session, _PRESENT.words)))
+    return _ordered(session, (*_PRESENT.words, *keys.words))
+
+
+def _ordered(session: Session, words: Sequence[bytes]) -> list[int]:
+    if session.has("SORT"):
+        return session.sort(words)
+    uids = session.search(words)[::-1]
+    dates = _dates(session, uids[:SORTED_WHOLE])
+    recent = sorted(dates, key=lambda uid: (dates[uid], uid), reverse=True)
+    return [*recent, *uids[SORTED_WHOLE:]]
+
+
+def _decided(
+    session: Session, node: Node, limits: Bounds, uids: Sequence[int], wanted: int
+) -> tuple[Sequence[int], int | None]:
+    """The first `wanted` UIDs that match, and how many match in all."""
+    if limits.are_exact:
+        return uids[:wanted], len(uids)
+    sure = set(session.search((*_PRESENT.words, *limits.lower.words))) if limits.lower != NONE else set[int]()
+    judge = Judge(session, node)
+    judge.require_few(len(uids) - len(sure))
+    if len(uids) - len(sure) <= CHECKED_WHOLE:
+        accepted = sure | judge.accepted([uid for uid in uids if uid not in sure])
+        matching = [uid for uid in uids if uid in accepted]
+        return matching[:wanted], len(matching)
+    found: list[int] = []
+    for chunk in chunks(uids):
+        accepted = sure.intersection(chunk) | judge.accepted([uid for uid in chunk if uid not in sure])
+        found.extend(uid for uid in chunk if uid in accepted)
+        if len(found) >= wanted:
+            return found[:wanted], None
+    return found, len(found)
+
+
+def _dates(session: Session, uids: Sequence[int]) -> dict[int, datetime]:
+    return {uid: date_of(item) or _EPOCH for uid, item in session.fetch(uids, f"UID {DATES}").items()}
+
+
+def merged(found: Sequence[Hits], *, limit: int, offset: int) -> tuple[list[Hit], int | None, bool]:
+    """One page of all folders' hits, the total where it is known, and whether more follow.
+
+    A mail that lies in several folders is one mail, found in the first of them. How many there are is then known only
+    when every hit is at hand.
+    """
+    everything = sorted((hit for hits in found for hit in hits.hits), key=lambda hit: hit.date, reverse=True)
+    different: dict[bytes | MailRef, Hit] = {}
+    for hit in everything:
+        different.setdefault(hit.identity or hit.ref, hit)
+    page = list(islice(different.values(), offset, offset + limit))
+    repeated = len(everything) - len(different)
+    return page, _total(found, everything, repeated), len(different) > offset + limit
+
+
+def _total(found: Sequence[Hits], everything: Sequence[Hit], repeated: int) -> int | None:
+    totals = [hits.total for hits in found]
+    if None in totals:
+        return None
+    total = sum(count for count in totals if count is not None)
+    if total > len(everything) and any(hit.identity for hit in everything):
+        return None
+    return total - repeated

@@ -1,0 +1,343 @@
+"""One connection: logged in, with at most one folder open. Used by one thread at a time.
+
+IMAPClient speaks the commands. Its answers are read raw (`wire`), because its own reader is many times slower and
+because it hides COPYUID.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import imaplib
+import selectors
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from postroom.model.errors import PermissionDenied, ProviderError
+from postroom.providers.imap.session import wire
+from postroom.providers.imap.session.connecting import connect, log_in
+from postroom.providers.imap.session.encoding import agree
+from postroom.providers.imap.session.failures import CONNECTION_LOST, refused, unknown_folder
+
+if TYPE_CHECKING:
+    from postroom.settings.accounts import ImapAccount
+
+_CHUNK = 500  # UIDs per command: enough to forget the round trip
+_LONGEST_SET = 7_000  # bytes that name them: RFC 2683 asks servers to take lines of 8,000
+_QUIET = 30.0  # seconds after which a connection is asked whether it is still there
+_PATIENCE = 5.0  # seconds for the answer to that: making a new connection is better than waiting long
+
+_CHANGED = frozenset({"EXISTS", "EXPUNGE", "VANISHED", "FETCH"})  # announcements: the open folder is another now
+
+T = TypeVar("T")
+Keys = Sequence[bytes]  # search keys, word by word; what is beyond ASCII is bare, without quotes
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The open folder. `keywords` are those in use, `takes_keywords` whether new ones may be made."""
+
+    folder: str
+    writable: bool
+    validity: int
+    next_uid: int
+    keywords: tuple[str, ...]
+    takes_keywords: bool
+
+
+class Session:
+    """Raises model errors for refusals, and the members of CONNECTION_LOST when the connection breaks."""
+
+    def __init__(self, account: ImapAccount) -> None:
+        self._client = connect(account)
+        try:
+            log_in(self._client, account)
+            self.capabilities = frozenset(name.decode("ascii", "replace") for name in self._client.capabilities())
+            self._speech = agree(self._client)
+        except BaseException:
+            self.abort()
+            raise
+        self.opened: Opened | None = None
+        self._last_used = time.monotonic()
+        self._memory: dict[str, Any] = {}
+        self._changes = 0
+
+    def has(self, capability: str) -> bool:
+        return capability in self.capabilities
+
+    # Folders
+
+    def open(self, folder: str, *, write: bool = False) -> Opened:
+        """Open it and see its present state; an open folder is only refreshed."""
+        opened = self.opened
+        if opened is not None and opened.folder == folder and opened.writable >= write:
+            self._ask(self._client.noop)
+            return opened
+        self.opened = None
+        self._forget()
+        try:
+            answer = self._ask(self._client.select_folder, folder, readonly=not write)
+        except ProviderError as refusal:
+            raise refusal if refusal.details else unknown_folder() from None  # most servers give no reason by code
+        self.opened = _opened(folder, write, answer)
+        return self.opened
+
+    def reopen(self, folder: str) -> Opened:
+        """Open it anew: some facts, its keywords among them, are told only then."""
+        self.opened = None
+        return self.open(folder)
+
+    def leave(self, folder: str) -> None:
+        """Make sure that this folder is not open; some servers refuse to delete an open one."""
+        if self.opened is not None and self.opened.folder == folder:
+            self.open("INBOX")
+
+    def list_folders(self, *returning: str) -> tuple[list[wire.Raw], list[wire.Raw]]:
+        """The LIST answers and, where asked for and offered, the STATUS answers."""
+        if self.opened is not None:
+            self._ask(self._client.noop)  # else the open folder is counted as it was
+        arguments = ["RETURN", f"({' '.join(returning)})"] if returning else []
+        self._clear()
+        self._ask(self._client._imap._simple_command, "LIST", '""', '"*"', *arguments)
+        taken = self._client._imap.untagged_responses
+        return taken.pop("LIST", []), taken.pop("STATUS", [])
+
+    def status(self, folder: str, *what: str) -> dict[str, int]:
+        answer = self._ask(self._client.folder_status, folder, what)
+        return {name.decode(): int(value) for name, value in answer.items()}
+
+    def namespace_prefix(self) -> str:
+        """What the names of this account's own folders begin with (``INBOX.`` at some servers)."""
+        if not self.has("NAMESPACE"):
+            return ""
+        _, answer = self._ask(self._client._imap.namespace)
+        personal = wire.read_tokens(answer)[0]
+        return self.read_name(personal[0][0]) if personal else ""
+
+    def read_name(self, raw: Any) -> str:
+        """A folder's name as this server wrote it."""
+        return self._speech.read_name(raw)
+
+    def create_folder(self, folder: str) -> None:
+        self._ask(self._client.create_folder, folder)
+
+    def subscribe(self, folder: str) -> None:
+        self._ask(self._client.subscribe_folder, folder)
+
+    def delete_folder(self, folder: str) -> None:
+        self._ask(self._client.delete_folder, folder)
+
+    # Mails of the open folder
+
+    def search(self, keys: Keys) -> list[int]:
+        """UIDs in ascending order."""
+        words = self._speech.search_words(keys)
+        if self.has("ESEARCH"):  # ranges instead of 50,000 numbers
+            for line in self._uid_command(b"SEARCH", [b"RETURN", b"(ALL)", *words], "ESEARCH"):
+                return sorted(_all_of(line))
+            return []
+        lines = self._uid_command(b"SEARCH", words, "SEARCH")
+        return sorted({int(number) for line in lines for number in _text(line).split()})
+
+    def sort(self, keys: Keys) -> list[int]:
+        """UIDs, latest date first, of one second the last to come first. Only where the server has SORT."""
+        lines = self._uid_command(b"SORT", [b"(DATE)", *self._speech.sort_words(keys)], "SORT")
+        return [int(number) for line in lines for number in _text(line).split()][::-1]
+
+    def remember(self, key: str, find_out: Callable[[], T]) -> T:
+        """A fact about the open folder, found out anew only after something in it changed."""
+        if key in self._memory:
+            known: T = self._memory[key]
+            return known
+        before = self._changes
+        fact = find_out()
+        if before == self._changes:
+            self._memory[key] = fact
+        return fact
+
+    def _forget(self) -> None:
+        self._changes += 1
+        self._memory.clear()
+
+    def fetch(self, uids: Iterable[int], items: str) -> dict[int, wire.Item]:
+        """Only the UIDs that are still there."""
+        found: dict[int, wire.Item] = {}
+        for chunk in chunks(list(uids)):
+            lines = self._uid_command(b"FETCH", [wire.as_set(chunk), f"({items})".encode()], "FETCH")
+            wanted = set(chunk)
+            answers = {uid: item for uid, item in wire.read_fetches(lines).items() if uid in wanted}
+            if len(answers) != sum(1 for _ in wire.responses(lines)) or any(map(_is_deleted, answers.values())):
+                self._forget()  # there was news among the answers, or in one of them
+            found.update(answers)
+        return found
+
+    def store(self, uids: Sequence[int], change: str, flags: Sequence[str]) -> None:
+        """`change` is ``+FLAGS`` or ``-FLAGS``."""
+        self._forget()
+        for chunk in chunks(uids):
+            words = [wire.as_set(chunk), f"{change}.SILENT".encode(), f"({' '.join(flags)})".encode()]
+            self._uid_command(b"STORE", words, "FETCH")
+
+    def move(self, uids: Sequence[int], folder: str) -> tuple[int, dict[int, int]]:
+        """COPYUID's answer: the target's UIDVALIDITY and old UID -> new UID (empty where the server keeps quiet)."""
+        return self._transfer(b"MOVE", uids, folder)
+
+    def copy(self, uids: Sequence[int], folder: str) -> tuple[int, dict[int, int]]:
+        return self._transfer(b"COPY", uids, folder)
+
+    def _transfer(self, command: bytes, uids: Sequence[int], folder: str) -> tuple[int, dict[int, int]]:
+        self._forget()
+        self._uid_command(command, [wire.as_set(uids), self._speech.write_name(folder)], "FETCH")
+        return wire.read_copied(self._client._imap.untagged_responses.pop("COPYUID", []))
+
+    def expunge(self, uids: Sequence[int]) -> None:
+        """Exactly these. Needs UIDPLUS: a plain EXPUNGE would take other people's deleted mails with it."""
+        self._forget()
+        for chunk in chunks(uids):
+            self._uid_command(b"EXPUNGE", [wire.as_set(chunk)], "EXPUNGE")
+
+    def append(self, folder: str, raw: bytes, flags: Sequence[str]) -> tuple[int, int] | None:
+        """UIDVALIDITY and UID of the new mail, where the server tells."""
+        self._forget()
+        answer = self._ask(self._speech.append, folder, raw, flags)
+        return wire.read_appended(answer if isinstance(answer, bytes) else b"")
+
+    # The connection itself
+
+    def idle(self, seconds: float) -> bool:
+        """Wait until something in the open folder changes, at most so long. True when it did."""
+        changed = self._ask(self._begin_idling)
+        if not changed and not self._has_unread_input():
+            _readable(self._client.socket(), seconds)
+        _, news = self._ask(self._client.idle_done)
+        return changed or any(item and item[0] not in (b"OK", b"NO", b"BYE") for item in news)
+
+    def _begin_idling(self) -> bool:
+        """True when there is news already: a server may tell it before it agrees to wait."""
+        imap = self._client._imap
+        self._clear()
+        self._client._idle_tag = tag = imap._command("IDLE")
+        while imap._get_response() is not None:
+            if imap.tagged_commands[tag]:
+                raise imaplib.IMAP4.error("IDLE was refused")
+            imap._check_bye()
+        return not _CHANGED.isdisjoint(imap.untagged_responses)
+
+    def is_alive(self) -> bool:
+        """Sure after a quick look where something was said lately, after a NOOP otherwise."""
+        try:
+            if time.monotonic() - self._last_used < _QUIET and not self._has_unread_input():
+                return True
+            with self._answered_within(_PATIENCE):
+                self._ask(self._client.noop)
+        except (*CONNECTION_LOST, imaplib.IMAP4.error):
+            return False
+        return True
+
+    @contextlib.contextmanager
+    def _answered_within(self, seconds: float) -> Iterator[None]:
+        """A shorter wait than the account's own; a connection that breaks it is of no use any more."""
+        sock = self._client.socket()
+        usual = sock.gettimeout()
+        sock.settimeout(min(seconds, usual or seconds))
+        try:
+            yield
+        finally:
+            sock.settimeout(usual)
+
+    def interrupt(self) -> None:
+        """End the connection from another thread: whoever waits on it is woken by an error, and closes it."""
+        with contextlib.suppress(OSError, ValueError):
+            self._client.socket().shutdown(socket.SHUT_RDWR)
+
+    def abort(self) -> None:
+        """Close the connection without a word. Only for the thread that uses it: a closed socket wakes nobody."""
+        self.interrupt()
+        with contextlib.suppress(OSError, ValueError):
+            self._client._imap.shutdown()
+
+    def close(self) -> None:
+        with contextlib.suppress(*CONNECTION_LOST, imaplib.IMAP4.error):
+            self._client.logout()
+        self.abort()
+
+    def _has_unread_input(self) -> bool:
+        """Bytes nobody asked for (news, a goodbye, the end), in the kernel's, TLS's or imaplib's buffer."""
+        sock = self._client.socket()
+        if _readable(sock, 0) or getattr(sock, "pending", int)():
+            return True
+        before = sock.gettimeout()
+        sock.settimeout(0)
+        try:
+            return bool(self._client._imap.file.peek(1))
+        except OSError:  # nothing there
+            return False
+        finally:
+            sock.settimeout(before)
+
+    def _uid_command(self, command: bytes, words: Sequence[bytes], answer: str) -> list[wire.Raw]:
+        self._clear()
+        return [line for line in self._ask(self._speech.command, command, list(words), answer) if line]
+
+    def _clear(self) -> None:
+        """imaplib gathers announcements until someone takes them; what is left over belongs to no later command."""
+        self._client._imap.untagged_responses.clear()
+
+    def _ask(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        try:
+            answer = call(*arguments, **named)
+        except imaplib.IMAP4.readonly:  # imaplib counts it among the broken dialogues
+            raise PermissionDenied("The mail server lets this account only read that folder.") from None
+        except imaplib.IMAP4.abort:
+            raise
+        except imaplib.IMAP4.error as error:
+            raise refused(error) from None
+        self._last_used = time.monotonic()
+        if not _CHANGED.isdisjoint(self._client._imap.untagged_responses):
+            self._forget()
+        return answer
+
+
+def chunks(uids: Sequence[int], size: int | None = None) -> Iterator[Sequence[int]]:
+    """At most `size` at a time, and fewer where naming them would take too long a line."""
+    size = size or _CHUNK
+    for start in range(0, len(uids), size):
+        chunk = uids[start : start + size]
+        if len(wire.as_set(chunk)) <= _LONGEST_SET:
+            yield chunk
+        else:
+            yield from chunks(chunk, (len(chunk) + 1) // 2)
+
+
+def _is_deleted(item: wire.Item) -> bool:
+    return any(isinstance(flag, bytes) and flag.lower() == b"\\deleted" for flag in item.get("FLAGS") or ())
+
+
+def _opened(folder: str, writable: bool, answer: dict[bytes, Any]) -> Opened:
+    flags = [flag.decode("ascii", "replace") for flag in answer.get(b"FLAGS", ())]
+    return Opened(
+        folder,
+        writable,
+        int(answer.get(b"UIDVALIDITY", 0)),
+        int(answer.get(b"UIDNEXT", 0)),
+        tuple(flag for flag in flags if not flag.startswith("\\")),
+        rb"\*" in answer.get(b"PERMANENTFLAGS", ()),
+    )
+
+
+def _readable(sock: Any, seconds: float) -> bool:
+    with selectors.DefaultSelector() as selector:
+        selector.register(sock, selectors.EVENT_READ)
+        return bool(selector.select(seconds))
+
+
+def _text(line: wire.Raw) -> bytes:
+    return line if isinstance(line, bytes) else line[0]
+
+
+def _all_of(line: wire.Raw) -> list[int]:
+    """The set behind ALL in ``(TAG "x") UID ALL 1:5``; no ALL means no mail."""
+    words = _text(line).split()
+    return wire.read_set(words[words.index(b"ALL") + 1]) if b"ALL" in words else []

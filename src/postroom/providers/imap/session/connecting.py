@@ -1,0 +1,70 @@
+"""From an account's settings to an IMAPClient that is logged in."""
+
+from __future__ import annotations
+
+import contextlib
+import imaplib
+import socket
+from typing import TYPE_CHECKING, Any
+
+from postroom.model.errors import AuthRequired, ProviderError
+from postroom.providers.imap.session.auth import prove_identity, tls_context
+from postroom.providers.imap.session.failures import refused
+
+if TYPE_CHECKING:
+    from postroom.settings.accounts import ImapAccount
+
+_LONGEST_LINE = 50_000_000  # imaplib allows 1 MB, which the UIDs of 150,000 mails exceed
+
+
+def connect(account: ImapAccount) -> Any:
+    import imapclient
+
+    imaplib._MAXLINE = max(imaplib._MAXLINE, _LONGEST_LINE)  # type: ignore[attr-defined]
+    context = None if account.security == "none" else tls_context(account)
+    client = imapclient.IMAPClient(
+        account.host,
+        account.port,
+        ssl=account.security == "tls",
+        ssl_context=context,
+        timeout=float(account.timeout),
+    )
+    client._imap.debug = 0  # IMAPClient would log every line it reads: slow, and mails do not belong into logs
+    # It also sends the end of a command's line by itself, which would wait 40 ms for the server to confirm the rest.
+    client.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    try:
+        if account.security == "starttls":
+            _start_tls(client, context)
+    except BaseException:
+        with contextlib.suppress(OSError):  # the first failure is the one to tell
+            client.shutdown()
+        raise
+    return client
+
+
+def _start_tls(client: Any, context: Any) -> None:
+    """Never falls back to plain text: an attacker could take STARTTLS out of the server's list."""
+    if not client.has_capability("STARTTLS"):
+        raise ProviderError('The mail server offers no STARTTLS. Set security to "tls" and the port that goes with it.')
+    client.starttls(context)
+    client._set_read_timeout()
+
+
+def log_in(client: Any, account: ImapAccount) -> None:
+    if client.has_capability("LOGINDISABLED"):
+        raise AuthRequired('The mail server takes no passwords in the clear. Set security to "starttls" or "tls".')
+    try:
+        prove_identity(client, account)
+    except imaplib.IMAP4.abort:
+        raise
+    except imaplib.IMAP4.error as error:
+        raise _login_refused(error) from None
+    # Servers offer more once they know who asks, and not all of them say so unasked.
+    client._cached_capabilities = None
+    client._imap.untagged_responses.pop("CAPABILITY", None)
+
+
+def _login_refused(error: Exception) -> Exception:
+    """Busy servers refuse logins too; every other refusal means that somebody must look at the credentials."""
+    known = refused(error)
+    return known if known.retryable else refused(imaplib.IMAP4.error("[AUTHENTICATIONFAILED]"))

@@ -1,0 +1,47 @@
+"""What this server and this account can do, found out once after login."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from postroom.model.capabilities import Capabilities
+from postroom.model.errors import PermissionDenied
+from postroom.providers.imap.session.client import Opened, Session
+
+if TYPE_CHECKING:
+    from postroom.settings.accounts import ImapAccount
+
+PROVIDER = "imap"
+_GROWTH = 1.37  # base64 with its line breaks
+
+
+def detect(session: Session, account: ImapAccount) -> Capabilities:
+    inbox = _inbox(session)
+    return Capabilities(
+        PROVIDER,
+        can_draft=True,
+        can_send=bool(account.smtp_host),
+        can_label=inbox.takes_keywords,
+        can_create_folder=True,
+        has_threading=True,
+        has_server_side_rules=bool(account.sieve_host),
+        has_push=session.has("IDLE"),
+        has_uids=True,
+        has_delta=session.has("CONDSTORE"),
+        max_attachment_size_mb=_largest_attachment(session),
+        burst=account.max_connections,
+    )
+
+
+def _inbox(session: Session) -> Opened:
+    """For writing, since servers name no permanent flags to readers; some may only read, in a shared mailbox."""
+    try:
+        return session.open("INBOX", write=True)
+    except PermissionDenied:
+        return session.open("INBOX")
+
+
+def _largest_attachment(session: Session) -> int | None:
+    """From APPENDLIMIT (RFC 7889). The SMTP server's own limit is only known once one talks to it."""
+    limit = next((name.partition("=")[2] for name in session.capabilities if name.startswith("APPENDLIMIT=")), "")
+    return int(int(limit) / _GROWTH / 2**20) if limit.isdigit() else None

@@ -1,0 +1,228 @@
+"""A few connections to one account, lent out one piece of work at a time.
+
+Work is a plain function of a Session and runs in a worker thread. Connections that died while idle are replaced
+without anybody noticing; work that may be repeated is repeated once when its connection breaks under it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from postroom.model.errors import PostroomError, RateLimited
+from postroom.providers.imap.session.client import Session
+from postroom.providers.imap.session.failures import CONNECTION_LOST, lost
+
+if TYPE_CHECKING:
+    from postroom.settings.accounts import ImapAccount
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_PATIENCE = 8  # a call may take so many read timeouts in all: a server that drips bytes is as dead as a silent one
+_FAREWELL = 2.0  # seconds for a LOGOUT to be answered
+
+
+class Pool:
+    def __init__(self, account: ImapAccount) -> None:
+        self._account = account
+        self._idle: list[Session] = []
+        self._lent = 0
+        self._changed = threading.Condition()
+        self._slots = anyio.Semaphore(account.max_connections)
+        self._threads = anyio.CapacityLimiter(math.inf)  # the slots are the limit
+        self._closed = False
+
+    async def run(
+        self, folder: str, work: Callable[Concatenate[Session, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Reading. Cut off when its time is up, and as soon as nobody waits for the answer any more.
+
+        `folder` is where it will happen: opening a large one takes long, so a connection that has it open is preferred.
+        """
+        loan = _Loan(folder)
+        attempt = partial(self._attempt, partial(_applied, work, args, kwargs), loan, repeatable=True)
+        try:
+            async with self._slots:
+                with anyio.fail_after(self._patience):
+                    return await anyio.to_thread.run_sync(attempt, limiter=self._threads, abandon_on_cancel=True)
+        except TimeoutError as error:
+            raise lost(error, unclear=False) from None
+        finally:
+            loan.expire()
+
+    async def run_again(
+        self, folder: str, work: Callable[Concatenate[Session, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """A change that may be made twice: setting flags, removing named mails."""
+        return await self._to_the_end(folder, partial(_applied, work, args, kwargs), repeatable=True)
+
+    async def run_once(
+        self, folder: str, work: Callable[Concatenate[Session, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """A change that must not be repeated once begun: appending, copying, moving, creating."""
+        return await self._to_the_end(folder, partial(_applied, work, args, kwargs), repeatable=False)
+
+    async def close(self) -> None:
+        """Takes leave of the servers, but not for long: some may have gone without a word."""
+        self._closed = True
+        sessions = self._taken_all()
+        with anyio.CancelScope(shield=True), _after(_FAREWELL, partial(_each, Session.interrupt, sessions)):
+            await anyio.to_thread.run_sync(_each, Session.close, sessions)
+
+    async def _to_the_end(self, folder: str, work: Callable[[Session], T], *, repeatable: bool) -> T:
+        """Half a change is worse than one that nobody waits for."""
+        loan = _Loan(folder)
+        attempt = partial(self._attempt, work, loan, repeatable=repeatable)
+        async with self._slots:
+            with _after(self._patience, loan.expire):
+                return await anyio.to_thread.run_sync(attempt, limiter=self._threads)
+
+    @property
+    def _patience(self) -> float:
+        return self._account.timeout * _PATIENCE
+
+    def _attempt(self, work: Callable[[Session], T], loan: _Loan, *, repeatable: bool) -> T:
+        repeats = 1
+        while True:
+            try:
+                return self._with_session(work, loan)
+            except CONNECTION_LOST as error:
+                if not loan.expired:
+                    self._drop_idle()  # whatever ended this one has most likely ended them all
+                if not (repeatable and repeats and loan.is_worth_another(error)):
+                    raise lost(error, unclear=not repeatable and loan.began) from None
+                repeats -= loan.is_new  # one that had died while it was idle does not count
+
+    def _with_session(self, work: Callable[[Session], T], loan: _Loan) -> T:
+        session = self._take(loan)
+        kept: Session | None = None
+        try:
+            loan.begin(session)
+            result = work(session)
+            kept = session
+        except PostroomError:
+            kept = session
+            raise
+        except BaseException:
+            session.abort()
+            raise
+        finally:
+            loan.end()
+            self._give_back(kept)
+        return result
+
+    def _take(self, loan: _Loan) -> Session:
+        loan.began, loan.is_new = False, False
+        while (session := self._pop_idle(loan.folder)) is not None:
+            if session.is_alive():
+                return session
+            session.abort()
+            self._give_back(None)
+            self._drop_idle()  # to find out one by one that all have gone could take minutes
+        try:
+            session, loan.is_new = Session(self._account), True
+        except RateLimited:
+            # The server allows fewer connections than the settings do: share those there are.
+            if not self._wait_for_idle():
+                raise
+            return self._take(loan)
+        with self._changed:
+            self._lent += 1
+        return session
+
+    def _pop_idle(self, folder: str) -> Session | None:
+        """One that has the folder open, else the one that has been idle longest."""
+        with self._changed:
+            if not self._idle:
+                return None
+            near = (s for s in self._idle if s.opened is not None and s.opened.folder == folder)
+            session = next(near, self._idle[0])
+            self._idle.remove(session)
+            self._lent += 1
+            return session
+
+    def _wait_for_idle(self) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: self._idle or not self._lent, timeout=self._account.timeout)
+            return bool(self._idle)
+
+    def _give_back(self, session: Session | None) -> None:
+        """None when it is no more."""
+        with self._changed:
+            self._lent -= 1
+            if session is not None and not self._closed:
+                self._idle.append(session)
+                session = None
+            self._changed.notify()
+        if session is not None:
+            session.close()
+
+    def _drop_idle(self) -> None:
+        for session in self._taken_all():
+            session.abort()
+
+    def _taken_all(self) -> list[Session]:
+        with self._changed:
+            taken, self._idle = self._idle, []
+        return taken
+
+
+class _Loan:
+    """Which session a call is using, so that the event loop can cut it off while it does, and never after."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.is_new = False
+        self.began = False  # whether the work itself was reached, not only the way to it
+        self.expired = False
+        self._session: Session | None = None
+        self._lock = threading.Lock()
+
+    def begin(self, session: Session) -> None:
+        """TimeoutError when there is no time left: then nothing has begun."""
+        with self._lock:
+            if self.expired:
+                raise TimeoutError
+            self._session, self.began = session, True
+
+    def end(self) -> None:
+        with self._lock:
+            self._session = None
+
+    def expire(self) -> None:
+        with self._lock:
+            self.expired = True
+            if self._session is not None:
+                self._session.interrupt()
+
+    def is_worth_another(self, error: Exception) -> bool:
+        """A server that keeps silent on a new connection will keep silent on the next one."""
+        return self.began and not self.expired and not (self.is_new and isinstance(error, TimeoutError))
+
+
+@contextmanager
+def _after(seconds: float, call: Callable[[], object]) -> Iterator[None]:
+    """Calls it when this takes longer."""
+    timer = asyncio.get_running_loop().call_later(seconds, call)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _each(call: Callable[[Session], None], sessions: Sequence[Session]) -> None:
+    for session in sessions:
+        call(session)
+
+
+def _applied(work: Callable[..., T], args: tuple[object, ...], kwargs: dict[str, object], session: Session) -> T:
+    return work(session, *args, **kwargs)

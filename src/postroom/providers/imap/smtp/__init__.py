@@ -1,0 +1,1 @@
+"""Submission over SMTP."""

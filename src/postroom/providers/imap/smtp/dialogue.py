@@ -1,0 +1,160 @@
+"""One SMTP conversation from greeting to final dot. The dot goes out only after every recipient was taken."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from postroom.mime.write.headers import wire_address
+from postroom.model.outcome import SubmitRequest
+from postroom.providers.imap.smtp.answers import Answer, Ended, before_the_dot, by_code, is_positive, refusal
+from postroom.providers.imap.smtp.login import log_in, new_client
+
+if TYPE_CHECKING:
+    from aiosmtplib import SMTP, SMTPResponse
+
+    from postroom.settings.accounts import ImapAccount
+
+_BCC = re.compile(rb"^bcc[ \t]*:", re.IGNORECASE | re.MULTILINE)
+_NO_PATH = re.compile(r"[\x00-\x20\x7f<>]")
+_LINE_BREAK = re.compile(rb"\r\n|\r|\n")
+_UPLOAD_FACTOR = 10  # read timeouts that the mail itself may take to be handed over
+_FINAL_ANSWER_FACTOR = 10  # a server may scan a mail for minutes before it answers the dot (RFC 5321, 4.5.3.2.6)
+_PATIENCE = 20  # read timeouts for all that comes before the dot: who drips answers is as dead as who keeps silent
+
+
+async def submit(account: ImapAccount, request: SubmitRequest) -> Answer:
+    """Never raises: every way it can end is an answer."""
+    client = new_client(account)
+    text = _normalised(request.raw)
+    try:
+        with before_the_dot(), anyio.fail_after(account.timeout * _PATIENCE):
+            _check(text, request)
+            await log_in(client, account)
+            await _envelope(client, text, request)
+            await _begin_data(client, text)
+        return await _final_dot(client, account.timeout * _FINAL_ANSWER_FACTOR)
+    except Ended as ended:
+        return ended.answer
+    finally:
+        _take_leave(client)
+
+
+async def log_in_only(account: ImapAccount) -> bool:
+    """The same conversation as far as the login: whether one was asked for. Ended where it failed."""
+    client = new_client(account)
+    try:
+        with before_the_dot(), anyio.fail_after(account.timeout * _PATIENCE):
+            return await log_in(client, account)
+    finally:
+        _take_leave(client)
+
+
+def _normalised(raw: bytes) -> bytes:
+    """CRLF everywhere, also at the end: what servers make of any other line break differs from one to the next."""
+    text = _LINE_BREAK.sub(b"\r\n", raw)
+    return text if text.endswith(b"\r\n") else text + b"\r\n"
+
+
+def _check(text: bytes, request: SubmitRequest) -> None:
+    """Last line of defence: the gate has looked at all of this before."""
+    if _BCC.search(_head(text)):
+        raise Ended(Answer("rejected", "The mail still names its blind copies; nothing was sent."))
+    if not request.envelope.recipients:
+        raise Ended(Answer("rejected", "The mail has no recipients; nothing was sent."))
+
+
+def _head(text: bytes) -> bytes:
+    return text.partition(b"\r\n\r\n")[0]
+
+
+async def _envelope(client: SMTP, text: bytes, request: SubmitRequest) -> None:
+    sender, *recipients = (_path(address) for address in (request.envelope.sender, *request.envelope.recipients))
+    options = _options(client, text, [sender, *recipients])
+    response = await client.execute_command(b"MAIL", b"FROM:" + sender, *options)
+    if not is_positive(response.code):
+        raise Ended(by_code(response.code, response.message))
+    refused: dict[str, SMTPResponse] = {}
+    for address, path in zip(request.envelope.recipients, recipients, strict=True):
+        response = await client.execute_command(b"RCPT", b"TO:" + path)
+        if not is_positive(response.code):
+            refused[address] = response
+    if refused:
+        raise Ended(refusal(refused))
+
+
+def _path(address: str) -> bytes:
+    """Written by ourselves: a library that parses the address once more may come to another one."""
+    if _NO_PATH.search(address):
+        raise Ended(Answer("rejected", "An address holds characters that no address may hold; nothing was sent."))
+    return f"<{wire_address(address)}>".encode()
+
+
+def _options(client: SMTP, text: bytes, paths: list[bytes]) -> list[bytes]:
+    """What must be said in MAIL FROM; what the server cannot take is refused before anything is sent."""
+    options = []
+    limit = client.esmtp_extensions.get("size", "")
+    if limit.isdigit() and 0 < int(limit) < len(text):
+        raise Ended(Answer("rejected", f"The mail is larger than the SMTP server takes ({int(limit)} bytes)."))
+    if client.supports_extension("size"):
+        options.append(b"SIZE=%d" % len(text))
+    if not text.isascii():
+        options.append(_extension(client, "8bitmime", b"BODY=8BITMIME"))
+    if not all(part.isascii() for part in (_head(text), *paths)):
+        options.append(_extension(client, "smtputf8", b"SMTPUTF8"))
+    return options
+
+
+def _extension(client: SMTP, name: str, option: bytes) -> bytes:
+    if not client.supports_extension(name):
+        raise Ended(Answer("rejected", f"The mail goes beyond ASCII and the SMTP server lacks {name.upper()}."))
+    return option
+
+
+async def _begin_data(client: SMTP, text: bytes) -> None:
+    """DATA and the whole mail, leading dots doubled, but for the dot; returns when every byte has left our hands."""
+    response = await client.execute_command(b"DATA")
+    protocol: Any = client.protocol
+    if response.code != 354:
+        raise Ended(by_code(response.code, response.message))
+    if not client.is_connected or protocol._buffer:  # what came along with this answer would be taken for the dot's
+        raise ConnectionResetError
+    transport = protocol.transport
+    try:
+        transport.set_write_buffer_limits(high=0)
+        protocol.write(re.sub(rb"(?m)^\.", b"..", text))
+        with anyio.fail_after(_UPLOAD_FACTOR * (client.timeout or 60)):
+            await protocol._drain_helper()
+    except BaseException:
+        transport.abort()  # closing would go on sending
+        raise
+    if not protocol.is_connected:
+        raise ConnectionResetError
+
+
+async def _final_dot(client: SMTP, patience: float) -> Answer:
+    import aiosmtplib
+
+    try:
+        response = await client.execute_command(b".", timeout=patience)
+    except (aiosmtplib.SMTPException, OSError):
+        return _UNKNOWN
+    if is_positive(response.code):
+        return Answer("accepted")
+    if not 400 <= response.code < 600:
+        return _UNKNOWN
+    # The login worked, or there would have been no mail to refuse: whatever the code, it is about the mail.
+    return replace(by_code(response.code, response.message), login_refused=False)
+
+
+_UNKNOWN = Answer("unknown", "The SMTP server's answer to the mail was lost: it may have been accepted or not.")
+
+
+def _take_leave(client: SMTP) -> None:
+    """QUIT, whose answer changes nothing any more."""
+    if client.is_connected and client.protocol is not None:
+        client.protocol.write(b"QUIT\r\n")
+    client.close()

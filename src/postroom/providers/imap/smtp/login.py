@@ -1,0 +1,73 @@
+"""The first half of an SMTP conversation: from a connection to a server that knows who we are."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import TYPE_CHECKING
+
+from postroom.model.errors import AuthRequired
+from postroom.providers.imap.session.auth import BearerAnswers, secret_of, tls_context
+from postroom.providers.imap.smtp.answers import Ended, by_code
+
+if TYPE_CHECKING:
+    from aiosmtplib import SMTP
+
+    from postroom.settings.accounts import ImapAccount
+
+# Says nothing about this machine, and is a form that also servers take which want a full name (RFC 5321, 4.1.3).
+_OWN_NAME = "[127.0.0.1]"
+_PASSWORD_WAYS = ("plain", "login", "cram-md5")  # the last works only where a server keeps passwords readable
+_NOT_IMPLEMENTED = 504
+
+
+def new_client(account: ImapAccount) -> SMTP:
+    from aiosmtplib import SMTP
+
+    return SMTP(
+        hostname=account.smtp_host,
+        port=account.smtp_port,
+        timeout=float(account.timeout),
+        use_tls=account.smtp_security == "tls",
+        start_tls=account.smtp_security == "starttls",
+        local_hostname=_OWN_NAME,
+    )
+
+
+async def log_in(client: SMTP, account: ImapAccount) -> bool:
+    """False where the server asks for no login: such a one takes mail by other rules, for instance from its network."""
+    await client.connect(tls_context=None if account.smtp_security == "none" else tls_context(account))
+    await client.ehlo()
+    if not client.server_auth_methods:
+        return False
+    if account.auth == "password":
+        await _present_password(client, account)
+    else:
+        await _present_token(client, account)
+    return True
+
+
+async def _present_password(client: SMTP, account: ImapAccount) -> None:
+    """Once: servers count wrong passwords. Only a way that the server does not really have leads to the next."""
+    from aiosmtplib import SMTPAuthenticationError
+
+    ways = [way for way in _PASSWORD_WAYS if way in client.server_auth_methods]
+    if not ways:
+        raise AuthRequired("The SMTP server takes no passwords; set auth to xoauth2 and a token.")
+    secret = secret_of(account)
+    for way in ways:
+        try:
+            await getattr(client, f"auth_{way.replace('-', '')}")(account.username, secret)
+        except SMTPAuthenticationError as error:
+            if error.code != _NOT_IMPLEMENTED or way == ways[-1]:
+                raise
+        else:
+            return
+
+
+async def _present_token(client: SMTP, account: ImapAccount) -> None:
+    answers = BearerAnswers(account.auth, account.username, secret_of(account))
+    response = await client.execute_command(b"AUTH", account.auth.upper().encode(), b64encode(answers(b"")))
+    while response.code == 334:  # the details of a refusal: they must be answered before it is said
+        response = await client.execute_command(b64encode(answers(b"")))
+    if response.code != 235:
+        raise Ended(by_code(response.code, response.message, login=True))

@@ -1,0 +1,100 @@
+"""Submission over SMTP: all recipients or none, and an honest word on what became of it.
+
+The one irreversible moment is the dot that ends DATA. Whatever fails before it has provably not been accepted; once it
+is on its way, a lost answer means that nobody can know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from postroom.model.errors import (
+    AuthRequired,
+    NotFound,
+    PostroomError,
+    ProviderError,
+    ProviderUnavailable,
+    Unsupported,
+)
+from postroom.model.outcome import SubmitOutcome, SubmitRequest
+from postroom.providers.imap.smtp import dialogue
+from postroom.providers.imap.smtp.answers import Answer, Ended
+
+if TYPE_CHECKING:
+    from postroom.providers.context import ProviderContext
+    from postroom.providers.imap.provider import ImapMailbox
+    from postroom.settings.accounts import ImapAccount
+
+# These file what they submit in Sent themselves; a copy of ours would be a second one.
+_FILING_HOSTS = ("smtp.gmail.com", "smtp.googlemail.com", "smtp.office365.com", "smtp-mail.outlook.com")
+
+
+class SmtpTransport:
+    """A new connection per mail: sending is rare, and an idle one would be gone by the next."""
+
+    def __init__(self, account: ImapAccount, context: ProviderContext, mailbox: ImapMailbox) -> None:
+        self._account = account
+        self._mailbox = mailbox
+
+    async def submit(self, request: SubmitRequest) -> SubmitOutcome:
+        """Never raises once the server is spoken to: every way it can end is an outcome."""
+        if not self._account.smtp_host:
+            raise Unsupported("imap", "sending (smtp_host is not set)")
+        outcome = _outcome(request, await dialogue.submit(self._account, request))
+        return await self._settled(request, outcome) if outcome.state == "accepted" else outcome
+
+    async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
+        """A copy in Sent is only ever filed after acceptance. Its absence proves nothing."""
+        try:
+            ref = await self._mailbox.find_sent(request.message_id)
+        except NotFound:
+            return SubmitOutcome("unknown", reason="There is no Sent folder that could tell what became of it.")
+        if not ref:
+            return SubmitOutcome("unknown", reason="No copy is in Sent; the server may or may not have accepted it.")
+        return SubmitOutcome("accepted", request.envelope.recipients, message_ref=ref, thread_ref=request.thread_ref)
+
+    async def check_login(self) -> bool:
+        if not self._account.smtp_host:
+            raise Unsupported("imap", "sending (smtp_host is not set)")
+        try:
+            return await dialogue.log_in_only(self._account)
+        except Ended as ended:
+            raise _as_error(ended.answer) from None
+
+    async def close(self) -> None:
+        """Nothing stays open between two mails."""
+
+    async def _settled(self, request: SubmitRequest, outcome: SubmitOutcome) -> SubmitOutcome:
+        """The mail is gone and stays gone: whatever fails from here on is a warning."""
+        warnings: list[str] = []
+        ref = ""
+        if request.save_to_sent and self._account.smtp_host.casefold() not in _FILING_HOSTS:
+            try:
+                ref = await self._mailbox.file_sent(request.raw, request.message_id)
+            except Exception:  # noqa: BLE001
+                warnings.append("The mail was accepted, but no copy could be filed in Sent.")
+        if request.draft_ref:
+            try:
+                await self._mailbox.delete_draft(request.draft_ref)
+            except Exception:  # noqa: BLE001
+                warnings.append("The mail was accepted, but its draft could not be removed.")
+        return replace(outcome, message_ref=ref, warnings=tuple(warnings))
+
+
+def _outcome(request: SubmitRequest, answer: Answer) -> SubmitOutcome:
+    accepted = request.envelope.recipients if answer.state == "accepted" else ()
+    return SubmitOutcome(
+        "retryable" if answer.login_refused else answer.state,
+        accepted=accepted,
+        refused=dict(answer.refused),
+        thread_ref=request.thread_ref if answer.state == "accepted" else "",
+        reason=answer.reason,
+        login_refused=answer.login_refused,
+    )
+
+
+def _as_error(answer: Answer) -> PostroomError:
+    if answer.state == "retryable":
+        return ProviderUnavailable(answer.reason)
+    return AuthRequired(answer.reason) if answer.login_refused else ProviderError(answer.reason)

@@ -1,0 +1,1 @@
+"""Accounts and their folders: listing, logging in, setting up, importing into, watching."""

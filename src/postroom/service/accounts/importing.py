@@ -1,0 +1,30 @@
+"""Taking an archive of mail into an account that can hold one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from postroom.model.errors import InvalidRequest
+from postroom.providers import registry
+from postroom.providers.import_report import ImportReport, Progress
+from postroom.service.gateway import Gateway
+
+__all__ = ["ImportReport", "import_mail"]
+
+
+async def import_mail(
+    gateway: Gateway,
+    path: Path,
+    *,
+    account: str | None = None,
+    folder: str | None = None,
+    on_progress: Progress | None = None,
+) -> ImportReport:
+    """Running it again adds nothing twice. The sample mailbox takes only what is meant for it by name."""
+    if gateway.settings.is_demo and account is None:
+        raise InvalidRequest(
+            "No account is set up, so the archive would go into the sample mailbox. Write a local account into "
+            "postroom.toml, or say --account alex if the sample is what you mean."
+        )
+    opened = await gateway.accounts.open(account)
+    return await registry.import_archive(opened.settings, opened.mailbox, path, folder=folder, on_progress=on_progress)

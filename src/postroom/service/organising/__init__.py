@@ -1,0 +1,1 @@
+"""Move, flag, label and delete messages, singly or in batches, and undo it."""

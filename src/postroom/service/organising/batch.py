@@ -1,0 +1,201 @@
+"""One change to many mails: planned for all, journalled as one operation, applied in blocks, answered one by one.
+
+What can be refused is refused before anything is changed; what fails later is said of the mails it concerns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from postroom.model.errors import Conflict, InvalidRequest, PostroomError
+from postroom.model.ids import Kind
+from postroom.model.message import Envelope
+from postroom.model.outcome import ItemResult
+from postroom.service.gateway import Account, Gateway
+from postroom.service.presenting import error_view, gone, require_account
+from postroom.service.views import ItemView, WriteView
+from postroom.store import JournalItem
+
+Progress = Callable[[int, int], Awaitable[None]]
+MAX_BATCH = 1000
+_MAX_ID = 40
+_BLOCK = 100  # items between two progress reports
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One verb, as a batch needs it: what it does, and what the journal should know before and after."""
+
+    action: str
+    apply: Callable[[Account, Sequence[str]], Awaitable[list[ItemResult]]]
+    before: Callable[[Envelope], dict[str, Any]]
+    after: dict[str, Any]
+
+    def alters(self, envelope: Envelope) -> bool:
+        return self.before(envelope) != self.after
+
+
+Plan = Callable[[Account], Awaitable[Change]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Mails, and what shall become of them. Where `expect` is given, only those are touched that are still so."""
+
+    email_ids: Sequence[str]
+    plan: Plan
+    expect: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is really to be done in one account: the mails that are there and are not yet as wanted."""
+
+    account: Account
+    change: Change
+    todo: list[tuple[str, Envelope]]
+
+
+@dataclass
+class Course:
+    """How far a batch has come."""
+
+    total: int
+    report: Progress | None
+    done: int = 0
+
+    async def advance(self, count: int) -> None:
+        self.done += count
+        if self.report is not None:
+            await self.report(self.done, self.total)
+
+
+async def carry_out(
+    gateway: Gateway, wanted: Sequence[Wanted], account: str | None, progress: Progress | None
+) -> WriteView:
+    """Plan everything, journal it as one operation, apply it; one answer per id and in the order asked."""
+    answers: dict[str, ItemView] = {}
+    works = [work for part in wanted for work in await _planned(gateway, part, account, answers)]
+    operation_id = await _journalled(gateway, works) if works else ""
+    course = Course(sum(len(work.todo) for work in works), progress)
+    for work in works:
+        await _apply(gateway, work, answers, course)
+    return _written(operation_id, tuple(answers[email_id] for part in wanted for email_id in part.email_ids))
+
+
+async def _planned(gateway: Gateway, part: Wanted, account: str | None, answers: dict[str, ItemView]) -> list[Work]:
+    """Per account what is left to do; what is so already, is gone or has moved on is answered here."""
+    works = []
+    for name, refs in (await _resolved(gateway, part.email_ids, account, answers)).items():
+        opened = await gateway.accounts.open(name)
+        change = await part.plan(opened)
+        todo = []
+        for email_id, envelope in zip(refs, await opened.mailbox.envelopes(list(refs.values())), strict=True):
+            answered = _settled_already(email_id, envelope, change, part.expect)
+            if answered is not None:
+                answers[email_id] = answered
+            elif envelope is not None:
+                todo.append((email_id, envelope))
+        if todo:
+            works.append(Work(opened, change, todo))
+    return works
+
+
+def _settled_already(
+    email_id: str, envelope: Envelope | None, change: Change, expect: dict[str, Any] | None
+) -> ItemView | None:
+    if envelope is None:
+        return ItemView(email_id, False, error=error_view(gone(email_id)))
+    if not change.alters(envelope):
+        return ItemView(email_id, True)
+    if expect is not None and change.before(envelope) != expect:
+        moved_on = Conflict("The mail was changed again since; it was left as it is.")
+        return ItemView(email_id, False, error=error_view(moved_on))
+    return None
+
+
+async def _resolved(
+    gateway: Gateway, ids: Sequence[str], account: str | None, answers: dict[str, ItemView]
+) -> dict[str, dict[str, str]]:
+    """account -> {email_id: ref}; ids that resolve to nothing get their answer at once."""
+    found: dict[str, dict[str, str]] = {}
+
+    def resolve_all() -> None:
+        for email_id in ids:
+            try:
+                handle = gateway.store.handles.resolve(email_id, Kind.EMAIL)
+                require_account(gateway, handle.account, account, email_id)
+                found.setdefault(handle.account, {})[email_id] = handle.ref
+            except PostroomError as error:
+                answers[email_id] = ItemView(email_id, False, error=error_view(error))
+
+    await gateway.in_thread(resolve_all)
+    return found
+
+
+async def _journalled(gateway: Gateway, works: Sequence[Work]) -> str:
+    """One operation for all: handles know their accounts, so `undo` finds each mail by itself."""
+    first = works[0]
+    items = [
+        JournalItem(email_id, work.change.before(envelope), work.change.after)
+        for work in works
+        for email_id, envelope in work.todo
+    ]
+    return await gateway.in_thread(gateway.store.journal.record, first.account.name, first.change.action, items, {})
+
+
+async def _apply(gateway: Gateway, work: Work, answers: dict[str, ItemView], course: Course) -> None:
+    """In blocks. A block that fails as a whole ends the work in its account: its mails and those behind it are
+    answered with the failure, unless nothing at all was done yet, which is a failure of the call."""
+    for start in range(0, len(work.todo), _BLOCK):
+        block = work.todo[start : start + _BLOCK]
+        try:
+            results = await work.change.apply(work.account, [envelope.ref for _, envelope in block])
+        except PostroomError as error:
+            if not course.done:
+                raise
+            for email_id, _ in work.todo[start:]:
+                answers[email_id] = ItemView(email_id, False, error=error_view(error))
+            return
+        await _settle(gateway, work.account, block, results, answers)
+        await course.advance(len(block))
+
+
+async def _settle(
+    gateway: Gateway,
+    account: Account,
+    block: Sequence[tuple[str, Envelope]],
+    results: Sequence[ItemResult],
+    answers: dict[str, ItemView],
+) -> None:
+    """Handles follow their mails to new refs; then each item gets its answer."""
+    renamed = {result.ref: result.new_ref for result in results if result.ok and result.new_ref}
+    if renamed:
+        for kind in (Kind.EMAIL, Kind.DRAFT):  # a draft is also a mail, under a handle of its own
+            await gateway.in_thread(gateway.store.handles.rename, kind, account.name, renamed)
+    for (email_id, _), result in zip(block, results, strict=True):
+        error = error_view(result.error) if result.error else None
+        answers[email_id] = ItemView(email_id, result.ok, error=error)
+
+
+def checked_ids(email_ids: Sequence[str]) -> list[str]:
+    ids = list(dict.fromkeys(email_id.strip().lower() for email_id in email_ids))
+    if not ids:
+        raise InvalidRequest("email_id is empty: name at least one mail.", details={"field": "email_id"})
+    if len(ids) > MAX_BATCH:
+        raise InvalidRequest(
+            f"At most {MAX_BATCH} mails at once; {len(ids)} were named.", details={"field": "email_id"}
+        )
+    if any(len(email_id) > _MAX_ID for email_id in ids):
+        raise InvalidRequest(
+            "email_id holds something longer than any id. Give ids as list_emails or search_emails shows them.",
+            details={"field": "email_id"},
+        )
+    return ids
+
+
+def _written(operation_id: str, results: tuple[ItemView, ...]) -> WriteView:
+    succeeded = sum(result.ok for result in results)
+    return WriteView(operation_id, results, succeeded, len(results) - succeeded)

@@ -1,0 +1,247 @@
+"""Putting mail in order: flags, folders, labels, trash. Every change is journalled first, so `undo` can reverse it.
+
+One id or a thousand, of one account or several: each item gets its own answer, and a part that failed is never reported
+as success.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
+from typing import Any, Literal, get_args
+
+import anyio
+
+from postroom.mime.clean import clean_line
+from postroom.model.address import refuse_line_breaks
+from postroom.model.errors import InvalidRequest, PostroomError
+from postroom.model.folder import Role
+from postroom.model.ids import Kind
+from postroom.model.outcome import ItemResult
+from postroom.model.query.tree import Flag
+from postroom.service.accounts.folders import folder_view, folders_of, pick_folder
+from postroom.service.gateway import Account, Gateway
+from postroom.service.organising.batch import Change, Plan, Progress, Wanted, carry_out, checked_ids
+from postroom.service.organising.places import Places, check_new_folder
+from postroom.service.views import FolderView, UndoView, WriteView
+from postroom.store import JournalItem, Operation
+
+MarkFlag = Literal["read", "unread", "starred", "unstarred"]
+
+
+async def mark(
+    gateway: Gateway,
+    email_ids: Sequence[str],
+    flag: str,
+    *,
+    account: str | None = None,
+    progress: Progress | None = None,
+) -> WriteView:
+    if flag not in get_args(MarkFlag):
+        raise InvalidRequest("flag must be read, unread, starred or unstarred.", details={"field": "flag"})
+    return await _run(gateway, email_ids, account, progress, _always(_marking(flag)))  # type: ignore[arg-type]
+
+
+async def move(
+    gateway: Gateway,
+    email_ids: Sequence[str],
+    to_mailbox: str,
+    *,
+    account: str | None = None,
+    progress: Progress | None = None,
+) -> WriteView:
+    async def plan(opened: Account) -> Change:
+        places = Places(await folders_of(opened))
+        folder = pick_folder(opened, places.folders, to_mailbox)
+        places.require_open_to_all(folder)
+        return _moving("move", places, places.of(folder))
+
+    return await _run(gateway, email_ids, account, progress, plan)
+
+
+async def delete(
+    gateway: Gateway, email_ids: Sequence[str], *, account: str | None = None, progress: Progress | None = None
+) -> WriteView:
+    """To the trash, never further: a person empties it."""
+
+    async def plan(opened: Account) -> Change:
+        places = Places(await folders_of(opened))
+        trash = places.with_role(Role.TRASH) or pick_folder(opened, places.folders, Role.TRASH)
+        return _moving("delete", places, places.of(trash))
+
+    return await _run(gateway, email_ids, account, progress, plan)
+
+
+async def apply_label(
+    gateway: Gateway,
+    email_ids: Sequence[str],
+    label: str,
+    *,
+    account: str | None = None,
+    progress: Progress | None = None,
+) -> WriteView:
+    _check_label(label)
+    return await _run(gateway, email_ids, account, progress, _always(_labelling(label, True)))
+
+
+async def remove_label(
+    gateway: Gateway,
+    email_ids: Sequence[str],
+    label: str,
+    *,
+    account: str | None = None,
+    progress: Progress | None = None,
+) -> WriteView:
+    _check_label(label)
+    return await _run(gateway, email_ids, account, progress, _always(_labelling(label, False)))
+
+
+async def create_folder(gateway: Gateway, name: str, *, account: str | None = None) -> tuple[FolderView, str]:
+    """The new folder and the operation that `undo` takes."""
+    refuse_line_breaks(name, "folder name")
+    if not name.strip() or len(name) > 255:
+        raise InvalidRequest("A folder name has 1 to 255 characters; '/' separates levels.", details={"field": "name"})
+    opened = await gateway.accounts.open(account)
+    maker = opened.folder_maker
+    check_new_folder(name, await folders_of(opened))
+    folder = await maker.create_folder(name)
+    operation = await gateway.in_thread(
+        gateway.store.journal.record, opened.name, "create_folder", [], {"folder_ref": folder.ref}
+    )
+    return folder_view(opened.name, folder), operation
+
+
+async def undo(gateway: Gateway, operation_id: str) -> UndoView:
+    """Reverse one operation. Items that were changed again since are left alone and reported.
+
+    Two calls never reverse it at once. What could not be reversed now can be tried again.
+    """
+    operation = await gateway.in_thread(gateway.store.journal.load, operation_id)
+    await gateway.in_thread(gateway.store.journal.mark_undone, operation_id)
+    is_complete = False
+    try:
+        view = await (_unmake if operation.action == "create_folder" else _reverse)(gateway, operation)
+        is_complete = not view.failed
+    finally:
+        if not is_complete:
+            with anyio.CancelScope(shield=True):
+                await gateway.in_thread(gateway.store.journal.mark_not_undone, operation_id)
+    return view
+
+
+async def _unmake(gateway: Gateway, operation: Operation) -> UndoView:
+    opened = await gateway.accounts.open(operation.account)
+    names = await _folder_names(opened, {operation.detail["folder_ref"]})
+    await opened.folder_maker.delete_folder(operation.detail["folder_ref"])
+    return UndoView("", (), 1, 0, operation.action, names, "removed")
+
+
+async def _reverse(gateway: Gateway, operation: Operation) -> UndoView:
+    groups: dict[str, list[JournalItem]] = {}
+    for item in operation.items:
+        groups.setdefault(repr((item.before, item.after)), []).append(item)
+    wanted = [
+        Wanted([item.handle for item in group], _reversing(group[0].before), group[0].after)
+        for group in groups.values()
+    ]
+    view = await carry_out(gateway, wanted, None, None)
+    folders: tuple[str, ...] = ()
+    with suppress(PostroomError):  # what was put back is back, whether or not its folders can be named
+        folders = await _folders_again(gateway, operation)
+    done = {_again(item.before) for item in operation.items} - {""}
+    said = " or ".join(sorted(done)) or (f"moved back to {', '.join(folders)}" if folders else "moved back")
+    return UndoView(view.operation_id, view.results, view.succeeded, view.failed, operation.action, folders, said)
+
+
+def _again(before: dict[str, Any]) -> str:
+    """In words, what a mail is made again; nothing for one that goes back to its folder."""
+    if "label" in before:
+        label = clean_line(before["label"])
+        return f"given the label {label} again" if before["on"] else f"freed of the label {label}"
+    flags = {"unread": ("unread", "read"), "starred": ("starred", "unstarred")}
+    return next((f"marked {yes if before[key] else no} again" for key, (yes, no) in flags.items() if key in before), "")
+
+
+async def _folders_again(gateway: Gateway, operation: Operation) -> tuple[str, ...]:
+    """The folders its mails lay in, of whatever account."""
+    refs: dict[str, set[str]] = {}
+
+    def look_up() -> None:
+        for item in operation.items:
+            if "folder_ref" in item.before:
+                account = gateway.store.handles.resolve(item.handle, Kind.EMAIL).account
+                refs.setdefault(account, set()).add(item.before["folder_ref"])
+
+    await gateway.in_thread(look_up)
+    named = [await _folder_names(await gateway.accounts.open(name), wanted) for name, wanted in refs.items()]
+    return tuple(dict.fromkeys(name for names in named for name in names))
+
+
+async def _folder_names(account: Account, refs: set[str]) -> tuple[str, ...]:
+    return tuple(clean_line(folder.name) for folder in await folders_of(account) if folder.ref in refs)
+
+
+def _marking(flag: Flag) -> Change:
+    key = "unread" if flag in ("read", "unread") else "starred"
+    return Change(
+        "mark",
+        lambda account, refs: account.mailbox.set_flags(refs, add=[flag]),
+        lambda envelope: {key: getattr(envelope, key)},
+        {key: flag in ("unread", "starred")},
+    )
+
+
+def _moving(action: str, places: Places, target: dict[str, str]) -> Change:
+    return Change(
+        action,
+        lambda account, refs: account.mailbox.move(refs, target["folder_ref"]),
+        lambda envelope: places.named(envelope.folder),
+        target,
+    )
+
+
+def _labelling(label: str, wanted: bool) -> Change:
+    def apply(account: Account, refs: Sequence[str]) -> Awaitable[list[ItemResult]]:
+        verb = account.labels.apply_label if wanted else account.labels.remove_label
+        return verb(refs, label)
+
+    return Change(
+        "label",
+        apply,
+        lambda envelope: {"label": label, "on": label in envelope.labels},
+        {"label": label, "on": wanted},
+    )
+
+
+def _reversing(state: dict[str, Any]) -> Plan:
+    """The change that brings back a journalled state."""
+
+    async def plan(account: Account) -> Change:
+        if "folder_ref" in state:
+            places = Places(await folders_of(account))
+            return _moving("move", places, places.still(state))
+        if "label" in state:
+            return _labelling(state["label"], state["on"])
+        key, value = next(iter(state.items()))
+        return _marking(key if value else {"unread": "read", "starred": "unstarred"}[key])  # type: ignore[arg-type]
+
+    return plan
+
+
+def _always(change: Change) -> Plan:
+    async def plan(_: Account) -> Change:
+        return change
+
+    return plan
+
+
+async def _run(
+    gateway: Gateway, email_ids: Sequence[str], account: str | None, progress: Progress | None, plan: Plan
+) -> WriteView:
+    return await carry_out(gateway, [Wanted(checked_ids(email_ids), plan)], account, progress)
+
+
+def _check_label(label: str) -> None:
+    refuse_line_breaks(label, "label")
+    if not label.strip() or len(label) > 100:
+        raise InvalidRequest("A label has 1 to 100 characters.", details={"field": "label"})

@@ -1,0 +1,111 @@
+"""From a provider's envelopes to what is shown: refs become handles, strangers' text is cleaned, dates are ISO 8601."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from postroom.mime.clean import clean_line
+from postroom.mime.visible import named, visible_name
+from postroom.model.address import Address
+from postroom.model.errors import InvalidRequest, NotFound, PostroomError
+from postroom.model.ids import Kind
+from postroom.model.message import Envelope
+from postroom.service.gateway import Account, Gateway
+from postroom.service.views import EmailRow, ErrorView
+
+# A stranger decides how long a name is and how many recipients, labels and files there are; we, how many are told.
+MAX_NAME, MAX_EMAIL, MAX_SUBJECT, MAX_SHOWN = 100, 320, 1000, 50
+_LOOKED_AT = 4 * MAX_SUBJECT  # characters that are cleaned: this is done by the event loop, for a page of mails at once
+
+
+async def rows(gateway: Gateway, account: Account, envelopes: Sequence[Envelope]) -> tuple[EmailRow, ...]:
+    """One row per envelope, with handles issued for mails and threads."""
+    if not envelopes:
+        return ()
+    ids = await _handles(gateway, account.name, envelopes)
+    return tuple(
+        [
+            _row(gateway, account.name, envelope, email_id, thread_id)
+            for envelope, email_id, thread_id in zip(envelopes, *ids, strict=True)
+        ]
+    )
+
+
+async def row(gateway: Gateway, account: Account, envelope: Envelope) -> EmailRow:
+    return (await rows(gateway, account, [envelope]))[0]
+
+
+async def locate(gateway: Gateway, email_id: str, account: str | None) -> tuple[Account, str]:
+    """The account and the provider's ref behind a mail's handle. A wrong account is an error, never a guess."""
+    handle = await gateway.in_thread(gateway.store.handles.resolve, email_id, Kind.EMAIL)
+    require_account(gateway, handle.account, account, email_id)
+    return await gateway.accounts.open(handle.account), handle.ref
+
+
+def require_account(gateway: Gateway, owner: str, wanted: str | None, shown_id: str) -> None:
+    if wanted is not None and gateway.accounts.named(wanted).name != owner:
+        raise InvalidRequest(
+            f"{shown_id} belongs to account {owner}, not to {wanted}. Leave `account` out or name {owner}.",
+            details={"field": "account"},
+        )
+
+
+def gone(email_id: str) -> NotFound:
+    return NotFound(
+        f"The mail {email_id} is no longer there: another program deleted or moved it. Search for it again.",
+        details={"email_id": email_id},
+    )
+
+
+def error_view(error: PostroomError) -> ErrorView:
+    return ErrorView(error.code, error.message, error.details, error.retry_after)
+
+
+def shown_address(address: Address) -> str:
+    """Name and address. The name is cleaned and never passes for the address it hides; in that nothing is hidden."""
+    name, email = clean_line(address.name[:_LOOKED_AT]), address.email[:MAX_EMAIL]
+    if len(name) > MAX_NAME:
+        name = f"{name[:MAX_NAME]}…"
+    return named(visible_name(name) if name != email else "", email)
+
+
+def shown_addresses(addresses: Iterable[Address]) -> tuple[str, ...]:
+    return tuple([shown_address(address) for address in addresses])
+
+
+def first_of(shown: tuple[str, ...]) -> tuple[str, ...]:
+    """The first of many, and how many more there are."""
+    more = len(shown) - MAX_SHOWN
+    return (*shown[:MAX_SHOWN], f"and {more} more") if more > 0 else shown
+
+
+def shown_date(gateway: Gateway, envelope: Envelope) -> str:
+    return gateway.shown_time(envelope.date) if envelope.date else ""
+
+
+async def _handles(gateway: Gateway, account: str, envelopes: Sequence[Envelope]) -> list[list[str]]:
+    """Of mails and threads. For what was seen before, a read, which no lock can hold up, is quicker done than handed
+    to a thread."""
+    handles = gateway.store.handles
+    refs = {Kind.EMAIL: [each.ref for each in envelopes], Kind.THREAD: [each.thread_ref for each in envelopes]}
+    known = handles.known(account, refs)
+    return known if known is not None else await gateway.in_thread(handles.issue_each, account, refs)
+
+
+def _row(gateway: Gateway, account: str, envelope: Envelope, email_id: str, thread_id: str) -> EmailRow:
+    return EmailRow(
+        email_id=email_id,
+        thread_id=thread_id,
+        account=account,
+        mailbox=clean_line(envelope.folder),
+        sender=shown_address(envelope.sender),
+        to=shown_addresses(envelope.to),
+        subject=clean_line(envelope.subject[:_LOOKED_AT])[:MAX_SUBJECT],
+        date=shown_date(gateway, envelope),
+        snippet=clean_line(envelope.snippet),
+        unread=envelope.unread,
+        starred=envelope.starred,
+        has_attachments=envelope.has_attachments,
+        labels=first_of(tuple([clean_line(label)[:MAX_NAME] for label in envelope.labels])),
+        size=envelope.size,
+    )

@@ -1,0 +1,68 @@
+"""What a thread had said before a mail: with it at hand, a copy of it can be told from new text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from postroom.mime.quotes.earlier import Earlier
+from postroom.model.errors import PostroomError
+from postroom.model.message import Envelope, Message
+from postroom.providers.protocol import IdLookup
+from postroom.service.gateway import Account, Gateway
+
+_MAX_PEOPLE = 50
+_MAX_IDS = 4  # of a mail's ancestors that are looked for: mostly the first is there
+
+
+async def earlier_of(gateway: Gateway, account: Account, envelope: Envelope) -> Earlier | None:
+    """The nearest mail that this one answers, as far as the mailbox has it; None where nobody could look.
+
+    One search and one fetch at most, so that reading a mail stays cheap where the mailbox is far away.
+    """
+    if not isinstance(account.mailbox, IdLookup):
+        return None
+    earlier = Earlier()
+    try:
+        found = await account.mailbox.mails_with_ids(answered_ids(envelope), near=envelope.ref)
+        answered = nearest(envelope, found)
+        if answered is not None:
+            await gateway.read(_add, earlier, await account.mailbox.fetch(answered.ref))
+    except PostroomError:
+        return None
+    return earlier
+
+
+async def add_answered(gateway: Gateway, account: Account, earlier: Earlier, answered: Envelope) -> None:
+    """A mail that is gone by now, or cannot be had, said nothing that could be compared."""
+    with suppress(PostroomError):
+        await gateway.read(_add, earlier, await account.mailbox.fetch(answered.ref))
+
+
+def _add(earlier: Earlier, message: Message) -> None:
+    from postroom.mime import guarded
+
+    earlier.add(guarded.render(message.body, fmt="markdown", keep_quoted=True).whole, names_of(message.envelope))
+
+
+def names_of(envelope: Envelope) -> list[str]:
+    """Of who wrote it and who got it: what a line above a quote of it may name."""
+    people = (envelope.sender, *envelope.to[:_MAX_PEOPLE], *envelope.cc[:_MAX_PEOPLE])
+    return [part for person in people for part in (person.name, person.email)]
+
+
+def answered_ids(envelope: Envelope) -> list[str]:
+    """The nearest first, the mail's own left out."""
+    ids = dict.fromkeys(filter(None, (envelope.in_reply_to, *reversed(envelope.references[-_MAX_IDS:]))))
+    return [message_id for message_id in ids if message_id != envelope.message_id][:_MAX_IDS]
+
+
+def nearest(envelope: Envelope, found: Sequence[Envelope]) -> Envelope | None:
+    """Only an older mail: two mails that name each other would otherwise each pass for a copy of the other."""
+    ids = answered_ids(envelope)
+    older = [other for other in found if other.message_id in ids and _is_before(other, envelope)]
+    return min(older, key=lambda other: ids.index(other.message_id), default=None)
+
+
+def _is_before(other: Envelope, envelope: Envelope) -> bool:
+    return other.date is not None and envelope.date is not None and other.date < envelope.date

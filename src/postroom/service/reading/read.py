@@ -1,0 +1,291 @@
+"""Opening mail: one, a whole thread, its attachments."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, cast, get_args
+
+from postroom.mime.clean import clean_line, clean_text
+from postroom.mime.quotes.earlier import Earlier
+from postroom.model.errors import InvalidRequest, NotFound
+from postroom.model.ids import Kind, is_handle
+from postroom.model.message import Attachment, Envelope, Message
+from postroom.service.attachment_files import safe_filename, save
+from postroom.service.gateway import Account, Gateway
+from postroom.service.presenting import (
+    MAX_SHOWN,
+    MAX_SUBJECT,
+    first_of,
+    gone,
+    locate,
+    require_account,
+    row,
+    shown_addresses,
+)
+from postroom.service.reading.history import add_answered, earlier_of, names_of, nearest
+from postroom.service.reading.search import MAX_LIMIT
+from postroom.service.views import AttachmentView, OpenEmail, SavedFile, SenderFacts, ThreadView
+
+if TYPE_CHECKING:
+    from postroom.mime.render import Format, Rendered
+
+BodyFormat = Literal["markdown", "text", "html", "links", "raw"]
+MAX_BODY_CHARS = 200_000
+MAX_CHARS = 3500  # what is shown unless more is asked for: about a thousand tokens, and enough for most mails
+MAX_BASE64_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a body is wanted: in which format, with or without quoted history, which slice of it."""
+
+    body_format: str = "markdown"
+    include_quoted: bool = False
+    max_chars: int = MAX_CHARS
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        if self.body_format not in get_args(BodyFormat):
+            raise InvalidRequest(
+                "body_format must be markdown, text, html, links or raw.", details={"field": "body_format"}
+            )
+        if not 1 <= self.max_chars <= MAX_BODY_CHARS:
+            raise InvalidRequest(f"max_chars must be between 1 and {MAX_BODY_CHARS}.", details={"field": "max_chars"})
+        if self.offset < 0:
+            raise InvalidRequest("offset must not be negative.", details={"field": "offset"})
+
+
+async def read_email(
+    gateway: Gateway,
+    email_id: str,
+    *,
+    account: str | None = None,
+    body_format: str = "markdown",
+    include_quoted: bool = False,
+    max_chars: int = MAX_CHARS,
+    offset: int = 0,
+) -> OpenEmail:
+    reading = Reading(body_format, include_quoted, max_chars, offset)
+    opened, ref = await locate(gateway, email_id, account)
+    return await _open(gateway, opened, await _fetch(opened, ref, email_id), reading)
+
+
+async def get_thread(
+    gateway: Gateway,
+    thread_id: str,
+    *,
+    account: str | None = None,
+    limit: int = 20,
+    max_chars: int = 2000,
+) -> ThreadView:
+    """The newest `limit` mails of a thread, oldest first. A mail's id stands for its thread."""
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InvalidRequest(f"limit must be between 1 and {MAX_LIMIT}.", details={"field": "limit"})
+    reading = Reading(max_chars=max_chars)
+    opened, thread_ref = await _locate_thread(gateway, thread_id, account)
+    try:
+        envelopes = await opened.mailbox.thread(thread_ref)
+    except NotFound:
+        raise gone(thread_id) from None
+    shown = envelopes[-limit:]
+    reading = replace(reading, max_chars=min(max_chars, MAX_BODY_CHARS // len(shown)))  # together as much as one mail
+    emails = await _open_thread(gateway, opened, thread_id, envelopes, [one.ref for one in shown], reading)
+    return ThreadView(
+        thread_id=emails[-1].row.thread_id,
+        account=opened.name,
+        subject=clean_line(envelopes[0].subject)[:MAX_SUBJECT],
+        total_count=len(envelopes),
+        emails=tuple(emails),
+        has_more=len(envelopes) > len(shown),
+    )
+
+
+async def list_attachments(
+    gateway: Gateway, email_id: str, *, account: str | None = None
+) -> tuple[AttachmentView, ...]:
+    opened, ref = await locate(gateway, email_id, account)
+    return _attachments((await _fetch(opened, ref, email_id)).attachments)
+
+
+async def download_attachment(
+    gateway: Gateway, email_id: str, attachment_id: str, *, account: str | None = None, as_base64: bool = False
+) -> SavedFile:
+    """Saved under the download folder, or handed out as base64 when asked for and small."""
+    view, content = await attachment_bytes(gateway, email_id, attachment_id, account)
+    owner = (await locate(gateway, email_id, account))[0].name
+    saved = SavedFile(
+        email_id=email_id,
+        attachment_id=view.attachment_id,
+        filename=view.filename,
+        mime_type=view.mime_type,
+        size=len(content),
+        uri=f"mail://{owner}/{email_id}/attachments/{view.attachment_id}",
+    )
+    if as_base64:
+        return replace(saved, content_base64=_small_base64(content))
+    path = await gateway.in_thread(save, gateway.settings.safety.download_dir, view.filename, content)
+    return replace(saved, path=str(path))
+
+
+def _small_base64(content: bytes) -> str:
+    if len(content) > MAX_BASE64_BYTES:
+        raise InvalidRequest(
+            f"{len(content)} bytes are too large for base64 (at most {MAX_BASE64_BYTES}). Download it to a file.",
+            details={"field": "as_base64"},
+        )
+    return base64.b64encode(content).decode("ascii")
+
+
+async def attachment_bytes(
+    gateway: Gateway, email_id: str, attachment_id: str, account: str | None = None
+) -> tuple[AttachmentView, bytes]:
+    opened, ref = await locate(gateway, email_id, account)
+    views = _attachments((await _fetch(opened, ref, email_id)).attachments)
+    view = next((view for view in views if view.attachment_id == attachment_id), None)
+    if view is None:
+        raise NotFound(
+            f"The mail {email_id} has no attachment {attachment_id[:40]!r}. Call list_attachments to see what it has.",
+            details={"email_id": email_id},
+        )
+    return view, await opened.mailbox.fetch_part(ref, attachment_id)
+
+
+async def raw_email(gateway: Gateway, email_id: str, account: str | None = None) -> bytes:
+    opened, ref = await locate(gateway, email_id, account)
+    try:
+        return await opened.mailbox.fetch_raw(ref)
+    except NotFound:
+        raise gone(email_id) from None
+
+
+async def _locate_thread(gateway: Gateway, thread_id: str, account: str | None) -> tuple[Account, str]:
+    if is_handle(thread_id, Kind.EMAIL):
+        opened, ref = await locate(gateway, thread_id, account)
+        envelope = (await opened.mailbox.envelopes([ref]))[0]
+        if envelope is None:
+            raise gone(thread_id)
+        return opened, envelope.thread_ref
+    handle = await gateway.in_thread(gateway.store.handles.resolve, thread_id, Kind.THREAD)
+    require_account(gateway, handle.account, account, thread_id)
+    return await gateway.accounts.open(handle.account), handle.ref
+
+
+async def _fetch(account: Account, ref: str, email_id: str) -> Message:
+    try:
+        return await account.mailbox.fetch(ref)
+    except NotFound:
+        raise gone(email_id) from None
+
+
+async def _open_thread(
+    gateway: Gateway,
+    account: Account,
+    thread_id: str,
+    envelopes: Sequence[Envelope],
+    refs: Sequence[str],
+    reading: Reading,
+) -> list[OpenEmail]:
+    """Each with all that was said before it at hand: what is shown once is folded from then on."""
+    emails, said, ids = [], Earlier(), set[str]()
+    for ref in refs:
+        message = await _fetch(account, ref, thread_id)
+        envelope = message.envelope
+        answered = nearest(envelope, envelopes)  # older than the mails that are shown, perhaps
+        if answered is not None and answered.message_id not in ids:
+            await add_answered(gateway, account, said, answered)
+            ids.add(answered.message_id)
+        rendered = await gateway.read(_body, message, reading, said)
+        await gateway.read(said.add, rendered.whole, names_of(envelope))
+        ids.add(envelope.message_id)
+        emails.append(await _opened(gateway, account, message, reading, rendered))
+    return emails
+
+
+async def _open(gateway: Gateway, account: Account, message: Message, reading: Reading) -> OpenEmail:
+    if reading.body_format == "raw":
+        return await _opened(gateway, account, message, reading, await _as_it_came(gateway, account, message))
+    rendered = await gateway.read(_body, message, reading, None)
+    if rendered.may_quote:
+        earlier = await earlier_of(gateway, account, message.envelope)
+        rendered = await gateway.read(_body, message, reading, earlier) if earlier is not None else rendered
+    return await _opened(gateway, account, message, reading, rendered)
+
+
+async def _opened(
+    gateway: Gateway, account: Account, message: Message, reading: Reading, rendered: Rendered
+) -> OpenEmail:
+    text = rendered.text
+    if reading.offset > len(text):
+        raise InvalidRequest(
+            f"offset {reading.offset} is past the end: the body has {len(text)} characters.",
+            details={"field": "offset"},
+        )
+    end = reading.offset + reading.max_chars
+    envelope = message.envelope
+    listed = await row(gateway, account, envelope)
+    return OpenEmail(
+        row=replace(listed, to=first_of(listed.to)),
+        cc=first_of(shown_addresses(envelope.cc)),
+        bcc=first_of(shown_addresses(envelope.bcc)),
+        reply_to=first_of(shown_addresses(envelope.reply_to)),
+        body=text[reading.offset : end],
+        body_format=reading.body_format,
+        body_offset=reading.offset,
+        body_chars=len(text),
+        truncated=len(text) > end,
+        quoted_folded=rendered.quoted_folded,
+        hidden_removed=rendered.hidden_removed,
+        attachments=_attachments(message.attachments[:MAX_SHOWN]),
+        facts=_facts(account, message, rendered.warnings),
+        defects=tuple(clean_text(defect) for defect in dict.fromkeys((*message.defects, *rendered.defects))),
+    )
+
+
+def _body(message: Message, reading: Reading, earlier: Earlier | None) -> Rendered:
+    """`earlier` None: without a look at the thread."""
+    from postroom.mime import guarded
+    from postroom.mime.quotes.folding import context_of
+
+    fmt = cast("Format", reading.body_format)
+    context = context_of(message.envelope, earlier)
+    return guarded.render(message.body, fmt=fmt, keep_quoted=reading.include_quoted, context=context)
+
+
+async def _as_it_came(gateway: Gateway, account: Account, message: Message) -> Rendered:
+    from postroom.mime.render import Rendered
+
+    raw = await account.mailbox.fetch_raw(message.envelope.ref)
+    return Rendered(await gateway.read(raw.decode, "utf-8", "replace"))
+
+
+def _attachments(attachments: tuple[Attachment, ...]) -> tuple[AttachmentView, ...]:
+    return tuple(
+        AttachmentView(
+            attachment_id=attachment.part,
+            filename=safe_filename(attachment.filename, attachment.mime_type),
+            mime_type=clean_line(attachment.mime_type),
+            size=attachment.size,
+            inline=attachment.inline,
+        )
+        for attachment in attachments
+    )
+
+
+def _facts(account: Account, message: Message, about_text: tuple[str, ...]) -> SenderFacts:
+    from postroom.mime.sender_facts import judge
+
+    envelope = message.envelope
+    own = (account.settings.address.rpartition("@")[2],) if account.settings.address else ()
+    trusted = getattr(account.settings, "authserv_id", "")
+    facts = judge(message.headers, envelope.sender, envelope.reply_to, own, trusted=trusted)
+    found = (clean_text(text) for text in facts.warnings)
+    warnings = (*found, *about_text, *_too_many(len(message.attachments)))
+    return SenderFacts(facts.spf, facts.dkim, facts.dmarc, warnings)
+
+
+def _too_many(attachments: int) -> tuple[str, ...]:
+    if attachments <= MAX_SHOWN:
+        return ()
+    return (f"It has {attachments} attachments; {MAX_SHOWN} are shown here, list_attachments names all.",)

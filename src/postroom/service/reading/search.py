@@ -1,0 +1,130 @@
+"""Finding mail: a folder's newest, or whatever matches a query, in one account or in all of them."""
+
+from __future__ import annotations
+
+from postroom.model.errors import InvalidRequest
+from postroom.model.folder import Role
+from postroom.model.query.text import parse_query
+from postroom.model.query.tree import Correspondent, In, Is, Leaf, Node, Or, Query
+from postroom.service.accounts.folders import find_folder
+from postroom.service.gateway import Account, Gateway
+from postroom.service.presenting import rows
+from postroom.service.views import EmailPage, EmailRow
+
+MAX_LIMIT = 100
+MAX_OFFSET = 100_000
+
+
+async def list_emails(
+    gateway: Gateway,
+    *,
+    account: str | None = None,
+    mailbox: str = "INBOX",
+    limit: int = 20,
+    offset: int = 0,
+    unread_only: bool = False,
+) -> EmailPage:
+    query = Query().narrowed(Is("unread")) if unread_only else Query()
+    return await _find(gateway, query, account, mailbox, limit, offset)
+
+
+async def search_emails(
+    gateway: Gateway,
+    query: str,
+    *,
+    account: str | None = None,
+    mailbox: str | None = None,
+    limit: int = 20,
+    offset: int = 0,
+) -> EmailPage:
+    """Without `mailbox` or ``in:`` every folder but Trash and Junk is searched."""
+    return await _find(
+        gateway,
+        parse_query(query, now=gateway.now(), zone=gateway.settings.server.zone),
+        account,
+        mailbox,
+        limit,
+        offset,
+    )
+
+
+async def with_own_addresses(account: Account, query: Query) -> Query:
+    """``from:me``, ``to:me`` and ``cc:me`` mean every address of the account."""
+    if not any(_is_me(leaf) for leaf in query.leaves()):
+        return query
+    own = [identity.address.email for identity in await account.mailbox.identities()]
+
+    def named(leaf: Leaf) -> Node:
+        if not (isinstance(leaf, Correspondent) and _is_me(leaf)):
+            return leaf
+        mine = tuple(Correspondent(leaf.field, email) for email in own)
+        return mine[0] if len(mine) == 1 else Or(mine)
+
+    return query.mapped(named)
+
+
+def _is_me(leaf: Leaf) -> bool:
+    return isinstance(leaf, Correspondent) and leaf.value.casefold() == "me"
+
+
+def check_page(limit: int, offset: int) -> None:
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InvalidRequest(f"limit must be between 1 and {MAX_LIMIT}.", details={"field": "limit"})
+    if not 0 <= offset <= MAX_OFFSET:
+        raise InvalidRequest(f"offset must be between 0 and {MAX_OFFSET}.", details={"field": "offset"})
+
+
+async def _find(
+    gateway: Gateway, query: Query, account: str | None, mailbox: str | None, limit: int, offset: int
+) -> EmailPage:
+    check_page(limit, offset)
+    names = gateway.accounts.names(account)
+    if len(names) == 1:
+        return await _find_in(gateway, query, names[0], mailbox, limit, offset)
+    pages = [await _find_in(gateway, query, name, mailbox, offset + limit, 0) for name in names]
+    return _merged(pages, limit, offset)
+
+
+async def _find_in(
+    gateway: Gateway, query: Query, name: str, mailbox: str | None, limit: int, offset: int
+) -> EmailPage:
+    account = await gateway.accounts.open(name)
+    where = (await _place(account, mailbox),) if mailbox else ()
+    query = (await with_own_addresses(account, query)).narrowed(*where)
+    page = await account.mailbox.search(query, limit=limit, offset=offset)
+    return EmailPage(
+        results=await rows(gateway, account, page.items),
+        total_count=page.total,
+        limit=limit,
+        offset=offset,
+        has_more=page.has_more,
+        filters_not_applied=page.not_applied,
+    )
+
+
+async def _place(account: Account, mailbox: str) -> In:
+    """Every mailbox has an inbox: for that one the provider need not be asked."""
+    is_inbox = mailbox.casefold() == Role.INBOX.value
+    return In(Role.INBOX.value if is_inbox else (await find_folder(account, mailbox)).name)
+
+
+def _merged(pages: list[EmailPage], limit: int, offset: int) -> EmailPage:
+    """Several accounts as one list, newest first."""
+    found: list[EmailRow] = sorted(
+        (row for page in pages for row in page.results), key=lambda row: _moment(row.date), reverse=True
+    )
+    totals = [page.total_count for page in pages]
+    return EmailPage(
+        results=tuple(found[offset : offset + limit]),
+        total_count=None if None in totals else sum(total or 0 for total in totals),
+        limit=limit,
+        offset=offset,
+        has_more=len(found) > offset + limit or any(page.has_more for page in pages),
+        filters_not_applied=tuple(sorted({name for page in pages for name in page.filters_not_applied})),
+    )
+
+
+def _moment(iso: str) -> float:
+    from datetime import datetime
+
+    return datetime.fromisoformat(iso).timestamp() if iso else 0.0

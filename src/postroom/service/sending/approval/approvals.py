@@ -1,0 +1,246 @@
+"""Granting and refusing: what a person does with a waiting send. An agent's door cannot import this module.
+
+An approval covers exactly what was put before the person. A file that says anything else than what was asked (another
+recipient, another subject, one changed byte of the letter) approves nothing, and is not shown as if it were the letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from postroom.mime.visible import guarded, visible_email
+from postroom.model.errors import Conflict, NotFound, PermissionDenied, PostroomError, RateLimited
+from postroom.service.gateway import Gateway
+from postroom.service.sending import dispatch
+from postroom.service.sending.approval.requests import approval_id_of, file_name
+from postroom.service.sending.auditing import Record, audited
+from postroom.service.sending.order import stored_digest
+from postroom.service.sending.receipts import receipt
+from postroom.service.views import SendView
+from postroom.store import Approval, ApprovalState, Send, State
+from postroom.store.sends.outbox import Verdict
+from postroom.store.sends.states import FINISHED
+from postroom.store.vault.approval_file import ApprovalFile
+from postroom.store.vault.folder import APPROVED, DONE, PENDING, REJECTED, Found
+
+_OTHER_BYTES = "What lies in the outbox is not what the approval was asked for. It is not sent; reject it."
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One send that waits for a say; addresses as a person is shown them."""
+
+    approval_id: str
+    send_id: str
+    account: str
+    kind: str
+    recipients: tuple[str, ...]
+    created: str
+    expires: str
+
+
+async def list_waiting(gateway: Gateway, *, limit: int = 100) -> tuple[Waiting, ...]:
+    """The oldest of what waits; `count_waiting` says how much there is in all."""
+
+    def stored() -> tuple[Waiting, ...]:
+        gateway.store.approvals.expire()
+        pending = gateway.store.approvals.pending(limit)
+        return tuple(_waiting(gateway, approval, gateway.store.outbox.get(approval.send_id)) for approval in pending)
+
+    return await gateway.in_thread(stored)
+
+
+async def count_waiting(gateway: Gateway) -> int:
+    return len(await gateway.in_thread(gateway.store.approvals.pending_ids))
+
+
+async def show(gateway: Gateway, approval_id: str) -> str:
+    """The whole letter, as it was put before the person; a file that says anything else is not shown."""
+    from postroom.mime.clean import clean_text
+
+    letter = (await gateway.in_thread(_verified, gateway, approval_id)).body
+    return clean_text(letter)  # marks were made when it was written: nothing is left to clean, unless we made a mistake
+
+
+async def approve(gateway: Gateway, approval_id: str, *, who: str, how: str) -> SendView:
+    """Grant what `show` shows and send it. Raises Conflict when somebody was faster."""
+    try:
+        await gateway.in_thread(_verified, gateway, approval_id)
+    except PostroomError:
+        approval = await gateway.in_thread(gateway.store.approvals.get, approval_id)
+        if approval.state is ApprovalState.PENDING:
+            raise
+        # Decided while we read: its file is on its way to another folder, and the store says what it was decided to.
+    return await _grant(gateway, approval_id, who=who, how=how)
+
+
+async def _grant(gateway: Gateway, approval_id: str, *, who: str, how: str) -> SendView:
+    approval = await gateway.in_thread(gateway.store.approvals.approve, approval_id, who=who, how=how)
+    send = await gateway.in_thread(gateway.store.outbox.get, approval.send_id)
+    return await audited(gateway, Record.of_send(send, "approve", how, gateway.now()), _release(gateway, send))
+
+
+async def reject(gateway: Gateway, approval_id: str, *, who: str, how: str) -> SendView:
+    approval = await gateway.in_thread(gateway.store.approvals.reject, approval_id, who=who, how=how)
+    send = await gateway.in_thread(gateway.store.outbox.get, approval.send_id)
+
+    def clear() -> None:
+        path = gateway.vault.find(file_name(send.kind, approval.approval_id))
+        if path is not None and path.parent.name != REJECTED:
+            gateway.vault.claim(path, REJECTED)
+
+    with suppress(PostroomError):  # the file is a paper of ours; the word was taken
+        await gateway.in_thread(clear)
+    return await audited(gateway, Record.of_send(send, "reject", how, gateway.now()), receipt(gateway, send))
+
+
+async def heed_vault(gateway: Gateway) -> int:
+    """Act on what a person moved in the vault. Answers how many files led to something."""
+    heeded = 0
+    for found in await gateway.in_thread(lambda: list(_news(gateway))):
+        try:
+            await _heed(gateway, found)
+            heeded += 1
+        except PostroomError:
+            continue  # a file that approves nothing stays where it is, for a person to look at
+    return heeded
+
+
+async def unheeded(gateway: Gateway) -> tuple[tuple[str, str], ...]:
+    """Files in Approved that lead to nothing, each with the reason: for a person who wonders. The newest hundred.
+
+    Before them, whole folders that are not heeded.
+    """
+
+    def look() -> tuple[tuple[str, str], ...]:
+        reasons = [
+            (guarded(found.path.name), _problem(gateway, found)) for found in gateway.vault.newest(APPROVED, 100)
+        ]
+        return (*gateway.vault.troubles(), *((name, reason) for name, reason in reasons if reason))
+
+    return await gateway.in_thread(look)
+
+
+def _problem(gateway: Gateway, found: Found) -> str:
+    if found.file is None:
+        return found.problem
+    if not found.file.approval_id:
+        return ""  # written by hand; whether it counts depends on the mail it is for
+    try:
+        _check_covers(gateway, found.file)
+    except PostroomError as error:
+        return error.message
+    return ""
+
+
+async def tidy_vault(gateway: Gateway) -> None:
+    """Files of sends that are over leave the folders where something is still to be decided."""
+
+    def tidy() -> None:
+        waiting = gateway.store.approvals.pending_ids()
+        for folder in (PENDING, APPROVED):
+            for name in gateway.vault.names(folder):
+                approval_id = approval_id_of(name)
+                if approval_id and approval_id not in waiting:
+                    _file_away(gateway, approval_id, gateway.vault.root / folder / name)
+
+    await gateway.in_thread(tidy)
+
+
+def _file_away(gateway: Gateway, approval_id: str, path: Path) -> None:
+    with suppress(PostroomError):  # an approval of another gateway, or of long ago
+        send = gateway.store.outbox.get(gateway.store.approvals.get(approval_id).send_id)
+        if send.state in FINISHED:
+            gateway.vault.claim(path, DONE if send.state is State.DONE else REJECTED)
+
+
+def _news(gateway: Gateway) -> Iterator[Found]:
+    """Files in Approved and Rejected that name an approval still pending. Everything else costs nothing."""
+    pending = gateway.store.approvals.pending_ids()
+    if not pending:
+        return
+    for folder in (APPROVED, REJECTED):
+        for found in gateway.vault.scan(folder):
+            if found.file is not None and found.file.approval_id in pending:
+                yield found
+
+
+async def _heed(gateway: Gateway, found: Found) -> None:
+    assert found.file is not None
+    if found.path.parent.name == REJECTED:
+        await reject(gateway, found.file.approval_id, who="vault", how="vault")
+        return
+    await gateway.in_thread(_check_covers, gateway, found.file)
+    await _grant(gateway, found.file.approval_id, who="vault", how="vault")
+
+
+def _check_covers(gateway: Gateway, file: ApprovalFile) -> None:
+    """The file must still be the one that was written, but for the status a person set."""
+    approval = gateway.store.approvals.get(file.approval_id)
+    send = gateway.store.outbox.get(approval.send_id)
+    if file.status != "approved":
+        raise Conflict("The file was moved, but its status is not `approved`.")
+    _check_same(approval, send, file)
+
+
+def _check_same(approval: Approval, send: Send, file: ApprovalFile) -> None:
+    if send.content_sha256 != approval.content_sha256:
+        raise PermissionDenied(_OTHER_BYTES)
+    if file.content_sha256 != approval.content_sha256 or file.fingerprint != approval.asked:
+        raise PermissionDenied("The file no longer says what was asked about. It approves nothing.")
+
+
+def _verified(gateway: Gateway, approval_id: str) -> ApprovalFile:
+    """The file of an approval, if it still says what was asked, and if that is still what would leave."""
+    approval = gateway.store.approvals.get(approval_id)
+    send = gateway.store.outbox.get(approval.send_id)
+    path = gateway.vault.find(file_name(send.kind, approval.approval_id))
+    if path is None:
+        raise NotFound(
+            f"The file of approval {approval.approval_id} is no longer in the vault, so nobody can read what would be "
+            "sent. Reject it; the mail can be asked for again."
+        )
+    found = gateway.vault.look_again(Found(path, None))
+    if found.file is None:
+        raise PermissionDenied(found.problem)
+    _check_same(approval, send, found.file)
+    _check_stored(gateway, send)
+    return found.file
+
+
+def _check_stored(gateway: Gateway, send: Send) -> None:
+    if send.state in FINISHED:  # its bytes are gone, and nothing of it will leave any more
+        return
+    if stored_digest(send, gateway.store.outbox.request(send.send_id)) != send.content_sha256:
+        raise PermissionDenied(_OTHER_BYTES)
+
+
+async def _release(gateway: Gateway, send: Send) -> SendView:
+    """Conflict: a running server took it up in the same moment. RateLimited: it waits. It leaves once all the same."""
+    try:
+        send = await dispatch.go_on(gateway, send)
+    except (Conflict, RateLimited):
+        send = await gateway.in_thread(gateway.store.outbox.get, send.send_id)
+    return await receipt(gateway, send)
+
+
+def _waiting(gateway: Gateway, approval: Approval, send: Send) -> Waiting:
+    return Waiting(
+        approval_id=approval.approval_id,
+        send_id=send.send_id,
+        account=send.account,
+        kind=send.kind,
+        recipients=tuple(map(visible_email, send.recipients)),
+        created=gateway.shown_time(approval.created_at),
+        expires=gateway.shown_time(approval.expires_at),
+    )
+
+
+async def resolve(gateway: Gateway, send_id: str, verdict: Verdict) -> SendView:
+    """A person's word on a send nobody else could decide: it was sent, send it again, or drop it."""
+    decided = await gateway.in_thread(gateway.store.outbox.resolve, send_id, verdict)
+    after = receipt(gateway, decided) if verdict == "drop" else _release(gateway, decided)
+    return await audited(gateway, Record.of_send(decided, f"resolve_{verdict}", "command line", gateway.now()), after)

@@ -1,0 +1,54 @@
+"""The approval file: all of a letter, in a form that reads the same in an editor, rendered, and at a terminal."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from postroom.service.sending.letter import Letter, as_lines, excerpt, facts, joined, letter_of
+from postroom.service.sending.order import Order
+from postroom.store.vault.approval_file import ApprovalFile, refuse_endless
+
+
+def pending_file(order: Order, created: datetime, expires: datetime) -> ApprovalFile:
+    """InvalidRequest where the letter is too long to be read back from the vault, and so could never be approved."""
+    file = ApprovalFile(
+        type=order.kind,
+        status="pending",
+        action_type=order.tool,
+        to=tuple(address.email for address in order.draft.recipients),
+        thread_id=order.draft.threading.thread_ref if order.kind == "email_reply" else "",
+        subject=order.draft.subject,
+        created=created.isoformat(timespec="seconds"),
+        expires=expires.isoformat(timespec="seconds"),
+        content_sha256=order.digest,
+        body=_markdown(letter_of(order)),
+    )
+    refuse_endless(file)
+    return file
+
+
+def _markdown(letter: Letter) -> str:
+    """Whatever somebody wrote stands within fences, where nothing of it can become structure."""
+    original = letter.original
+    parts = [
+        "# Send this mail?",
+        "To approve, set `status: approved` above and move this file to `Approved`. To refuse, move it to `Rejected`.",
+        _fenced("\n".join(as_lines(facts(letter)))),
+        *_section(f"Text, {letter.chars[0]} characters", letter.text),
+        *_section("HTML, as its readers see it", letter.reading),
+        *_section(f"HTML, {letter.chars[1]} characters of source", letter.html),
+        *_section("The forwarded mail, in words", joined(original.text, *excerpt(original.text)) if original else ""),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(title: str, text: str) -> list[str]:
+    return [f"## {title}", _fenced(text)] if text else []
+
+
+def _fenced(text: str) -> str:
+    """A fence longer than any in the text, so that the text cannot step out of it."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"

@@ -1,0 +1,108 @@
+"""One audit entry for everything that was tried at the gate: counts and masked targets, never words of a mail."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Awaitable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from postroom.model.address import masked
+from postroom.model.errors import PermissionDenied, PostroomError, RateLimited
+from postroom.service.gateway import Gateway
+from postroom.service.sending.order import Order
+from postroom.service.views import SendView
+from postroom.store import AuditEntry, AuditReport, Send
+from postroom.store.audit.entry import Result
+
+_NOT_AUDITED = "This could not be written to the audit; the operator should look at the disk."
+log = logging.getLogger("postroom.audit")
+_RESULTS: dict[str, Result] = {
+    "preview": "preview",
+    "needs_approval": "preview",
+    "dev_mode": "dev_mode",
+    "rejected": "rejected",
+    "unknown": "error",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    entry: AuditEntry
+    started: datetime
+
+    @classmethod
+    def of(cls, order: Order, started: datetime) -> Record:
+        recipients = order.draft.recipients
+        shown = ", ".join(masked(address.email) for address in recipients[:5])
+        parameters: dict[str, Any] = {
+            "kind": order.kind,
+            "recipients": len(recipients),
+            "attachments": len(order.draft.files),
+            "bytes": len(order.raw),
+            "confirm": order.wishes.confirm,
+            "scheduled": order.wishes.send_at is not None,
+        }
+        entry = AuditEntry(
+            action_type=order.tool,
+            result="success",
+            correlation_id=secrets.token_hex(8),
+            actor=order.wishes.actor,
+            target=shown,
+            parameters=parameters,
+        )
+        return cls(entry, started)
+
+    @classmethod
+    def of_send(cls, send: Send, action: str, actor: str, started: datetime) -> Record:
+        """For what is done with a send that waits: by a person, or by itself."""
+        entry = AuditEntry(
+            action_type=action,
+            result="success",
+            correlation_id=secrets.token_hex(8),
+            actor=actor,
+            target=", ".join(map(masked, send.recipients[:5])),
+            parameters={"kind": send.kind, "recipients": len(send.recipients), "attempt": send.attempt},
+        )
+        return cls(entry, started)
+
+    def ended(self, status: str) -> Record:
+        state = {**self.entry.parameters, "state": status}
+        return replace(self, entry=replace(self.entry, result=_RESULTS.get(status, "success"), parameters=state))
+
+    def failed(self, error: PostroomError) -> Record:
+        result: Result = "error"
+        if isinstance(error, RateLimited):
+            result = "rate_limited"
+        elif isinstance(error, PermissionDenied):
+            result = "rejected"
+        return replace(self, entry=replace(self.entry, result=result, error=error.code))
+
+
+async def audited(gateway: Gateway, record: Record, work: Awaitable[SendView]) -> SendView:
+    """Do it, and audit what came of it, once."""
+    try:
+        view = await work
+    except PostroomError as error:
+        await audit(gateway, record.failed(error))
+        raise
+    if await audit(gateway, record.ended(view.status)):
+        return view
+    return replace(view, warnings=(*view.warnings, _NOT_AUDITED))
+
+
+async def audit(gateway: Gateway, record: Record) -> bool:
+    """False when it could not be written: what was done is done, and its caller must hear that, not this."""
+    took = round((gateway.now() - record.started).total_seconds() * 1000)
+    try:
+        await gateway.in_thread(gateway.store.audit.append, replace(record.entry, duration_ms=max(took, 0)))
+    except PostroomError as error:
+        log.error("audit_failed", extra={"code": error.code})  # noqa: TRY400 (no traces in logs)
+        return False
+    return True
+
+
+async def verify(gateway: Gateway) -> AuditReport:
+    return await gateway.in_thread(gateway.store.audit.verify)

@@ -1,0 +1,73 @@
+"""What the judge is told about an order: who was written to before, what was previewed, what looks like a repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from postroom.model.address import Address
+from postroom.model.errors import PostroomError
+from postroom.providers.protocol import RecipientCheck
+from postroom.safety.judge import Facts
+from postroom.safety.policy import Gate, Policy, tightest
+from postroom.service.gateway import Account, Gateway
+from postroom.service.sending.acquaintances import acquainted
+from postroom.service.sending.order import Order, likeness
+
+DEFAULT_MAX_BYTES = 25 * 2**20
+
+
+def policy_for(gateway: Gateway, account: Account, *, require_approval: bool = False) -> Policy:
+    safety = gateway.settings.safety
+    wished = Gate.APPROVAL if require_approval else Gate.CONFIRM
+    limit = account.capabilities.max_attachment_size_mb
+    return Policy(
+        gate=tightest(Gate(safety.gate), wished),
+        allow=tuple(safety.allow_recipients),
+        block=tuple(safety.block_recipients),
+        max_bytes=limit * 2**20 if limit else DEFAULT_MAX_BYTES,
+    )
+
+
+async def facts_for(gateway: Gateway, order: Order, policy: Policy) -> Facts:
+    name, wishes, draft = order.account.name, order.wishes, order.draft
+
+    def stored() -> tuple[bool, bool]:
+        return (
+            gateway.store.previews.is_valid(name, order.digest),
+            gateway.store.duplicates.seen_recently(name, likeness(draft.to, draft.subject, draft.html or draft.text)),
+        )
+
+    previewed, duplicate = await gateway.in_thread(stored)
+    return Facts(
+        kind=order.kind,
+        confirm=wishes.confirm,
+        previewed=previewed,
+        can_elicit=wishes.can_elicit,
+        answer=wishes.answer.verdict if wishes.answer else None,
+        known=await known_recipients(gateway, order.account, order.draft.recipients, policy),
+        own_domain=order.draft.sender.domain,
+        duplicate=duplicate,
+        unreachable=await _unreachable(order.account, draft.recipients),
+    )
+
+
+async def _unreachable(account: Account, recipients: Iterable[Address]) -> tuple[str, ...]:
+    """A warning only: where it cannot be told now, the provider itself will say it."""
+    if not isinstance(account.mailbox, RecipientCheck):
+        return ()
+    try:
+        return tuple(await account.mailbox.unreachable([address.email for address in recipients]))
+    except PostroomError:
+        return ()
+
+
+async def known_recipients(
+    gateway: Gateway, account: Account, recipients: Iterable[Address], policy: Policy
+) -> frozenset[str]:
+    """Those this account has written to: accepted by the provider in earlier sends, or found in Sent.
+
+    What Sent shows is asked anew each time: it may have been arranged for the moment.
+    """
+    keys = [address.key for address in recipients if not (address.is_routed or policy.vouches_for(address))]
+    known = set(await gateway.in_thread(gateway.store.recipients.known, account.name, keys))
+    return frozenset(known | await acquainted(gateway, account, [key for key in keys if key not in known]))

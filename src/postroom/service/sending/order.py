@@ -1,0 +1,162 @@
+"""An order to send: the mail as frozen bytes, the wishes that came with it, and the digest that names this content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+
+from postroom.mime.write.compose import compose, new_message_id
+from postroom.model.address import Address
+from postroom.model.draft import Draft
+from postroom.model.errors import InvalidRequest
+from postroom.model.outcome import SubmitRequest, WireEnvelope
+from postroom.safety.frozen import content_digest, wire_envelope
+from postroom.safety.judge import Answer, Kind
+from postroom.service.gateway import Account, Gateway
+from postroom.store import Send
+from postroom.store.sends.history import digest as duplicate_digest
+from postroom.store.sends.send_rows import NewSend
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a person said to a question, and the send that the question named. It counts for nothing else."""
+
+    verdict: Answer
+    send_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a caller may say about how to send. They can delay a send or ask for more say, never for less."""
+
+    confirm: bool = False
+    idempotency_key: str = ""
+    send_at: datetime | None = None
+    save_to_sent: bool = True
+    require_approval: bool = False
+    can_elicit: bool = False
+    answer: Answered | None = None
+    actor: str = "agent"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    account: Account
+    tool: str
+    kind: Kind
+    draft: Draft
+    wishes: Wishes
+    raw: bytes
+    message_id: str
+    original: tuple[str, str] | None = None  # subject and sender of the mail being answered or forwarded
+    draft_ref: str = ""  # the saved draft that is being sent
+    digest: str = field(default="")
+    answers_ref: str = ""  # the mail being answered or forwarded: see `store.sends.send_rows`
+
+    @property
+    def envelope(self) -> WireEnvelope:
+        return wire_envelope(self.draft)
+
+    def as_send(self) -> NewSend:
+        send_at = self.wishes.send_at
+        return NewSend(
+            account=self.account.name,
+            tool=self.tool,
+            kind=self.kind,
+            content_sha256=self.digest,
+            raw=self.raw,
+            sender=self.envelope.sender,
+            recipients=self.envelope.recipients,
+            message_id=self.message_id,
+            thread_ref=self.draft.threading.thread_ref,
+            draft_ref=self.draft_ref,
+            save_to_sent=self.wishes.save_to_sent,
+            idempotency_key=self.wishes.idempotency_key,
+            not_before=send_at.timestamp() if send_at else None,
+            send_at=schedule_text(send_at),
+            answers_ref=self.answers_ref,
+            subject=self.draft.subject,
+        )
+
+
+async def make_order(
+    gateway: Gateway,
+    account: Account,
+    tool: str,
+    kind: Kind,
+    draft: Draft,
+    wishes: Wishes,
+    *,
+    original: tuple[str, str] | None = None,
+    draft_ref: str = "",
+    answers_ref: str = "",
+) -> Order:
+    """Freeze the draft into bytes, once; everything later speaks of these bytes."""
+    if wishes.send_at is not None:  # the moment stays the same; a person reads it on the clock at hand
+        wishes = replace(wishes, send_at=wishes.send_at.astimezone(gateway.settings.server.zone))
+    message_id = new_message_id(draft.sender.domain)
+    raw = await gateway.in_thread(partial(compose, draft, message_id=message_id, date=gateway.now()))
+    digest = digest_of(
+        raw,
+        wire_envelope(draft),
+        account.name,
+        draft.threading.thread_ref,
+        draft_ref,
+        wishes.save_to_sent,
+        schedule_text(wishes.send_at),
+    )
+    return Order(account, tool, kind, draft, wishes, raw, message_id, original, draft_ref, digest, answers_ref)
+
+
+def digest_of(
+    raw: bytes, envelope: WireEnvelope, account: str, thread_ref: str, draft_ref: str, save_to_sent: bool, send_at: str
+) -> str:
+    """The one digest: of an order, and again of what the outbox holds when it is about to leave.
+
+    No schedule is no entry, so that what lay in an outbox before schedules were covered still has its digest.
+    """
+    circumstances: dict[str, str | bool] = {
+        "account": account,
+        "thread": thread_ref,
+        "draft": draft_ref,
+        "save_to_sent": save_to_sent,
+        **({"send_at": send_at} if send_at else {}),
+    }
+    return content_digest(raw, envelope, circumstances)
+
+
+def stored_digest(send: Send, request: SubmitRequest) -> str:
+    """Of what lies in the outbox, whatever its row says of itself."""
+    return digest_of(
+        request.raw,
+        request.envelope,
+        send.account,
+        request.thread_ref,
+        request.draft_ref,
+        request.save_to_sent,
+        send.send_at,
+    )
+
+
+def schedule_text(send_at: datetime | None) -> str:
+    """One spelling for one moment, whatever offset it was given in; empty for now."""
+    return send_at.astimezone(UTC).isoformat() if send_at else ""
+
+
+def parse_time(text: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidRequest(
+            "send_at must be ISO 8601 with an offset, like 2026-12-01T09:00:00+01:00.", details={"field": "send_at"}
+        ) from None
+
+
+def likeness(to: Sequence[Address], subject: str, body: str) -> str:
+    """The looser digest that only warns: who it is to, the subject in lower case, how the body begins."""
+    return duplicate_digest([address.email for address in to], subject, body.strip())

@@ -1,0 +1,39 @@
+"""The mail that a send answers or forwards: marked as such once the provider has accepted the send."""
+
+from __future__ import annotations
+
+from postroom.model.errors import NotFound, PostroomError, Unsupported
+from postroom.model.ids import Kind
+from postroom.model.query.tree import Flag, MessageId, Query
+from postroom.service.gateway import Account, Gateway
+from postroom.store import Send
+
+_COPIES = 20  # of one mail: a mailbox may hold it in several folders
+
+
+async def mark_original(gateway: Gateway, send: Send) -> str:
+    """What kept it from being marked, as a warning; empty when all is well or there is nothing to mark."""
+    if not send.answers_ref:
+        return ""
+    flag: Flag = "forwarded" if send.kind == "email_forward" else "answered"
+    try:
+        account = await gateway.accounts.open(send.account)
+        refs = await _refs(gateway, account, send.answers_ref)
+        if not refs:
+            return ""  # it was deleted since, or never lay here
+        results = await account.mailbox.set_flags(refs, add=[flag])
+        trouble = next((result.error for result in results if result.error is not None), None)
+    except Unsupported:
+        return ""  # a server without such a mark misses nothing
+    except PostroomError as error:
+        trouble = error
+    if trouble is None or isinstance(trouble, (NotFound, Unsupported)):
+        return ""
+    return f"The mail was sent, but the one it answers could not be marked as {flag}. {trouble.message}"
+
+
+async def _refs(gateway: Gateway, account: Account, answers: str) -> list[str]:
+    if not answers.startswith("<"):
+        return [(await gateway.in_thread(gateway.store.handles.resolve, answers, Kind.EMAIL)).ref]
+    page = await account.mailbox.search(Query(MessageId(answers), anywhere=True), limit=_COPIES, offset=0)
+    return [mail.ref for mail in page.items if mail.message_id == answers and not mail.draft]

@@ -1,0 +1,72 @@
+"""Looking at what is on its way out, and stopping what has not left."""
+
+from __future__ import annotations
+
+from postroom.mime.visible import visible_email, visible_line
+from postroom.service.gateway import Gateway
+from postroom.service.presenting import first_of
+from postroom.service.reading.search import check_page
+from postroom.service.sending.auditing import Record, audit
+from postroom.service.sending.receipts import receipt
+from postroom.service.views import OutboxPage, OutboxRow, SendView
+from postroom.store import Send, State
+
+
+async def list_outbox(
+    gateway: Gateway, *, account: str | None = None, include_finished: bool = False, limit: int = 20, offset: int = 0
+) -> OutboxPage:
+    """Newest first. Without the finished ones: what is on its way, what needs a person, and what did not leave in the
+    last days, unless somebody stopped it."""
+    check_page(limit, offset)
+    await gateway.in_thread(gateway.store.approvals.expire)
+    name = gateway.accounts.named(account).name if account is not None else None
+    look = gateway.store.outbox.list if include_finished else gateway.store.outbox.list_open
+    page = await gateway.in_thread(look, account=name, limit=limit, offset=offset)
+    return OutboxPage(tuple(_row(gateway, send) for send in page.items), page.total or 0, limit, offset, page.has_more)
+
+
+async def cancel_send(gateway: Gateway, send_id: str) -> SendView:
+    """A state change: either it is stopped for certain, or the answer is a Conflict."""
+    send = await gateway.in_thread(gateway.store.outbox.cancel, send_id)
+    await audit(gateway, Record.of_send(send, "cancel_send", "agent", gateway.now()))
+    return await receipt(gateway, send)
+
+
+def _row(gateway: Gateway, send: Send) -> OutboxRow:
+    return OutboxRow(
+        send_id=send.send_id,
+        account=send.account,
+        kind=send.kind,
+        state=_state(send),
+        subject=visible_line(send.subject),
+        recipients=first_of(tuple(map(visible_email, send.recipients))),
+        created=gateway.shown_time(send.created_at),
+        updated=gateway.shown_time(send.updated_at),
+        attempts=send.attempt,
+        not_before=gateway.shown_time(send.not_before) if send.not_before else "",
+        reason=_reason(send),
+        approval_id=send.approval_id,
+    )
+
+
+def _reason(send: Send) -> str:
+    outcome = send.outcome or {}
+    refused = outcome.get("refused") or {}
+    said = [outcome.get("reason", ""), f"{len(refused)} recipient(s) refused" if refused else ""]
+    return " ".join(filter(None, said))
+
+
+def _state(send: Send) -> str:
+    """What waits for a time that was asked for is scheduled; held is what an undo window keeps."""
+    return "scheduled" if send.state is State.HELD and send.send_at else send.state.value
+
+
+async def show_send(gateway: Gateway, send_id: str) -> tuple[OutboxRow, tuple[str, ...], tuple[str, ...]]:
+    """A send, whom it is for, and every state it went through."""
+    send = await gateway.in_thread(gateway.store.outbox.get, send_id)
+    events = await gateway.in_thread(gateway.store.outbox.events, send_id)
+    steps = tuple(
+        f"{gateway.shown_time(event.at)} {event.state.value}" + (f" #{event.attempt}" * (event.attempt > 0))
+        for event in events
+    )
+    return _row(gateway, send), tuple(map(visible_email, send.recipients)), steps

@@ -1,0 +1,98 @@
+"""What a row of the outbox means, in words and in the status a caller understands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from postroom.model.ids import Kind
+from postroom.service.gateway import Gateway
+from postroom.service.views import SendView
+from postroom.store import Send, State
+
+# For the model, so without a command that it could run: deciding is a person's act.
+_DECIDE = "a person must look at the outbox, outside of this conversation, and decide what becomes of it."
+_UNCLEAR = "It is not known whether the provider took it. Do not send it again: " + _DECIDE
+_STOPPED = "It has not left and does not leave by itself: {reason} Do not send it again: " + _DECIDE
+_FINDING_OUT = "The provider's answer was lost; Postroom is finding out. Do not send it again."
+_WORDS = {
+    State.DONE: ("sent", "Accepted by the provider for {count} recipient(s)."),
+    State.ACCEPTED: ("sent", "Accepted by the provider for {count} recipient(s)."),
+    State.REJECTED: ("rejected", "The provider refused it; nothing was sent. {reason}"),
+    State.CANCELLED: ("cancelled", "It was cancelled; nothing was sent. {reason}"),
+    State.EXPIRED: ("rejected", "Nobody approved it in time; nothing was sent."),
+    State.RETRYABLE: ("held", "The provider did not take it yet; Postroom tries again by itself. {reason}"),
+    State.UNKNOWN: ("unknown", _FINDING_OUT),
+    State.RECONCILING: ("unknown", _FINDING_OUT),
+    State.NEEDS_HUMAN: ("needs_human", _STOPPED),
+    State.DROPPED: ("unknown", "A person dropped it: it may have been sent or not, and it is not sent again."),
+    State.AWAITING_APPROVAL: ("needs_approval", "Nothing was sent yet: a person must approve it first."),
+}
+_IN_HAND = ("held", "It is in the outbox and leaves by itself; `cancel_send` stops it while it has not left. {reason}")
+_REFUSED = ("rejected", "The person who was asked refused it; nothing was sent. Ask them what to change.")
+_SAID_SENT = ("sent", "A person found that it was sent.")
+# What may have left is never said not to have.
+_IN_DOUBT = {
+    State.NEEDS_HUMAN: ("unknown", _UNCLEAR),
+    State.RETRYABLE: (
+        "unknown",
+        "Postroom tries again by itself, as a person decided; an earlier attempt may have been sent. {reason}",
+    ),
+    State.CANCELLED: ("unknown", "It was stopped. It is not known whether an earlier attempt was sent."),
+}
+_IN_PART = {
+    State.NEEDS_HUMAN: ("unknown", "The provider took it for {count} recipient(s) and not for the others. {reason} "
+                        "Do not send it again: " + _DECIDE),
+    State.CANCELLED: ("rejected", "It was stopped, but the provider had taken it for {count} recipient(s) before."),
+    State.DROPPED: ("rejected", "A person dropped it, but the provider had taken it for {count} recipient(s) before."),
+}  # fmt: skip
+
+
+async def receipt(gateway: Gateway, send: Send, warnings: tuple[str, ...] = ()) -> SendView:
+    outcome: dict[str, Any] = send.outcome or {}
+    status, words = _said(send, outcome)
+    if send.state is State.HELD:
+        status = "scheduled" if send.send_at else "held"
+        words = f"It leaves at {_when(gateway, send.not_before)}; cancel_send {send.send_id} stops it."
+    told = words.format(count=len(outcome.get("accepted", ())), reason=outcome.get("reason", ""), send_id=send.send_id)
+    return SendView(
+        status=status,
+        account=send.account,
+        message=told.strip(),
+        send_id=send.send_id,
+        message_id=send.message_id,
+        thread_id=await _thread_id(gateway, send, outcome),
+        accepted=tuple(outcome.get("accepted", ())),
+        refused=dict(outcome.get("refused", {})),
+        warnings=(*warnings, *outcome.get("warnings", ())),
+    )
+
+
+def _said(send: Send, outcome: dict[str, Any]) -> tuple[str, str]:
+    """Status and words; a person's decision and what may have left come before what the state alone would say."""
+    if outcome.get("decided") == "sent" and not outcome.get("accepted"):
+        return _SAID_SENT
+    if outcome.get("decided") == "refused":
+        return _REFUSED
+    if outcome.get("accepted") and send.state in _IN_PART:
+        return _IN_PART[send.state]
+    if send.doubtful and send.state in _IN_DOUBT:
+        return _IN_DOUBT[send.state]
+    return _WORDS.get(send.state, _IN_HAND)
+
+
+async def already(gateway: Gateway, send: Send) -> SendView:
+    """The answer to a repeated call: the first one's result, marked."""
+    view = await receipt(gateway, send)
+    if view.status != "sent":
+        return view
+    return replace(view, status="already_executed", message=f"Already executed, not sent again. {view.message}")
+
+
+async def _thread_id(gateway: Gateway, send: Send, outcome: dict[str, Any]) -> str:
+    ref = outcome.get("thread_ref") or send.thread_ref
+    return (await gateway.in_thread(gateway.store.handles.issue, Kind.THREAD, send.account, [ref]))[0] if ref else ""
+
+
+def _when(gateway: Gateway, wall: float | None) -> str:
+    return gateway.shown_time(wall) if wall else ""

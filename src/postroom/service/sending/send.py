@@ -1,0 +1,122 @@
+"""Send, reply, forward, send a draft: four ways to write an order, one gate they all go through."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from postroom.mime.read.parse import parse_headers
+from postroom.model.draft import Draft
+from postroom.model.errors import InvalidRequest, NotFound
+from postroom.model.ids import Kind as HandleKind
+from postroom.model.message import Message
+from postroom.safety.judge import Kind
+from postroom.safety.limits import MAX_SUBJECT
+from postroom.service.gateway import Account, Gateway
+from postroom.service.presenting import locate, shown_address
+from postroom.service.sending import gate
+from postroom.service.sending.order import Order, Wishes, make_order
+from postroom.service.sending.receipts import already
+from postroom.service.views import SendView
+from postroom.service.writing import composing
+from postroom.service.writing import draft as drafts
+from postroom.service.writing.composing import DraftRequest, ForwardRequest, ReplyRequest
+
+MAX_KEY = 200
+
+
+async def order_mail(gateway: Gateway, request: DraftRequest, wishes: Wishes, account: str | None = None) -> Order:
+    _check(wishes)
+    opened = await gateway.accounts.open(account)
+    draft = await composing.new_mail(gateway, opened, request)
+    return await make_order(gateway, opened, "send_email", "email_send", draft, wishes)
+
+
+async def order_reply(
+    gateway: Gateway, email_id: str, request: ReplyRequest, wishes: Wishes, account: str | None = None
+) -> Order:
+    _check(wishes)
+    opened, ref = await locate(gateway, email_id, account)
+    original = await composing.fetch_original(opened, ref, email_id)
+    draft = await composing.reply_to(gateway, opened, original, request)
+    known = _known_by(original)
+    return await make_order(
+        gateway, opened, "reply_email", "email_reply", draft, wishes, original=known, answers_ref=email_id
+    )
+
+
+async def order_forward(
+    gateway: Gateway, email_id: str, request: ForwardRequest, wishes: Wishes, account: str | None = None
+) -> Order:
+    _check(wishes)
+    opened, ref = await locate(gateway, email_id, account)
+    original = await composing.fetch_original(opened, ref, email_id)
+    draft = await composing.forward_of(opened, original, request)
+    known = _known_by(original)
+    return await make_order(
+        gateway, opened, "forward_email", "email_forward", draft, wishes, original=known, answers_ref=email_id
+    )
+
+
+async def order_draft(gateway: Gateway, draft_id: str, wishes: Wishes, account: str | None = None) -> Order | SendView:
+    """An answer instead of an order where the draft is gone because the same call, by its key, has sent it before."""
+    _check(wishes)
+    try:
+        opened, saved = await drafts.find_draft(gateway, draft_id, account)
+        draft = await _in_own_name(opened, await drafts.load_draft(opened, saved))
+    except NotFound:
+        earlier = await _sent_before(gateway, draft_id, wishes)
+        if earlier is None:
+            raise
+        return earlier
+    kind, answers = _origin(draft)
+    return await make_order(
+        gateway, opened, "send_draft", kind, draft, wishes, draft_ref=saved.ref, answers_ref=answers
+    )
+
+
+async def send(gateway: Gateway, order: Order) -> SendView:
+    """The gate, under the name a caller looks for."""
+    return await gate.send(gateway, order)
+
+
+async def question(gateway: Gateway, order: Order) -> gate.Question | None:
+    """What to ask the person through the client, where the gate wants it; None where there is nothing to ask."""
+    return await gate.question(gateway, order)
+
+
+async def _in_own_name(account: Account, draft: Draft) -> Draft:
+    """Whoever put a draft there, it leaves only as one of the account's identities."""
+    identity = await composing.find_identity(account, draft.sender.email)
+    return draft if draft.sender.email else replace(draft, sender=identity.address)
+
+
+async def _sent_before(gateway: Gateway, draft_id: str, wishes: Wishes) -> SendView | None:
+    if not (wishes.confirm and wishes.idempotency_key):
+        return None
+    draft = await gateway.in_thread(gateway.store.handles.resolve, draft_id, HandleKind.DRAFT)
+    held = await gateway.in_thread(gateway.store.keys.holder, draft.account, "send_draft", wishes.idempotency_key)
+    return await already(gateway, held) if held is not None and held.draft_ref == draft.ref else None
+
+
+def _origin(draft: Draft) -> tuple[Kind, str]:
+    """What a saved draft is, and the Message-ID of the mail it answers or takes along."""
+    if draft.forwarded is not None:
+        return "email_forward", parse_headers(draft.forwarded).message_id
+    answered = draft.threading.in_reply_to
+    return ("email_reply", answered) if answered else ("email_send", "")
+
+
+def _check(wishes: Wishes) -> None:
+    if len(wishes.idempotency_key) > MAX_KEY or not wishes.idempotency_key.isprintable():
+        raise InvalidRequest(
+            f"idempotency_key has at most {MAX_KEY} printable characters.", details={"field": "idempotency_key"}
+        )
+    if wishes.send_at is not None and wishes.send_at.tzinfo is None:
+        raise InvalidRequest("send_at needs an offset, like 2026-12-01T09:00:00+01:00.", details={"field": "send_at"})
+
+
+def _known_by(original: Message) -> tuple[str, str]:
+    """The mail being answered, as a person is shown it."""
+    from postroom.mime.visible import visible_line
+
+    return visible_line(original.envelope.subject[:MAX_SUBJECT]), shown_address(original.envelope.sender)

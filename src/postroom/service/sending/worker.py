@@ -1,0 +1,76 @@
+"""What happens without anyone calling: approvals given in the vault, holds that end, schedules, retries, old business.
+
+One loop per process, each piece of work claimed by exactly one of them. In read-only mode there is no loop, and in dev
+mode nothing that it takes up leaves.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import anyio
+
+from postroom.model.errors import PostroomError
+from postroom.service.gateway import Gateway
+from postroom.service.sending import dispatch
+from postroom.service.sending.approval import approvals, requests
+from postroom.service.sending.auditing import Record, audit
+from postroom.service.sending.receipts import receipt
+from postroom.store import Send
+
+log = logging.getLogger("postroom.worker")
+POLL_SECONDS = 1.0
+_A_DAY = 86_400.0
+
+
+async def run(gateway: Gateway, *, pause: float = POLL_SECONDS) -> None:
+    """Until cancelled. Trouble with one send never stops the others, and no round stops the next.
+
+    What is past its time is forgotten at the start and once a day.
+    """
+    forgot_at = -_A_DAY
+    while True:
+        try:
+            await work_once(gateway)
+            if gateway.store.clock.boottime() - forgot_at >= _A_DAY:
+                await gateway.in_thread(gateway.store.prune)
+                forgot_at = gateway.store.clock.boottime()
+        except PostroomError as error:
+            log.warning("worker_paused", extra={"code": error.code})
+        except Exception as error:  # noqa: BLE001 (the server must not die of what one round ran into)
+            log.error("worker_paused", extra={"error_type": type(error).__name__})  # noqa: TRY400 (no traces in logs)
+        await anyio.sleep(pause)
+
+
+async def work_once(gateway: Gateway) -> int:
+    """All that is due now; answers how much there was. A vault that cannot be read keeps nothing else waiting."""
+    await _recover(gateway)
+    await gateway.in_thread(gateway.store.approvals.expire)
+    await gateway.in_thread(gateway.store.worklist.expire_questions)
+    due = await gateway.in_thread(gateway.store.worklist.due)
+    for send in due:
+        await _take_up(gateway, send)
+    await requests.write_letters(gateway)
+    heeded = await approvals.heed_vault(gateway)
+    await approvals.tidy_vault(gateway)
+    return len(due) + heeded
+
+
+async def _recover(gateway: Gateway) -> None:
+    fallen = frozenset(gateway.abandoned)
+    await gateway.in_thread(gateway.store.worklist.recover, fallen)
+    gateway.abandoned -= fallen
+
+
+async def _take_up(gateway: Gateway, send: Send) -> None:
+    record = Record.of_send(send, send.tool, "worker", gateway.now())
+    try:
+        after = await dispatch.go_on(gateway, send)
+        log.info("outbox", extra={"status": after.state.value, "attempt": after.attempt})
+        record = record.ended((await receipt(gateway, after)).status)
+    except PostroomError as error:
+        log.warning("outbox", extra={"status": send.state.value, "code": error.code})
+        after = await dispatch.rest(gateway, send.send_id, error)
+        record = record.failed(error)
+    if after.state is not send.state:
+        await audit(gateway, record)

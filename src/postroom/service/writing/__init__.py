@@ -1,0 +1,1 @@
+"""Compose messages and keep drafts."""

@@ -1,0 +1,215 @@
+"""From what a caller asked to write to a Draft: identities, recipients, reply and forward rules, files, limits.
+
+Drafts and sends are written by the same functions, so that a rule that holds for one holds for the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from postroom.mime.write import reply
+from postroom.model.address import Address, parse_address, refuse_line_breaks
+from postroom.model.characters import spelt_out
+from postroom.model.draft import Draft, File, Identity, Importance
+from postroom.model.errors import InvalidRequest, NotFound
+from postroom.model.message import Message
+from postroom.safety.limits import MAX_BODY, MAX_RECIPIENTS, MAX_SUBJECT
+from postroom.service.attachment_files import MAX_FILE_BYTES, load_files
+from postroom.service.gateway import Account, Gateway
+from postroom.service.presenting import gone
+
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)  # one without an end goes on to the end
+
+
+@dataclass(frozen=True, slots=True)
+class DraftRequest:
+    """A mail in the caller's words. Attachments are paths inside the allowed folders."""
+
+    to: tuple[str, ...] = ()
+    cc: tuple[str, ...] = ()
+    bcc: tuple[str, ...] = ()
+    subject: str = ""
+    body: str = ""
+    body_html: str = ""
+    attachments: tuple[str, ...] = ()
+    importance: str = "normal"
+    identity: str = ""
+    reply_to: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRequest:
+    body: str
+    body_html: str = ""
+    reply_all: bool = False
+    attachments: tuple[str, ...] = ()
+    identity: str = ""
+    quote: bool = True
+    importance: str = "normal"
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardRequest:
+    to: tuple[str, ...] = ()
+    cc: tuple[str, ...] = ()
+    bcc: tuple[str, ...] = ()
+    comment: str = ""
+    identity: str = ""
+    importance: str = "normal"
+
+
+async def new_mail(gateway: Gateway, account: Account, request: DraftRequest) -> Draft:
+    check_text(request.subject, request.body, request.body_html)
+    return Draft(
+        sender=(await find_identity(account, request.identity)).address,
+        to=parse_addresses(request.to, "to"),
+        cc=parse_addresses(request.cc, "cc"),
+        bcc=parse_addresses(request.bcc, "bcc"),
+        reply_to=parse_addresses(request.reply_to, "reply_to"),
+        subject=request.subject,
+        text=request.body,
+        html=request.body_html,
+        files=await _files(gateway, account, request.attachments),
+        importance=parse_importance(request.importance),
+    )
+
+
+async def reply_to(gateway: Gateway, account: Account, original: Message, request: ReplyRequest) -> Draft:
+    """To whoever wrote it (and, for all, to whoever else got it), in the same thread, under one ``Re:``."""
+    check_text("", request.body, request.body_html)
+    identities = await account.mailbox.identities()
+    own = [identity.address.email for identity in identities]
+    to, cc = reply.reply_recipients(original.envelope, own, request.reply_all)
+    if not to:
+        raise InvalidRequest("The original names nobody to reply to. Use create_draft with a recipient instead.")
+    if len(to) > MAX_RECIPIENTS or len(cc) > MAX_RECIPIENTS:
+        raise InvalidRequest(
+            f"The original names {len(to) + len(cc)} people to reply to; at most {MAX_RECIPIENTS} are allowed. Reply "
+            "without reply_all, or write to those who matter.",
+            details={"field": "reply_all"},
+        )
+    identity = await find_identity(account, request.identity or _addressed_as(original, own))
+    quoted = await gateway.read(_quoted, original) if request.quote else ""
+    return Draft(
+        sender=identity.address,
+        to=to,
+        cc=cc,
+        subject=reply.reply_subject(usable_subject(original.envelope.subject)),
+        text=f"{request.body}\n\n{quoted}" if quoted else request.body,
+        html=_html_with_quote(request.body_html, quoted),
+        files=await _files(gateway, account, request.attachments),
+        importance=parse_importance(request.importance),
+        threading=reply.threading_for(original.envelope),
+    )
+
+
+async def forward_of(account: Account, original: Message, request: ForwardRequest) -> Draft:
+    """The original goes along whole, attachments and all, as it came, but for blind copies that it names."""
+    check_text("", request.comment, "")
+    return Draft(
+        sender=(await find_identity(account, request.identity)).address,
+        to=parse_addresses(request.to, "to"),
+        cc=parse_addresses(request.cc, "cc"),
+        bcc=parse_addresses(request.bcc, "bcc"),
+        subject=reply.forward_subject(usable_subject(original.envelope.subject)),
+        text=request.comment,
+        forwarded=reply.without_blind_copies(await account.mailbox.fetch_raw(original.envelope.ref)),
+        importance=parse_importance(request.importance),
+    )
+
+
+async def fetch_original(account: Account, ref: str, email_id: str) -> Message:
+    try:
+        return await account.mailbox.fetch(ref)
+    except NotFound:
+        raise gone(email_id) from None
+
+
+async def find_identity(account: Account, wanted: str) -> Identity:
+    identities = await account.mailbox.identities()
+    if not wanted:
+        return identities[0]
+    key = parse_address(wanted).key
+    for identity in identities:
+        if identity.address.key == key:
+            return identity
+    known = ", ".join(identity.address.email for identity in identities)
+    raise InvalidRequest(
+        f"Account {account.name} may not write as {spelt_out(wanted[:100])}. Give one of its identities: {known}.",
+        details={"field": "identity"},
+    )
+
+
+def parse_addresses(texts: Sequence[str], field: str) -> tuple[Address, ...]:
+    if len(texts) > MAX_RECIPIENTS:
+        raise InvalidRequest(
+            f"{field} names {len(texts)} recipients; at most {MAX_RECIPIENTS} are allowed.", details={"field": field}
+        )
+    for text in texts:
+        _refuse_several(text, field)
+    return tuple(parse_address(text) for text in texts)
+
+
+def _refuse_several(text: str, field: str) -> None:
+    """Where one address ends and the next begins is never guessed. A comma within a quoted name separates nothing."""
+    bare = _QUOTED.sub("", text)
+    if bare.count("@") > 1 and ("," in bare or ";" in bare):
+        raise InvalidRequest(
+            f'{field} holds several addresses in one string. Use a list: ["a@example.com", "Name <b@example.com>"].',
+            details={"field": field},
+        )
+
+
+def parse_importance(text: str) -> Importance:
+    try:
+        return Importance(text)
+    except ValueError:
+        raise InvalidRequest("importance must be low, normal or high.", details={"field": "importance"}) from None
+
+
+def check_text(subject: str, body: str, body_html: str) -> None:
+    refuse_line_breaks(subject, "subject")
+    if len(subject) > MAX_SUBJECT:
+        raise InvalidRequest(f"The subject is longer than {MAX_SUBJECT} characters.", details={"field": "subject"})
+    for field, text in (("body", body), ("body_html", body_html)):
+        if len(text) > MAX_BODY:
+            raise InvalidRequest(f"{field} is longer than {MAX_BODY} characters.", details={"field": field})
+        if "\0" in text:
+            raise InvalidRequest(f"{field} contains a NUL character. Remove it.", details={"field": field})
+
+
+async def _files(gateway: Gateway, account: Account, paths: Sequence[str]) -> tuple[File, ...]:
+    if not paths:
+        return ()
+    limit = account.capabilities.max_attachment_size_mb
+    most = min(MAX_FILE_BYTES, limit * 2**20) if limit else MAX_FILE_BYTES
+    return await gateway.in_thread(load_files, paths, gateway.settings.safety.attachment_dirs, max_bytes=most)
+
+
+def _addressed_as(original: Message, own: Sequence[str]) -> str:
+    """Answer from the address the mail was sent to, where it is one of ours."""
+    received = {address.key for address in (*original.envelope.to, *original.envelope.cc)}
+    return next((email for email in own if Address(email).key in received), "")
+
+
+def usable_subject(subject: str) -> str:
+    """A stranger's subject may hold anything; what we write into a header may not."""
+    from postroom.mime.clean import clean_line
+
+    return clean_line(subject)[: MAX_SUBJECT - 6]
+
+
+def _quoted(original: Message) -> str:
+    from postroom.mime.guarded import render
+
+    rendered = render(original.body, fmt="text", keep_quoted=True)
+    return reply.quote(rendered.text[:MAX_BODY], original.envelope.sender, original.envelope.date)
+
+
+def _html_with_quote(html: str, quoted: str) -> str:
+    if not html or not quoted:
+        return html
+    return f'{html}<blockquote type="cite"><pre style="white-space:pre-wrap">{escape(quoted)}</pre></blockquote>'

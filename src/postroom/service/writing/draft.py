@@ -1,0 +1,221 @@
+"""Drafts: written, listed, changed, thrown away. Nothing here can send."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import anyio.to_thread
+
+from postroom.mime.clean import clean_line
+from postroom.mime.read import parse
+from postroom.mime.write import compose, reply
+from postroom.model.draft import Draft, File, SavedDraft
+from postroom.model.errors import Conflict, NotFound
+from postroom.model.folder import Role
+from postroom.model.ids import Kind
+from postroom.model.message import Envelope
+from postroom.service.accounts.folders import folders_of
+from postroom.service.gateway import Account, Gateway
+from postroom.service.organising import organise
+from postroom.service.organising.places import Places
+from postroom.service.presenting import first_of, locate, require_account, shown_addresses, shown_date
+from postroom.service.reading.search import check_page
+from postroom.service.views import DraftPage, DraftView
+from postroom.service.writing import composing
+from postroom.service.writing.composing import DraftRequest, ForwardRequest, ReplyRequest
+
+
+@dataclass(frozen=True, slots=True)
+class DraftChanges:
+    """What update_draft may change; None keeps what is there."""
+
+    to: tuple[str, ...] | None = None
+    cc: tuple[str, ...] | None = None
+    bcc: tuple[str, ...] | None = None
+    subject: str | None = None
+    body: str | None = None
+    body_html: str | None = None
+    attachments: tuple[str, ...] | None = None  # replaces the files
+    importance: str | None = None
+    identity: str | None = None
+
+
+async def list_drafts(gateway: Gateway, *, account: str | None = None, limit: int = 20, offset: int = 0) -> DraftPage:
+    check_page(limit, offset)
+    opened = await gateway.accounts.open(account)
+    page = await opened.drafts.list_drafts(limit=limit, offset=offset)
+    results = [await _view(gateway, opened, saved, envelope) for saved, envelope in page.items]
+    return DraftPage(tuple(results), page.total, limit, offset, page.has_more)
+
+
+async def create_draft(gateway: Gateway, request: DraftRequest, *, account: str | None = None) -> DraftView:
+    opened = await gateway.accounts.open(account)
+    return await _save(gateway, opened, await composing.new_mail(gateway, opened, request))
+
+
+async def draft_reply(
+    gateway: Gateway, email_id: str, request: ReplyRequest, *, account: str | None = None
+) -> DraftView:
+    opened, ref = await locate(gateway, email_id, account)
+    original = await composing.fetch_original(opened, ref, email_id)
+    return await _save(gateway, opened, await composing.reply_to(gateway, opened, original, request))
+
+
+async def draft_forward(
+    gateway: Gateway, email_id: str, request: ForwardRequest, *, account: str | None = None
+) -> DraftView:
+    opened, ref = await locate(gateway, email_id, account)
+    original = await composing.fetch_original(opened, ref, email_id)
+    return await _save(gateway, opened, await composing.forward_of(opened, original, request))
+
+
+async def update_draft(
+    gateway: Gateway, draft_id: str, changes: DraftChanges, *, account: str | None = None
+) -> DraftView:
+    """Only what `changes` names; recipients, thread, files and the rest stay as they are."""
+    opened, saved = await find_draft(gateway, draft_id, account)
+    await _check_not_on_its_way(gateway, opened, saved, draft_id)
+    draft = await _changed(gateway, opened, await load_draft(opened, saved), changes)
+    raw = await gateway.in_thread(compose.compose, draft, date=gateway.now(), keep_bcc=True)
+    new = await opened.drafts.update_draft(saved.ref, raw, thread_ref=saved.thread_ref)
+    await gateway.in_thread(_follow, gateway, opened.name, saved, new)
+    return await _view_saved(gateway, opened, new)
+
+
+async def delete_draft(gateway: Gateway, draft_id: str, *, account: str | None = None) -> str:
+    """To the trash; answers the operation that `undo` takes. Where there is no trash it is gone, and that is empty."""
+    opened, saved = await find_draft(gateway, draft_id, account)
+    await _check_not_on_its_way(gateway, opened, saved, draft_id)
+    if Places(await folders_of(opened)).with_role(Role.TRASH) is None:
+        await opened.drafts.delete_draft(saved.ref)
+        return ""
+    (email_id,) = await gateway.in_thread(gateway.store.handles.issue, Kind.EMAIL, opened.name, [saved.message_ref])
+    view = await organise.delete(gateway, [email_id])
+    if view.failed:
+        raise NotFound(f"The draft {draft_id} is gone: it was sent or deleted. Call list_drafts.")
+    return view.operation_id
+
+
+async def erase_draft(gateway: Gateway, draft_id: str) -> None:
+    """For good: for a draft that nobody wrote, such as one made to try whether drafts work."""
+    opened, saved = await find_draft(gateway, draft_id, None)
+    await opened.drafts.delete_draft(saved.ref)
+
+
+async def _check_not_on_its_way(gateway: Gateway, account: Account, saved: SavedDraft, draft_id: str) -> None:
+    """What leaves is the draft as it was when it was sent off, and the draft goes with it: a change would be lost."""
+    send = await gateway.in_thread(gateway.store.outbox.of_draft, account.name, saved.ref)
+    if send is not None:
+        raise Conflict(
+            f"The draft {draft_id} is on its way as {send.send_id} ({send.state.value}) and leaves as it was then. To "
+            "change or delete it, stop it first with cancel_send.",
+            details={"send_id": send.send_id, "state": send.state.value},
+        )
+
+
+async def find_draft(gateway: Gateway, draft_id: str, account: str | None) -> tuple[Account, SavedDraft]:
+    handle = await gateway.in_thread(gateway.store.handles.resolve, draft_id, Kind.DRAFT)
+    require_account(gateway, handle.account, account, draft_id)
+    opened = await gateway.accounts.open(handle.account)
+    try:
+        return opened, await opened.drafts.find_draft(handle.ref)
+    except NotFound:
+        raise NotFound(f"The draft {draft_id} is gone: it was sent or deleted. Call list_drafts.") from None
+
+
+async def load_draft(account: Account, saved: SavedDraft) -> Draft:
+    """Read a saved draft back, files and threading included."""
+    raw = await account.mailbox.fetch_raw(saved.message_ref)
+    return await anyio.to_thread.run_sync(_read_back, raw)
+
+
+def _read_back(raw: bytes) -> Draft:
+    parsed = parse.parse(raw)
+    files = tuple(
+        File(part.filename, part.mime_type, parse.extract_part(raw, part.part), part.inline, part.content_id)
+        for part in parsed.attachments
+    )
+    return reply.draft_from(parsed, files)
+
+
+async def _changed(gateway: Gateway, account: Account, draft: Draft, changes: DraftChanges) -> Draft:
+    """Through the same door as a new mail, so that the same checks hold."""
+    request = DraftRequest(
+        to=_texts(changes.to),
+        cc=_texts(changes.cc),
+        bcc=_texts(changes.bcc),
+        subject=changes.subject or "",
+        body=changes.body or "",
+        body_html=changes.body_html or "",
+        attachments=_texts(changes.attachments),
+        importance=changes.importance or "normal",
+        identity=changes.identity or "",
+    )
+    fresh = await composing.new_mail(gateway, account, request)
+    taken = {
+        "to": changes.to,
+        "cc": changes.cc,
+        "bcc": changes.bcc,
+        "subject": changes.subject,
+        "text": changes.body,
+        "html": changes.body_html,
+        "files": changes.attachments,
+        "importance": changes.importance,
+        "sender": changes.identity,
+    }
+    changed = replace(draft, **{name: getattr(fresh, name) for name, value in taken.items() if value is not None})
+    if changes.body is not None and changes.body_html is None:
+        changed = replace(changed, html="")  # an old HTML reading beside new words would say two things
+    return changed
+
+
+def _texts(given: tuple[str, ...] | None) -> tuple[str, ...]:
+    return given or ()
+
+
+async def _save(gateway: Gateway, account: Account, draft: Draft) -> DraftView:
+    raw = await gateway.in_thread(compose.compose, draft, date=gateway.now(), keep_bcc=True)
+    saved = await account.drafts.create_draft(raw, thread_ref=draft.threading.thread_ref)
+    return await _view_saved(gateway, account, saved)
+
+
+async def _view_saved(gateway: Gateway, account: Account, saved: SavedDraft) -> DraftView:
+    envelope = (await account.mailbox.envelopes([saved.message_ref]))[0]
+    if envelope is None:
+        raise NotFound("The draft vanished right after it was saved: another program removed it. Save it again.")
+    return await _view(gateway, account, saved, envelope)
+
+
+def _follow(gateway: Gateway, account: str, old: SavedDraft, new: SavedDraft) -> None:
+    """Handles of a draft and of the mail inside it survive an update."""
+    if new.ref != old.ref:
+        gateway.store.handles.rename(Kind.DRAFT, account, {old.ref: new.ref})
+    if new.message_ref != old.message_ref:
+        gateway.store.handles.rename(Kind.EMAIL, account, {old.message_ref: new.message_ref})
+
+
+def _issue(gateway: Gateway, account: str, saved: SavedDraft) -> Sequence[str]:
+    issue = gateway.store.handles.issue
+    return [
+        issue(Kind.DRAFT, account, [saved.ref])[0],
+        issue(Kind.EMAIL, account, [saved.message_ref])[0],
+        issue(Kind.THREAD, account, [saved.thread_ref])[0],
+    ]
+
+
+async def _view(gateway: Gateway, account: Account, saved: SavedDraft, envelope: Envelope) -> DraftView:
+    draft_id, email_id, thread_id = await gateway.in_thread(_issue, gateway, account.name, saved)
+    return DraftView(
+        draft_id=draft_id,
+        email_id=email_id,
+        thread_id=thread_id,
+        account=account.name,
+        to=first_of(shown_addresses(envelope.to)),
+        cc=first_of(shown_addresses(envelope.cc)),
+        bcc=first_of(shown_addresses(envelope.bcc)),
+        subject=clean_line(envelope.subject),
+        date=shown_date(gateway, envelope),
+        snippet=clean_line(envelope.snippet),
+        has_attachments=envelope.has_attachments,
+    )

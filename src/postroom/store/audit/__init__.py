@@ -1,0 +1,1 @@
+"""The hash-chained audit log and its copy on disk."""

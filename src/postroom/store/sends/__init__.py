@@ -1,0 +1,1 @@
+"""The outbox and everything that makes a send happen once."""

@@ -1,0 +1,239 @@
+"""The outbox: every send from the moment it is prepared until what came of it is known.
+
+The promise: no accepted request is lost, there is no automatic duplicate, and what cannot be decided is shown to a
+person. It rests on three rules. A state changes by compare-and-swap only. RESERVED takes the rate token, the
+idempotency key and the approval in one transaction. SENDING is on disk before the first irreversible byte leaves.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal, Unpack
+
+from postroom.model.errors import Conflict, InternalError, PermissionDenied
+from postroom.model.ids import Kind, new_handle
+from postroom.model.message import Page
+from postroom.model.outcome import SubmitRequest, WireEnvelope
+from postroom.store.clock import Clock
+from postroom.store.database import Database
+from postroom.store.sends import approvals, send_rows
+from postroom.store.sends.idempotency import Keys
+from postroom.store.sends.owner import Owner
+from postroom.store.sends.rate import Rate
+from postroom.store.sends.send_rows import NewSend, Send, SendEvent, among
+from postroom.store.sends.states import CANCELLABLE, FINISHED, UNSENT, State
+from postroom.store.sends.transitions import Changes, Transitions, refused
+
+KEPT_SECONDS = 30 * 86_400.0
+SHOWN_SECONDS = 7 * 86_400.0  # how long a send that reached nobody, or not everybody, is listed without being asked for
+
+# These are entered by their own doors (reserve, Approvals), which take what the state stands for.
+_GUARDED = frozenset({State.AWAITING_APPROVAL, State.APPROVED, State.RESERVED, State.EXPIRED})
+_RESERVABLE = frozenset({State.PREPARED, State.APPROVED})
+_WITHDRAWABLE = frozenset({State.PREPARED, State.AWAITING_APPROVAL, State.RESERVED})
+
+Verdict = Literal["sent", "resend", "drop"]
+_VERDICTS = {"sent": State.ACCEPTED, "resend": State.RETRYABLE, "drop": State.CANCELLED}
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """`replayed`: the key stands for an earlier send, which is the one in `send`; nothing new was reserved."""
+
+    send: Send
+    replayed: bool = False
+
+
+class Outbox:
+    def __init__(
+        self, database: Database, clock: Clock, owner: Owner, keys: Keys, rate: Rate, transitions: Transitions
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._owner = owner
+        self._keys = keys
+        self._rate = rate
+        self._transitions = transitions
+
+    def prepare(self, new: NewSend) -> Send:
+        """Freeze a send. It is not accepted yet: whoever prepared it goes on to reserve it or to ask a person."""
+        with self._database.transaction(durable=False) as connection:  # the next transition syncs it too
+            return send_rows.insert(
+                connection, new_handle(Kind.SEND), new, owner=self._owner.name, at=self._clock.wall()
+            )
+
+    def reserve(self, send_id: str, *, hold_until: float | None = None) -> Reservation:
+        """PREPARED or APPROVED becomes RESERVED, with its approval, key and token; or nothing changes. `hold_until` is
+        the end of an undo window, which a schedule of its own makes needless.
+
+        Where the key stands for an earlier send of the same content, this one is cancelled and that one is answered.
+        Conflict, RateLimited and PermissionDenied (no valid approval) leave everything as it was.
+        """
+        with self._database.transaction() as connection:
+            send = send_rows.load(connection, send_id)
+            if send.state is not State.PREPARED:  # the first yes counts, also where another process asked the question
+                self._mine(connection, send_id)
+            if send.state not in _RESERVABLE:
+                raise refused(send, State.RESERVED)
+            if (earlier := self._earlier(connection, send)) is not None:
+                self._transitions.move(connection, send_id, _RESERVABLE, State.CANCELLED)
+                return Reservation(earlier, replayed=True)
+            self._take(connection, send)
+            changes: Changes = {} if send.not_before or hold_until is None else {"not_before": hold_until}
+            return Reservation(self._transitions.move(connection, send_id, _RESERVABLE, State.RESERVED, changes))
+
+    def advance(
+        self, send_id: str, *, expect: State | Collection[State], to: State, **changes: Unpack[Changes]
+    ) -> Send:
+        """One step along the table. Conflict when the send is elsewhere, or another process works on it.
+
+        To SENDING: counts the attempt and stamps the rate token; RateLimited when the window has filled meanwhile.
+        """
+        if to in _GUARDED:
+            raise InternalError(f"A send is not made {to.value} by advance.")
+        expected = {expect} if isinstance(expect, State) else expect
+        with self._database.transaction() as connection:
+            self._mine(connection, send_id)
+            return self._transitions.move(connection, send_id, expected, to, changes)
+
+    def cancel(self, send_id: str) -> Send:
+        """From any state in which no submission is under way; Conflict otherwise. Any process may."""
+        with self._database.transaction() as connection:
+            return self._transitions.move(connection, send_id, CANCELLABLE, State.CANCELLED)
+
+    def withdraw(self, send_id: str) -> Send:
+        """Take back what was prepared or asked about and promised to nobody: its key is free again."""
+        with self._database.transaction() as connection:
+            return self._transitions.move(connection, send_id, _WITHDRAWABLE, State.CANCELLED, withdrawn=True)
+
+    def resolve(self, send_id: str, verdict: Verdict) -> Send:
+        """A person's answer for a send that needs one: it was sent, send it again, or drop it."""
+        with self._database.transaction() as connection:
+            send = send_rows.load(connection, send_id)
+            to = State.DROPPED if verdict == "drop" and send.may_have_left else _VERDICTS[verdict]
+            changes: Changes = {"outcome": {**(send.outcome or {}), "decided": verdict}}
+            return self._transitions.move(connection, send_id, {State.NEEDS_HUMAN}, to, changes, by_a_person=True)
+
+    def get(self, send_id: str) -> Send:
+        with self._database.read() as connection:
+            return send_rows.load(connection, send_id)
+
+    def request(self, send_id: str) -> SubmitRequest:
+        """The frozen bytes and their envelope, as a transport takes them. Conflict once the send is finished."""
+        with self._database.read() as connection:
+            send = send_rows.load(connection, send_id)
+            row = connection.execute("SELECT raw FROM outbox_raw WHERE send_id = ?", (send.send_id,)).fetchone()
+        if row is None:
+            raise refused(send, State.SENDING)
+        return SubmitRequest(
+            WireEnvelope(send.sender, send.recipients), row["raw"], send.message_id, send.send_id,
+            send.thread_ref, send.draft_ref, send.save_to_sent,
+        )  # fmt: skip
+
+    def latest(self, account: str, tool: str, content_sha256: str) -> Send | None:
+        """The newest send of exactly this content that has gone out or still may; an open question does not count."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT * FROM outbox WHERE account = ? AND tool = ? AND content_sha256 = ?"
+                " AND (doubtful OR state NOT IN (SELECT value FROM json_each(?)))"
+                " ORDER BY created_at DESC, rowid DESC LIMIT 1",
+                (account, tool, content_sha256, among(UNSENT | {State.PREPARED})),
+            ).fetchone()
+        return None if row is None else send_rows.from_row(row)
+
+    def asked_about(self, account: str, tool: str, content_sha256: str, idempotency_key: str) -> Send | None:
+        """The send of exactly this content and key whose question waits for its answer."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT * FROM outbox WHERE account = ? AND tool = ? AND content_sha256 = ? AND idempotency_key = ?"
+                " AND state = ? ORDER BY created_at DESC, rowid DESC LIMIT 1",
+                (account, tool, content_sha256, idempotency_key, State.PREPARED),
+            ).fetchone()
+        return None if row is None else send_rows.from_row(row)
+
+    def of_draft(self, account: str, draft_ref: str) -> Send | None:
+        """The send on its way, or before a person, that this saved draft went into."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT * FROM outbox WHERE account = ? AND draft_ref = ? AND draft_ref != ''"
+                " AND state NOT IN (SELECT value FROM json_each(?)) LIMIT 1",
+                (account, draft_ref, among(FINISHED | {State.PREPARED})),
+            ).fetchone()
+        return None if row is None else send_rows.from_row(row)
+
+    def list(
+        self, *, account: str | None = None, states: Collection[State] = tuple(State), limit: int = 20, offset: int = 0
+    ) -> Page[Send]:
+        """Newest first; all of them with `limit` -1."""
+        return self._page(
+            "state IN (SELECT value FROM json_each(:states))", account, limit, offset, states=among(states)
+        )
+
+    def list_open(self, *, account: str | None = None, limit: int = 20, offset: int = 0) -> Page[Send]:
+        """What is not over, and what ended lately without reaching everyone, unless somebody stopped it."""
+        where = (
+            "(state NOT IN (SELECT value FROM json_each(:finished)) OR updated_at > :lately AND"
+            " (state IN (SELECT value FROM json_each(:unsent)) OR json_extract(outcome, '$.refused') != '{}'))"
+        )
+        unsent = among({State.REJECTED, State.EXPIRED, State.DROPPED})
+        lately = self._clock.wall() - SHOWN_SECONDS
+        return self._page(where, account, limit, offset, finished=among(FINISHED), unsent=unsent, lately=lately)
+
+    def _page(self, where: str, account: str | None, limit: int, offset: int, **values: object) -> Page[Send]:
+        rows_where = f"FROM outbox WHERE {where} AND (:account IS NULL OR account = :account)"
+        values |= {"account": account, "limit": limit, "offset": offset}
+        with self._database.read() as connection:
+            total = connection.execute(f"SELECT count(*) {rows_where}", values).fetchone()[0]
+            rows = connection.execute(
+                f"SELECT * {rows_where} ORDER BY created_at DESC, rowid DESC LIMIT :limit OFFSET :offset", values
+            ).fetchall()
+        return Page(tuple(map(send_rows.from_row, rows)), total, limit, offset, offset + len(rows) < total)
+
+    def events(self, send_id: str) -> tuple[SendEvent, ...]:
+        """Every state it has been in, oldest first."""
+        with self._database.read() as connection:
+            send = send_rows.load(connection, send_id)
+            rows = connection.execute(
+                "SELECT state, at, attempt FROM outbox_events WHERE send_id = ? ORDER BY rowid", (send.send_id,)
+            ).fetchall()
+        return tuple(SendEvent(State(row["state"]), row["at"], row["attempt"]) for row in rows)
+
+    def prune(self, connection: sqlite3.Connection) -> None:
+        """Forget sends that are finished, or were never gone on with, after 30 days, unless a key stands for them."""
+        old = connection.execute(
+            "SELECT send_id FROM outbox WHERE updated_at < ? AND state IN (SELECT value FROM json_each(?))"
+            " AND NOT EXISTS (SELECT 1 FROM keys WHERE keys.send_id = outbox.send_id)",
+            (self._clock.wall() - KEPT_SECONDS, among(FINISHED | {State.PREPARED})),
+        ).fetchall()
+        for table in ("outbox_raw", "outbox_events", "approvals", "outbox"):
+            connection.executemany(f"DELETE FROM {table} WHERE send_id = :send_id", map(dict, old))  # noqa: S608 (ours)
+
+    def _mine(self, connection: sqlite3.Connection, send_id: str) -> Send:
+        """The send, if no other process holds it. A dead holder's sends are freed by `WorkList.recover` first."""
+        send = send_rows.load(connection, send_id)
+        if send.owner not in (None, self._owner.name):
+            raise Conflict(
+                f"Another process is working on the send {send.send_id}. Call list_outbox to see what comes of it.",
+                details={"send_id": send.send_id, "state": send.state.value},
+            )
+        return send
+
+    def _earlier(self, connection: sqlite3.Connection, send: Send) -> Send | None:
+        if not send.idempotency_key:
+            return None
+        held = self._keys.judge(connection, send.account, send.tool, send.idempotency_key, send.content_sha256)
+        return None if held is None or held.send_id == send.send_id else held
+
+    def _take(self, connection: sqlite3.Connection, send: Send) -> None:
+        if send.approval_id and not approvals.consume(
+            connection, send.approval_id, send.content_sha256, self._clock.wall()
+        ):
+            raise PermissionDenied(
+                "The approval of this send is missing, was used already or covers other content. Nothing was sent; "
+                "send the email again to ask a person anew."
+            )
+        self._rate.take(connection, send.account, send.send_id)
+        if send.idempotency_key:
+            self._keys.take(connection, send)

@@ -1,0 +1,105 @@
+"""What is left to do in the outbox, shared out among processes: each piece of work to exactly one, none lost."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection
+
+from postroom.store.clock import Clock
+from postroom.store.database import Database
+from postroom.store.sends import send_rows
+from postroom.store.sends.owner import Owner
+from postroom.store.sends.send_rows import Send, among
+from postroom.store.sends.states import WORKABLE, State
+from postroom.store.sends.transitions import Transitions
+
+# No pause of ours is longer than a day: one that seems to be was begun by a clock that has been put right since.
+_LONGEST_REST = 86_400.0
+_DUE = (
+    "FROM outbox WHERE state IN (SELECT value FROM json_each(?1)) AND owner IS NULL"
+    " AND (wake_at <= ?2 OR wake_at > ?3 AND coalesce(not_before, 0) <= ?2)"
+    " ORDER BY wake_at, created_at LIMIT ?4"
+)
+
+
+QUESTION_SECONDS = 900.0  # how long a question through the client can be answered
+
+
+class WorkList:
+    def __init__(self, database: Database, clock: Clock, owner: Owner, transitions: Transitions) -> None:
+        self._database = database
+        self._clock = clock
+        self._owner = owner
+        self._transitions = transitions
+
+    def due(self, now: float | None = None, *, limit: int = 10) -> list[Send]:
+        """Claim sends that wait for a worker and whose time has come; no other process gets them.
+
+        The state says what is to be done: reserve an APPROVED one, go on from RESERVED, HELD, STAGED or RETRYABLE,
+        reconcile an UNKNOWN or RECONCILING one, settle an ACCEPTED one. What cannot be done now is `release`d.
+        """
+        now = self._clock.wall() if now is None else now
+        question = (among(WORKABLE), now, now + _LONGEST_REST, limit)
+        with self._database.read() as connection:  # polling an empty outbox takes no lock
+            if connection.execute(f"SELECT 1 {_DUE}", question).fetchone() is None:
+                return []
+        with self._database.transaction() as connection:
+            rows = connection.execute(f"SELECT send_id {_DUE}", question).fetchall()
+            connection.executemany(
+                "UPDATE outbox SET owner = ? WHERE send_id = ?", [(self._owner.name, row["send_id"]) for row in rows]
+            )
+            return [send_rows.load(connection, row["send_id"]) for row in rows]
+
+    def release(self, send_id: str, *, wake_at: float = 0.0, reason: str = "") -> None:
+        """Put a claimed send back, for any worker to take up from `wake_at` on. Only the claimer's call counts.
+
+        A SENDING one stays ours: its bytes may have left, and only `recover` knows what that means.
+        """
+        with self._database.transaction() as connection:
+            send = send_rows.load(connection, send_id)
+            told = json.dumps({**(send.outcome or {}), "reason": reason}) if reason else None
+            wake_at = min(wake_at, self._clock.wall() + _LONGEST_REST)
+            connection.execute(
+                "UPDATE outbox SET owner = NULL, wake_at = ?, outcome = coalesce(?, outcome)"
+                " WHERE send_id = ? AND owner = ? AND state != ?",
+                (wake_at, told, send.send_id, self._owner.name, State.SENDING),
+            )
+
+    def expire_questions(self) -> None:
+        """Withdraw what a person was asked about through the client and never answered: nothing was promised."""
+        stale = (State.PREPARED, self._clock.wall() - QUESTION_SECONDS)
+        question = "SELECT send_id FROM outbox WHERE state = ? AND created_at < ?"
+        with self._database.read() as connection:
+            if connection.execute(question, stale).fetchone() is None:
+                return
+        with self._database.transaction() as connection:
+            for row in connection.execute(question, stale).fetchall():
+                self._transitions.move(connection, row["send_id"], {State.PREPARED}, State.CANCELLED, withdrawn=True)
+
+    def recover(self, abandoned: Collection[str] = ()) -> list[Send]:
+        """Free what the dead held; answers those sends as they stand now. Rows of the living are never touched, but for
+        those of ours that we have `abandoned`: nobody works on them any more.
+
+        SENDING becomes UNKNOWN: the bytes may have left. PREPARED is cancelled: nobody was told it was accepted.
+        """
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT DISTINCT owner FROM outbox WHERE owner IS NOT NULL").fetchall()
+        dead = [row["owner"] for row in rows if not self._owner.is_alive(row["owner"])]
+        if not dead and not abandoned:
+            return []
+        with self._database.transaction() as connection:
+            held = connection.execute(
+                "SELECT * FROM outbox WHERE owner IN (SELECT value FROM json_each(?1))"
+                " OR owner = ?2 AND send_id IN (SELECT value FROM json_each(?3))",
+                (json.dumps(dead), self._owner.name, json.dumps(sorted(abandoned))),
+            ).fetchall()
+            return [self._freed(connection, send_rows.from_row(row)) for row in held]
+
+    def _freed(self, connection: sqlite3.Connection, send: Send) -> Send:
+        if send.state is State.SENDING:
+            return self._transitions.move(connection, send.send_id, {State.SENDING}, State.UNKNOWN)
+        if send.state is State.PREPARED:
+            return self._transitions.move(connection, send.send_id, {State.PREPARED}, State.CANCELLED)
+        connection.execute("UPDATE outbox SET owner = NULL WHERE send_id = ?", (send.send_id,))
+        return send_rows.load(connection, send.send_id)

@@ -1,0 +1,1 @@
+"""Approval requests as files that a person can read and edit."""

@@ -1,0 +1,64 @@
+"""What `doctor` says about an account that does not work."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from postroom.doors.cli import checkup
+from postroom.model.errors import AuthRequired
+from postroom.service.gateway import Gateway
+from postroom.service.views import FolderView
+from postroom.settings import build
+from postroom.wiring import open_gateway
+
+ACCOUNTS = [
+    {"name": "box", "provider": "local", "address": "box@example.com"},
+    {"name": "mine", "provider": "imap", "address": "me@gmail.com", "host": "imap.gmail.com", "password": "x"},
+]
+
+
+@pytest.fixture
+async def gateway(tmp_path: Path) -> AsyncIterator[Gateway]:
+    async with open_gateway(build({"accounts": ACCOUNTS}, home=tmp_path)) as gateway:
+        yield gateway
+
+
+async def findings(gateway: Gateway, name: str) -> dict[str, checkup.Finding]:
+    return {finding.what.partition(": ")[2]: finding async for finding in checkup.account(gateway, name)}
+
+
+async def test_a_healthy_local_account_needs_no_login_to_send(gateway: Gateway) -> None:
+    found = await findings(gateway, "box")
+    assert list(found) == ["connect", "folders", "read", "draft", "send", "outbox"]
+    assert all(finding.ok for finding in found.values())
+    assert found["send"].text == "needs no login"
+
+
+async def test_a_missing_folder_fails_with_its_harm_and_its_name(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def two_folders(gateway: Gateway, account: str) -> tuple[FolderView, ...]:
+        return FolderView(account, "INBOX", "inbox", 0, 0), FolderView(account, "Sent", "sent", 0, 0)
+
+    monkeypatch.setattr("postroom.service.accounts.folders.list_folders", two_folders)
+    folders = (await findings(gateway, "box"))["folders"]
+    assert not folders.ok
+    for said in ("no draft can be saved", "nothing can be deleted", "Drafts, Trash"):
+        assert said in folders.text
+    assert "Sent" not in folders.text
+
+
+async def test_a_refused_login_ends_the_walk_and_says_what_the_provider_wants(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(gateway: Gateway, account: str) -> NoReturn:
+        raise AuthRequired("The mail server refused the login.")
+
+    monkeypatch.setattr("postroom.service.accounts.folders.capabilities", refused)
+    found = await findings(gateway, "mine")
+    assert list(found) == ["connect"]
+    assert "https://myaccount.google.com/apppasswords" in found["connect"].text

@@ -1,0 +1,138 @@
+"""The commands on a real gateway: the sample mailbox in a temporary home."""
+
+from __future__ import annotations
+
+import json
+import mailbox
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+
+from postroom.doors.cli import main
+
+
+def run(*argv: str) -> int:
+    def no_server(*args: object, **kwargs: object) -> None:
+        raise AssertionError("this command serves nothing")
+
+    return main.run(argv, serve=no_server)
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "home"
+    monkeypatch.setenv("POSTROOM_HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return home
+
+
+@pytest.fixture
+def empty_account(tmp_path: Path) -> str:
+    path = tmp_path / "postroom.toml"
+    path.write_text('[[accounts]]\nname = "box"\nprovider = "local"\naddress = "box@example.com"\n')
+    return str(path)
+
+
+def test_accounts_lists_both_sample_accounts_and_checks_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("accounts", "--check") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines] == [
+        ["NAME", "PROVIDER", "ADDRESS", "STATUS"],
+        ["alex", "local", "alex@demo.example", "ok"],
+        ["sam", "local", "sam@demo.example", "ok"],
+    ]
+
+
+def test_an_account_that_cannot_be_opened_fails_the_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "postroom.toml"
+    (tmp_path / "not-a-folder").write_text("")
+    path.write_text(
+        '[[accounts]]\nname = "box"\nprovider = "local"\naddress = "box@example.com"\n'
+        f'path = "{tmp_path / "not-a-folder" / "mail.db"}"\n'
+    )
+    assert run("accounts", "--check", "--config", str(path)) == 1
+    assert "ok" not in capsys.readouterr().out.split()
+
+
+def test_search_prints_a_line_per_mail_and_how_many_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("search", "in:inbox", "--limit", "3") == 0
+    header, *mails, total = capsys.readouterr().out.splitlines()
+    assert header.split() == ["ID", "DATE", "FROM", "SUBJECT"]
+    assert len(mails) == 3
+    assert total.startswith("3 of ")
+
+
+def test_search_as_json_has_the_shape_of_the_tools(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("search", "in:inbox", "--limit", "2", "--json", "--account", "sam") == 0
+    page = json.loads(capsys.readouterr().out)
+    assert {row["account"] for row in page["results"]} == {"sam"}
+    assert {"email_id", "from", "subject", "date", "unread"} <= set(page["results"][0])
+    assert (page["limit"], page["offset"], page["has_more"]) == (2, 0, True)
+
+
+@pytest.mark.parametrize(
+    "argv", [("search", 'from:"'), ("search", "x", "--account", "nobody"), ("search", "x", "--limit", "0")]
+)
+def test_a_search_that_cannot_be_understood_says_why(argv: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*argv) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("postroom: ")
+
+
+def test_import_adds_each_mail_once(tmp_path: Path, empty_account: str, capsys: pytest.CaptureFixture[str]) -> None:
+    box = mailbox.mbox(tmp_path / "old.mbox")
+    for number in range(3):
+        mail = EmailMessage()
+        mail["From"], mail["To"], mail["Subject"] = "a@example.com", "box@example.com", f"Tulips {number}"
+        mail["Message-ID"], mail["Date"] = f"<{number}@example.com>", "Mon, 02 Nov 2026 10:00:00 +0000"
+        mail.set_content("Plant them in autumn.")
+        box.add(mail)
+    box.close()
+    for expected in ("added 3 to old, already there 0, failed 0", "added 0, already there 3, failed 0"):
+        assert run("import", str(tmp_path / "old.mbox"), "--config", empty_account) == 0
+        out, err = capsys.readouterr()
+        assert out.strip() == expected
+        assert "\r" not in err  # no bar where there is no terminal
+    run("search", "tulips", "--config", empty_account)
+    assert "3 of 3" in capsys.readouterr().out
+
+
+def test_importing_what_is_not_there_changes_nothing(
+    tmp_path: Path, empty_account: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("import", str(tmp_path / "absent"), "--config", empty_account) != 0
+    assert capsys.readouterr().err.startswith("postroom: ")
+
+
+def test_doctor_finds_the_sample_mailbox_healthy_and_leaves_no_draft(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("doctor") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert all(line.startswith("ok") for line in lines)
+    assert [line.split(":")[1].strip() for line in lines if "alex" in line][:4] == [
+        "connect",
+        "folders",
+        "read",
+        "draft",
+    ]
+    run("search", "in:drafts", "--json", "--limit", "100")
+    drafts = json.loads(capsys.readouterr().out)["results"]
+    assert "Postroom doctor" not in {draft["subject"] for draft in drafts}
+
+
+def test_doctor_writes_nothing_into_a_read_only_account(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("POSTROOM_SERVER__READ_ONLY", "true")
+    assert run("doctor") == 0
+    assert "alex: draft: not tried: read-only" in capsys.readouterr().out
+
+
+def test_doctor_says_when_the_home_folder_cannot_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("POSTROOM_HOME", str(tmp_path / "file" / "home"))
+    assert run("doctor") == 1
+    assert "FAIL  home: " in capsys.readouterr().out
