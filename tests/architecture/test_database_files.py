@@ -32,7 +32,7 @@ OPENS_FILES = {
     "store/sends/owner.py": "lock files in a folder of their own",
     "store/vault/folder.py": "new files only (O_EXCL)",
 }
-OPENS_DATABASES = {"doors/cli/checkup.py", "index/database.py", "store/database.py"}  # the first in memory
+OPENS_DATABASES = {"doors/cli/checkup.py", "sqlite/database.py"}  # the first in memory
 _METHODS = {"read_text", "read_bytes", "write_text", "write_bytes", "touch"}
 _MODES = {"r", "w", "a", "x", "rb", "wb", "ab", "xb", "r+b"}
 
@@ -72,10 +72,10 @@ def test_every_place_that_opens_files_is_known_to_open_no_database() -> None:
     assert modules_with(opens_files) == set(OPENS_FILES)
 
 
-def test_databases_are_opened_in_two_places() -> None:
+def test_databases_are_opened_in_one_place() -> None:
     assert modules_with(opens_database) == OPENS_DATABASES
 
 
 def test_a_database_is_told_of_before_it_is_opened() -> None:
     for name in OPENS_DATABASES - {"doors/cli/checkup.py"}:
-        assert "database_file.make(" in Path(SOURCE / name).read_text(encoding="utf-8")
+        assert "database_file.in_use(" in Path(SOURCE / name).read_text(encoding="utf-8")

@@ -67,7 +67,7 @@ def locker(path: Path) -> Iterator[Locker]:
 
 def grow_impatient(store: Store) -> None:
     """Give up on a locked file at once; only how long it waits is changed."""
-    store._database._busy_seconds = 0.01
+    store._database.wait_for_lock = 0.01
     while store._database._idle:
         store._database._idle.pop().close()
 

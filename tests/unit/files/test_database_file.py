@@ -81,7 +81,7 @@ def _open_together(folder: Path, barrier: Barrier, failures: multiprocessing.Que
             open_store(folder / f"{number}.state").close()
             database = Database(folder / f"{number}.db", SCHEMA)
             database.open()
-            with database.reading() as connection:
+            with database.snapshot() as connection:
                 connection.execute("SELECT count(*) FROM raw").fetchone()
             database.close()
         except Exception as error:
@@ -120,7 +120,7 @@ def test_a_switch_to_wal_waits_for_a_reader_and_gives_up_in_the_end(tmp_path):
 def test_every_part_of_a_database_in_use_is_known_under_any_name_and_nothing_else_is(tmp_path):
     database = Database(tmp_path / "mail.db", SCHEMA)
     database.open()
-    with database.writing() as connection:
+    with database.transaction() as connection:
         connection.execute("DELETE FROM raw")
         assert {"mail.db", "mail.db-wal", "mail.db-shm"} <= set(names(tmp_path))
         for name in names(tmp_path):

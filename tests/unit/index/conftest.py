@@ -35,7 +35,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 @pytest.fixture
 def index(database: Database) -> Iterator[sqlite3.Connection]:
     """One open transaction on an index with INBOX, Trash and a folder of one's own."""
-    with database.writing() as connection:
+    with database.transaction() as connection:
         folders.add_folder(connection, "INBOX", role=Role.INBOX)
         folders.add_folder(connection, "Trash", role=Role.TRASH)
         folders.add_folder(connection, "Projects/Aurora")

@@ -21,12 +21,12 @@ def opened(path: Path, schema: Schema = SCHEMA, *, read_only: bool = False) -> D
 
 
 def notes(database: Database) -> list[str]:
-    with database.reading() as connection:
+    with database.snapshot() as connection:
         return [text for (text,) in connection.execute("SELECT text FROM note")]
 
 
 def note(database: Database, text: str) -> None:
-    with database.writing() as connection:
+    with database.transaction() as connection:
         connection.execute("INSERT INTO note VALUES (?)", (text,))
 
 
@@ -42,7 +42,7 @@ def test_opening_again_keeps_what_is_there(tmp_path: Path) -> None:
 
 def test_a_failed_transaction_leaves_nothing_behind(tmp_path: Path) -> None:
     database = opened(tmp_path / "mail.db")
-    with pytest.raises(sqlite3.OperationalError), database.writing() as connection:
+    with pytest.raises(ProviderError), database.transaction() as connection:
         connection.executemany("INSERT INTO note VALUES (?)", [("half",), ("of it",)]).execute(
             "INSERT INTO nowhere VALUES (1)"
         )
@@ -53,7 +53,7 @@ def test_a_failed_transaction_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_a_reader_sees_one_moment_however_long_it_reads(tmp_path: Path) -> None:
     database = opened(tmp_path / "mail.db")
-    with database.reading() as connection:
+    with database.snapshot() as connection:
         before = connection.execute("SELECT count(*) FROM note").fetchone()
         note(database, "meanwhile")
         assert connection.execute("SELECT count(*) FROM note").fetchone() == before
@@ -87,7 +87,7 @@ def test_a_file_locked_by_another_program_is_said_and_can_be_read_meanwhile(tmp_
     note(database, "before")
     other = sqlite3.connect(tmp_path / "mail.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(ProviderUnavailable, match="locked by another program") as caught:
+    with pytest.raises(ProviderUnavailable, match="locked by another process") as caught:
         note(database, "refused")
     assert caught.value.retry_after
     assert notes(database) == ["before"]
@@ -98,14 +98,14 @@ def test_a_file_locked_by_another_program_is_said_and_can_be_read_meanwhile(tmp_
 
 def test_a_writer_that_hangs_in_this_process_does_not_hold_up_others_for_ever(tmp_path: Path) -> None:
     database = opened(tmp_path / "mail.db")
-    with database.writing(), pytest.raises(ProviderUnavailable, match="locked"):
+    with database.transaction(), pytest.raises(ProviderUnavailable, match="locked"):
         note(database, "second")
 
 
 def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path) -> None:
     database = opened(tmp_path / "mail.db")
     note(database, "kept")
-    with database.writing() as connection:
+    with database.transaction() as connection:
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(ProviderError, match="disk is full"):
@@ -128,7 +128,7 @@ def test_a_file_that_is_damaged_while_open_is_said(tmp_path: Path) -> None:
     database = opened(tmp_path / "mail.db")
     for number in range(200):
         note(database, f"{number}" * 200)
-    with database.writing() as connection:
+    with database.transaction() as connection:
         connection.execute("SELECT 1")
     database.close()
     size = (tmp_path / "mail.db").stat().st_size
@@ -161,13 +161,13 @@ def test_an_older_file_is_brought_up_to_date_with_its_content(tmp_path: Path) ->
     newer = opened(
         tmp_path / "mail.db", Schema((*SCHEMA.steps, "ALTER TABLE note ADD COLUMN mood TEXT DEFAULT 'calm';"))
     )
-    with newer.reading() as connection:
+    with newer.snapshot() as connection:
         assert connection.execute("SELECT text, mood FROM note").fetchall() == [("old", "calm")]
 
 
 def test_a_step_that_fails_changes_nothing(tmp_path: Path) -> None:
     note(opened(tmp_path / "mail.db"), "old")
-    with pytest.raises(sqlite3.OperationalError):
+    with pytest.raises(ProviderError):
         opened(tmp_path / "mail.db", Schema((*SCHEMA.steps, "CREATE TABLE new (x);\nCREATE TABLE note (y);")))
     assert notes(opened(tmp_path / "mail.db")) == ["old"]
 

@@ -128,12 +128,12 @@ def test_a_search_finds_exactly_the_mails_that_match(
         database.open()
         kept = _fill(database, entries)
         for step in steps:
-            with database.writing() as connection:
+            with database.transaction() as connection:
                 _change(connection, kept, *step)
-        with database.reading() as connection:
+        with database.snapshot() as connection:
             for node in asked:
                 _check(connection, kept, Query(node))
-        with database.writing() as connection:
+        with database.transaction() as connection:
             connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
             writing.remove(connection, list(kept))
             connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
@@ -143,7 +143,7 @@ def test_a_search_finds_exactly_the_mails_that_match(
 
 def _fill(database: Database, entries: list[Entry]) -> dict[str, Entry]:
     kept = {str(n): replace(e, envelope=replace(e.envelope, ref=str(n))) for n, e in enumerate(entries)}
-    with database.writing() as connection:
+    with database.transaction() as connection:
         folders.add_folder(connection, "INBOX", role=Role.INBOX)
         folders.add_folder(connection, "Trash", role=Role.TRASH)
         folders.add_folder(connection, "Work")

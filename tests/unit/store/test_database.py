@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.unit.store.kit import WORK, a_send
 
-from postroom.model.errors import Conflict, InternalError, PostroomError, ProviderUnavailable
+from postroom.model.errors import Conflict, InternalError, PermissionDenied, PostroomError, ProviderUnavailable
+from postroom.sqlite.errors import translate
 from postroom.store import State, Store, database, open_store
-from postroom.store.database import Database
-from postroom.store.database_errors import translate
+from postroom.store.database import STATE_FILE, Database
 from postroom.store.sends.history import Recipients
 
 
@@ -67,7 +67,7 @@ def test_a_transaction_that_fails_leaves_nothing_and_the_store_goes_on(path: Pat
 
 
 def test_a_locked_file_says_so_and_changes_nothing(path: Path) -> None:
-    holder, waiter = Database(path), Database(path, busy_seconds=0.01)
+    holder, waiter = Database(path), Database(path, wait_for_lock=0.01)
     with holder.transaction(), pytest.raises(ProviderUnavailable, match=r"locked by another process") as caught:
         Recipients(waiter).remember(WORK, ["bob@example.org"])
     assert caught.value.retry_after
@@ -78,7 +78,7 @@ def test_a_locked_file_says_so_and_changes_nothing(path: Path) -> None:
 
 
 def test_readers_do_not_wait_for_a_writer(path: Path) -> None:
-    holder, reader = Database(path), Database(path, busy_seconds=0.0)
+    holder, reader = Database(path), Database(path, wait_for_lock=0.0)
     Recipients(holder).remember(WORK, ["bob@example.org"])
     with holder.transaction() as connection:
         connection.execute("DELETE FROM recipients")
@@ -109,8 +109,8 @@ def test_damage_inside_the_file_is_named(path: Path) -> None:
 
 def test_a_full_disk_loses_nothing_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class SmallDisk(Database):
-        def _connect(self) -> sqlite3.Connection:
-            connection = super()._connect()
+        def connect(self) -> sqlite3.Connection:
+            connection = super().connect()
             connection.execute(f"PRAGMA max_page_count={self.pages}")
             return connection
 
@@ -166,7 +166,7 @@ def test_a_migration_that_fails_changes_nothing(path: Path, monkeypatch: pytest.
 def test_a_closed_store_says_so_and_closing_twice_is_fine(store: Store) -> None:
     store.close()
     store.close()
-    with pytest.raises(InternalError, match="closed"):
+    with pytest.raises(ProviderUnavailable, match="closed"):
         store.recipients.known(WORK, ["bob@example.org"])
 
 
@@ -187,7 +187,7 @@ def test_a_connection_in_use_while_the_database_closes_is_closed_after_use(path:
         (sqlite3.SQLITE_FULL, ProviderUnavailable, "full"),
         (sqlite3.SQLITE_IOERR_FSYNC, ProviderUnavailable, "failing"),
         (sqlite3.SQLITE_CORRUPT_INDEX, InternalError, "damaged"),
-        (sqlite3.SQLITE_READONLY_DBMOVED, InternalError, "permissions"),
+        (sqlite3.SQLITE_READONLY_DBMOVED, PermissionDenied, "permissions"),
         (sqlite3.SQLITE_CANTOPEN, InternalError, "permissions"),
         (sqlite3.SQLITE_MISUSE, InternalError, "doctor"),
     ],
@@ -195,7 +195,7 @@ def test_a_connection_in_use_while_the_database_closes_is_closed_after_use(path:
 def test_each_trouble_of_sqlite_tells_what_to_do(code: int, kind: type[PostroomError], words: str) -> None:
     error = sqlite3.OperationalError("secret detail")
     error.sqlite_errorcode = code
-    told = translate(error, "state.db")
+    told = translate(error, Path("state.db"), STATE_FILE)
     assert type(told) is kind
     assert words in told.message
     assert "secret" not in told.message

@@ -67,5 +67,5 @@ class Neighbourhood:
 
 
 def _has(database: Database, address: str) -> bool:
-    with database.reading() as connection:
+    with database.snapshot() as connection:
         return has_alias(connection, address)

@@ -213,14 +213,14 @@ class LocalMailbox:
 
     async def _read(self, verb: Callable[Concatenate[Connection, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         def run() -> R:
-            with self._database.reading() as connection:
+            with self._database.snapshot() as connection:
                 return verb(connection, *args, **kwargs)
 
         return await anyio.to_thread.run_sync(run, limiter=self._readers)
 
     async def _write(self, verb: Callable[Concatenate[Connection, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         def run() -> R:
-            with self._database.writing() as connection:
+            with self._database.transaction() as connection:
                 return verb(connection, *args, **kwargs)
 
         return await anyio.to_thread.run_sync(run, limiter=self._writers)

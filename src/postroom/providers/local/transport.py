@@ -50,9 +50,9 @@ class LocalTransport:
             return SubmitOutcome("rejected", refused=refused, reason="Nothing was delivered.")
         mail = prepare(NewMail(delivery.without_bcc(request.raw)))
         for database, recipients in mailboxes.items():
-            with database.writing() as connection:
+            with database.transaction() as connection:
                 delivery.deliver(connection, request.attempt_id, recipients, mail)
-        with self._neighbourhood.own.writing() as connection:
+        with self._neighbourhood.own.transaction() as connection:
             delivery.file_sent(connection, request)
         if self._neighbourhood.is_demo:
             self._take_answer(request)
@@ -64,7 +64,7 @@ class LocalTransport:
 
         answer = answer_to(request.raw, request.envelope.recipients)
         if answer is not None:
-            with suppress(PostroomError), self._neighbourhood.own.writing() as connection:
+            with suppress(PostroomError), self._neighbourhood.own.transaction() as connection:
                 delivery.deliver(connection, request.attempt_id, [delivery.DEMO_ANSWER], prepare(NewMail(answer)))
 
     def _reconcile(self, request: SubmitRequest) -> SubmitOutcome:
@@ -90,13 +90,13 @@ class LocalTransport:
         return mailboxes, refused
 
     def _accepted(self, request: SubmitRequest) -> SubmitOutcome:
-        with self._neighbourhood.own.reading() as connection:
+        with self._neighbourhood.own.snapshot() as connection:
             ref, thread_ref = delivery.sent_copy(connection, request.attempt_id)
         return SubmitOutcome("accepted", accepted=request.envelope.recipients, message_ref=ref, thread_ref=thread_ref)
 
 
 def _is_noted(database: Database, request: SubmitRequest, recipient: str) -> bool:
-    with database.reading() as connection:
+    with database.snapshot() as connection:
         return delivery.delivered(connection, request.attempt_id, recipient)
 
 

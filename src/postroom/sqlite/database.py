@@ -1,0 +1,134 @@
+"""A pool of connections to one SQLite file, in WAL mode: readers never wait, writers take turns.
+
+Connections wander between worker threads, so callers may come from any thread, but only of the process that opened the
+file. No memory mapping: a file that shrinks under a mapping ends the whole process. SQLite's errors leave as
+`model.errors`, and a failed transaction leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from postroom.files import database_file
+from postroom.model.errors import ProviderUnavailable
+from postroom.sqlite.errors import FileKind, locked, translate
+
+WAIT_FOR_LOCK: Final = 5.0  # seconds
+_FOR_EVER: Final = -1.0  # as threading.Lock has it
+
+
+class Database:
+    """`queue_seconds` is how long a writer waits for the writers of its own process."""
+
+    def __init__(
+        self, path: Path, kind: FileKind, *, wait_for_lock: float = WAIT_FOR_LOCK, queue_seconds: float = _FOR_EVER
+    ) -> None:
+        self.path = path
+        self.kind = kind
+        self.wait_for_lock = wait_for_lock
+        self._queue_seconds = queue_seconds
+        self._process = os.getpid()
+        self._idle: list[sqlite3.Connection] = []
+        self._writing = threading.Lock()  # our own threads queue here: SQLite's way of waiting is to sleep and retry
+        self._closed = False
+        database_file.in_use(path)
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """A connection for single SELECTs; each sees the newest committed state."""
+        with self._borrowed() as connection:
+            yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """All that is read inside belongs to one moment."""
+        with self._borrowed() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.rollback()
+
+    @contextmanager
+    def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        """All or nothing, alone among the writers of all processes.
+
+        The write lock is taken first, so that what is read inside still holds at commit. A durable transaction is on
+        disk when it returns, with everything committed before it. The others may be undone by a power cut (never by a
+        crash), and are for what can be made again.
+        """
+        with self._turn(), self._borrowed() as connection:
+            connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):  # SQLite has rolled back by itself after some failures
+                    connection.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+    def connect(self) -> sqlite3.Connection:
+        """A new connection; whoever opens another kind of file sets more on it."""
+        return sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode=rw",  # a file that is gone is reported, not made anew
+            uri=True,
+            timeout=self.wait_for_lock,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+
+    def switch_to_wal(self) -> None:
+        with self._borrowed() as connection:
+            database_file.switch_to_wal(connection, self.wait_for_lock)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        if not self._writing.acquire(timeout=self._queue_seconds):
+            raise locked(self.path, self.kind)
+        try:
+            yield
+        finally:
+            self._writing.release()
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[sqlite3.Connection]:
+        if self._closed or self._process != os.getpid():
+            raise ProviderUnavailable(
+                f"The {self.kind.noun} {self.path.name} is closed, or was opened by another process. Open it again."
+            )
+        try:
+            connection = self._idle.pop() if self._idle else self.connect()
+            try:
+                yield connection
+            except sqlite3.Error:
+                connection.close()
+                raise
+            except BaseException:
+                self._give_back(connection)
+                raise
+            self._give_back(connection)
+        except sqlite3.Error as error:
+            raise translate(error, self.path, self.kind) from error
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        if self._closed:
+            connection.close()
+        else:
+            self._idle.append(connection)
+
+
+def user_version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
