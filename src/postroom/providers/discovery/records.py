@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from postroom.providers.discovery.dns_message import Kind
 from postroom.providers.discovery.found import Found, Security, Server, is_within
 from postroom.providers.discovery.known import find_known
-from postroom.providers.discovery.resolving import Resolve
+from postroom.providers.discovery.resolving import Kind, Resolve
 from postroom.settings.hosts import is_host
 
 Service = tuple[str, Security]

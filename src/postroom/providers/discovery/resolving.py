@@ -1,75 +1,77 @@
-"""Asking the machine's own name server: no library, no cache, a few seconds at most.
+"""Asking the machine's own name servers, for a few seconds at most.
 
 An answer that is lost, forged or unreadable is no answer: the caller goes on without it.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
-import anyio
+if TYPE_CHECKING:
+    from dns.asyncresolver import Resolver
 
-from postroom.providers.discovery.dns_message import Kind, Malformed, Record, Truncated, question, read_answer
-
-Resolve = Callable[[str, Kind], Awaitable[list[Record]]]
 NameServer = tuple[str, int]
 
 PATIENCE = 2.0  # seconds for each try
-ATTEMPTS = 2  # with each name server
-_MOST_SERVERS = 3
+_TRIES = 4
+_MOST_RECORDS = 64
+
+
+class Kind(StrEnum):
+    MX = "MX"
+    SRV = "SRV"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """`weight` and `port` are those of SRV; an MX has neither. A target of ``""`` means: not offered here."""
+
+    priority: int
+    target: str
+    weight: int = 0
+    port: int = 0
+
+
+Resolve = Callable[[str, Kind], Awaitable[list[Record]]]
 
 
 async def resolve(
     name: str, kind: Kind, *, servers: Sequence[NameServer] | None = None, patience: float = PATIENCE
 ) -> list[Record]:
     """The records of that kind, best first; none when nobody can say."""
-    asked = system_servers() if servers is None else servers
-    for server in [server for _ in range(ATTEMPTS) for server in asked]:
-        try:
-            with anyio.fail_after(patience):
-                return await _ask(server, name, kind)
-        except (OSError, anyio.EndOfStream, anyio.IncompleteRead, Malformed, UnicodeError):
-            continue
-    return []
+    from dns.exception import DNSException  # loaded late: only setting up an account asks
 
-
-def system_servers(path: Path = Path("/etc/resolv.conf")) -> list[NameServer]:
-    """None on a system that keeps them elsewhere; discovery then does without DNS."""
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
+    if not name.isascii() or not name.strip("."):  # the library would translate names by older rules than ours
         return []
-    words = [line.split() for line in lines]
-    return [(word[1], 53) for word in words if len(word) > 1 and word[0] == "nameserver"][:_MOST_SERVERS]
-
-
-async def _ask(server: NameServer, name: str, kind: Kind) -> list[Record]:
-    number = secrets.randbelow(0x10000)
-    message = question(number, name, kind)
     try:
-        return await _by_datagram(server, message, number, name, kind)
-    except Truncated:
-        return read_answer(await _by_stream(server, message), number, name, kind)
+        answer: Any = await _resolver(servers, patience).resolve(f"{name.rstrip('.')}.", kind, search=False)
+        records = [_record(data, kind) for data in list(answer)[:_MOST_RECORDS]]
+    except (DNSException, OSError, UnicodeError):
+        return []
+    return sorted(records, key=lambda record: (record.priority, -record.weight))
 
 
-async def _by_datagram(server: NameServer, message: bytes, number: int, name: str, kind: Kind) -> list[Record]:
-    """Datagrams that answer another question are overheard: anybody can send one."""
-    async with await anyio.create_connected_udp_socket(*server) as socket:
-        await socket.send(message)
-        while True:
-            try:
-                return read_answer(await socket.receive(), number, name, kind)
-            except Malformed:
-                continue
+def _resolver(servers: Sequence[NameServer] | None, patience: float) -> Resolver:
+    from dns.asyncresolver import Resolver
+
+    resolver = Resolver(configure=servers is None)
+    if servers is not None:
+        from dns.nameserver import Do53Nameserver
+
+        resolver.nameservers = [Do53Nameserver(host, port) for host, port in servers]
+    resolver.timeout = patience
+    resolver.lifetime = patience * _TRIES
+    return resolver
 
 
-async def _by_stream(server: NameServer, message: bytes) -> bytes:
-    from anyio.streams.buffered import BufferedByteReceiveStream
+def _record(data: Any, kind: Kind) -> Record:
+    if kind is Kind.MX:
+        return Record(data.preference, _host(data.exchange))
+    return Record(data.priority, _host(data.target), data.weight, data.port)
 
-    async with await anyio.connect_tcp(*server) as stream:
-        await stream.send(len(message).to_bytes(2) + message)
-        receiving = BufferedByteReceiveStream(stream)
-        length = int.from_bytes(await receiving.receive_exactly(2))
-        return await receiving.receive_exactly(length)
+
+def _host(name: Any) -> str:
+    return str(name.to_text(omit_final_dot=True)).lower().strip(".")

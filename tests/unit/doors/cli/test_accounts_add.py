@@ -20,9 +20,9 @@ from tests.peers.tokens import make_token
 from postroom.doors.cli import main
 from postroom.model.errors import AuthRequired
 from postroom.providers.discovery import finding
-from postroom.providers.discovery.dns_message import Kind, Record
 from postroom.providers.discovery.finding import Reach
 from postroom.providers.discovery.found import Server
+from postroom.providers.discovery.resolving import Kind, Record
 from postroom.service.accounts import logins, setup
 from postroom.settings import ImapAccount, SettingsError, load
 

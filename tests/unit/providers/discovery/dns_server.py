@@ -9,7 +9,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import cast
 
-from postroom.providers.discovery.dns_message import Kind, Record
+from postroom.providers.discovery.resolving import Kind, Record
+
+_NUMBERS = {Kind.MX: 15, Kind.SRV: 33}
+_KINDS = {number: kind for kind, number in _NUMBERS.items()}
 
 Zone = Mapping[tuple[str, Kind], list[Record]]
 
@@ -30,13 +33,13 @@ def read_question(query: bytes) -> tuple[str, Kind]:
     while query[at]:
         labels.append(query[at + 1 : at + 1 + query[at]].decode())
         at += 1 + query[at]
-    return ".".join(labels), Kind(struct.unpack_from("!H", query, at + 1)[0])
+    return ".".join(labels), _KINDS[struct.unpack_from("!H", query, at + 1)[0]]
 
 
 def _record(record: Record, kind: Kind) -> bytes:
     numbers = (record.priority,) if kind is Kind.MX else (record.priority, record.weight, record.port)
     data = struct.pack(f"!{len(numbers)}H", *numbers) + name(record.target)
-    return struct.pack("!HHIH", kind, 1, 60, len(data)) + data
+    return struct.pack("!HHIH", _NUMBERS[kind], 1, 60, len(data)) + data
 
 
 @dataclass

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from postroom.providers.discovery.dns_message import Kind, Record
 from postroom.providers.discovery.finding import Reach, ascii_domain, find
 from postroom.providers.discovery.found import Server
 from postroom.providers.discovery.guessing import Protocol
+from postroom.providers.discovery.resolving import Kind, Record
 
 from .test_autoconfig import document, server
 

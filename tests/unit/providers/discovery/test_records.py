@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from postroom.providers.discovery.dns_message import Kind, Record
 from postroom.providers.discovery.found import Server
 from postroom.providers.discovery.records import look_for_host, look_for_services
-from postroom.providers.discovery.resolving import Resolve
+from postroom.providers.discovery.resolving import Kind, Record, Resolve
 
 ADDRESS, DOMAIN = "alice@example.com", "example.com"
 

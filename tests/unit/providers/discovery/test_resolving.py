@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import struct
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from postroom.providers.discovery.dns_message import Kind, Malformed, Record, Truncated, question, read_answer
-from postroom.providers.discovery.resolving import resolve, system_servers
+from postroom.providers.discovery.resolving import Kind, Record, resolve
 
 from .dns_server import answer, serving
 
@@ -68,16 +65,6 @@ async def test_what_cannot_be_a_name_is_not_asked(name: str) -> None:
         assert server.asked == []
 
 
-def test_the_machines_name_servers_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "resolv.conf"
-    path.write_text("# nameserver 9.9.9.9\nsearch lan\nnameserver 127.0.0.53\nnameserver\n\tnameserver  ::1\n")
-    assert system_servers(path) == [("127.0.0.53", 53), ("::1", 53)]
-    assert system_servers(tmp_path / "absent") == []
-
-
-QUERY = question(7, "example.com", Kind.MX)
-
-
 def pointing_at_itself(query: bytes) -> bytes:
     start = len(query)
     loop = struct.pack("!H", 0xC000 | start)
@@ -85,26 +72,22 @@ def pointing_at_itself(query: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "message",
+    "malformed",
     [
-        b"",
-        QUERY,
-        pointing_at_itself(QUERY),
-        answer(QUERY, ZONE)[:-3],
-        answer(QUERY, ZONE)[:20],
-        answer(QUERY, {("example.com", Kind.MX): [Record(1, ".".join(["a" * 63] * 5))]}),
+        lambda query: b"",
+        lambda query: query,
+        pointing_at_itself,
+        lambda query: answer(query, ZONE)[:-3],
+        lambda query: answer(query, ZONE)[:20],
+        lambda query: answer(query, {("example.com", Kind.MX): [Record(1, ".".join(["a" * 63] * 5))]}),
     ],
 )
-def test_a_malformed_answer_is_none(message: bytes) -> None:
-    with pytest.raises(Malformed):
-        read_answer(message, 7, "example.com", Kind.MX)
+async def test_a_malformed_answer_is_none(malformed: Callable[[bytes], bytes]) -> None:
+    async with serving(ZONE, lambda query: [malformed(query)]) as server:
+        assert await resolve("example.com", Kind.MX, servers=[server.address], patience=0.05) == []
 
 
-@given(st.binary(max_size=200), st.booleans())
-def test_any_bytes_are_an_answer_or_malformed(data: bytes, well_begun: bool) -> None:
-    message = answer(QUERY, ZONE)[: len(QUERY)] + data if well_begun else data
-    try:
-        records = read_answer(message, 7, "example.com", Kind.MX)
-    except (Malformed, Truncated):
-        return
-    assert len(records) <= 64
+async def test_of_very_many_records_only_some_are_taken() -> None:
+    many = {("example.com", Kind.MX): [Record(number, f"mx{number}.example.com") for number in range(200)]}
+    async with serving(many, lambda query: [answer(query, many, flags=0x8380, most=1)]) as server:
+        assert len(await resolve("example.com", Kind.MX, servers=[server.address])) == 64
