@@ -40,9 +40,9 @@ class Database(sqlite_database.Database):
             if version < self._schema.version and not self.read_only:
                 self.switch_to_wal()
                 self._migrate()
-        except BaseException:
-            self.close()
-            raise
+        finally:
+            self.close()  # nothing of what was just looked at is believed later
+        self._closed = False
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:

@@ -1,4 +1,4 @@
-"""A pool of connections to one SQLite file, in WAL mode: readers never wait, writers take turns.
+"""The connections to one SQLite file, in WAL mode: readers never wait, writers take turns.
 
 Connections wander between worker threads, so callers may come from any thread, but only of the process that opened the
 file. No memory mapping: a file that shrinks under a mapping ends the whole process. SQLite's errors leave as
@@ -34,7 +34,8 @@ class Database:
         self.wait_for_lock = wait_for_lock
         self._queue_seconds = queue_seconds
         self._process = os.getpid()
-        self._idle: list[sqlite3.Connection] = []
+        self._idle: list[sqlite3.Connection] = []  # for reading; apart, so that a write that fails takes none along
+        self._writer: sqlite3.Connection | None = None
         self._writing = threading.Lock()  # our own threads queue here: SQLite's way of waiting is to sleep and retry
         self._closed = False
         database_file.in_use(path)
@@ -63,7 +64,7 @@ class Database:
         disk when it returns, with everything committed before it. The others may be undone by a power cut (never by a
         crash), and are for what can be made again.
         """
-        with self._turn(), self._borrowed() as connection:
+        with self._turn(), self._translated(), self._writing_connection() as connection:
             connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -78,6 +79,9 @@ class Database:
         self._closed = True
         while self._idle:
             self._idle.pop().close()
+        if self._writing.acquire(blocking=False):  # else whoever writes closes it
+            self._close_writer()
+            self._writing.release()
 
     def connect(self) -> sqlite3.Connection:
         """A new connection; whoever opens another kind of file sets more on it."""
@@ -91,7 +95,7 @@ class Database:
         )
 
     def switch_to_wal(self) -> None:
-        with self._borrowed() as connection:
+        with self._turn(), self._translated(), self._writing_connection() as connection:
             database_file.switch_to_wal(connection, self.wait_for_lock)
 
     @contextmanager
@@ -104,12 +108,23 @@ class Database:
             self._writing.release()
 
     @contextmanager
-    def _borrowed(self) -> Iterator[sqlite3.Connection]:
-        if self._closed or self._process != os.getpid():
-            raise ProviderUnavailable(
-                f"The {self.kind.noun} {self.path.name} is closed, or was opened by another process. Open it again."
-            )
+    def _writing_connection(self) -> Iterator[sqlite3.Connection]:
+        self._check_open()
+        if self._writer is None:
+            self._writer = self.connect()
         try:
+            yield self._writer
+        except sqlite3.Error:
+            self._close_writer()
+            raise
+        finally:
+            if self._closed:
+                self._close_writer()
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[sqlite3.Connection]:
+        with self._translated():
+            self._check_open()
             connection = self._idle.pop() if self._idle else self.connect()
             try:
                 yield connection
@@ -120,8 +135,24 @@ class Database:
                 self._give_back(connection)
                 raise
             self._give_back(connection)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
         except sqlite3.Error as error:
             raise translate(error, self.path, self.kind) from error
+
+    def _check_open(self) -> None:
+        if self._closed or self._process != os.getpid():
+            raise ProviderUnavailable(
+                f"The {self.kind.noun} {self.path.name} is closed, or was opened by another process. Open it again."
+            )
+
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
         if self._closed:
