@@ -69,6 +69,7 @@ lock: $(VENV)/.run  ## pin the newest versions that fit, with hashes
 	@$(PIP) install --quiet uv
 	@$(COMPILE) --upgrade pyproject.toml requirements/run.in -o requirements/run.txt
 	@$(COMPILE) --upgrade pyproject.toml requirements/run.in requirements/test.in -o requirements/test.txt
+	@$(COMPILE) --upgrade requirements/clients.in -o requirements/clients.txt
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
