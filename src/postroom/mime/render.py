@@ -13,7 +13,7 @@ from postroom.mime.html.document import OpenedHtml, open_html
 from postroom.mime.html.hidden import DOUBT_CLOSES, DOUBT_OPENS
 from postroom.mime.html.hidden_words import HiddenText, reads_like_an_order, warnings
 from postroom.mime.html.links import LINK_IN_TEXT, shorten_in_text
-from postroom.mime.html.markdown import compact, is_pixel, to_links, to_markdown, to_plain_text
+from postroom.mime.html.markdown import compact, is_pixel, to_links, to_markdown, to_plain_text, to_text_with_links
 from postroom.mime.limits import MAX_RENDERED, MAX_TEXT
 from postroom.mime.quotes.folding import UNKNOWN, Folded, ThreadContext, fold_lines, fold_text, new_words
 from postroom.mime.quotes.html import drop_quotes, flag_quotes, may_quote, read_flags, without_flags
@@ -144,7 +144,7 @@ def _from_text(text: str, fmt: Format, context: ThreadContext | None) -> Rendere
 
 def _from_html(html: str, fmt: Format, context: ThreadContext | None) -> Rendered:
     opened = _flagged(html) if context else open_html(html)
-    shown = to_markdown(opened.document) if fmt == "markdown" else to_plain_text(opened.document)
+    shown = to_markdown(opened.document) if fmt == "markdown" else to_text_with_links(opened.document)
     lines = read_flags(shown)
     whole = "\n".join(lines.lines)
     result = fold_lines(lines, context) if context else Folded(shown)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.mime.html.links import disguised_host, short_link, shorten_in_text
+from postroom.mime.html.links import disguised_host, numbered_link, short_link, shorten_in_text, whole_link
+from postroom.mime.render import render
+from postroom.model.message import Body
 
 TOKEN = "a1B2c3D4e5F6g7H8" * 8
 
@@ -27,7 +29,14 @@ TOKEN = "a1B2c3D4e5F6g7H8" * 8
         ("HTTPS://Example.COM:8443/A", "https://example.com:8443/A"),
         ("https://ex\u200bample.com/\n a", "https://example.com/a"),
         ("https://аpple.com/", "https://xn--pple-43d.com"),
-        ("mailto:joe@example.com?subject=hi", "mailto:joe@example.com"),
+        ("mailto:joe@example.com?subject=hi", "mailto:joe@example.com?subject=hi"),
+        (f"mailto:joe@example.com?subject={TOKEN}", "mailto:joe@example.com?…"),
+        (f"tel:{TOKEN}", f"tel:{TOKEN[:55]}…"),
+        ("https://app.example/#/reset?token=77", "https://app.example#/reset?token=77"),
+        (f"https://app.example/#/reset?token={TOKEN}", "https://app.example#…"),
+        (f"https://files.example/d/7#{TOKEN[:43]}", "https://files.example/d/7#…"),
+        (f"https://files.example/d/7?as=zip#{TOKEN}", "https://files.example/d/7?…"),
+        ("https://parcels.example/t?trknbr=7777&trk=mail&trkEmail=x", "https://parcels.example/t?trknbr=7777"),
         ("tel:+49123", "tel:+49123"),
     ],
 )
@@ -99,3 +108,66 @@ def test_a_link_that_names_another_host_is_found_out(text: str, href: str, real:
 def test_long_links_in_plain_text_are_shortened() -> None:
     text = f"See (https://click.example/c?t={TOKEN}) and https://short.example/a."
     assert shorten_in_text(text) == "See (https://click.example/c?…) and https://short.example/a."
+
+
+NEEDED = [
+    "https://us02web.zoom.example/j/81234567890?pwd=QmFzZTY0RW5jb2RlZFBhc3N3b3JkMTIzNDU2",
+    "https://meet.example/room-with-a-view#config.startWithAudioMuted=true&userInfo.displayName=Alex",
+    f"https://app.example/#/reset-password?token={TOKEN}",
+    f"https://app.example/password/reset/{TOKEN}?email=a%40b.example",
+    "https://docs.example/document/d/1AbCdEfGhIjKlMnOpQrStUvWxYz0123456789abcdefghij/edit?usp=sharing",
+    f"https://files.example/file/AbCdEfGh#{TOKEN[:43]}",
+    "https://www.parcels.example/track/?trknbr=777712345678&locale=en",
+    f"https://long.example/?{'&'.join(f'part{number}={TOKEN}' for number in range(60))}",
+    f"mailto:leave@list.example?subject={TOKEN}",
+]
+
+
+@pytest.mark.parametrize("href", NEEDED)
+def test_a_link_that_is_not_shown_whole_says_so_and_can_be_read_whole(href: str) -> None:
+    mail = Body(html=f'<p>Please <a href="{href.replace("&", "&amp;")}">go on</a> today.</p>')
+    shown = render(mail, fmt="markdown", keep_quoted=True).text
+    assert f"]({href})" in shown or "…#1)" in shown
+    assert render(mail, fmt="links", keep_quoted=True).text == f"1. {href}"
+
+
+@pytest.mark.parametrize("href", [href for href in NEEDED if href.startswith("http")])
+def test_a_link_in_plain_text_that_is_not_shown_whole_says_so_and_can_be_read_whole(href: str) -> None:
+    mail = Body(text=f"Please go to {href} today.")
+    shown = render(mail, fmt="markdown", keep_quoted=True).text
+    assert href in shown or "… today." in shown
+    assert render(mail, fmt="links", keep_quoted=True).text == f"1. {href}"
+    assert href in render(mail, fmt="text", keep_quoted=True).text
+
+
+@pytest.mark.parametrize("href", NEEDED)
+def test_html_that_is_read_as_text_keeps_where_its_links_lead(href: str) -> None:
+    mail = Body(html=f'<p>Please <a href="{href.replace("&", "&amp;")}">go on</a> today.</p>')
+    assert render(mail, fmt="text", keep_quoted=True).text == f"Please go on <{href}> today."
+    assert render(mail, fmt="text", keep_quoted=False).text == f"Please go on <{href}> today."
+
+
+@pytest.mark.parametrize(
+    ("link", "read"),
+    [
+        ('<a href="https://shop.example/a">https://shop.example/a</a>', "https://shop.example/a"),
+        ('<a href="https://shop.example/">shop.example</a>', "shop.example"),
+        ('<a href="mailto:joe@shop.example">joe@shop.example</a>', "joe@shop.example"),
+        ('<a href="https://evil.example/a">https://bank.example</a>', "https://bank.example <https://evil.example/a>"),
+        ('<a href="https://shop.example/a"><img src="x.png" alt="Sale"></a>', "<https://shop.example/a>"),
+        ('<a href="javascript:alert(1)">press</a>', "press"),
+        ('<a href="#top">top</a>', "top"),
+        ('<a href="https://shop.example/a"></a>', ""),
+    ],
+)
+def test_in_text_an_address_stands_beside_its_words_unless_they_say_it(link: str, read: str) -> None:
+    shown = render(Body(html=f"<p>One</p><p>{link}</p><p>two</p>"), fmt="text", keep_quoted=True).text
+    assert shown == "\n\n".join(part for part in ("One", read, "two") if part)
+
+
+def test_a_cut_address_of_mail_keeps_its_number() -> None:
+    assert numbered_link(f"mailto:leave@list.example?subject={TOKEN}", 3, 4) == "mailto:leave@list.example?…#3"
+
+
+def test_a_link_beyond_every_bound_is_marked_as_cut() -> None:
+    assert whole_link(f"https://long.example/{'x' * 20_000}").endswith("x…")

@@ -13,6 +13,7 @@ _MAX_READABLE: Final = 120  # what a link in plain words may have
 _MAX_UNWRAPPED: Final = 3  # redirectors within redirectors
 _TOKEN_LENGTH: Final = 32
 _MAX_HREF: Final = 16_000  # characters of a link that are looked at
+_CUT: Final = "…"  # ends whatever is not shown whole: nothing a reader needs is left out in silence
 
 _SCHEMES: Final = frozenset({"http", "https", "mailto", "tel", "ftp", "geo", "sms", "xmpp", "matrix"})
 _JUNK = re.compile(r"[\s\x00-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
@@ -20,12 +21,14 @@ _LONG_HOST = re.compile(r"[^/]{0,32}//[^/?#]{300}")  # no host is, and to compar
 _SCHEME = re.compile(r"([a-z][a-z0-9+.\-]*):", re.IGNORECASE)
 _TRACKER = re.compile(
     r"(?:utm_\w+|mc_[ce]id|_hs(?:enc|mi)|__hs\w+|hs\w*tracking|mkt_tok|(?:fb|g|dc|ms|tw|y|igsh|tt)clid|igshid|vero_\w+"
-    r"|oly_\w+_id|elq\w*|trk\w*|_ke|_bta_\w+|ck_subscriber_id|sc_(?:campaign|channel|content|medium)|wt\.\w+|s_cid"
+    r"|oly_\w+_id|elq\w*|trk(?:email|info)?|_ke|_bta_\w+|ck_subscriber_id|sc_(?:campaign|channel|content|medium)|wt\.\w+|s_cid"
     r"|cmpid|ref_src|gbraid|wbraid|_openstat|pk_\w+|mtm_\w+)\Z",
     re.IGNORECASE,
 )
 _OPAQUE = re.compile(rf"[A-Za-z0-9_=%.~+\-]{{{_TOKEN_LENGTH},}}\Z")
 _DIGIT = re.compile(r"\d")
+_PIECE_END = re.compile(r"[/?&=#]")
+_HOST_END = re.compile(r"[/?#…]")
 _WORD_BREAK = re.compile(r"[-_.+]|%20")
 _LOOKS_LIKE_HOST = re.compile(
     r"(?:https?://)?(?:[^\s/@]{1,60}@)?((?:[^\s./:?#@<>]{1,63}\.)+[^\W\d_]{2,24})(?:[/:?#]\S*)?\Z", re.IGNORECASE
@@ -61,7 +64,7 @@ def short_link(href: str) -> str:
     if scheme is None or scheme[1].lower() not in _SCHEMES:
         return ""
     if scheme[1].lower() not in ("http", "https", "ftp"):
-        return url.partition("?")[0][:_MAX_READABLE]
+        return _shown_without_host(url)
     parts = _unwrapped(url)
     if parts is None:
         return ""
@@ -72,16 +75,19 @@ def numbered_link(href: str, number: int, words: int) -> str:
     """As `short_link`, but an address that had to be cut carries its number in the mail, by which the whole one can be
     asked for; where it is longer than its words, only the host stays."""
     shown = short_link(href)
-    if not shown.endswith("…"):
+    if not shown.endswith(_CUT):
         return shown
-    scheme, _, rest = shown.partition("://")
-    host = rest.partition("/")[0]
-    return f"{scheme}://{host}/…#{number}" if len(shown) > words else f"{shown}#{number}"
+    scheme, has_host, rest = shown.partition("://")
+    if not has_host or len(shown) <= words:
+        return f"{shown}#{number}"
+    return f"{scheme}://{_HOST_END.split(rest, maxsplit=1)[0]}/{_CUT}#{number}"
 
 
 def whole_link(href: str) -> str:
     """All of it, as it was sent; empty where `short_link` shows nothing."""
-    return _without_junk(href[:_MAX_HREF])[:4_000] if short_link(href) else ""
+    if not short_link(href):
+        return ""
+    return _without_junk(href[:_MAX_HREF]) + (_CUT if len(href) > _MAX_HREF else "")
 
 
 def real_host(href: str) -> str:
@@ -168,11 +174,19 @@ def _shown(parts: SplitResult) -> str:
     path = "" if parts.path == "/" else parts.path
     base = f"{parts.scheme.lower()}://{host}{port}{path}"
     query = _without_trackers(parts.query)
-    fragment = f"#{parts.fragment}" if parts.fragment and len(parts.fragment) <= 40 else ""
-    whole = base + (f"?{query}" if query else "") + fragment
-    if len(whole) <= _MAX_URL or (len(whole) <= _MAX_READABLE and not _is_opaque(path, query)):
+    rest = (f"?{query}" if query else "") + (f"#{parts.fragment}" if parts.fragment else "")
+    whole = base + rest
+    if len(whole) <= _MAX_URL or (len(whole) <= _MAX_READABLE and not _is_opaque(path + rest)):
         return whole
-    return _cut(f"{parts.scheme.lower()}://{host}{port}", path, has_more=bool(query))
+    return _cut(f"{parts.scheme.lower()}://{host}{port}", path, rest)
+
+
+def _shown_without_host(url: str) -> str:
+    """An address of mail, a telephone number and the like. What stands behind the address goes first."""
+    if len(url) <= _MAX_URL:
+        return url
+    address, has_more, _ = url.partition("?")
+    return f"{address}?{_CUT}" if has_more and len(address) < _MAX_URL else url[: _MAX_URL - 1] + _CUT
 
 
 def _without_trackers(query: str) -> str:
@@ -182,9 +196,8 @@ def _without_trackers(query: str) -> str:
     return "&".join(kept)
 
 
-def _is_opaque(path: str, query: str) -> bool:
-    pieces = [*path.split("/"), *(pair.partition("=")[2] for pair in query.split("&"))]
-    return any(_OPAQUE.match(piece) and _is_token(piece) for piece in pieces)
+def _is_opaque(path: str) -> bool:
+    return any(_OPAQUE.match(piece) and _is_token(piece) for piece in _PIECE_END.split(path))
 
 
 def _is_token(piece: str) -> bool:
@@ -192,22 +205,23 @@ def _is_token(piece: str) -> bool:
     return max(map(len, _WORD_BREAK.split(piece))) >= 24 or len(_DIGIT.findall(piece)) > len(piece) // 4
 
 
-def _cut(origin: str, path: str, *, has_more: bool) -> str:
+def _cut(origin: str, path: str, rest: str) -> str:
+    """`rest` is the query and the fragment."""
     kept = ""
     for segment in path.split("/")[1:]:
         if _OPAQUE.match(segment) and _is_token(segment):
-            return f"{origin}{kept}/…"
+            return f"{origin}{kept}/{_CUT}"
         if len(origin) + len(kept) + len(segment) >= _MAX_URL:
             room = max(0, _MAX_URL - len(origin) - len(kept) - 1)
-            return f"{origin}{kept}/{segment[:room]}…"
+            return f"{origin}{kept}/{segment[:room]}{_CUT}"
         kept += f"/{segment}"
-    return f"{origin}{kept}?…" if has_more else f"{origin}{kept}"
+    return f"{origin}{kept}{rest[:1]}{_CUT}"
 
 
-LINK_IN_TEXT = re.compile(r"https?://[^\s<>\"'\])}]{3,4000}", re.IGNORECASE)
+LINK_IN_TEXT = re.compile(r"https?://[^\s<>\"'\])}]{3,}", re.IGNORECASE)
 _URL_IN_TEXT = re.compile(r"https?://[^\s<>\"'\])}]{60,}", re.IGNORECASE)
 
 
 def shorten_in_text(text: str) -> str:
     """Long links within plain text, each as `short_link` shows it."""
-    return _URL_IN_TEXT.sub(lambda match: short_link(match[0]) or match[0][:_MAX_URL] + "…", text)
+    return _URL_IN_TEXT.sub(lambda match: short_link(match[0]) or match[0][:_MAX_URL] + _CUT, text)

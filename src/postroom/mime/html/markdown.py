@@ -39,11 +39,23 @@ def to_markdown(document: Document) -> str:
 
 
 def to_plain_text(document: Document) -> str:
-    """Words only, for reading as text and for the index: images say nothing. The document is used up."""
+    """Words only, for the index: images say nothing. The document is used up."""
     for part in document.select(_TABLE_PARTS):
         part.tag = "div"
     _flatten_lists(document)
     return compact(document.to_text())
+
+
+def to_text_with_links(document: Document) -> str:
+    """To be read as text: as `to_plain_text`, with the whole address behind the words of each link."""
+    from turbohtml import Text
+
+    for link in document.select("a[href]"):
+        words, target = clean_line(link.text), whole_link(link.attr("href") or "")
+        says_it = _bare(words) == _bare(target.removeprefix("mailto:"))
+        if target and not says_it and (words or link.select_one("img")):
+            link.insert_after(Text(f" <{target}>" if words else f"<{target}>"))
+    return to_plain_text(document)
 
 
 def compact(text: str) -> str:
