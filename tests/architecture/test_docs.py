@@ -18,7 +18,7 @@ from postroom.providers.registry import MAILBOXES
 from postroom.settings.accounts import BY_PROVIDER
 from postroom.settings.fields import Section
 from postroom.settings.model import ConfigFile
-from postroom.settings.sections import Dialect, Toolset
+from postroom.settings.sections import NOT_YET, Dialect, Toolset
 
 from .tree import ROOT, pages, shown
 
@@ -77,6 +77,15 @@ def test_only_what_exists_is_documented() -> None:
     assert not absent(Toolset, toolsets) & set(re.findall(r"\w+", choices["toolsets"]))
     assert set(BY_PROVIDER) & set(re.findall(r"\w+", choices["provider"])) == set(MAILBOXES)
     assert set(re.findall(r"^### `(\w+)`$", text, re.MULTILINE)) == set(MAILBOXES)
+
+
+def test_what_a_mistake_in_the_settings_proposes_exists() -> None:
+    spoken = {module.name for module in pkgutil.iter_modules(dialects.__path__)}
+    toolsets = {toolset.name for name in spoken for toolset in load_dialect(name).TOOLSETS}
+
+    assert NOT_YET["dialect"] == set(get_args(Dialect)) - spoken
+    assert NOT_YET["toolsets"] == set(get_args(Toolset)) - toolsets
+    assert NOT_YET["provider"] == set(BY_PROVIDER) - set(MAILBOXES)
 
 
 def test_shared_account_keys_are_documented() -> None:

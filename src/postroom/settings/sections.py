@@ -14,6 +14,12 @@ from postroom.settings.fields import AsList, ConfigPath, HomePath, Number, Secti
 
 Dialect = Literal["postroom", "graph", "mailapi", "vault", "drafts", "intentmail"]
 Toolset = Literal["read", "organise", "drafts", "send", "rules", "templates", "identities"]
+# Names kept for what this version does not have; no message proposes them.
+NOT_YET = {
+    "dialect": frozenset({"graph", "mailapi", "vault", "intentmail"}),
+    "toolsets": frozenset({"rules", "templates", "identities"}),
+    "provider": frozenset({"gmail", "graph", "jmap", "rest"}),
+}
 Gate = Literal["confirm", "preview", "elicit", "approval", "auto"]
 
 
@@ -107,7 +113,7 @@ class StoreSettings(Section):
     @classmethod
     def _known_database(cls, url: str) -> str:
         if url and not url.startswith(("postgresql://", "postgres://")):
-            raise ValueError("leave it empty for SQLite in the home folder, or write postgresql://...")
+            raise ValueError("leave it empty for SQLite in the home folder; this version has no other store")
         return url
 
 
