@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import anyio
 import pytest
 from mcp import Client
-from tests.flows.caller import Caller
+from tests.flows.caller import Caller, text_of
 from tests.flows.mails import letter
 
 from postroom.doors.mcp.serve import server_for
@@ -57,6 +57,18 @@ async def test_a_mail_is_dated_in_the_zone_of_the_settings_wherever_it_is_shown(
         opened = await call.ok("read_email", email_id=row["email_id"])
         thread = await call.ok("get_thread", thread_id=row["thread_id"])
     assert {row["date"], opened["date"], thread["emails"][0]["date"]} == {shown}
+
+
+@pytest.mark.parametrize(("zone", "offset"), [("Asia/Kolkata", "+05:30"), ("UTC", "+00:00")])
+async def test_the_words_of_a_listing_say_which_offset_its_times_have(tmp_path: Path, zone: str, offset: str) -> None:
+    there = datetime.fromisoformat("2026-07-01T23:30:00+00:00").astimezone(ZoneInfo(zone)).strftime("%Y-%m-%d %H:%M")
+    async with gateway_in(zone, tmp_path) as call:
+        await call.ok("create_draft", to="alex@demo.example", subject="Later", body="x")
+        listed = text_of(await call("list_emails"))
+        drafts = text_of(await call("list_drafts"))
+    assert f" {there} " in listed
+    assert f" Times: {offset}." in listed
+    assert f" Times: {offset}." in drafts
 
 
 @pytest.mark.parametrize(

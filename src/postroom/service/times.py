@@ -1,0 +1,17 @@
+"""Moments side by side: short, and with their offset from UTC told once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+
+def side_by_side(moments: Sequence[str]) -> tuple[str, list[str]]:
+    """The offset that all of them have, and each as ``2026-11-16 12:24``. Where offsets differ, as on the two sides of
+    a change of the clocks, there is none in common and each has its own behind it. An empty moment stays empty.
+    """
+    shown = [datetime.fromisoformat(each).isoformat(" ", "minutes") if each else "" for each in moments]
+    offsets = {each[16:] for each in shown if each}
+    if len(offsets) != 1:
+        return "", shown
+    return offsets.pop(), [each[:16] for each in shown]
