@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from postroom.doors.cli.options import Subparsers, add_config, in_gateway
+from postroom.doors.cli.options import Subparsers, add_config, add_verb_config, in_gateway
 
 
 def register(subparsers: Subparsers) -> None:
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
 def _register_list(verbs: Subparsers) -> None:
     verb = verbs.add_parser("list", help="the same as no verb")
     verb.add_argument("--check", action="store_true", default=argparse.SUPPRESS, help="log in to each")
-    _add_config(verb)
+    add_verb_config(verb)
     verb.set_defaults(run=run)
 
 
@@ -67,17 +67,12 @@ def _register_login(verbs: Subparsers) -> None:
 def _register_remove(verbs: Subparsers) -> None:
     verb = verbs.add_parser("remove", help="forget an account and its stored secret; its mail is not touched")
     verb.add_argument("name", help="as postroom accounts shows it")
-    _add_config(verb)
+    add_verb_config(verb)
     verb.set_defaults(run=_remove)
 
 
-def _add_config(verb: argparse.ArgumentParser) -> None:
-    """Without a default, lest it undo a --config that stands before the verb."""
-    verb.add_argument("--config", type=Path, default=argparse.SUPPRESS, metavar="FILE", help="settings file")
-
-
 def _add_secret(verb: argparse.ArgumentParser) -> None:
-    _add_config(verb)
+    add_verb_config(verb)
     verb.add_argument("--password-stdin", action="store_true", help="read the password or token from standard input")
     verb.add_argument("--secret-file", action="store_true", help="keep it in an encrypted file, not in the keyring")
     verb.add_argument("--no-check", action="store_true", help="store without trying to log in")

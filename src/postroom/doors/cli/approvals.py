@@ -7,7 +7,7 @@ import getpass
 import sys
 from typing import TYPE_CHECKING
 
-from postroom.doors.cli.options import Subparsers, add_config, in_gateway
+from postroom.doors.cli.options import Subparsers, add_config, add_verb_config, in_gateway
 
 if TYPE_CHECKING:
     from postroom.service.gateway import Gateway
@@ -17,7 +17,9 @@ _ASK = "command line"
 
 def register(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("approvals", help="see and decide what waits for a person's say")
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    add_config(parser)
+    parser.set_defaults(run=run, verb="list")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", help="without one: list")
     for name, text in (
         ("list", "what waits"),
         ("show", "the whole letter"),
@@ -25,7 +27,7 @@ def register(subparsers: Subparsers) -> None:
         ("reject", "refuse it; nothing is sent"),
     ):
         verb = verbs.add_parser(name, help=text)
-        add_config(verb)
+        add_verb_config(verb)
         if name != "list":
             verb.add_argument("approval_id")
         if name == "approve":
@@ -75,13 +77,14 @@ async def _listed(gateway: Gateway) -> list[str]:
     from postroom.service.sending.approval.approvals import count_waiting, list_waiting, unheeded
 
     waiting = await list_waiting(gateway)
+    created, times = table.time_column("CREATED", [one.created for one in waiting])
     rows = [
-        (one.approval_id, one.created[:16].replace("T", " "), one.account, one.kind, ", ".join(one.recipients))
-        for one in waiting
+        (one.approval_id, when, one.account, one.kind, ", ".join(one.recipients), one.subject)
+        for one, when in zip(waiting, times, strict=True)
     ]
     ignored = [f"not used: {name}: {reason}" for name, reason in await unheeded(gateway)]
-    header = ("ID", "CREATED", "ACCOUNT", "KIND", "RECIPIENTS")
-    return [*table.lines(header, rows), f"{await count_waiting(gateway)} waiting", *ignored]
+    header = ("ID", created, "ACCOUNT", "KIND", "RECIPIENTS", "SUBJECT")
+    return [*table.lines(header, rows), f"{await count_waiting(house)} waiting", *ignored]
 
 
 async def _decided(gateway: Gateway, verb: str, approval_id: str, how: str) -> int:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from postroom.doors.cli.options import Subparsers, add_config, in_gateway
+from postroom.doors.cli.options import Subparsers, add_config, add_verb_config, in_gateway
 
 
 def register(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("audit", help="check the audit log")
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    add_config(parser)
+    parser.set_defaults(run=run)
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", help="without one: verify")
     verb = verbs.add_parser("verify", help="walk the hash chain from end to end")
-    add_config(verb)
+    add_verb_config(verb)
     verb.set_defaults(run=run)
 
 

@@ -52,11 +52,17 @@ def run(argv: Sequence[str] | None, *, serve: Serve, count_tools: CountTools | N
 def build_parser(serve: Serve) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="postroom", description="A mail gateway for AI agents.")
     parser.add_argument("--version", action="version", version=f"postroom {__version__}")
-    parser.set_defaults(serve=serve)
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parser.set_defaults(serve=serve, run=lambda _: _show_help(parser))
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name in COMMANDS:
         import_module(f"postroom.doors.cli.{name}").register(subparsers)
     return parser
+
+
+def _show_help(parser: argparse.ArgumentParser) -> int:
+    """For whoever names no command."""
+    parser.print_help(sys.stderr)
+    return EXIT_USAGE
 
 
 def _show_own_warnings() -> None:

@@ -28,6 +28,11 @@ def add_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings file (default: $POSTROOM_CONFIG)")
 
 
+def add_verb_config(verb: argparse.ArgumentParser) -> None:
+    """Without a default, lest it undo a --config that stands before the verb."""
+    verb.add_argument("--config", type=Path, default=argparse.SUPPRESS, metavar="FILE", help="settings file")
+
+
 def add_serving(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
     parser.add_argument(

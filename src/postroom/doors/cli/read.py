@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from postroom.doors.cli.options import Subparsers, add_config, in_gateway
+
+_CUT_LINK = re.compile(r"https?://\S{0,200}…|mailto:\S{0,200}…")
 
 if TYPE_CHECKING:
     from postroom.service.views import OpenEmail
@@ -17,7 +20,9 @@ def register(subparsers: Subparsers) -> None:
     add_config(parser)
     parser.add_argument("email_id", help="as postroom search shows it")
     parser.add_argument("--account", metavar="NAME", help="which account (default: the one the mail is in)")
-    parser.add_argument("--quoted", action="store_true", help="the quoted history too")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--quoted", action="store_true", help="the quoted history too")
+    shown.add_argument("--links", action="store_true", help="its links, each whole and with its number")
     parser.set_defaults(run=run)
 
 
@@ -27,7 +32,12 @@ def run(args: argparse.Namespace) -> int:
     mail = in_gateway(
         args,
         lambda gateway: read_email(
-            gateway, args.email_id, account=args.account, include_quoted=args.quoted, max_chars=MAX_BODY_CHARS
+            gateway,
+            args.email_id,
+            account=args.account,
+            body_format="links" if args.links else "markdown",
+            include_quoted=args.quoted,
+            max_chars=MAX_BODY_CHARS,
         ),
     )
     print("\n".join(_lines(mail)))
@@ -63,4 +73,6 @@ def _facts(mail: OpenEmail) -> Iterator[tuple[str, str]]:
     if mail.quoted_folded:
         yield "Left out", f"{mail.quoted_folded} characters of quoted history; --quoted shows them"
     if mail.hidden_removed:
-        yield "Removed", f"{mail.hidden_removed} pieces of hidden text"
+        yield "Removed", f"{mail.hidden_removed} {'piece' if mail.hidden_removed == 1 else 'pieces'} of hidden text"
+    if _CUT_LINK.search(mail.body):
+        yield "Shortened", "links that end in …; --links shows them whole"

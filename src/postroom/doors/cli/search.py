@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from postroom.doors.cli.options import Subparsers, add_config, in_gateway
@@ -11,8 +12,12 @@ if TYPE_CHECKING:
     from postroom.service.views import EmailPage, EmailRow
 
 
+_MARKS = "Marks of a mail: * starred, u unread, a with attachments."
+_NOT_SEARCHED = "; Trash and Junk are searched only with in:anywhere"
+
+
 def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("search", help="search the mail")
+    parser = subparsers.add_parser("search", help="search the mail", epilog=_MARKS)
     add_config(parser)
     parser.add_argument("query", help='for instance: from:mia has:attachment newer_than:30d "site visit"')
     parser.add_argument("--account", metavar="NAME", help='which account (default: the first); "all" for every one')
@@ -25,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     from postroom.service.reading.search import search_emails
 
     page = in_gateway(args, lambda gateway: search_emails(gateway, args.query, account=args.account, limit=args.limit))
-    print(_as_json(page) if args.json else _as_lines(page))
+    print(_as_json(page) if args.json else "\n".join(_as_lines(page, args)))
     return 0
 
 
@@ -40,15 +45,28 @@ def _as_json(page: EmailPage) -> str:
     return json.dumps(found, ensure_ascii=False)
 
 
-def _as_lines(page: EmailPage) -> str:
+def _as_lines(page: EmailPage, args: argparse.Namespace) -> Iterator[str]:
     from postroom.doors.cli import table
 
-    shown = table.lines(("ID", "DATE", "", "FROM", "SUBJECT"), [_columns(row) for row in page.results])
-    total = "more" if page.total_count is None else page.total_count
-    ignored = [f"not applied: {', '.join(page.filters_not_applied)}"] if page.filters_not_applied else []
-    return "\n".join([*shown, f"{len(page.results)} of {total}", *ignored])
+    dated, times = table.time_column("DATE", [row.date for row in page.results])
+    accounts = ("ACCOUNT",) if args.account == "all" else ()
+    rows = [
+        (row.email_id, when, *(row.account for _ in accounts), _marks(row), row.sender, row.subject)
+        for row, when in zip(page.results, times, strict=True)
+    ]
+    yield from table.lines(("ID", dated, *accounts, "", "FROM", "SUBJECT"), rows)
+    yield _counted(page) if rows else f"no mail found{'' if 'in:' in args.query.lower() else _NOT_SEARCHED}"
+    if page.filters_not_applied:
+        yield f"not applied: {', '.join(page.filters_not_applied)}"
 
 
-def _columns(row: EmailRow) -> tuple[str, ...]:
-    marks = ("*" if row.starred else "") + ("u" if row.unread else "") + ("a" if row.has_attachments else "")
-    return row.email_id, row.date[:16].replace("T", " "), marks, row.sender, row.subject
+def _counted(page: EmailPage) -> str:
+    from postroom.service.reading.search import MAX_LIMIT
+
+    more = f"; --limit shows up to {MAX_LIMIT}" if page.has_more and page.limit < MAX_LIMIT else ""
+    of_all = f" of {page.total_count}" if page.total_count is not None else " and more" if page.has_more else ""
+    return f"{len(page.results)}{of_all}{more}"
+
+
+def _marks(row: EmailRow) -> str:
+    return ("*" if row.starred else "") + ("u" if row.unread else "") + ("a" if row.has_attachments else "")

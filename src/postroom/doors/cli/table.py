@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from postroom.mime.visible import guarded
+from postroom.service.times import side_by_side
 
 GAP = "  "
 NARROWEST = 6  # cells; a column is not cut below it
@@ -27,6 +28,12 @@ def lines(header: Sequence[str], rows: Iterable[Sequence[str]], *, width: int | 
     if room is not None:
         widths = _squeezed(widths, room - len(GAP) * (len(widths) - 1))
     return [GAP.join(map(_fitted, row, widths)).rstrip() for row in table]
+
+
+def time_column(name: str, moments: Sequence[str]) -> tuple[str, list[str]]:
+    """Its header, with the offset that all have, and its cells."""
+    offset, cells = side_by_side(moments)
+    return f"{name} ({offset})" if offset else name, cells
 
 
 def display_width(text: str) -> int:

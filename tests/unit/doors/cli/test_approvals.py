@@ -156,3 +156,23 @@ def test_the_list_shows_no_file_name_that_could_move_the_cursor(
     assert approval_id in shown
     assert "a⟨U+001B⟩[2K⟨U+202E⟩.md" in shown
     assert not {"\x1b", "\u202e"} & set(shown)
+
+
+def test_what_waits_is_listed_with_its_subject_and_the_offset_of_its_time(
+    config: Path, approval_id: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(config, "approvals", "list") == 0
+    header, row, total = capsys.readouterr().out.splitlines()
+    assert header.split() == ["ID", "CREATED", "(+00:00)", "ACCOUNT", "KIND", "RECIPIENTS", "SUBJECT"]
+    assert (row.split()[0], row.split()[-1], total) == (approval_id, "Lunch?", "1 waiting")
+
+
+def test_a_send_is_shown_with_its_subject_and_its_states(
+    config: Path, approval_id: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(config, "outbox", "list") == 0
+    send_id = capsys.readouterr().out.splitlines()[1].split()[0]
+    assert run(config, "outbox", "show", send_id) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[1:3] == ["to bob@demo.example", "subject Lunch?"]
+    assert shown[-1].endswith("awaiting_approval")

@@ -139,7 +139,7 @@ def test_wrong_settings_end_with_code_2_and_one_line_each(
     assert len(lines) == 2
 
 
-@pytest.mark.parametrize("argv", [[], ["frobnicate"], ["search"], ["serve", "--frobnicate"]])
+@pytest.mark.parametrize("argv", [["frobnicate"], ["search"], ["serve", "--frobnicate"]])
 def test_a_wrong_command_line_ends_with_code_2(argv: list[str], served: Served) -> None:
     with pytest.raises(SystemExit) as exit_:
         main.run(argv, serve=served)

@@ -58,9 +58,48 @@ def test_an_account_that_cannot_be_opened_fails_the_check(tmp_path: Path, capsys
 def test_search_prints_a_line_per_mail_and_how_many_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("search", "in:inbox", "--limit", "3") == 0
     header, *mails, total = capsys.readouterr().out.splitlines()
-    assert header.split() == ["ID", "DATE", "FROM", "SUBJECT"]
+    assert header.split() == ["ID", "DATE", "(+00:00)", "FROM", "SUBJECT"]
     assert len(mails) == 3
     assert total.startswith("3 of ")
+
+
+def test_a_search_of_every_account_names_the_account_of_each_mail(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("search", "in:inbox", "--account", "all", "--limit", "100") == 0
+    header, *mails, total = capsys.readouterr().out.splitlines()
+    assert header.split() == ["ID", "DATE", "(+00:00)", "ACCOUNT", "FROM", "SUBJECT"]
+    place = header.index("ACCOUNT")
+    assert {mail[place:].split()[0] for mail in mails} == {"alex", "sam"}
+    assert total.startswith("100 of ")
+
+
+def test_a_search_says_how_to_see_more_and_when_there_is_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("search", "in:inbox", "--limit", "1") == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith("; --limit shows up to 100")
+    assert run("search", "zzzzqq") == 0
+    assert capsys.readouterr().out == "no mail found; Trash and Junk are searched only with in:anywhere\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [("approvals", "0 waiting"), ("outbox", "the outbox is empty"), ("audit", "0 entries, the chain is whole")],
+)
+@pytest.mark.parametrize("config_first", [True, False])
+def test_a_command_of_several_verbs_shows_what_there_is_when_none_is_named(
+    command: str, said: str, config_first: bool, empty_account: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verb = "verify" if command == "audit" else "list"
+    assert run(command, "--config", empty_account) == 0
+    assert capsys.readouterr().out == f"{said}\n"
+    asked = (command, "--config", empty_account, verb) if config_first else (command, verb, "--config", empty_account)
+    assert run(*asked) == 0
+    assert capsys.readouterr().out == f"{said}\n"
+
+
+def test_without_a_command_the_commands_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run() == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "check the installation and every account" in err
 
 
 def test_search_as_json_has_the_shape_of_the_tools(capsys: pytest.CaptureFixture[str]) -> None:

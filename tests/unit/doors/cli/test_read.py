@@ -50,6 +50,19 @@ def test_a_mail_is_markdown_with_its_headers_first(config: str, capsys: pytest.C
     assert "Plant **them** in autumn." in out
 
 
+def test_links_that_were_shortened_can_be_read_whole(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    link = f"https://meet.example/j/7?pwd={'a1B2c3D4' * 6}"
+    email_id = received(config, capsys, "Call", f'<p><a href="{link}">Join</a> at ten.</p>', "html")
+
+    assert run("read", email_id, "--config", config) == 0
+    shown = capsys.readouterr().out
+    assert run("read", email_id, "--links", "--config", config) == 0
+
+    assert link not in shown
+    assert "- Shortened: links that end in …; --links shows them whole\n" in shown
+    assert f"\n1. {link}\n" in capsys.readouterr().out
+
+
 def test_reading_does_not_mark_a_mail_as_read(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     email_id = received(config, capsys, "Tulips", "Plant them.")
     run("search", "is:unread", "--config", config)

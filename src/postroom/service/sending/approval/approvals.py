@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from postroom.mime.visible import guarded, visible_email
+from postroom.mime.visible import guarded, visible_email, visible_line
 from postroom.model.errors import Conflict, NotFound, PermissionDenied, PostroomError, RateLimited
 from postroom.service.gateway import Gateway
 from postroom.service.sending import dispatch
@@ -38,6 +38,7 @@ class Waiting:
     account: str
     kind: str
     recipients: tuple[str, ...]
+    subject: str
     created: str
     expires: str
 
@@ -234,6 +235,7 @@ def _waiting(gateway: Gateway, approval: Approval, send: Send) -> Waiting:
         account=send.account,
         kind=send.kind,
         recipients=tuple(map(visible_email, send.recipients)),
+        subject=visible_line(send.subject),
         created=gateway.shown_time(approval.created_at),
         expires=gateway.shown_time(approval.expires_at),
     )
