@@ -13,8 +13,10 @@ import pytest
 
 from postroom.doors.cli.main import build_parser
 from postroom.doors.mcp import dialects
+from postroom.doors.mcp.serve import server_for
 from postroom.doors.mcp.server import load_dialect
 from postroom.providers.registry import MAILBOXES
+from postroom.settings import build
 from postroom.settings.accounts import BY_PROVIDER
 from postroom.settings.fields import Section
 from postroom.settings.model import ConfigFile
@@ -86,6 +88,24 @@ def test_what_a_mistake_in_the_settings_proposes_exists() -> None:
     assert NOT_YET["dialect"] == set(get_args(Dialect)) - spoken
     assert NOT_YET["toolsets"] == set(get_args(Toolset)) - toolsets
     assert NOT_YET["provider"] == set(BY_PROVIDER) - set(MAILBOXES)
+
+
+async def test_the_page_of_prompts_has_every_prompt_with_its_arguments_and_nothing_else(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "prompts.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|", page, re.MULTILINE)
+    written = {name: (re.findall(r"`(\w+)`", arguments), toolsets.split(", ")) for name, _, arguments, toolsets in rows}
+    accounts = [{"name": "work", "provider": "local", "address": "alice@example.com"}]
+
+    async def offered(*toolsets: str) -> dict[str, list[str]]:
+        settings = build({"accounts": accounts, "server": {"toolsets": list(toolsets)}}, home=tmp_path)
+        prompts = await server_for(settings).list_prompts()
+        return {each.name: [argument.name for argument in each.arguments or ()] for each in prompts}
+
+    assert {name: arguments for name, (arguments, _) in written.items()} == await offered(*get_args(Toolset)[:4])
+    for name, (_, toolsets) in written.items():
+        assert name in await offered(*toolsets)
+        for left_out in toolsets:
+            assert name not in await offered(*({"organise", *toolsets} - {left_out}))
 
 
 def test_shared_account_keys_are_documented() -> None:

@@ -46,7 +46,10 @@ def _triage_request(account: str) -> str:
     )
 
 
-def draft_reply(email_id: Annotated[str, Field(description="The mail to answer")], wishes: str = "") -> str:
+def draft_reply(
+    email_id: Annotated[str, Field(description="The mail to answer")],
+    wishes: Annotated[str, Field(description="What the reply should say; empty = whatever fits")] = "",
+) -> str:
     """Read a mail with its thread and write a reply as a draft, without sending it."""
     wanted = f" What I want to say: {wishes}" if wishes else ""
     return (

@@ -32,7 +32,7 @@ def read_span(operator: str, value: str, now: datetime, zone: tzinfo | None) -> 
     """The moment that long ago. Days, months and years go by the clock and the calendar of the zone."""
     span = _SPAN.match(value)
     if span is None:
-        raise refusal(f"{operator}: needs a span like {operator}:7d, 2w, 3m or 1y.")
+        raise refusal(f"{operator}: needs a span like {operator}:12h, 7d, 2w, 3m or 1y.")
     count, unit = int(span[1]), span[2].lower()
     try:
         if unit == "h":
