@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from postroom.doors.cli.options import Subparsers, add_serving, serving_overrides
+from postroom.doors.cli.options import Subparsers, add_serving, say_what_it_waits_for, serving_flags, serving_overrides
 
 if TYPE_CHECKING:
     from postroom.settings import Settings
@@ -23,6 +23,7 @@ def run(args: argparse.Namespace) -> int:
 
     settings = load_demo(args.config, overrides=serving_overrides(args))
     if args.stdio:
+        say_what_it_waits_for()
         args.serve(settings, http=False)
     else:
         args.serve(settings, http=True, ready=lambda port: _print_hints(settings, port))
@@ -32,4 +33,5 @@ def run(args: argparse.Namespace) -> int:
 def _print_hints(settings: Settings, port: int) -> None:
     from postroom.doors.cli.client_hints import render
 
-    print(render(settings.server.host, port), flush=True)
+    own_process = ["demo", "--stdio", *serving_flags(settings)]
+    print(render(settings.server.host, port, own_process=own_process), flush=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
@@ -11,6 +12,10 @@ if TYPE_CHECKING:
     from postroom.service.gateway import Gateway
     from postroom.settings import Settings
 T = TypeVar("T")
+_WAITING = """\
+postroom: waiting for an MCP client on standard input; a client starts this command by itself.
+postroom: for a server that clients connect to: postroom serve --http. To look at mail here: postroom search.
+postroom: Ctrl-C ends it."""
 CountTools: TypeAlias = "Callable[[Settings], int]"  # SettingsError where they could not be served
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -55,6 +60,21 @@ def serving_overrides(args: argparse.Namespace) -> dict[str, Any]:
     if args.read_only:
         server["read_only"] = True
     return {"server": server}
+
+
+def serving_flags(settings: Settings) -> list[str]:
+    """Flags with which another process serves the same: it must not offer more than this one does."""
+    server = settings.server
+    config = ["--config", str(settings.config_path.resolve())] if settings.config_path else []
+    dialect = ["--dialect", server.dialect] if "dialect" in server.model_fields_set else []
+    toolsets = ["--toolsets", ",".join(server.toolsets)] if "toolsets" in server.model_fields_set else []
+    return [*config, *dialect, *toolsets, *(["--read-only"] if server.read_only else [])]
+
+
+def say_what_it_waits_for() -> None:
+    """To whoever started it at a terminal; a client hears nothing of it."""
+    if sys.stdin.isatty():
+        print(_WAITING, file=sys.stderr)
 
 
 def in_gateway(args: argparse.Namespace, work: Callable[[Gateway], Awaitable[T]]) -> T:

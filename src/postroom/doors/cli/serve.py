@@ -6,15 +6,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from postroom.doors.cli.options import Subparsers, add_serving, serving_overrides
+from postroom.doors.cli.options import Subparsers, add_serving, say_what_it_waits_for, serving_flags, serving_overrides
 
 if TYPE_CHECKING:
     from postroom.settings import Settings
-
-_WAITING = """\
-postroom: waiting for an MCP client on standard input; a client starts this command by itself.
-postroom: for a server that clients connect to: postroom serve --http. To look at mail here: postroom search.
-postroom: Ctrl-C ends it."""
 
 
 def register(subparsers: Subparsers) -> None:
@@ -32,8 +27,7 @@ def run(args: argparse.Namespace) -> int:
     if args.http is not None:
         args.serve(settings, http=True, ready=lambda port: _print_hints(settings, port))
         return 0
-    if sys.stdin.isatty():
-        print(_WAITING, file=sys.stderr)
+    say_what_it_waits_for()
     args.serve(settings, http=False)
     return 0
 
@@ -42,12 +36,11 @@ def _print_hints(settings: Settings, port: int) -> None:
     from postroom.doors.cli import client_hints
 
     server = settings.server
-    config = ["--config", str(settings.config_path.resolve())] if settings.config_path else []
     hints = client_hints.render(
         server.host,
         port,
         what="a sample mailbox" if settings.is_demo else ", ".join(account.name for account in settings.accounts),
-        own_process=["serve", *config],
+        own_process=["serve", *serving_flags(settings)],
         takes_token=bool(server.tokens or server.tokens_env or server.tokens_file),
     )
     print(hints, flush=True)

@@ -96,6 +96,33 @@ def test_serve_over_http_says_where_and_how_to_connect(
     assert "Bearer" not in out
 
 
+@pytest.mark.parametrize("command", ["serve", "demo"])
+@pytest.mark.parametrize(
+    ("flags", "environ"),
+    [
+        (["--toolsets", "read,drafts", "--read-only"], {}),
+        (["--dialect", "drafts"], {}),
+        (["--read-only"], {"POSTROOM_SERVER__READ_ONLY": "true"}),
+    ],
+)
+def test_what_a_client_is_told_to_start_offers_no_more_than_what_is_served(
+    tmp_path: Path,
+    served: Served,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    flags: list[str],
+    environ: dict[str, str],
+) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    path = config(tmp_path)
+    given = [] if environ else flags
+    assert main.run([command, "--config", path, "--http", *given], serve=served) == 0
+    own_process = ["serve"] if command == "serve" else ["demo", "--stdio"]
+    assert json.dumps([*own_process, "--config", path, *flags]) in capsys.readouterr().out
+
+
 def test_where_a_token_is_asked_for_every_hint_says_where_to_put_it_and_none_shows_it(
     tmp_path: Path, served: Served, capsys: pytest.CaptureFixture[str]
 ) -> None:
