@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html as html_module
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,7 +24,7 @@ from postroom.model.message import Body
 if TYPE_CHECKING:
     from turbohtml import Document
 
-Format = Literal["markdown", "text", "html", "links"]
+Format = Literal["markdown", "text", "words", "html", "links"]
 
 _CUT = ("The HTML is too large or too deeply nested; the rest of it was left out.",)
 _TEXT_CUT = ("The text is too long; the rest of it was left out.",)
@@ -52,7 +53,10 @@ class Rendered:
 
 
 def render(body: Body, *, fmt: Format, keep_quoted: bool, context: ThreadContext = UNKNOWN) -> Rendered:
-    """Markdown and HTML come from the richer reading, text from the plain one; from the other where one is absent."""
+    """Markdown and HTML come from the richer reading, text from the plain one; from the other where one is absent.
+
+    Text that had to be made of HTML has the addresses of its links; as `words` it has not.
+    """
     wanted = None if keep_quoted else context
     if fmt == "html":
         return _safe_html(body, wanted)
@@ -60,7 +64,7 @@ def render(body: Body, *, fmt: Format, keep_quoted: bool, context: ThreadContext
         return _links(body)
     if not body.html:
         return _from_text(body.text, fmt, wanted)
-    if fmt == "text" and body.text.strip():
+    if fmt in ("text", "words") and body.text.strip():
         rendered = _from_text(body.text, fmt, wanted)
         return _with(rendered, (_PLAIN_SHOWN,)) if says_more(body) else rendered
     rendered = _from_html(body.html, fmt, wanted)
@@ -144,7 +148,7 @@ def _from_text(text: str, fmt: Format, context: ThreadContext | None) -> Rendere
 
 def _from_html(html: str, fmt: Format, context: ThreadContext | None) -> Rendered:
     opened = _flagged(html) if context else open_html(html)
-    shown = to_markdown(opened.document) if fmt == "markdown" else to_text_with_links(opened.document)
+    shown = _WRITTEN[fmt](opened.document)
     lines = read_flags(shown)
     whole = "\n".join(lines.lines)
     result = fold_lines(lines, context) if context else Folded(shown)
@@ -155,6 +159,13 @@ def _from_html(html: str, fmt: Format, context: ThreadContext | None) -> Rendere
         folded += _CUT_NOTE
     defects = _CUT if was_cut else ()
     return Rendered(folded, result.folded, opened.hidden_removed, defects, result.may_quote, whole, notes)
+
+
+_WRITTEN: dict[str, Callable[[Document], str]] = {
+    "markdown": to_markdown,
+    "text": to_text_with_links,
+    "words": to_plain_text,
+}
 
 
 def _notes(opened: OpenedHtml, whole: str, shown: str) -> tuple[str, ...]:

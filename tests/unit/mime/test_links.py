@@ -165,6 +165,11 @@ def test_in_text_an_address_stands_beside_its_words_unless_they_say_it(link: str
     assert shown == "\n\n".join(part for part in ("One", read, "two") if part)
 
 
+def test_a_quote_and_the_text_version_of_html_are_its_words_alone() -> None:
+    mail = Body(html='<p>Please <a href="https://shop.example/a">go on</a> today.</p>')
+    assert render(mail, fmt="words", keep_quoted=True).text == "Please go on today."
+
+
 def test_a_cut_address_of_mail_keeps_its_number() -> None:
     assert numbered_link(f"mailto:leave@list.example?subject={TOKEN}", 3, 4) == "mailto:leave@list.example?…#3"
 

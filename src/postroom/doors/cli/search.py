@@ -54,7 +54,7 @@ def _as_lines(page: EmailPage, args: argparse.Namespace) -> Iterator[str]:
         (row.email_id, when, *(row.account for _ in accounts), _marks(row), row.sender, row.subject)
         for row, when in zip(page.results, times, strict=True)
     ]
-    yield from table.lines(("ID", dated, *accounts, "", "FROM", "SUBJECT"), rows)
+    yield from table.lines(("ID", dated, *accounts, "", "FROM", "SUBJECT"), rows, kept_whole=2)
     yield _counted(page) if rows else f"no mail found{'' if 'in:' in args.query.lower() else _NOT_SEARCHED}"
     if page.filters_not_applied:
         yield f"not applied: {', '.join(page.filters_not_applied)}"

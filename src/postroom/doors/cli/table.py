@@ -14,8 +14,10 @@ GAP = "  "
 NARROWEST = 6  # cells; a column is not cut below it
 
 
-def lines(header: Sequence[str], rows: Iterable[Sequence[str]], *, width: int | None = None) -> list[str]:
-    """No rows are no lines. The first column is an id and never cut. No cell can steer the terminal.
+def lines(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, width: int | None = None, kept_whole: int = 1
+) -> list[str]:
+    """No rows are no lines. No cell can steer the terminal. The first columns, ids and times, are never cut.
 
     `width` is that of the terminal when nobody says otherwise; a file or a pipe gets every cell whole.
     """
@@ -26,7 +28,7 @@ def lines(header: Sequence[str], rows: Iterable[Sequence[str]], *, width: int | 
     widths = [max(display_width(row[column]) for row in table) for column in range(len(header))]
     room = _terminal_width() if width is None else width
     if room is not None:
-        widths = _squeezed(widths, room - len(GAP) * (len(widths) - 1))
+        widths = _squeezed(widths, room - len(GAP) * (len(widths) - 1), kept_whole)
     return [GAP.join(map(_fitted, row, widths)).rstrip() for row in table]
 
 
@@ -47,12 +49,12 @@ def _terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def _squeezed(widths: list[int], room: int) -> list[int]:
+def _squeezed(widths: list[int], room: int, kept_whole: int) -> list[int]:
     """The widest column gives first, until all fit or none can give any more."""
-    first, *others = widths
-    while others and first + sum(others) > room and max(others) > NARROWEST:
+    whole, others = widths[:kept_whole], widths[kept_whole:]
+    while others and sum(whole) + sum(others) > room and max(others) > NARROWEST:
         others[others.index(max(others))] -= 1
-    return [first, *others]
+    return [*whole, *others]
 
 
 def _fitted(cell: str, width: int) -> str:

@@ -94,4 +94,4 @@ def plain_reading(html: str) -> str:
     """The text that stands beside HTML when its author wrote none."""
     from postroom.mime.render import render  # brings an HTML parser: not at cold start
 
-    return render(Body(html=html), fmt="text", keep_quoted=True).text
+    return render(Body(html=html), fmt="words", keep_quoted=True).text

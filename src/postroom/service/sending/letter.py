@@ -216,7 +216,7 @@ def _reading(draft: Draft) -> tuple[str, tuple[str, ...]]:
     body = Body(html=draft.html)
     shown = render(Body(html=marked_html(draft.html)), fmt="markdown", keep_quoted=True)
     notes = [_HIDDEN.format(count=shown.hidden_removed)] if shown.hidden_removed else []
-    if draft.text and _words(draft.text) != _words(render(body, fmt="text", keep_quoted=True).text):
+    if draft.text and _words(draft.text) != _words(render(body, fmt="words", keep_quoted=True).text):
         notes.insert(0, _DIFFERENT)
     if may_show_other_words(draft.html):
         notes.append(_RESTYLED)

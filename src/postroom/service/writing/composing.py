@@ -205,7 +205,7 @@ def usable_subject(subject: str) -> str:
 def _quoted(original: Message) -> str:
     from postroom.mime.guarded import render
 
-    rendered = render(original.body, fmt="text", keep_quoted=True)
+    rendered = render(original.body, fmt="words", keep_quoted=True)
     return reply.quote(rendered.text[:MAX_BODY], original.envelope.sender, original.envelope.date)
 
 

@@ -43,6 +43,13 @@ def test_a_line_fits_the_terminal_and_keeps_the_id_whole(subject: str) -> None:
     assert "…" in lines[1]
 
 
+def test_a_time_with_its_own_offset_is_not_cut() -> None:
+    row = ("m0123456789", "2026-10-24 09:00+02:00", "Somebody <somebody@example.com>", "word " * 20)
+    lines = table.lines(("ID", "DATE", "FROM", "SUBJECT"), [row], width=80, kept_whole=2)
+    assert lines[1].startswith("m0123456789  2026-10-24 09:00+02:00  Somebody")
+    assert all(len(line) <= 80 for line in lines)
+
+
 def test_what_fits_is_not_cut() -> None:
     assert table.lines(HEADER, [("m1", "a" * 30, "b" * 44)], width=80)[1].count("…") == 0
 
