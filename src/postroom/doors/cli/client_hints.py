@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -41,11 +42,13 @@ def _snippet(table: str, **server: object) -> str:
 
 
 def _own_process(arguments: Sequence[str]) -> dict[str, object]:
-    """The command that runs this very installation."""
+    """The command that runs this very installation on the same home folder."""
     installed = shutil.which("postroom", path=str(Path(sys.executable).parent))
+    home = os.environ.get("POSTROOM_HOME")
+    env = {"env": {"POSTROOM_HOME": str(Path(home).resolve())}} if home else {}
     if installed:
-        return {"command": installed, "args": [*arguments]}
-    return {"command": sys.executable, "args": ["-m", "postroom", *arguments]}
+        return {"command": installed, "args": [*arguments], **env}
+    return {"command": sys.executable, "args": ["-m", "postroom", *arguments], **env}
 
 
 def _url_host(host: str) -> str:

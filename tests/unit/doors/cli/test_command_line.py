@@ -123,6 +123,14 @@ def test_what_a_client_is_told_to_start_offers_no_more_than_what_is_served(
     assert json.dumps([*own_process, "--config", path, *flags]) in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("home", ["", "/srv/postroom"])
+def test_what_a_client_is_told_to_start_has_the_same_home(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+    monkeypatch.setenv("POSTROOM_HOME", home)
+    snippet = client_hints.render("127.0.0.1", 8090).split("starts its own):")[1].split("\n")[1]
+    server = json.loads(snippet)["mcpServers"]["mail"]
+    assert server.get("env") == ({"POSTROOM_HOME": home} if home else None)
+
+
 def test_where_a_token_is_asked_for_every_hint_says_where_to_put_it_and_none_shows_it(
     tmp_path: Path, served: Served, capsys: pytest.CaptureFixture[str]
 ) -> None:
