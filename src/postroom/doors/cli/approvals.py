@@ -12,7 +12,7 @@ from postroom.doors.cli.options import Subparsers, add_config, add_verb_config, 
 if TYPE_CHECKING:
     from postroom.service.gateway import Gateway
 
-_ASK = "command line"
+_AT_TERMINAL = "command line"  # as the audit log has it
 
 
 def register(subparsers: Subparsers) -> None:
@@ -40,12 +40,13 @@ def run(args: argparse.Namespace) -> int:
     if args.verb == "list":
         print("\n".join(in_gateway(args, _listed)))
         return 0
-    how = _consent(args) if args.verb == "approve" else "command line"
-    if args.verb != "reject":
-        print(in_gateway(args, lambda gateway: _letter(gateway, args.approval_id)))
+    if args.verb == "reject":
+        return in_gateway(args, lambda gateway: _decided(gateway, args.verb, args.approval_id, _AT_TERMINAL))
+    how = _consent(args) if args.verb == "approve" else ""
+    print(in_gateway(args, lambda gateway: _letter(gateway, args.approval_id)))
     if args.verb == "show":
         return 0
-    if how == _ASK and input("Send exactly this mail? Type yes to send it: ").strip().lower() != "yes":
+    if how == _AT_TERMINAL and input("Send exactly this mail? Type yes to send it: ").strip().lower() != "yes":
         print("Nothing was sent; it still waits.")
         return 1
     return in_gateway(args, lambda gateway: _decided(gateway, args.verb, args.approval_id, how))
@@ -62,7 +63,7 @@ def _consent(args: argparse.Namespace) -> str:
         raise InvalidRequest(
             "There is nobody at a terminal to ask. Run it at one, or give --yes and --reason with a person's own words."
         )
-    return _ASK
+    return _AT_TERMINAL
 
 
 async def _letter(gateway: Gateway, approval_id: str) -> str:

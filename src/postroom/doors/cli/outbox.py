@@ -57,7 +57,7 @@ async def _list(gateway: Gateway, args: argparse.Namespace) -> list[str]:
     ]
     header = ("ID", created, "STATE", "ACCOUNT", "RECIPIENTS", "SUBJECT", "NOTE")
     counted = f"{len(rows)} of {page.total_count}" if rows else "the outbox is empty"
-    return [*table.lines(header, rows, kept_whole=2), counted, *notices(gateway)]
+    return [*table.lines(header, rows, kept_whole=3), counted, *notices(gateway)]
 
 
 async def _show(gateway: Gateway, args: argparse.Namespace) -> list[str]:

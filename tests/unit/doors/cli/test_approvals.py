@@ -131,6 +131,18 @@ def test_of_a_reason_only_its_length_is_kept(
     assert "Ada said so" not in audited(config)
 
 
+@pytest.mark.parametrize("stdin", [Terminal("no\n"), Terminal(""), io.StringIO("")], ids=["no", "silent", "script"])
+def test_to_reject_nothing_is_asked(
+    config: Path, approval_id: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stdin
+) -> None:
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert run(config, "approvals", "reject", approval_id) == 0
+    assert "Type yes" not in capsys.readouterr().out
+    assert run(config, "approvals", "list") == 0
+    assert capsys.readouterr().out == "0 waiting\n"
+    assert arrived(config) == []
+
+
 @pytest.mark.parametrize("verb", ["show", "approve"])
 def test_a_tampered_letter_is_refused_with_the_reason(
     config: Path, approval_id: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verb
