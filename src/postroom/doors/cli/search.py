@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from postroom.service.views import EmailPage, EmailRow
 
 
-_MARKS = "Marks of a mail: * starred, u unread, a with attachments."
+_MARKS = "Marks of a mail, as in the tools: * unread, ! starred, @ attachments."
 _NOT_SEARCHED = "; Trash and Junk are searched only with in:anywhere"
 
 
@@ -69,4 +69,4 @@ def _counted(page: EmailPage) -> str:
 
 
 def _marks(row: EmailRow) -> str:
-    return ("*" if row.starred else "") + ("u" if row.unread else "") + ("a" if row.has_attachments else "")
+    return ("*" if row.unread else "") + ("!" if row.starred else "") + ("@" if row.has_attachments else "")

@@ -72,6 +72,18 @@ def test_a_search_of_every_account_names_the_account_of_each_mail(capsys: pytest
     assert total.startswith("100 of ")
 
 
+def test_the_marks_of_a_mail_are_those_of_the_tools_and_the_help_explains_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from postroom.doors.mcp.dialects.postroom.text import LEGEND
+
+    with pytest.raises(SystemExit):
+        run("search", "--help")
+    assert LEGEND.removeprefix("Marks: ") in " ".join(capsys.readouterr().out.split())
+    assert run("search", "is:unread is:starred has:attachment", "--limit", "1") == 0
+    assert " *!@ " in capsys.readouterr().out.splitlines()[1]
+
+
 def test_a_search_says_how_to_see_more_and_when_there_is_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("search", "in:inbox", "--limit", "1") == 0
     assert capsys.readouterr().out.splitlines()[-1].endswith("; --limit shows up to 100")
