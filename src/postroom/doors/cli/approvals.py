@@ -85,7 +85,7 @@ async def _listed(gateway: Gateway) -> list[str]:
     ]
     ignored = [f"not used: {name}: {reason}" for name, reason in await unheeded(gateway)]
     header = ("ID", created, "ACCOUNT", "KIND", "RECIPIENTS", "SUBJECT")
-    return [*table.lines(header, rows, kept_whole=2), f"{await count_waiting(house)} waiting", *ignored]
+    return [*table.lines(header, rows, kept_whole=2), f"{await count_waiting(gateway)} waiting", *ignored]
 
 
 async def _decided(gateway: Gateway, verb: str, approval_id: str, how: str) -> int:
