@@ -36,6 +36,7 @@ class _Opener:
             neighbours=tuple(settings.accounts),
             read_only=settings.server.read_only,
             is_demo=settings.is_demo,
+            proxies=settings.network.proxies,
         )
 
     def mailbox(self, account: AccountSettings) -> Mailbox:

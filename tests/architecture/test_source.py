@@ -86,3 +86,10 @@ def test_everything_a_run_needs_is_locked_and_the_tests_use_the_same_versions() 
         for name in ("run.txt", "test.txt")
     )
     assert run <= test
+
+
+def test_http_clients_are_made_in_one_place() -> None:
+    """What counts there (no redirects, no cookies, verified certificates) must count for every request."""
+    makes_one = re.compile(r"\bAsyncClient\(|\bhttpx2\.Client\(|urllib\.request|\burlopen\b|(from|import) http\.client")
+    found = [shown(path) for path in python_files() if makes_one.search(path.read_text(encoding="utf-8"))]
+    assert found == ["src/postroom/providers/http/client.py"]

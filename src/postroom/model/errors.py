@@ -34,6 +34,7 @@ class PostroomError(Exception):
         self.message = message
         self.details = dict(details or {})
         self.retry_after = retry_after
+        self.tries = 1  # how often it was tried before this error was let through
 
 
 class InvalidRequest(PostroomError):

@@ -16,6 +16,8 @@ class ProviderContext:
 
     In the demo (`is_demo`) the people of the sample can be written to, and answer.
 
+    `proxies`: whether the proxies that the environment names count for HTTP.
+
     Under `read_only` the layers refuse every writing verb; a provider looks at it only for work it starts by itself.
     """
 
@@ -23,3 +25,4 @@ class ProviderContext:
     neighbours: tuple[AccountSettings, ...] = ()
     read_only: bool = False
     is_demo: bool = False
+    proxies: bool = True

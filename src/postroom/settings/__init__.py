@@ -17,7 +17,7 @@ from postroom.settings.accounts import (
 from postroom.settings.loading import build, load, load_demo
 from postroom.settings.model import Settings
 from postroom.settings.problems import SettingsError
-from postroom.settings.sections import LoggingSettings, SafetySettings, ServerSettings, StoreSettings
+from postroom.settings.sections import LoggingSettings, NetworkSettings, SafetySettings, ServerSettings, StoreSettings
 
 __all__ = [
     "AccountSettings",
@@ -27,6 +27,7 @@ __all__ = [
     "JmapAccount",
     "LocalAccount",
     "LoggingSettings",
+    "NetworkSettings",
     "RestAccount",
     "SafetySettings",
     "ServerSettings",

@@ -24,7 +24,7 @@ DEMO_ACCOUNTS: Sequence[Mapping[str, str]] = (
     {"name": "sam", "address": "sam@demo.example", "display_name": "Sam Okonkwo"},
 )
 
-_EMPTY_TABLES: Mapping[str, Any] = {"server": {}, "safety": {}, "store": {}, "logging": {}}
+_EMPTY_TABLES: Mapping[str, Any] = {"server": {}, "safety": {}, "store": {}, "network": {}, "logging": {}}
 
 
 def load(

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from postroom.settings.accounts import AccountSettings
 from postroom.settings.fields import Section
-from postroom.settings.sections import LoggingSettings, SafetySettings, ServerSettings, StoreSettings
+from postroom.settings.sections import LoggingSettings, NetworkSettings, SafetySettings, ServerSettings, StoreSettings
 
 
 class ConfigFile(Section):
@@ -20,6 +20,7 @@ class ConfigFile(Section):
     accounts: tuple[Annotated[AccountSettings, Field(discriminator="provider")], ...] = ()
     safety: SafetySettings
     store: StoreSettings
+    network: NetworkSettings
     logging: LoggingSettings
 
 
@@ -31,6 +32,7 @@ class Settings:
     accounts: tuple[AccountSettings, ...]  # the first is the default account
     safety: SafetySettings
     store: StoreSettings
+    network: NetworkSettings
     logging: LoggingSettings
     home: Path
     config_path: Path | None = None

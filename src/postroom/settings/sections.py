@@ -117,6 +117,10 @@ class StoreSettings(Section):
         return url
 
 
+class NetworkSettings(Section):
+    proxies: Switch = True
+
+
 class LoggingSettings(Section):
     level: Literal["auto", "debug", "info", "warning", "error"] = "auto"
     format: Literal["auto", "json", "text"] = "auto"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from functools import partial
 
 from postroom.model import address as model_address
 from postroom.model.address import check_email, domain_key
@@ -22,14 +23,15 @@ class Reach:
     probe: guessing.Probe = guessing.probe
 
 
-async def find(address: str, reach: Reach | None = None) -> Found | None:
+async def find(address: str, reach: Reach | None = None, *, proxies: bool = True) -> Found | None:
     """Never raises for what a network may do; an answer without SMTP is completed by a guess where one holds."""
     domain = ascii_domain(address)
     if not domain:
         return None
     if known := find_known(domain, address):
         return known
-    reach = reach or Reach()
+    if reach is None:
+        reach = Reach() if proxies else Reach(fetch=partial(web.fetch, proxies=False))
     found = await _published(address, domain, reach) or await guessing.look(address, domain, reach.probe)
     if found is not None and found.smtp is None:
         found = replace(found, smtp=await guessing.guess("smtp", domain, reach.probe))

@@ -3,40 +3,43 @@
 from __future__ import annotations
 
 import ssl
-from functools import partial
-from http.client import HTTPException, HTTPMessage
-from typing import IO
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
+from typing import TYPE_CHECKING
 
 import anyio
-import anyio.to_thread
+
+from postroom.model.errors import PostroomError
+from postroom.providers.http.client import new_client
+from postroom.providers.http.exchange import Call, exchange
+
+if TYPE_CHECKING:
+    import httpx2
 
 PATIENCE = 6.0  # seconds
 LONGEST = 256 * 1024  # bytes; real ones have about 2 KB
+_MOST_REDIRECTS = 5
 
 
-async def fetch(url: str, *, context: ssl.SSLContext | None = None, patience: float = PATIENCE) -> bytes | None:
+async def fetch(
+    url: str, *, context: ssl.SSLContext | None = None, patience: float = PATIENCE, proxies: bool = True
+) -> bytes | None:
     """None when there is no such file, it is too long, or the way to it is not encrypted throughout."""
     with anyio.move_on_after(patience):
-        return await anyio.to_thread.run_sync(partial(_fetched, url, context, patience), abandon_on_cancel=True)
+        async with new_client(timeout=patience, tls=context, proxies=proxies) as client:
+            return await _fetched(client, url)
     return None
 
 
-class _HttpsOnly(HTTPRedirectHandler):
-    def redirect_request(
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
-    ) -> Request | None:
-        if not newurl.startswith("https://"):
+async def _fetched(client: httpx2.AsyncClient, url: str) -> bytes | None:
+    """Redirects to other hosts are followed here: whoever hosts a domain's mail publishes it so, and no secret goes
+    along."""
+    for _ in range(_MOST_REDIRECTS + 1):
+        if not url.startswith("https://"):
             return None
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def _fetched(url: str, context: ssl.SSLContext | None, patience: float) -> bytes | None:
-    opener = build_opener(HTTPSHandler(context=context or ssl.create_default_context()), _HttpsOnly())
-    opener.addheaders = [("Accept", "text/xml, */*")]
-    try:
-        with opener.open(url, timeout=patience) as answer:
-            document: bytes = answer.read(LONGEST + 1)
-    except (OSError, HTTPException, ValueError):
-        return None
-    return document if len(document) <= LONGEST else None
+        try:
+            answer = await exchange(client, Call("GET", url, {"Accept": "text/xml, */*"}, largest=LONGEST))
+        except PostroomError:
+            return None
+        if not answer.place:
+            return answer.body if answer.is_success else None
+        url = answer.place
+    return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from postroom.model.capabilities import Capabilities
 from postroom.providers.layers.layered import Call, wait_for
+from postroom.providers.layers.pace import Pace
 
 if TYPE_CHECKING:
     import anyio
@@ -28,9 +29,7 @@ class Limit:
     ) -> None:
         self._sleep = sleep
         self._clock = clock
-        self._spacing = 0.0
-        self._head_start = 0.0  # how far ahead of the even pace a burst may run
-        self._due = 0.0  # when the next call would start at an even pace
+        self._pace: Pace | None = None
         self._at_once: anyio.Semaphore | None = None
 
     def __call__(self, verb: str, call: Call) -> Call:
@@ -45,8 +44,8 @@ class Limit:
         return connect
 
     def _learn(self, capabilities: Capabilities) -> None:
-        self._spacing = 1 / capabilities.requests_per_second if capabilities.requests_per_second else 0.0
-        self._head_start = self._spacing * (max(1, capabilities.burst or 1) - 1)
+        if capabilities.requests_per_second and self._pace is None:
+            self._pace = Pace(capabilities.requests_per_second, capabilities.burst or 1, clock=self._clock)
         if capabilities.burst and self._at_once is None:
             import anyio
 
@@ -54,20 +53,11 @@ class Limit:
 
     def _paced(self, call: Call) -> Call:
         async def paced(*args: Any, **kwargs: Any) -> Any:
-            if self._spacing:
-                await self._turn()
+            if self._pace is not None and (wait := self._pace.spend()):
+                await self._sleep(wait)
             if self._at_once is None:
                 return await call(*args, **kwargs)
             async with self._at_once:
                 return await call(*args, **kwargs)
 
         return paced
-
-    async def _turn(self) -> None:
-        """The start is reserved before waiting for it, so that parallel callers queue up instead of colliding."""
-        now = self._clock()
-        due = max(self._due, now)
-        self._due = due + self._spacing
-        wait = due - self._head_start - now
-        if wait > 0:
-            await self._sleep(wait)

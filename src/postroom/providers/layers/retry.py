@@ -10,16 +10,19 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from postroom.model.errors import PostroomError
 from postroom.providers.layers.layered import Call, wait_for
 from postroom.providers.layers.verbs import READING
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """At most `attempts` calls within `patience` seconds.
+    """At most `attempts` calls within `patience` seconds. Around calls that retry their own requests (over HTTP)
+    it adds nothing: an error that was tried again below goes up as it is.
 
     The wait doubles from `first_wait` with up to half as much again at random, or is what the server asked for. When it
     would outlast the patience, the error goes up at once and carries its `retry_after`.
@@ -37,18 +40,26 @@ class Retry:
             return call
 
         async def retried(*args: Any, **kwargs: Any) -> Any:
-            deadline = self.clock() + self.patience
-            for attempt in range(1, self.attempts):
-                try:
-                    return await call(*args, **kwargs)
-                except PostroomError as error:
-                    wait = self._wait(attempt, error.retry_after)
-                    if not error.retryable or self.clock() + wait > deadline:
-                        raise
-                await self.sleep(wait)
-            return await call(*args, **kwargs)
+            return await self.repeat(lambda: call(*args, **kwargs))
 
         return retried
+
+    async def repeat(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Until it answers, fails for good, or the attempts or the patience are used up."""
+        deadline = self.clock() + self.patience
+        attempt = 1
+        while True:
+            try:
+                return await call()
+            except PostroomError as error:
+                if not error.retryable or error.tries > 1:
+                    raise
+                wait = self._wait(attempt, error.retry_after)
+                if attempt >= self.attempts or self.clock() + wait > deadline:
+                    error.tries = attempt
+                    raise
+            await self.sleep(wait)
+            attempt += 1
 
     def _wait(self, attempt: int, asked: float | None) -> float:
         own = self.first_wait * 2.0 ** (attempt - 1) * (1 + self.chance() / 2)

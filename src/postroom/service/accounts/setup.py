@@ -70,9 +70,10 @@ async def plan(
     """Raises what stands in the way before anything is looked up, and says what to name when nothing is found."""
     environ = os.environ if environ is None else environ
     path = writing.target(config, environ)
-    said = _said(wishes, _free_name(wishes, writing.grown(path, None, environ)))
+    present = writing.grown(path, None, environ)
+    said = _said(wishes, _free_name(wishes, present))
     writing.grown(path, {**said, "host": wishes.host or "found.later"}, environ)
-    found = None if wishes.host else await _found(wishes, reach)
+    found = None if wishes.host else await _found(wishes, reach, proxies=present.network.proxies)
     table = {**said, **_servers(wishes, found)}
     if all(account.name != said["name"] for account in writing.grown(path, table, environ).accounts):
         raise InvalidRequest("POSTROOM_ACCOUNTS is set and hides the accounts of the file. Unset it, or add to it.")
@@ -163,8 +164,8 @@ def _said(wishes: Wishes, name: str) -> dict[str, str | int]:
     return said
 
 
-async def _found(wishes: Wishes, reach: Reach | None) -> Found:
-    found = await find(wishes.address, reach)
+async def _found(wishes: Wishes, reach: Reach | None, *, proxies: bool) -> Found:
+    found = await find(wishes.address, reach, proxies=proxies)
     if found is None:
         raise NotFound(
             f"No mail server was found for {wishes.address}. Check its spelling and the network, "

@@ -1,0 +1,20 @@
+"""What every source of tokens can do."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class TokenSource(Protocol):
+    """One per account, shared by its mailbox and its transport. May be called by several tasks at once.
+
+    AuthRequired when there is no token to be had; its message names what a person has to do.
+    """
+
+    async def token(self) -> str:
+        """The present token. Asks nobody as long as it is believed to be valid."""
+        ...
+
+    async def refreshed(self, old: str) -> str:
+        """A token in place of `old`, which was refused. Of many tasks that were refused the same one, one asks."""
+        ...

@@ -1,0 +1,85 @@
+"""What a service answered, whole and within bounds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from postroom.model.errors import ProviderError
+from postroom.providers.http.unclear import UnclearWrite
+
+if TYPE_CHECKING:
+    from httpx2 import Headers
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_PAGE = (b"<!doctype", b"<html")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`of_write` says whether it answers a request that changed something."""
+
+    url: str
+    status: int
+    headers: Headers
+    body: bytes
+    of_write: bool = False
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def host(self) -> str:
+        return host_of(self.url)
+
+    @property
+    def place(self) -> str:
+        """Where a redirect leads, as a whole URL; empty where it is none, or none that can be followed."""
+        import httpx2
+
+        if self.status not in _REDIRECTS or not (place := self.headers.get("location", "")):
+            return ""
+        try:
+            return str(httpx2.URL(self.url).join(place))
+        except httpx2.InvalidURL:
+            return ""
+
+    @property
+    def is_json(self) -> bool:
+        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return kind == "application/json" or kind.endswith("+json")
+
+    @property
+    def is_page(self) -> bool:
+        """HTML where data was asked for: an error page, or the login page of a network."""
+        return self.body[:200].lstrip().lower().startswith(_PAGE)
+
+    def parsed(self) -> Any:
+        """The JSON in it, or None when there is none that can be read."""
+        if not self.is_json:
+            return None
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError):
+            return None
+
+    def object(self) -> dict[str, Any]:
+        """The JSON object that a success must carry. After a write that succeeded but cannot be read, nobody knows."""
+        found = self.parsed()
+        if isinstance(found, dict):
+            return found
+        what = "a web page; a proxy or login page may stand between" if self.is_page else "what cannot be read as JSON"
+        if self.of_write:
+            raise UnclearWrite(self.host, f"answered {self.status} with {what}")
+        raise ProviderError(f"{self.host} answered {self.status} with {what}.", details={"status": self.status})
+
+
+def host_of(url: str) -> str:
+    import httpx2
+
+    try:
+        return httpx2.URL(url).host or "The mail service"
+    except httpx2.InvalidURL:
+        return "The mail service"

@@ -1,0 +1,166 @@
+"""Requests to one service in the name of one account."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from postroom.model.errors import ProviderError
+from postroom.providers.http.answer import Answer
+from postroom.providers.http.exchange import DEADLINE, LARGEST, Call, exchange
+from postroom.providers.http.problems import ReadProblem, error_of, read_plain
+from postroom.providers.http.quota import Quota
+from postroom.providers.layers.retry import Retry
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from postroom.providers.credentials.source import TokenSource
+
+_MOST_REDIRECTS = 5
+Params = Mapping[str, Any]
+
+
+class Api:
+    """`read` is retried and followed through redirects within the service; `write` is sent once.
+
+    The token goes to the origin of `base_url` and to those that `allow` names, and nowhere else. A refused token is
+    exchanged for a new one once; a request that was refused so was not done, so it may be repeated whatever it does.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        client: httpx2.AsyncClient,
+        *,
+        account: str,
+        tokens: TokenSource | None = None,
+        read_problem: ReadProblem = read_plain,
+        quota: Quota | None = None,
+        headers: Mapping[str, str] | None = None,
+        retry: Retry | None = None,
+        deadline: float = DEADLINE,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._base = base_url.rstrip("/")
+        self._client = client
+        self._account = account
+        self._tokens = tokens
+        self._read_problem = read_problem
+        self._quota = quota or Quota()
+        self._headers = dict(headers or {})
+        self._retry = retry or Retry(attempts=3)
+        self._deadline = deadline
+        self._wall_clock = wall_clock
+        self._origins = {_origin(base_url)}
+
+    def allow(self, url: str) -> None:
+        """A further origin of the same service, as its own session document names it. Never one found in mail."""
+        if not url.startswith("https://") and _origin(url)[0] != _origin(self._base)[0]:
+            raise ProviderError("The mail service names an address that is not encrypted. It is not used.")
+        self._origins.add(_origin(url))
+
+    async def read(
+        self,
+        path: str,
+        *,
+        method: str = "GET",
+        params: Params | None = None,
+        headers: Mapping[str, str] | None = None,
+        content: Any = None,
+        units: float = 1,
+        largest: int = LARGEST,
+    ) -> Answer:
+        """`path` below the base, or a whole URL of the service (the next page). `content` is bytes, or goes as JSON."""
+        call = self._call(method, path, params, headers, content, largest=largest)
+        return await self._retry.repeat(lambda: self._followed(call, units))
+
+    async def write(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Params | None = None,
+        headers: Mapping[str, str] | None = None,
+        content: Any = None,
+        units: float = 1,
+        largest: int = LARGEST,
+    ) -> Answer:
+        """UnclearWrite when it may have been done or not; any other error means that it was not."""
+        call = replace(self._call(method, path, params, headers, content, largest=largest), writes=True)
+        return self._checked(await self._sent(call, units))
+
+    async def upload(self, url: str, content: bytes, *, headers: Mapping[str, str], units: float = 1) -> Answer:
+        """A PUT to an address that the service made for this one purpose, on whatever host: without the token."""
+        call = Call("PUT", url, headers=headers, body=content, writes=True)
+        async with self._quota.spend(units):
+            return self._checked(await exchange(self._client, call, deadline=self._deadline))
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        params: Params | None,
+        headers: Mapping[str, str] | None,
+        content: Any,
+        *,
+        largest: int,
+    ) -> Call:
+        url = self._base + path if path.startswith("/") else path
+        if _origin(url) not in self._origins:
+            raise ProviderError("The mail service leads to another host. It is not followed, and no token goes there.")
+        body = content if isinstance(content, bytes | None) else json.dumps(content).encode()
+        kind = {} if isinstance(content, bytes | None) else {"Content-Type": "application/json"}
+        return Call(method, url, {**self._headers, **kind, **(headers or {})}, params, body, largest=largest)
+
+    async def _followed(self, call: Call, units: float) -> Answer:
+        """Redirects within the service only, and only of what carries no body."""
+        for _ in range(_MOST_REDIRECTS + 1):
+            answer = await self._sent(call, units)
+            if not answer.place or call.method != "GET":
+                return self._checked(answer)
+            call = replace(call, url=answer.place, params=None)
+            if _origin(call.url) not in self._origins:
+                raise ProviderError(f"{answer.host} redirects to another host, which is not followed.")
+        raise ProviderError(f"{answer.host} redirects in a circle.")
+
+    async def _sent(self, call: Call, units: float) -> Answer:
+        token = await self._tokens.token() if self._tokens else ""
+        answer = await self._paid(call, token, units)
+        if answer.status == 401 and self._tokens is not None:
+            newer = await self._tokens.refreshed(token)
+            if newer != token:
+                answer = await self._paid(call, newer, units)
+        return answer
+
+    async def _paid(self, call: Call, token: str, units: float) -> Answer:
+        bearer = {"Authorization": f"Bearer {token}"} if token else {}
+        async with self._quota.spend(units):
+            return await exchange(
+                self._client, replace(call, headers={**call.headers, **bearer}), deadline=self._deadline
+            )
+
+    def _checked(self, answer: Answer) -> Answer:
+        problem = self._read_problem(answer)
+        if answer.is_success and problem is None:
+            return answer
+        error = error_of(answer, problem, account=self._account, now=self._wall_clock())
+        if error.retry_after:
+            self._quota.hold(error.retry_after)
+        raise error
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    import httpx2
+
+    try:
+        parsed = httpx2.URL(url)
+    except httpx2.InvalidURL:
+        return "", "", None
+    return parsed.scheme, parsed.host, parsed.port

@@ -1,0 +1,104 @@
+"""One request and its answer: bounded in time and size, and honest about how far it got."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from postroom.model.errors import PostroomError, ProviderError, ProviderUnavailable
+from postroom.providers.http.answer import Answer, host_of
+from postroom.providers.http.unclear import UnclearWrite
+
+if TYPE_CHECKING:
+    import httpx2
+
+LARGEST = 64 * 1024 * 1024  # bytes of an answer, decompressed
+DEADLINE = 300.0  # seconds for request and answer in all: who drips bytes is as dead as who keeps silent
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`writes` is what it does, not its method: JMAP reads by POST."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, Any] | None = None
+    body: bytes | None = None
+    writes: bool = False
+    largest: int = LARGEST
+
+
+async def exchange(client: httpx2.AsyncClient, call: Call, *, deadline: float = DEADLINE) -> Answer:
+    """Raises ProviderUnavailable when it certainly was not done, UnclearWrite when nobody knows."""
+    import httpx2
+
+    progress = _Progress()
+    try:
+        with anyio.fail_after(deadline):
+            return await _answered(client, call, progress)
+    except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
+        raise _failure(error, call, host_of(call.url), has_begun=progress.has_begun) from None
+
+
+class _Progress:
+    """Whether the first byte of the request may have left."""
+
+    def __init__(self) -> None:
+        self.has_begun = False
+
+    async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
+        if event.endswith("send_request_headers.started"):
+            self.has_begun = True
+
+
+async def _answered(client: httpx2.AsyncClient, call: Call, progress: _Progress) -> Answer:
+    async with client.stream(
+        call.method,
+        call.url,
+        params=dict(call.params) if call.params is not None else None,
+        headers=dict(call.headers),
+        content=call.body,
+        extensions={"trace": progress},
+    ) as response:
+        body = bytearray()
+        async for piece in response.aiter_bytes():
+            body += piece
+            if len(body) > call.largest:
+                raise _too_large(call, host_of(call.url))
+        return Answer(call.url, response.status_code, response.headers, bytes(body), call.writes)
+
+
+def _too_large(call: Call, host: str) -> PostroomError:
+    what = f"answered with more than {call.largest // 1024} KB"
+    return UnclearWrite(host, what) if call.writes else ProviderError(f"{host} {what}, which is not taken.")
+
+
+def _failure(error: Exception, call: Call, host: str, *, has_begun: bool) -> PostroomError:
+    import httpx2
+
+    if _is_about_certificates(error):
+        return ProviderError(f"The certificate of {host} could not be verified. Check the address and the network.")
+    if isinstance(error, httpx2.LocalProtocolError | httpx2.InvalidURL | httpx2.UnsupportedProtocol):
+        return ProviderError(f"The request to {host} cannot be written as HTTP. Check the address and the token.")
+    if call.writes and has_begun:
+        return UnclearWrite(host, "was asked and gave no whole answer")
+    if isinstance(error, httpx2.TimeoutException | TimeoutError):
+        return ProviderUnavailable(f"{host} did not answer in time. Try again later.")
+    if isinstance(error, httpx2.ProxyError):
+        return ProviderUnavailable(f"The proxy on the way to {host} refused. Check HTTPS_PROXY and NO_PROXY.")
+    if isinstance(error, httpx2.ConnectError):
+        return ProviderUnavailable(f"{host} cannot be reached. Check the network, or try again later.")
+    return ProviderUnavailable(f"{host} broke off in the middle of its answer. Try again later.")
+
+
+def _is_about_certificates(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -1,0 +1,30 @@
+"""Following a service's page tokens to the end, and noticing when there is none."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from postroom.model.errors import ProviderError
+
+T = TypeVar("T")
+MOST_PAGES = 10_000
+
+FetchPage = Callable[[str], Awaitable[tuple[Sequence[T], str]]]
+
+
+async def pages(fetch: FetchPage[T], *, most: int = MOST_PAGES) -> AsyncIterator[Sequence[T]]:
+    """`fetch` is given a page's token, empty for the first one, and answers the page and the token of the next, empty
+    after the last. Ask for no more than is needed: the next page is fetched when it is asked for."""
+    token, seen = "", {""}
+    for _ in range(most):
+        page, token = await fetch(token)
+        yield page
+        if not token:
+            return
+        if token in seen:
+            raise ProviderError(
+                "The mail service leads from page to page in a circle. What was read so far is incomplete."
+            )
+        seen.add(token)
+    raise ProviderError(f"The mail service has more than {most} pages of this. Narrow the request.")

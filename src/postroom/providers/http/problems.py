@@ -1,0 +1,122 @@
+"""From a status and an error body to one of our errors. A server's free text goes no further than here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from postroom.model.errors import (
+    AuthRequired,
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+    PostroomError,
+    ProviderError,
+    ProviderUnavailable,
+    RateLimited,
+)
+from postroom.providers.http.answer import Answer
+from postroom.providers.http.retry_after import read_retry_after
+from postroom.providers.http.unclear import UnclearWrite
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What a service's error body says. `kind` is None where the status says enough; `reason` is the service's own
+    code for it (``rateLimitExceeded``), shown only when it looks like one."""
+
+    reason: str = ""
+    kind: type[PostroomError] | None = None
+    retry_after: float | None = None
+
+
+# Each provider's own: given every answer, also a successful one, whose body may hold an error all the same.
+ReadProblem = Callable[[Answer], Problem | None]
+
+_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")
+_BY_STATUS: dict[int, tuple[type[PostroomError], str]] = {
+    401: (AuthRequired, "does not accept the login"),
+    403: (PermissionDenied, "does not allow that for this account"),
+    404: (NotFound, "has no such thing any more"),
+    408: (ProviderUnavailable, "did not get the whole request in time"),
+    409: (Conflict, "says that it changed or exists already"),
+    410: (NotFound, "has no such thing any more"),
+    412: (Conflict, "says that it changed meanwhile"),
+    413: (InvalidRequest, "takes nothing as large as that"),
+    414: (InvalidRequest, "takes no request as long as that"),
+    423: (Conflict, "says that it is in use"),
+    425: (ProviderUnavailable, "asks to try later"),
+    429: (RateLimited, "says that there were too many requests; its limit for this account is reached"),
+    501: (ProviderError, "cannot do that"),
+}
+
+
+def read_plain(answer: Answer) -> Problem | None:
+    """Of a service whose error bodies say nothing that the status does not."""
+    return None
+
+
+def read_problem_details(answer: Answer) -> Problem | None:
+    """RFC 9457 (``application/problem+json``), as JMAP answers a request that it cannot take (RFC 8620, 3.6.1)."""
+    found = answer.parsed()
+    if answer.is_success or not isinstance(found, dict) or not isinstance(found.get("type"), str):
+        return None
+    return Problem(found["type"])
+
+
+def error_of(answer: Answer, problem: Problem | None, *, account: str, now: float) -> PostroomError:
+    """`now` is the wall clock's time: a Retry-After may be a date."""
+    problem = problem or Problem()
+    reason = problem.reason if _CODE.fullmatch(problem.reason) else ""
+    if answer.of_write and _settles_nothing(answer.status):
+        return UnclearWrite(answer.host, f"failed ({_shown(answer, reason)})")
+    kind, what = _meaning(answer, problem)
+    asked = problem.retry_after if problem.retry_after is not None else read_retry_after(answer.headers, now)
+    return kind(
+        f"{answer.host} {what} ({_shown(answer, reason)}).{_hint(kind, asked, account)}",
+        details={"status": answer.status, **({"reason": reason} if reason else {})},
+        retry_after=asked if kind.retryable else None,
+    )
+
+
+def _settles_nothing(status: int) -> bool:
+    """A server that fails may have done it first, and a redirect may be the answer to what was done (303)."""
+    return (status >= 500 and status != 501) or 300 <= status < 400
+
+
+def _meaning(answer: Answer, problem: Problem) -> tuple[type[PostroomError], str]:
+    kind, what = _BY_STATUS.get(answer.status, _by_class(answer))
+    if problem.kind is None or problem.kind is kind:
+        return kind, what
+    return problem.kind, _BY_KIND.get(problem.kind, "refused the request")
+
+
+def _by_class(answer: Answer) -> tuple[type[PostroomError], str]:
+    if answer.status >= 500:
+        return ProviderUnavailable, "is out of order"
+    if answer.status < 300:
+        return ProviderError, "reports a failure in an answer that looks like a success"
+    return ProviderError, "refused the request"
+
+
+_BY_KIND = {kind: what for kind, what in _BY_STATUS.values() if kind is not ProviderError} | {
+    NotFound: "has no such thing any more",
+    InvalidRequest: "cannot take the request as it is",
+    ProviderUnavailable: "asks to try later",
+    Conflict: "says that it changed or exists already",
+}
+
+
+def _shown(answer: Answer, reason: str) -> str:
+    page = ", with a web page" if answer.is_page else ""
+    return f"{answer.status}{f' {reason}' if reason else page}"
+
+
+def _hint(kind: type[PostroomError], asked: float | None, account: str) -> str:
+    if issubclass(kind, AuthRequired):
+        return f" Log in again: postroom accounts login {account}"
+    if not kind.retryable:
+        return ""
+    return f" Try again in {asked:.0f} seconds." if asked else " Try again later."
