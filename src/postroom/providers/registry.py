@@ -18,6 +18,7 @@ from postroom.providers.layers.retry import Retry
 
 if TYPE_CHECKING:
     from postroom.providers.protocol import Mailbox, Transport
+    from postroom.providers.setup import AccountSetup
     from postroom.settings import AccountSettings
 
 MAILBOXES: Mapping[str, str] = {
@@ -37,6 +38,16 @@ IMPORTERS: Mapping[str, str] = {
 SAMPLES: Mapping[str, str] = {
     "local": "postroom.providers.local.sample:fill",
 }
+
+
+SETUPS: Mapping[str, str] = {
+    "imap": "postroom.providers.imap.setup:ImapSetup",
+    "local": "postroom.providers.local.setup:LocalSetup",
+}
+
+
+def setup_of(kind: str) -> AccountSetup:
+    return cast("AccountSetup", _load(SETUPS, kind)())
 
 
 def open_mailbox(account: AccountSettings, context: ProviderContext) -> Mailbox:

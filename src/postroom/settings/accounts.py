@@ -1,6 +1,7 @@
 """The accounts a file may name, one class per provider; `provider` says which.
 
-Every secret `x` may instead stand as `x_env` (a variable's name), `x_file` (a path) or in the system's keyring.
+Every secret `x` may instead stand as `x_env` (a variable's name), `x_file` (a path) or in the system's keyring; a token
+may also be what a program prints (`token_command`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from postroom.settings.fields import ConfigPath, HomePath, Number, Secret, Section
+from postroom.settings.fields import AsList, ConfigPath, HomePath, Number, Secret, Section
 from postroom.settings.hosts import Host, OptionalHost
 
 Security = Literal["tls", "starttls", "none"]
@@ -59,10 +60,27 @@ class Account(Section):
     @model_validator(mode="after")
     def _one_source_per_secret(self) -> Account:
         for secret in self.secrets:
-            sources = [key for key in (secret, f"{secret}_env", f"{secret}_file") if getattr(self, key)]
+            sources = [key for key in sources_of(self, secret) if getattr(self, key)]
             if len(sources) > 1:
                 raise ValueError(f"{' and '.join(sources)} are set; keep one of them")
         return self
+
+
+def sources_of(account: Account, secret: str) -> tuple[str, ...]:
+    """The keys that say where a secret comes from; where none is set, it lies where `secrets.keep` has put it."""
+    keys = (secret, f"{secret}_env", f"{secret}_file", f"{secret}_command")
+    return tuple(key for key in keys if hasattr(account, key))
+
+
+class TokenAccount(Account):
+    """An account that can be opened with a bearer token, wherever it comes from."""
+
+    secrets: ClassVar[tuple[str, ...]] = ("token",)
+
+    token: Secret = None
+    token_env: str = ""
+    token_file: ConfigPath | None = None
+    token_command: Annotated[tuple[str, ...], *AsList] = ()
 
 
 def _own_file(data: dict[str, Any]) -> Path:
@@ -76,7 +94,7 @@ class LocalAccount(Account):
     path: HomePath = Field(default_factory=_own_file)
 
 
-class ImapAccount(Account):
+class ImapAccount(TokenAccount):
     """IMAP for reading, SMTP for sending, ManageSieve for rules. Without `smtp_host` the account cannot send."""
 
     secrets = ("password", "token")
@@ -90,9 +108,6 @@ class ImapAccount(Account):
     password: Secret = None
     password_env: str = ""
     password_file: ConfigPath | None = None
-    token: Secret = None
-    token_env: str = ""
-    token_file: ConfigPath | None = None
     ca_file: ConfigPath | None = None
     smtp_host: OptionalHost = ""
     smtp_security: Security = "tls"
@@ -105,34 +120,21 @@ class ImapAccount(Account):
     authserv_id: str = Field(default_factory=lambda data: _AUTHSERV_IDS.get(data.get("host", ""), ""))
 
 
-class GmailAccount(Account):
-    secrets = ("token",)
-
+class GmailAccount(TokenAccount):
     provider: Literal["gmail"] = "gmail"
-    token: Secret = None
-    token_env: str = ""
-    token_file: ConfigPath | None = None
     base_url: Url = "https://gmail.googleapis.com"
 
 
-class GraphAccount(Account):
-    secrets = ("token",)
-
+class GraphAccount(TokenAccount):
     provider: Literal["graph"] = "graph"
-    token: Secret = None
-    token_env: str = ""
-    token_file: ConfigPath | None = None
     base_url: Url = "https://graph.microsoft.com/v1.0"
 
 
-class JmapAccount(Account):
+class JmapAccount(TokenAccount):
     secrets = ("token", "password")
 
     provider: Literal["jmap"] = "jmap"
     session_url: Url
-    token: Secret = None
-    token_env: str = ""
-    token_file: ConfigPath | None = None
     username: str = Field(default_factory=lambda data: data.get("address", ""))
     password: Secret = None
     password_env: str = ""

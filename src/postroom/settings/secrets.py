@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from postroom.model.errors import AuthRequired
 from postroom.settings import secret_file
-from postroom.settings.accounts import AccountSettings
+from postroom.settings.accounts import Account
 from postroom.settings.exposure import how_to_close, is_exposed
 from postroom.settings.paths import home_folder
 from postroom.settings.sections import ServerSettings
@@ -22,7 +22,7 @@ from postroom.settings.sections import ServerSettings
 KEYRING_SERVICE = "postroom"
 
 
-def resolve(account: AccountSettings, secret: str, *, environ: Mapping[str, str] | None = None) -> str | None:
+def resolve(account: Account, secret: str, *, environ: Mapping[str, str] | None = None) -> str | None:
     """The value of `secret` (``password``, ``token``, ...), or None where nobody ever set one.
 
     AuthRequired when the settings point to a variable or a file that is not there: going on without it would only

@@ -21,7 +21,7 @@ from postroom.settings.model import Settings
 from postroom.settings.paths import config_file, home_folder
 from postroom.settings.problems import SettingsError
 
-Table = Mapping[str, str | int]
+Table = Mapping[str, Any]
 
 _ACCOUNT = re.compile(rb"\s*\[\[\s*accounts\s*\]\]")
 
@@ -69,7 +69,9 @@ def rendered(account: Table) -> str:
     return "\n".join(["[[accounts]]", *(f"{key} = {_value(value)}" for key, value in account.items()), ""])
 
 
-def _value(value: str | int) -> str:
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_value(inner)}" for key, inner in value.items()) + " }"
     return json.dumps(value, ensure_ascii=False)  # TOML's basic strings escape the same characters the same way
 
 

@@ -33,12 +33,12 @@ def add(args: argparse.Namespace) -> int:
     plan = asyncio.run(setup.plan(wishes, config=args.config))
     _show_servers(plan)
     _ask_about_strangers(plan, args)
-    secret = _secret(setup.secret_of(plan.account()), wishes.address, args)
-    if not args.no_check:
+    secret = _secret(setup.secret_of(plan.account()), wishes.address, args) if plan.needs_secret else ""
+    if plan.needs_secret and not args.no_check:
         with _before_writing():
             plan = asyncio.run(_checked(plan, secret))
     place = setup.write_down(plan, secret, in_file=args.secret_file)
-    print(f"Account {plan.name} is in {plan.config_path}, its secret in {place}.")
+    print(f"Account {plan.name} is in {plan.config_path}{f', its secret in {place}' if place else ''}.")
     config = f" --config {plan.config_path}" if args.config else ""
     print(f"Next: postroom doctor{config}; then let your client start: postroom serve{config}")
     return 0
@@ -70,12 +70,11 @@ def remove(args: argparse.Namespace) -> int:
 
 
 def _show_servers(plan: setup.Plan) -> None:
-    account = plan.account()
-    origin = SOURCES[plan.found.source] if plan.found else "as you named them"
-    print(f"Servers of {account.address}, {origin}:")
-    print(f"  reading  {account.host}:{account.port} ({account.security})")
-    sending = f"{account.smtp_host}:{account.smtp_port} ({account.smtp_security})" if account.smtp_host else ""
-    print(f"  sending  {sending or 'none; name one with --smtp-host to be able to send'}")
+    if plan.needs_secret:
+        origin = SOURCES[plan.found.source] if plan.found else "as you named them"
+        print(f"Servers of {plan.account().address}, {origin}:")
+    for line in plan.shown:
+        print(f"  {line}")
     if plan.found and plan.found.note:
         print(plan.found.note)
 

@@ -43,6 +43,7 @@ def _register_list(verbs: Subparsers) -> None:
 def _register_add(verbs: Subparsers) -> None:
     verb = verbs.add_parser("add", help="set up a mailbox: finds its servers, tries the login, writes it down")
     verb.add_argument("address", help="for instance alice@example.com")
+    verb.add_argument("--provider", choices=("imap", "local"), default="imap", help="what kind of mailbox it is")
     verb.add_argument("--name", default="", help="what to call the account (default: from the address)")
     verb.add_argument("--display-name", default="", metavar="TEXT", help="the name beside the address")
     verb.add_argument("--username", default="", help="what to log in with, where it is not the address")

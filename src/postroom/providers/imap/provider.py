@@ -26,6 +26,7 @@ from postroom.providers.imap.mail import drafts, organising, reading
 from postroom.providers.imap.mail.concurrency import concurrently, each_folder
 from postroom.providers.imap.mail.refs import UIDS, MailRef, by_folder, read_ref
 from postroom.providers.imap.search import searching, threads
+from postroom.providers.imap.session.auth import Credentials
 from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.detecting import PROVIDER, detect
 from postroom.providers.imap.session.pool import Pool
@@ -45,7 +46,8 @@ class ImapMailbox:
 
     def __init__(self, account: ImapAccount, context: ProviderContext) -> None:
         self._account = account
-        self._pool = Pool(account)
+        self.credentials = Credentials(account)
+        self._pool = Pool(account, self.credentials)
         self._directory = Directory(self._pool)
         self._readers = anyio.CapacityLimiter(8)
         self._capabilities: Capabilities | None = None
@@ -298,7 +300,7 @@ class ImapMailbox:
         return str(found) if found else ""
 
     def changes(self) -> AsyncGenerator[str, None]:
-        return watch(self._account, "INBOX", "INBOX")
+        return watch(self._account, self.credentials, "INBOX", "INBOX")
 
 
 def _validity_of(session: Session, folder: str) -> int:

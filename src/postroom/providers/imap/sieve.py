@@ -20,7 +20,7 @@ from postroom.model.errors import (
     ProviderUnavailable,
     Unsupported,
 )
-from postroom.providers.imap.session.auth import BearerAnswers, secret_of, tls_context
+from postroom.providers.imap.session.auth import BearerAnswers, Credentials, tls_context, waited_for
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
@@ -39,8 +39,9 @@ class Scripts:
 class SieveScripts:
     """The account's scripts. Unsupported without `sieve_host`."""
 
-    def __init__(self, account: ImapAccount) -> None:
+    def __init__(self, account: ImapAccount, credentials: Credentials | None = None) -> None:
         self._account = account
+        self._credentials = credentials or Credentials(account)
 
     async def list(self) -> Scripts:
         return await self._run(_listed)
@@ -67,13 +68,13 @@ class SieveScripts:
     async def _run(self, work: Callable[[Any], T]) -> T:
         if not self._account.sieve_host:
             raise Unsupported("imap", "server-side rules (sieve_host is not set)")
-        return await anyio.to_thread.run_sync(_conversation, self._account, work)
+        return await anyio.to_thread.run_sync(_conversation, self._account, self._credentials, work)
 
 
-def _conversation(account: ImapAccount, work: Callable[[Any], T]) -> T:
+def _conversation(account: ImapAccount, credentials: Credentials, work: Callable[[Any], T]) -> T:
     client = _SieveClient(account)
     try:
-        client.log_in()
+        client.log_in(credentials)
         result = work(client)
         client.logout()
     except PostroomError:
@@ -96,20 +97,31 @@ class _SieveClient(Client):  # type: ignore[misc]  # sievelib has no types
         self.sock: Any = None
         self._account = account
 
-    def log_in(self) -> None:
+    def log_in(self, credentials: Credentials) -> None:
+        """With a newer token, once, where the one we had is refused."""
+        secret = waited_for(credentials.secret)
+        if self._accepts(secret):
+            return
+        newer = waited_for(credentials.renewed, secret)
+        if newer != secret:
+            self.hang_up()
+            if self._accepts(newer):
+                return
+        raise AuthRequired("The ManageSieve server refused the login. Check username and secrets of this account.")
+
+    def _accepts(self, secret: str) -> bool:
         account = self._account
         mechanism = "PLAIN" if account.auth == "password" else account.auth.upper()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a plain connection is the operator's explicit choice
             accepted = self.connect(
                 account.username,
-                secret_of(account),
+                secret,
                 ssl=account.sieve_security == "tls",
                 starttls=account.sieve_security == "starttls",
                 authmech=mechanism,
             )
-        if not accepted:
-            raise AuthRequired("The ManageSieve server refused the login. Check username and secrets of this account.")
+        return bool(accepted)
 
     def hang_up(self) -> None:
         if self.sock is not None:

@@ -15,6 +15,7 @@ from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.failures import CONNECTION_LOST
 
 if TYPE_CHECKING:
+    from postroom.providers.imap.session.auth import Credentials
     from postroom.settings.accounts import ImapAccount
 
 _RENEWAL = 25 * 60  # servers may hang up after 29 minutes of silence
@@ -22,13 +23,13 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
 _HELD = 20.0  # a connection that lasted so long is replaced at once; who hangs up earlier is asked ever less often
 
 
-async def watch(account: ImapAccount, folder: str, name: str) -> AsyncGenerator[str, None]:
+async def watch(account: ImapAccount, credentials: Credentials, folder: str, name: str) -> AsyncGenerator[str, None]:
     """Yields `name` when it begins to listen, on every change, and after every gap. Never gives up."""
     pause = 0.0
     while True:
         began = anyio.current_time()
         try:
-            session = await anyio.to_thread.run_sync(_listening, account, folder)
+            session = await anyio.to_thread.run_sync(_listening, account, credentials, folder)
         except (*CONNECTION_LOST, ProviderUnavailable):
             pass
         else:
@@ -68,8 +69,8 @@ def _idle(session: Session) -> bool:
         raise
 
 
-def _listening(account: ImapAccount, folder: str) -> Session:
-    session = Session(account)
+def _listening(account: ImapAccount, credentials: Credentials, folder: str) -> Session:
+    session = Session(account, credentials)
     try:
         session.open(folder)
     except BaseException:

@@ -5,41 +5,29 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, cast
 
 from pydantic import SecretStr
 
-from postroom.model.errors import AuthRequired, InvalidRequest, NotFound
-from postroom.providers.discovery.finding import Reach, ascii_domain, find
-from postroom.providers.discovery.found import Found, Server
+from postroom.model.errors import AuthRequired, InvalidRequest
+from postroom.providers import registry
+from postroom.providers.discovery.finding import Reach, ascii_domain
+from postroom.providers.discovery.found import Found
+from postroom.providers.setup import Table, Wishes
 from postroom.service.accounts.logins import try_reading
-from postroom.settings import AccountSettings, ImapAccount, Settings, secrets, writing
+from postroom.settings import AccountSettings, Settings, secrets, writing
+from postroom.settings.accounts import BY_PROVIDER, sources_of
 from postroom.settings.environment import ACCOUNTS
+from postroom.settings.fields import CONFIG_FOLDER, HOME
+from postroom.settings.paths import home_folder
+
+__all__ = ["Plan", "Wishes", "kinds", "plan", "secret_of", "settle_username", "take_away", "write_down"]
 
 Environment = Mapping[str, str]
-Table = Mapping[str, str | int]
 
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9._@+-]")
-_BY_PORT = {993: "tls", 465: "tls", 143: "starttls", 587: "starttls"}
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What a person said about the account. Whatever is empty is found out; a named `host` ends the search."""
-
-    address: str
-    name: str = ""
-    display_name: str = ""
-    username: str = ""
-    auth: str = "password"
-    host: str = ""
-    port: int = 0
-    security: str = ""
-    smtp_host: str = ""
-    smtp_port: int = 0
-    smtp_security: str = ""
-    ca_file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +38,25 @@ class Plan:
     table: Table
     usernames: tuple[str, ...]
     found: Found | None = None
+    home: Path = field(default_factory=Path)
 
     @property
     def name(self) -> str:
         return str(self.table["name"])
 
-    def account(self, secret: str = "") -> ImapAccount:
-        account = ImapAccount.model_validate(self.table)
+    @property
+    def shown(self) -> list[str]:
+        """Where the mail and the secret will go, in lines for a person."""
+        return registry.setup_of(str(self.table["provider"])).shown(self.account())
+
+    @property
+    def needs_secret(self) -> bool:
+        return bool(self.account().secrets)
+
+    def account(self, secret: str = "") -> AccountSettings:
+        context = {HOME: self.home, CONFIG_FOLDER: self.config_path.parent}
+        kind = BY_PROVIDER[str(self.table["provider"])]
+        account = cast("AccountSettings", kind.model_validate(self.table, context=context))
         return account.model_copy(update={secret_of(account): SecretStr(secret)}) if secret else account
 
     def with_username(self, username: str) -> Plan:
@@ -72,13 +72,19 @@ async def plan(
     path = writing.target(config, environ)
     present = writing.grown(path, None, environ)
     said = _said(wishes, _free_name(wishes, present))
-    writing.grown(path, {**said, "host": wishes.host or "found.later"}, environ)
-    found = None if wishes.host else await _found(wishes, reach, proxies=present.network.proxies)
-    table = {**said, **_servers(wishes, found)}
+    kind = registry.setup_of(wishes.provider)
+    writing.grown(path, {**said, **kind.early(wishes)}, environ)
+    proposal = await kind.propose(wishes, reach, proxies=present.network.proxies)
+    table = {**said, **proposal.table}
     if all(account.name != said["name"] for account in writing.grown(path, table, environ).accounts):
         raise InvalidRequest("POSTROOM_ACCOUNTS is set and hides the accounts of the file. Unset it, or add to it.")
-    usernames = found.usernames if found and not wishes.username else (wishes.username or wishes.address,)
-    return Plan(path, table, usernames, found).with_username(usernames[0])
+    planned = Plan(path, table, proposal.usernames, proposal.found, home_folder(environ))
+    return planned.with_username(proposal.usernames[0]) if proposal.usernames else planned
+
+
+def kinds() -> tuple[str, ...]:
+    """The kinds of accounts that can be set up."""
+    return tuple(registry.SETUPS)
 
 
 async def settle_username(plan: Plan, secret: str) -> Plan:
@@ -98,6 +104,9 @@ def write_down(plan: Plan, secret: str, *, in_file: bool = False, environ: Envir
     """First the secret, then the account; answers where the secret lies. Neither stays without the other."""
     environ = os.environ if environ is None else environ
     account = plan.account()
+    if not account.secrets:
+        writing.append_account(plan.config_path, plan.table)
+        return ""
     place = secrets.keep(account.name, secret_of(account), secret, environ=environ, in_file=in_file)
     try:
         writing.append_account(plan.config_path, plan.table)
@@ -131,7 +140,7 @@ def secret_of(account: AccountSettings) -> str:
         raise InvalidRequest(f"Account {account.name} needs no login.")
     wants_token = getattr(account, "auth", "password") != "password"
     secret = "token" if wants_token else account.secrets[0]
-    for key in (secret, f"{secret}_env", f"{secret}_file"):
+    for key in sources_of(account, secret):
         if getattr(account, key):
             raise InvalidRequest(f"Account {account.name} takes its {secret} from {key}. Change it there.")
     return secret
@@ -153,45 +162,6 @@ def _free_name(wishes: Wishes, present: Settings) -> str:
     return wishes.name or (usual if usual and usual not in taken else whole)
 
 
-def _said(wishes: Wishes, name: str) -> dict[str, str | int]:
-    said: dict[str, str | int] = {"name": name, "provider": "imap", "address": wishes.address}
-    if wishes.display_name:
-        said["display_name"] = wishes.display_name
-    if wishes.auth != "password":
-        said["auth"] = wishes.auth
-    if wishes.ca_file is not None:
-        said["ca_file"] = str(wishes.ca_file.expanduser().absolute())
-    return said
-
-
-async def _found(wishes: Wishes, reach: Reach | None, *, proxies: bool) -> Found:
-    found = await find(wishes.address, reach, proxies=proxies)
-    if found is None:
-        raise NotFound(
-            f"No mail server was found for {wishes.address}. Check its spelling and the network, "
-            "or ask your provider for its IMAP and SMTP servers and name them with --host and --smtp-host."
-        )
-    if found.auth == "oauth2" and wishes.auth == "password":
-        raise InvalidRequest(
-            f"{found.note or 'This provider takes no passwords, only OAuth2 access tokens.'} "
-            "Say --auth xoauth2 and give an access token in place of the password."
-        )
-    return found
-
-
-def _servers(wishes: Wishes, found: Found | None) -> dict[str, str | int]:
-    """Without an SMTP server the account only reads."""
-    smtp = found.smtp if found and not wishes.smtp_host else None
-    reading = _server(wishes.host, wishes.port, wishes.security, found.imap if found else None)
-    sending = _server(wishes.smtp_host, wishes.smtp_port, wishes.smtp_security, smtp)
-    return reading | {f"smtp_{key}": value for key, value in sending.items()}
-
-
-def _server(host: str, port: int, security: str, found: Server | None) -> dict[str, str | int]:
-    """What was said wins over what was found; a well-known port says how it is encrypted."""
-    host = host or (found.host if found else "")
-    if not host:
-        return {}
-    security = security or _BY_PORT.get(port) or (found.security if found else "tls")
-    port = port or (found.port if found else 0)
-    return {"host": host, "security": security, **({"port": port} if port else {})}
+def _said(wishes: Wishes, name: str) -> dict[str, Any]:
+    said = {"name": name, "provider": wishes.provider, "address": wishes.address}
+    return {**said, "display_name": wishes.display_name} if wishes.display_name else said

@@ -463,3 +463,19 @@ def test_a_refused_login_comes_with_what_the_provider_wants_instead() -> None:
     account = ImapAccount(name="g", address="a@gmail.com", host="imap.gmail.com")
     message = logins.explained(AuthRequired("The mail server refused the login."), account).message
     assert message.startswith("The mail server refused the login. Google takes an app password")
+
+
+def test_every_kind_that_can_be_set_up_can_be_chosen() -> None:
+    from postroom.doors.cli.main import build_parser
+
+    parser = build_parser(lambda *args, **kwargs: None)
+    for kind in setup.kinds():
+        assert parser.parse_args(["accounts", "add", "a@example.com", "--provider", kind]).provider == kind
+
+
+def test_an_embedded_mailbox_needs_no_server_and_no_secret(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("accounts", "add", "old@example.test", "--provider", "local", "--name", "archive") == 0
+    assert "secret" not in capsys.readouterr().out
+    (account,) = load(config).accounts
+    assert (account.provider, account.name) == ("local", "archive")
+    assert not account.path.exists()  # type: ignore[union-attr]

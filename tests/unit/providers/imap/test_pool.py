@@ -20,7 +20,7 @@ class Pretended:
     made: ClassVar[list[Pretended]] = []
     opened = None
 
-    def __init__(self, account: ImapAccount) -> None:
+    def __init__(self, account: ImapAccount, credentials: object = None) -> None:
         self.is_gone = self.is_closed = False
         self.made.append(self)
 

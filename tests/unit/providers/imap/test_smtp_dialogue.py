@@ -14,6 +14,7 @@ from postroom.mime.write.compose import compose
 from postroom.model.address import Address
 from postroom.model.draft import Draft
 from postroom.model.outcome import SubmitRequest, WireEnvelope
+from postroom.providers.imap.session.auth import Credentials
 from postroom.providers.imap.smtp import dialogue
 from postroom.providers.imap.smtp.answers import Answer
 from postroom.settings import ImapAccount
@@ -45,7 +46,9 @@ def account(server: RawSmtp, **changes: Any) -> ImapAccount:
 async def submitted(server: RawSmtp, *recipients: str, raw: bytes = RAW, **changes: Any) -> Answer:
     envelope = WireEnvelope(ME, recipients or ("a@x.example",))
     with anyio.fail_after(60):
-        answer = await dialogue.submit(account(server, **changes), SubmitRequest(envelope, raw, "<one>", "try"))
+        sender = account(server, **changes)
+        request = SubmitRequest(envelope, raw, "<one>", "try")
+        answer = await dialogue.submit(sender, request, Credentials(sender))
     await anyio.wait_all_tasks_blocked()  # a connection is closed in the loop's next rounds
     return answer
 
@@ -162,9 +165,9 @@ async def test_what_is_wrong_with_the_settings_is_said(
 
 
 async def test_whether_a_login_was_asked_for_is_known(server: RawSmtp) -> None:
-    assert await dialogue.log_in_only(account(server))
+    assert await dialogue.log_in_only(account(server), Credentials(account(server)))
     server.says["EHLO"] = b"250 raw\r\n"
-    assert not await dialogue.log_in_only(account(server))
+    assert not await dialogue.log_in_only(account(server), Credentials(account(server)))
 
 
 # Manners and forms
@@ -180,7 +183,7 @@ async def test_we_take_our_leave() -> None:
         await submitted(server)
         server.says["RCPT"] = b"550 no\r\n"
         await submitted(server)
-        await dialogue.log_in_only(account(server))
+        await dialogue.log_in_only(account(server), Credentials(account(server)))
     assert server.verbs().count("QUIT") == 3
 
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from postroom.model.errors import AuthRequired, ProviderError
-from postroom.settings.secrets import resolve
+import anyio
+import anyio.from_thread
+
+from postroom.model.errors import ProviderError
+from postroom.providers.credentials.choosing import token_source
+from postroom.providers.credentials.stored import StoredToken
 
 if TYPE_CHECKING:
+    from postroom.providers.credentials.source import TokenSource
     from postroom.settings.accounts import ImapAccount
 
 
@@ -23,21 +29,31 @@ def tls_context(account: ImapAccount) -> ssl.SSLContext:
         ) from None
 
 
-def secret_of(account: ImapAccount) -> str:
-    """The password or the token, whichever `auth` asks for."""
-    name = "password" if account.auth == "password" else "token"
-    secret = resolve(account, name)
-    if secret is None:
-        raise AuthRequired(
-            f"Account {account.name} has no {name}. "
-            f"Run postroom accounts login {account.name}, or set {name}_env or {name}_file."
-        )
-    return secret
+class Credentials:
+    """The password or the token, whichever `auth` asks for. One per account, for IMAP, SMTP and ManageSieve."""
+
+    def __init__(self, account: ImapAccount, tokens: TokenSource | None = None) -> None:
+        wants_password = account.auth == "password"
+        self._source = StoredToken(account, "password") if wants_password else tokens or token_source(account)
+
+    async def secret(self) -> str:
+        return await self._source.token()
+
+    async def renewed(self, refused: str) -> str:
+        """Another one in place of one that a server refused; the same where there is no other."""
+        return await self._source.refreshed(refused)
 
 
-def prove_identity(client: Any, account: ImapAccount) -> None:
+def waited_for(call: Callable[..., Coroutine[Any, Any, str]], *args: str) -> str:
+    """For the worker threads that speak to servers: what only the event loop can do."""
+    try:
+        return anyio.from_thread.run(call, *args)
+    except anyio.NoEventLoopError:  # a thread of somebody else's
+        return anyio.run(call, *args)
+
+
+def prove_identity(client: Any, account: ImapAccount, secret: str) -> None:
     """Log an IMAPClient in. Raises the client's own error when the server refuses."""
-    secret = secret_of(account)
     if account.auth != "password":
         client.sasl_login(account.auth.upper(), BearerAnswers(account.auth, account.username, secret))
     elif client.has_capability("AUTH=PLAIN"):

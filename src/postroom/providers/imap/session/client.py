@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from postroom.model.errors import PermissionDenied, ProviderError
 from postroom.providers.imap.session import wire
-from postroom.providers.imap.session.connecting import connect, log_in
+from postroom.providers.imap.session.auth import Credentials
+from postroom.providers.imap.session.connecting import connect_and_log_in
 from postroom.providers.imap.session.encoding import agree
 from postroom.providers.imap.session.failures import CONNECTION_LOST, refused, unknown_folder
 
@@ -50,10 +51,9 @@ class Opened:
 class Session:
     """Raises model errors for refusals, and the members of CONNECTION_LOST when the connection breaks."""
 
-    def __init__(self, account: ImapAccount) -> None:
-        self._client = connect(account)
+    def __init__(self, account: ImapAccount, credentials: Credentials | None = None) -> None:
+        self._client = connect_and_log_in(account, credentials or Credentials(account))
         try:
-            log_in(self._client, account)
             self.capabilities = frozenset(name.decode("ascii", "replace") for name in self._client.capabilities())
             self._speech = agree(self._client)
         except BaseException:

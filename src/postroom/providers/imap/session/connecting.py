@@ -1,4 +1,4 @@
-"""From an account's settings to an IMAPClient that is logged in."""
+"""From an account's settings and credentials to an IMAPClient that is logged in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from postroom.model.errors import AuthRequired, ProviderError
-from postroom.providers.imap.session.auth import prove_identity, tls_context
+from postroom.providers.imap.session.auth import Credentials, prove_identity, tls_context, waited_for
 from postroom.providers.imap.session.failures import refused
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ def connect(account: ImapAccount) -> Any:
         if account.security == "starttls":
             _start_tls(client, context)
     except BaseException:
-        with contextlib.suppress(OSError):  # the first failure is the one to tell
-            client.shutdown()
+        _hang_up(client)
         raise
     return client
 
@@ -50,11 +49,49 @@ def _start_tls(client: Any, context: Any) -> None:
     client._set_read_timeout()
 
 
-def log_in(client: Any, account: ImapAccount) -> None:
+def connect_and_log_in(account: ImapAccount, credentials: Credentials) -> Any:
+    """With a newer token, once, where the one we had is refused; on a new connection: some servers hang up then."""
+    client = connect(account)
+    secret = ""
+    try:
+        _refuse_to_log_in_unprotected(client)
+        secret = waited_for(credentials.secret)
+        log_in(client, account, secret)
+    except AuthRequired:
+        _hang_up(client)
+        newer = waited_for(credentials.renewed, secret) if secret else ""
+        if newer == secret:
+            raise
+        return _connect_with(account, newer)
+    except BaseException:
+        _hang_up(client)
+        raise
+    return client
+
+
+def _refuse_to_log_in_unprotected(client: Any) -> None:
     if client.has_capability("LOGINDISABLED"):
         raise AuthRequired('The mail server takes no passwords in the clear. Set security to "starttls" or "tls".')
+
+
+def _connect_with(account: ImapAccount, secret: str) -> Any:
+    client = connect(account)
     try:
-        prove_identity(client, account)
+        log_in(client, account, secret)
+    except BaseException:
+        _hang_up(client)
+        raise
+    return client
+
+
+def _hang_up(client: Any) -> None:
+    with contextlib.suppress(OSError):  # the first failure is the one to tell
+        client.shutdown()
+
+
+def log_in(client: Any, account: ImapAccount, secret: str) -> None:
+    try:
+        prove_identity(client, account, secret)
     except imaplib.IMAP4.abort:
         raise
     except imaplib.IMAP4.error as error:

@@ -18,6 +18,7 @@ import anyio
 import anyio.to_thread
 
 from postroom.model.errors import PostroomError, RateLimited
+from postroom.providers.imap.session.auth import Credentials
 from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.failures import CONNECTION_LOST, lost
 
@@ -32,8 +33,9 @@ _FAREWELL = 2.0  # seconds for a LOGOUT to be answered
 
 
 class Pool:
-    def __init__(self, account: ImapAccount) -> None:
+    def __init__(self, account: ImapAccount, credentials: Credentials | None = None) -> None:
         self._account = account
+        self._credentials = credentials or Credentials(account)
         self._idle: list[Session] = []
         self._lent = 0
         self._changed = threading.Condition()
@@ -129,7 +131,7 @@ class Pool:
             self._give_back(None)
             self._drop_idle()  # to find out one by one that all have gone could take minutes
         try:
-            session, loan.is_new = Session(self._account), True
+            session, loan.is_new = Session(self._account, self._credentials), True
         except RateLimited:
             # The server allows fewer connections than the settings do: share those there are.
             if not self._wait_for_idle():

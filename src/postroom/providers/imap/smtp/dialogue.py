@@ -16,6 +16,7 @@ from postroom.providers.imap.smtp.login import log_in, new_client
 if TYPE_CHECKING:
     from aiosmtplib import SMTP, SMTPResponse
 
+    from postroom.providers.imap.session.auth import Credentials
     from postroom.settings.accounts import ImapAccount
 
 _BCC = re.compile(rb"^bcc[ \t]*:", re.IGNORECASE | re.MULTILINE)
@@ -26,14 +27,14 @@ _FINAL_ANSWER_FACTOR = 10  # a server may scan a mail for minutes before it answ
 _PATIENCE = 20  # read timeouts for all that comes before the dot: who drips answers is as dead as who keeps silent
 
 
-async def submit(account: ImapAccount, request: SubmitRequest) -> Answer:
+async def submit(account: ImapAccount, request: SubmitRequest, credentials: Credentials) -> Answer:
     """Never raises: every way it can end is an answer."""
     client = new_client(account)
     text = _normalised(request.raw)
     try:
         with before_the_dot(), anyio.fail_after(account.timeout * _PATIENCE):
             _check(text, request)
-            await log_in(client, account)
+            await log_in(client, account, credentials)
             await _envelope(client, text, request)
             await _begin_data(client, text)
         return await _final_dot(client, account.timeout * _FINAL_ANSWER_FACTOR)
@@ -43,12 +44,12 @@ async def submit(account: ImapAccount, request: SubmitRequest) -> Answer:
         _take_leave(client)
 
 
-async def log_in_only(account: ImapAccount) -> bool:
+async def log_in_only(account: ImapAccount, credentials: Credentials) -> bool:
     """The same conversation as far as the login: whether one was asked for. Ended where it failed."""
     client = new_client(account)
     try:
         with before_the_dot(), anyio.fail_after(account.timeout * _PATIENCE):
-            return await log_in(client, account)
+            return await log_in(client, account, credentials)
     finally:
         _take_leave(client)
 

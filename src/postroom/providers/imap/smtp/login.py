@@ -6,11 +6,11 @@ from base64 import b64encode
 from typing import TYPE_CHECKING
 
 from postroom.model.errors import AuthRequired
-from postroom.providers.imap.session.auth import BearerAnswers, secret_of, tls_context
+from postroom.providers.imap.session.auth import BearerAnswers, Credentials, tls_context
 from postroom.providers.imap.smtp.answers import Ended, by_code
 
 if TYPE_CHECKING:
-    from aiosmtplib import SMTP
+    from aiosmtplib import SMTP, SMTPResponse
 
     from postroom.settings.accounts import ImapAccount
 
@@ -33,27 +33,27 @@ def new_client(account: ImapAccount) -> SMTP:
     )
 
 
-async def log_in(client: SMTP, account: ImapAccount) -> bool:
+async def log_in(client: SMTP, account: ImapAccount, credentials: Credentials) -> bool:
     """False where the server asks for no login: such a one takes mail by other rules, for instance from its network."""
     await client.connect(tls_context=None if account.smtp_security == "none" else tls_context(account))
     await client.ehlo()
     if not client.server_auth_methods:
         return False
     if account.auth == "password":
-        await _present_password(client, account)
+        await _present_password(client, account, credentials)
     else:
-        await _present_token(client, account)
+        await _present_token(client, account, credentials)
     return True
 
 
-async def _present_password(client: SMTP, account: ImapAccount) -> None:
+async def _present_password(client: SMTP, account: ImapAccount, credentials: Credentials) -> None:
     """Once: servers count wrong passwords. Only a way that the server does not really have leads to the next."""
     from aiosmtplib import SMTPAuthenticationError
 
     ways = [way for way in _PASSWORD_WAYS if way in client.server_auth_methods]
     if not ways:
         raise AuthRequired("The SMTP server takes no passwords; set auth to xoauth2 and a token.")
-    secret = secret_of(account)
+    secret = await credentials.secret()
     for way in ways:
         try:
             await getattr(client, f"auth_{way.replace('-', '')}")(account.username, secret)
@@ -64,10 +64,19 @@ async def _present_password(client: SMTP, account: ImapAccount) -> None:
             return
 
 
-async def _present_token(client: SMTP, account: ImapAccount) -> None:
-    answers = BearerAnswers(account.auth, account.username, secret_of(account))
+async def _present_token(client: SMTP, account: ImapAccount, credentials: Credentials) -> None:
+    """Twice at most: where the first one is refused and there is a newer one."""
+    token = await credentials.secret()
+    response = await _offer(client, account, token)
+    if response.code >= 500 and (newer := await credentials.renewed(token)) != token:
+        response = await _offer(client, account, newer)
+    if response.code != 235:
+        raise Ended(by_code(response.code, response.message, login=True))
+
+
+async def _offer(client: SMTP, account: ImapAccount, token: str) -> SMTPResponse:
+    answers = BearerAnswers(account.auth, account.username, token)
     response = await client.execute_command(b"AUTH", account.auth.upper().encode(), b64encode(answers(b"")))
     while response.code == 334:  # the details of a refusal: they must be answered before it is said
         response = await client.execute_command(b64encode(answers(b"")))
-    if response.code != 235:
-        raise Ended(by_code(response.code, response.message, login=True))
+    return response

@@ -41,7 +41,7 @@ class SmtpTransport:
         """Never raises once the server is spoken to: every way it can end is an outcome."""
         if not self._account.smtp_host:
             raise Unsupported("imap", "sending (smtp_host is not set)")
-        outcome = _outcome(request, await dialogue.submit(self._account, request))
+        outcome = _outcome(request, await dialogue.submit(self._account, request, self._mailbox.credentials))
         return await self._settled(request, outcome) if outcome.state == "accepted" else outcome
 
     async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
@@ -58,7 +58,7 @@ class SmtpTransport:
         if not self._account.smtp_host:
             raise Unsupported("imap", "sending (smtp_host is not set)")
         try:
-            return await dialogue.log_in_only(self._account)
+            return await dialogue.log_in_only(self._account, self._mailbox.credentials)
         except Ended as ended:
             raise _as_error(ended.answer) from None
 

@@ -1,0 +1,64 @@
+"""A token that a program prints: a password manager, a company's own login tool."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+
+import anyio
+
+from postroom.model.errors import AuthRequired
+
+PATIENCE = 60.0  # seconds; it may have to ask a server, but nobody to type
+LONGEST = 16_384  # characters
+
+
+class TokenFromCommand:
+    """Run for the first token and after a refusal. What it prints goes to the service alone, what it complains to
+    nobody: either may hold a secret."""
+
+    def __init__(self, account: str, command: Sequence[str], *, patience: float = PATIENCE) -> None:
+        self._account = account
+        self._command = list(command)
+        self._patience = patience
+        self._token = ""
+        self._one_at_a_time: anyio.Lock | None = None
+
+    async def token(self) -> str:
+        return self._token or await self.refreshed("")
+
+    async def refreshed(self, old: str) -> str:
+        async with self._lock():
+            if self._token == old:
+                self._token = await self._printed()
+            return self._token
+
+    def _lock(self) -> anyio.Lock:
+        self._one_at_a_time = self._one_at_a_time or anyio.Lock()
+        return self._one_at_a_time
+
+    async def _printed(self) -> str:
+        """The first line of its output."""
+        try:
+            with anyio.fail_after(self._patience):
+                done = await anyio.run_process(
+                    self._command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+                )
+        except TimeoutError:
+            raise self._failed(f"did not end within {self._patience:.0f} seconds") from None
+        except OSError as error:
+            raise self._failed(f"cannot be started ({error.strerror})") from None
+        if done.returncode != 0:
+            raise self._failed(f"ended with code {done.returncode}")
+        return self._checked(done.stdout)
+
+    def _checked(self, output: bytes) -> str:
+        token = output.decode("utf-8", "replace").strip().partition("\n")[0].strip()
+        if not token or len(token) > LONGEST or not (token.isascii() and token.isprintable()) or " " in token:
+            raise self._failed("printed no token")
+        return token
+
+    def _failed(self, what: str) -> AuthRequired:
+        return AuthRequired(
+            f"The token_command of account {self._account} {what}. Run it by hand to see what it wants."
+        )

@@ -1,0 +1,39 @@
+"""A token that somebody put down: in the settings, a variable, a file, the keyring."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from postroom.model.errors import AuthRequired
+from postroom.settings.secrets import resolve
+
+if TYPE_CHECKING:
+    from postroom.settings.accounts import Account
+
+
+class StoredToken:
+    """Looked up each time, so that one that was replaced meanwhile counts. It cannot be renewed from here."""
+
+    def __init__(self, account: Account, secret: str) -> None:
+        self._account = account
+        self._secret = secret
+
+    async def token(self) -> str:
+        return await anyio.to_thread.run_sync(stored_secret, self._account, self._secret)
+
+    async def refreshed(self, old: str) -> str:
+        """The same again, unless a person has stored another one."""
+        return await self.token()
+
+
+def stored_secret(account: Account, secret: str) -> str:
+    """AuthRequired says where it could be put."""
+    found = resolve(account, secret)
+    if found is None:
+        raise AuthRequired(
+            f"Account {account.name} has no {secret}. "
+            f"Run postroom accounts login {account.name}, or set {secret}_env or {secret}_file."
+        )
+    return found

@@ -1,0 +1,74 @@
+"""Setting up an IMAP account: its servers are named, or found from the address."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from postroom.model.errors import InvalidRequest, NotFound
+from postroom.providers.discovery.finding import Reach, find
+from postroom.providers.discovery.found import Found, Server
+from postroom.providers.setup import Proposal, Table, Wishes
+
+if TYPE_CHECKING:
+    from postroom.settings import ImapAccount
+
+_BY_PORT = {993: "tls", 465: "tls", 143: "starttls", 587: "starttls"}
+
+
+class ImapSetup:
+    def early(self, wishes: Wishes) -> Table:
+        return {**_said(wishes), "host": wishes.host or "found.later"}
+
+    async def propose(self, wishes: Wishes, reach: Reach | None, *, proxies: bool) -> Proposal:
+        found = None if wishes.host else await _found(wishes, reach, proxies=proxies)
+        usernames = found.usernames if found and not wishes.username else (wishes.username or wishes.address,)
+        return Proposal({**_said(wishes), **_servers(wishes, found)}, usernames, found)
+
+    def shown(self, account: ImapAccount) -> list[str]:
+        sending = f"{account.smtp_host}:{account.smtp_port} ({account.smtp_security})" if account.smtp_host else ""
+        return [
+            f"reading  {account.host}:{account.port} ({account.security})",
+            f"sending  {sending or 'none; name one with --smtp-host to be able to send'}",
+        ]
+
+
+def _said(wishes: Wishes) -> dict[str, Any]:
+    said: dict[str, Any] = {}
+    if wishes.auth != "password":
+        said["auth"] = wishes.auth
+    if wishes.ca_file is not None:
+        said["ca_file"] = str(wishes.ca_file.expanduser().absolute())
+    return said
+
+
+async def _found(wishes: Wishes, reach: Reach | None, *, proxies: bool) -> Found:
+    found = await find(wishes.address, reach, proxies=proxies)
+    if found is None:
+        raise NotFound(
+            f"No mail server was found for {wishes.address}. Check its spelling and the network, "
+            "or ask your provider for its IMAP and SMTP servers and name them with --host and --smtp-host."
+        )
+    if found.auth == "oauth2" and wishes.auth == "password":
+        raise InvalidRequest(
+            f"{found.note or 'This provider takes no passwords, only OAuth2 access tokens.'} "
+            "Say --auth xoauth2 and give an access token in place of the password."
+        )
+    return found
+
+
+def _servers(wishes: Wishes, found: Found | None) -> dict[str, str | int]:
+    """Without an SMTP server the account only reads."""
+    smtp = found.smtp if found and not wishes.smtp_host else None
+    reading = _server(wishes.host, wishes.port, wishes.security, found.imap if found else None)
+    sending = _server(wishes.smtp_host, wishes.smtp_port, wishes.smtp_security, smtp)
+    return reading | {f"smtp_{key}": value for key, value in sending.items()}
+
+
+def _server(host: str, port: int, security: str, found: Server | None) -> dict[str, str | int]:
+    """What was said wins over what was found; a well-known port says how it is encrypted."""
+    host = host or (found.host if found else "")
+    if not host:
+        return {}
+    security = security or _BY_PORT.get(port) or (found.security if found else "tls")
+    port = port or (found.port if found else 0)
+    return {"host": host, "security": security, **({"port": port} if port else {})}
