@@ -27,6 +27,7 @@ VIOLATIONS = {
     ),
     "Sub-rooms of store look only downwards": ("store/handles.py", "import postroom.store.sends.outbox"),
     "Providers do not know each other": ("providers/local/__init__.py", "import postroom.providers.imap"),
+    "What providers share is layered": ("providers/http/__init__.py", "import postroom.providers.oauth"),
     "Only the registry names a concrete provider": ("service/reading/search.py", "import postroom.providers.local"),
     "Doors do not reach past the service": ("doors/cli/table.py", "import postroom.store"),
     "Doors do not know each other": ("doors/cli/serve.py", "import postroom.doors.mcp"),

@@ -20,6 +20,7 @@ OPENS_FILES = {
     "files/atomic_file.py": "new temporary files, and folders",
     "files/plain_file.py": "asks is_in_use first",
     "mime/processes/worker_process.py": "its own standard streams, and the null device",
+    "providers/oauth/keeping.py": "lock files below secrets",
     "providers/local/archives.py": "asks is_in_use first",
     "service/attachment_files.py": "new files only (O_EXCL)",
     "settings/file.py": "the settings file",

@@ -20,6 +20,7 @@ from postroom.settings import build
 from postroom.settings.accounts import BY_PROVIDER
 from postroom.settings.fields import Section
 from postroom.settings.model import ConfigFile
+from postroom.settings.oauth import OAuthSettings
 from postroom.settings.sections import NOT_YET, Dialect, Toolset
 
 from .tree import ROOT, pages, shown
@@ -31,7 +32,7 @@ def documented_sections() -> dict[str, type[Section]]:
     """Heading in the page -> the table it documents. A provider that cannot be opened yet is not to be found there."""
     tables = {name: field.annotation for name, field in ConfigFile.model_fields.items() if name != "accounts"}
     providers = {kind: model for kind, model in BY_PROVIDER.items() if kind in MAILBOXES}
-    return {**{f"[{name}]": model for name, model in tables.items()}, **providers}  # type: ignore[dict-item]
+    return {**{f"[{name}]": model for name, model in tables.items()}, **providers, "oauth": OAuthSettings}  # type: ignore[dict-item]
 
 
 def documented_keys(heading: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from postroom.settings import AccountSettings
 
 Table = Mapping[str, Any]
+CLIENT_ID_LATER = "asked-later"  # stands in the plan of an account until a person has named the client id
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,17 @@ class Wishes:
     smtp_port: int = 0
     smtp_security: str = ""
     ca_file: Path | None = None
+    oauth: bool = False
+    client_id: str = ""
+    client_secret_env: str = ""
+    client_secret_file: Path | None = None
+
+    def client(self) -> dict[str, str]:
+        """The `oauth` keys that say who asks for a login."""
+        said = {"client_id": self.client_id or CLIENT_ID_LATER, "client_secret_env": self.client_secret_env}
+        if self.client_secret_file is not None:
+            said["client_secret_file"] = str(self.client_secret_file.expanduser().absolute())
+        return {key: value for key, value in said.items() if value}
 
 
 @dataclass(frozen=True, slots=True)

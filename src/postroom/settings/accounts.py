@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from postroom.settings.fields import AsList, ConfigPath, HomePath, Number, Secret, Section
 from postroom.settings.hosts import Host, OptionalHost
+from postroom.settings.oauth import OAuthSettings
 
 Security = Literal["tls", "starttls", "none"]
 Port = Annotated[Number, Field(ge=1, le=65535)]
@@ -68,8 +69,8 @@ class Account(Section):
 
 def sources_of(account: Account, secret: str) -> tuple[str, ...]:
     """The keys that say where a secret comes from; where none is set, it lies where `secrets.keep` has put it."""
-    keys = (secret, f"{secret}_env", f"{secret}_file", f"{secret}_command")
-    return tuple(key for key in keys if hasattr(account, key))
+    can_be_fetched = hasattr(account, f"{secret}_command")
+    return (secret, f"{secret}_env", f"{secret}_file", *((f"{secret}_command", "oauth") if can_be_fetched else ()))
 
 
 class TokenAccount(Account):
@@ -81,6 +82,7 @@ class TokenAccount(Account):
     token_env: str = ""
     token_file: ConfigPath | None = None
     token_command: Annotated[tuple[str, ...], *AsList] = ()
+    oauth: OAuthSettings | None = None
 
 
 def _own_file(data: dict[str, Any]) -> Path:
@@ -118,6 +120,12 @@ class ImapAccount(TokenAccount):
     timeout: Annotated[Number, Field(ge=1)] = 30
     max_connections: Annotated[Number, Field(ge=1, le=50)] = 4
     authserv_id: str = Field(default_factory=lambda data: _AUTHSERV_IDS.get(data.get("host", ""), ""))
+
+    @model_validator(mode="after")
+    def _token_for_oauth(self) -> ImapAccount:
+        if self.oauth is not None and self.auth == "password":
+            raise ValueError('oauth gives tokens; write auth = "xoauth2" or "oauthbearer" with it')
+        return self
 
 
 class GmailAccount(TokenAccount):

@@ -56,6 +56,10 @@ def _set(merged: Data, name: str, value: EnvText) -> None:
     section, *path = name.removeprefix(PREFIX).lower().split("__")
     if section == "accounts" and len(path) == 2:
         _account(merged, path[0], name)[path[1]] = value
+    elif section == "accounts" and len(path) == 3:
+        account = _account(merged, path[0], name)
+        inner = account.get(path[1])
+        account[path[1]] = {**(inner if isinstance(inner, dict) else {}), path[2]: value}
     elif len(path) == 1 and isinstance(merged.setdefault(section, {}), dict):
         merged[section][path[0]] = value
     else:

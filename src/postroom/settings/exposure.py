@@ -41,3 +41,6 @@ def _secret_files(server: ServerSettings, accounts: Sequence[AccountSettings]) -
         for secret in account.secrets:
             if path := getattr(account, f"{secret}_file"):
                 yield f"accounts[{place}].{secret}_file", path
+        oauth = getattr(account, "oauth", None)
+        if oauth is not None and oauth.client_secret_file:
+            yield f"accounts[{place}].oauth.client_secret_file", oauth.client_secret_file

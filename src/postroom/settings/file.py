@@ -12,7 +12,7 @@ from postroom.settings.exposure import is_exposed
 from postroom.settings.paths import config_file
 from postroom.settings.problems import SettingsError
 
-_SECRET_KEYS = frozenset({"tokens"}.union(*(account.secrets for account in BY_PROVIDER.values())))
+_SECRET_KEYS = frozenset({"tokens", "client_secret"}.union(*(account.secrets for account in BY_PROVIDER.values())))
 
 
 def find(path: Path | None, environ: Mapping[str, str]) -> Path | None:

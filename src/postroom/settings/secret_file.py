@@ -42,6 +42,10 @@ def write(home: Path, account: str, secret: str, value: str) -> Path:
     return path
 
 
+def exists(home: Path, account: str, secret: str) -> bool:
+    return _path(home, account, secret).is_file()
+
+
 def remove(home: Path, account: str, secret: str) -> None:
     _path(home, account, secret).unlink(missing_ok=True)
 

@@ -16,6 +16,8 @@ from postroom.model.errors import AuthRequired
 from postroom.settings import secret_file
 from postroom.settings.accounts import Account
 from postroom.settings.exposure import how_to_close, is_exposed
+from postroom.settings.fields import Section
+from postroom.settings.oauth import OAuthSettings
 from postroom.settings.paths import home_folder
 from postroom.settings.sections import ServerSettings
 
@@ -28,16 +30,24 @@ def resolve(account: Account, secret: str, *, environ: Mapping[str, str] | None 
     AuthRequired when the settings point to a variable or a file that is not there: going on without it would only
     be refused later, and less clearly.
     """
-    variables = os.environ if environ is None else environ
-    where = f"account {account.name}: {secret}"
-    written: SecretStr | None = getattr(account, secret)
+    return _resolved(account, account.name, secret, os.environ if environ is None else environ)
+
+
+def client_secret(account: str, oauth: OAuthSettings) -> str:
+    """Empty where the service gives none to programs on people's machines."""
+    return _resolved(oauth, account, "client_secret", os.environ) or ""
+
+
+def _resolved(section: Section, account: str, secret: str, environ: Mapping[str, str]) -> str | None:
+    where = f"account {account}: {secret}"
+    written: SecretStr | None = getattr(section, secret)
     if written is not None:
         return written.get_secret_value()
-    if variable := getattr(account, f"{secret}_env"):
-        return _from_variable(variable, f"{where}_env", variables)
-    if path := getattr(account, f"{secret}_file"):
+    if variable := getattr(section, f"{secret}_env"):
+        return _from_variable(variable, f"{where}_env", environ)
+    if path := getattr(section, f"{secret}_file"):
         return _from_file(path, f"{where}_file")
-    return kept(account.name, secret, environ=variables)
+    return kept(account, secret, environ=environ)
 
 
 def kept(account: str, secret: str, *, environ: Mapping[str, str]) -> str | None:
@@ -52,6 +62,10 @@ def keep(account: str, secret: str, value: str, *, environ: Mapping[str, str], i
         secret_file.remove(home, account, secret)
         return "the system's keyring"
     return f"the encrypted file {secret_file.write(home, account, secret, value)}"
+
+
+def lies_in_file(account: str, secret: str, *, environ: Mapping[str, str]) -> bool:
+    return secret_file.exists(home_folder(environ), account, secret)
 
 
 def forget(account: str, secret: str, *, environ: Mapping[str, str]) -> None:

@@ -11,12 +11,14 @@ from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from postroom.doors.cli import oauth_login
 from postroom.model.errors import InvalidRequest, PostroomError
+from postroom.service import oauth_logins
 from postroom.service.accounts import setup
 from postroom.service.accounts.logins import try_reading, try_sending
 
 if TYPE_CHECKING:
-    from postroom.settings import AccountSettings
+    from postroom.settings import AccountSettings, Settings
 
 SOURCES = {
     "known": "as this provider is known",
@@ -29,15 +31,35 @@ LONGEST_SECRET = 16_384  # characters; tokens can be long
 
 
 def add(args: argparse.Namespace) -> int:
+    args.oauth = args.oauth or args.device or args.paste
     wishes = setup.Wishes(**{field.name: getattr(args, field.name) for field in fields(setup.Wishes)})
     plan = asyncio.run(setup.plan(wishes, config=args.config))
     _show_servers(plan)
     _ask_about_strangers(plan, args)
+    if plan.service:
+        return _add_by_oauth(plan, args)
     secret = _secret(setup.secret_of(plan.account()), wishes.address, args) if plan.needs_secret else ""
     if plan.needs_secret and not args.no_check:
         with _before_writing():
             plan = asyncio.run(_checked(plan, secret))
     place = setup.write_down(plan, secret, in_file=args.secret_file)
+    return _added(plan, place, args)
+
+
+def _add_by_oauth(plan: setup.Plan, args: argparse.Namespace) -> int:
+    oauth_login.refuse_passwords(args)
+    plan, client_secret = oauth_login.with_client(plan, args)
+    settings = setup.settings_with(plan)
+    account = plan.account()
+    with _before_writing():
+        login = oauth_login.log_in(account, settings, args, client_secret or None)
+        if not args.no_check:
+            asyncio.run(_tried(oauth_logins.with_login(account, login)))
+    place = setup.write_all_down(plan, oauth_logins.as_secrets(login, client_secret), in_file=args.secret_file)
+    return _added(plan, place, args)
+
+
+def _added(plan: setup.Plan, place: str, args: argparse.Namespace) -> int:
     print(f"Account {plan.name} is in {plan.config_path}{f', its secret in {place}' if place else ''}.")
     config = f" --config {plan.config_path}" if args.config else ""
     print(f"Next: postroom doctor{config}; then let your client start: postroom serve{config}")
@@ -49,13 +71,29 @@ def log_in(args: argparse.Namespace) -> int:
 
     from postroom.settings import load
 
-    account = _named(args, load(args.config).accounts)
+    settings = load(args.config)
+    account = _named(args, settings.accounts)
+    if oauth_logins.logs_in_by_oauth(account):
+        return _log_in_by_oauth(account, settings, args)
+    if args.device or args.paste:
+        raise InvalidRequest(f"Account {account.name} logs in with a password or token, not on a page of its service.")
     name = setup.secret_of(account)
     secret = _secret(name, account.address, args)
     if not args.no_check:
         with _before_writing():
             asyncio.run(_tried(account.model_copy(update={name: SecretStr(secret)})))
     print(f"Account {account.name}: the {name} is in {setup.keep_secret(account, secret, in_file=args.secret_file)}.")
+    return 0
+
+
+def _log_in_by_oauth(account: AccountSettings, settings: Settings, args: argparse.Namespace) -> int:
+    oauth_login.refuse_passwords(args)
+    with _before_writing():
+        login = oauth_login.log_in(account, settings, args)
+        if not args.no_check:
+            asyncio.run(_tried(oauth_logins.with_login(account, login)))
+    place = oauth_logins.keep_login(account, login, in_file=args.secret_file)
+    print(f"Account {account.name} is logged in; the login is in {place}.")
     return 0
 
 
@@ -77,6 +115,8 @@ def _show_servers(plan: setup.Plan) -> None:
         print(f"  {line}")
     if plan.found and plan.found.note:
         print(plan.found.note)
+    if plan.can_use_oauth:
+        print("Or log in on its own page, with a client id of your own: --oauth")
 
 
 def _ask_about_strangers(plan: setup.Plan, args: argparse.Namespace) -> None:

@@ -48,6 +48,13 @@ def _register_add(verbs: Subparsers) -> None:
     verb.add_argument("--display-name", default="", metavar="TEXT", help="the name beside the address")
     verb.add_argument("--username", default="", help="what to log in with, where it is not the address")
     verb.add_argument("--auth", choices=("password", "xoauth2", "oauthbearer"), default="password")
+    _add_oauth(verb)
+    verb.add_argument(
+        "--oauth", action="store_true", help="log in on the provider's own page (Google, Microsoft, Fastmail)"
+    )
+    verb.add_argument("--client-id", default="", metavar="ID", help="of the program you registered there, for --oauth")
+    verb.add_argument("--client-secret-env", default="", metavar="NAME", help="the variable with its secret")
+    verb.add_argument("--client-secret-file", type=Path, metavar="FILE", help="the file with its secret")
     verb.add_argument("--ca-file", type=Path, metavar="FILE", help="the certificate authority to trust")
     for prefix, what in (("", "IMAP"), ("smtp-", "SMTP")):
         verb.add_argument(f"--{prefix}host", default="", help=f"the {what} server, instead of looking for it")
@@ -59,8 +66,9 @@ def _register_add(verbs: Subparsers) -> None:
 
 
 def _register_login(verbs: Subparsers) -> None:
-    verb = verbs.add_parser("login", help="store a new password or token of an account")
+    verb = verbs.add_parser("login", help="log an account in again, or store its new password or token")
     verb.add_argument("name", help="as postroom accounts shows it")
+    _add_oauth(verb)
     _add_secret(verb)
     verb.set_defaults(run=_login)
 
@@ -70,6 +78,12 @@ def _register_remove(verbs: Subparsers) -> None:
     verb.add_argument("name", help="as postroom accounts shows it")
     add_verb_config(verb)
     verb.set_defaults(run=_remove)
+
+
+def _add_oauth(verb: argparse.ArgumentParser) -> None:
+    way = verb.add_mutually_exclusive_group()
+    way.add_argument("--device", action="store_true", help="with OAuth: log in on another device, by a code")
+    way.add_argument("--paste", action="store_true", help="with OAuth: log in elsewhere and paste the last address")
 
 
 def _add_secret(verb: argparse.ArgumentParser) -> None:

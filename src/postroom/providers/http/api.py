@@ -18,7 +18,7 @@ from postroom.providers.layers.retry import Retry
 if TYPE_CHECKING:
     import httpx2
 
-    from postroom.providers.credentials.source import TokenSource
+    from postroom.providers.tokens import TokenSource
 
 _MOST_REDIRECTS = 5
 Params = Mapping[str, Any]

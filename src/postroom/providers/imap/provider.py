@@ -46,7 +46,7 @@ class ImapMailbox:
 
     def __init__(self, account: ImapAccount, context: ProviderContext) -> None:
         self._account = account
-        self.credentials = Credentials(account)
+        self.credentials = Credentials(account, proxies=context.proxies)
         self._pool = Pool(account, self.credentials)
         self._directory = Directory(self._pool)
         self._readers = anyio.CapacityLimiter(8)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.providers.discovery.finding import Reach, find
 from postroom.providers.discovery.found import Found, Server
+from postroom.providers.oauth.services import service_at
 from postroom.providers.setup import Proposal, Table, Wishes
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ class ImapSetup:
     async def propose(self, wishes: Wishes, reach: Reach | None, *, proxies: bool) -> Proposal:
         found = None if wishes.host else await _found(wishes, reach, proxies=proxies)
         usernames = found.usernames if found and not wishes.username else (wishes.username or wishes.address,)
-        return Proposal({**_said(wishes), **_servers(wishes, found)}, usernames, found)
+        servers = _servers(wishes, found)
+        return Proposal({**_said(wishes), **_oauth(wishes, found, servers["host"]), **servers}, usernames, found)
 
     def shown(self, account: ImapAccount) -> list[str]:
         sending = f"{account.smtp_host}:{account.smtp_port} ({account.smtp_security})" if account.smtp_host else ""
@@ -48,12 +50,22 @@ async def _found(wishes: Wishes, reach: Reach | None, *, proxies: bool) -> Found
             f"No mail server was found for {wishes.address}. Check its spelling and the network, "
             "or ask your provider for its IMAP and SMTP servers and name them with --host and --smtp-host."
         )
-    if found.auth == "oauth2" and wishes.auth == "password":
-        raise InvalidRequest(
-            f"{found.note or 'This provider takes no passwords, only OAuth2 access tokens.'} "
-            "Say --auth xoauth2 and give an access token in place of the password."
-        )
     return found
+
+
+def _oauth(wishes: Wishes, found: Found | None, host: Any) -> dict[str, Any]:
+    """Where it was asked for, or the provider takes nothing else."""
+    takes_tokens_only = found is not None and found.auth == "oauth2" and wishes.auth == "password"
+    if not (wishes.oauth or takes_tokens_only):
+        return {}
+    service = service_at(str(host))
+    if service is None:
+        note = found.note if found and found.note else "This provider is none whose login pages are known."
+        raise InvalidRequest(
+            f"{note} Say --auth xoauth2 and give an access token in place of the password, or write its oauth table "
+            "into the settings yourself."
+        )
+    return {"auth": "xoauth2", "oauth": {"service": service.name, **wishes.client()}}
 
 
 def _servers(wishes: Wishes, found: Found | None) -> dict[str, str | int]:

@@ -15,15 +15,29 @@ from postroom.model.errors import AuthRequired, InvalidRequest
 from postroom.providers import registry
 from postroom.providers.discovery.finding import Reach, ascii_domain
 from postroom.providers.discovery.found import Found
-from postroom.providers.setup import Table, Wishes
+from postroom.providers.oauth.services import service_at
+from postroom.providers.setup import CLIENT_ID_LATER, Table, Wishes
 from postroom.service.accounts.logins import try_reading
+from postroom.service.oauth_logins import CLIENT_SECRET, OAUTH
 from postroom.settings import AccountSettings, Settings, secrets, writing
 from postroom.settings.accounts import BY_PROVIDER, sources_of
 from postroom.settings.environment import ACCOUNTS
 from postroom.settings.fields import CONFIG_FOLDER, HOME
 from postroom.settings.paths import home_folder
 
-__all__ = ["Plan", "Wishes", "kinds", "plan", "secret_of", "settle_username", "take_away", "write_down"]
+__all__ = [
+    "Plan",
+    "Wishes",
+    "keep_secret",
+    "kinds",
+    "plan",
+    "secret_of",
+    "settings_with",
+    "settle_username",
+    "take_away",
+    "write_all_down",
+    "write_down",
+]
 
 Environment = Mapping[str, str]
 
@@ -52,6 +66,23 @@ class Plan:
     @property
     def needs_secret(self) -> bool:
         return bool(self.account().secrets)
+
+    @property
+    def service(self) -> str:
+        """Whose page a person logs in on; empty where a password or a token is asked for."""
+        return str(self.table.get("oauth", {}).get("service", ""))
+
+    @property
+    def can_use_oauth(self) -> bool:
+        """Where a password is asked for but the provider also has a login page that is known."""
+        return not self.service and self.found is not None and service_at(self.found.imap.host) is not None
+
+    @property
+    def lacks_client_id(self) -> bool:
+        return bool(self.table.get("oauth", {}).get("client_id") == CLIENT_ID_LATER)
+
+    def with_client_id(self, client_id: str) -> Plan:
+        return replace(self, table={**self.table, "oauth": {**self.table["oauth"], "client_id": client_id}})
 
     def account(self, secret: str = "") -> AccountSettings:
         context = {HOME: self.home, CONFIG_FOLDER: self.config_path.parent}
@@ -82,6 +113,11 @@ async def plan(
     return planned.with_username(proposal.usernames[0]) if proposal.usernames else planned
 
 
+def settings_with(plan: Plan, *, environ: Environment | None = None) -> Settings:
+    """What the settings will be once it is written down."""
+    return writing.grown(plan.config_path, plan.table, os.environ if environ is None else environ)
+
+
 def kinds() -> tuple[str, ...]:
     """The kinds of accounts that can be set up."""
     return tuple(registry.SETUPS)
@@ -102,16 +138,25 @@ async def settle_username(plan: Plan, secret: str) -> Plan:
 
 def write_down(plan: Plan, secret: str, *, in_file: bool = False, environ: Environment | None = None) -> str:
     """First the secret, then the account; answers where the secret lies. Neither stays without the other."""
-    environ = os.environ if environ is None else environ
     account = plan.account()
-    if not account.secrets:
-        writing.append_account(plan.config_path, plan.table)
-        return ""
-    place = secrets.keep(account.name, secret_of(account), secret, environ=environ, in_file=in_file)
+    return write_all_down(
+        plan, {secret_of(account): secret} if account.secrets else {}, in_file=in_file, environ=environ
+    )
+
+
+def write_all_down(
+    plan: Plan, values: Mapping[str, str], *, in_file: bool = False, environ: Environment | None = None
+) -> str:
+    """The same for secrets by their names."""
+    environ = os.environ if environ is None else environ
+    place = ""
     try:
+        for name, value in values.items():
+            place = secrets.keep(plan.name, name, value, environ=environ, in_file=in_file)
         writing.append_account(plan.config_path, plan.table)
     except BaseException:
-        secrets.forget(account.name, secret_of(account), environ=environ)
+        for name in values:
+            secrets.forget(plan.name, name, environ=environ)
         raise
     return place
 
@@ -124,7 +169,7 @@ def take_away(account: AccountSettings, settings: Settings, *, environ: Environm
     if settings.config_path is None or environ.get(ACCOUNTS, "").strip():
         raise InvalidRequest(f"Account {account.name} comes from no file but from {ACCOUNTS}. Remove it there.")
     writing.remove_account(settings.config_path, account.name)
-    for secret in account.secrets:
+    for secret in (*account.secrets, OAUTH, CLIENT_SECRET):
         secrets.forget(account.name, secret, environ=environ)
     return settings.config_path
 

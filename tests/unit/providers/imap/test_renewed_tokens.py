@@ -46,7 +46,7 @@ def expired_then_valid(user: str) -> Renewing:
 async def test_over_imap(dovecot: Dovecot, monkeypatch: pytest.MonkeyPatch) -> None:
     user = dovecot.new_user()
     source = expired_then_valid(user)
-    monkeypatch.setattr("postroom.providers.imap.session.auth.token_source", lambda account: source)
+    monkeypatch.setattr("postroom.providers.imap.session.auth.token_source", lambda account, **_: source)
     mailbox = ImapMailbox(account(dovecot, user), ProviderContext(Path()))
     await mailbox.connect()
     await mailbox.close()
@@ -56,7 +56,7 @@ async def test_over_imap(dovecot: Dovecot, monkeypatch: pytest.MonkeyPatch) -> N
 async def test_over_smtp(dovecot: Dovecot, postfix: Postfix, monkeypatch: pytest.MonkeyPatch) -> None:
     user = dovecot.new_user()
     source = expired_then_valid(user)
-    monkeypatch.setattr("postroom.providers.imap.session.auth.token_source", lambda account: source)
+    monkeypatch.setattr("postroom.providers.imap.session.auth.token_source", lambda account, **_: source)
     sender = account(dovecot, user, smtp_host="localhost", smtp_port=postfix.tls, ca_file=dovecot.certificates.ca)
     context = ProviderContext(Path())
     transport = SmtpTransport(sender, context, ImapMailbox(sender, context))
@@ -75,7 +75,7 @@ async def test_over_managesieve(dovecot: Dovecot) -> None:
 async def test_a_new_token_that_is_refused_too_is_the_end(dovecot: Dovecot, monkeypatch: pytest.MonkeyPatch) -> None:
     user = dovecot.new_user()
     source = Renewing(*(make_token(user, lifetime=-60 - n) for n in range(3)))
-    monkeypatch.setattr("postroom.providers.imap.session.auth.token_source", lambda account: source)
+    monkeypatch.setattr("postroom.providers.imap.session.auth.token_source", lambda account, **_: source)
     mailbox = ImapMailbox(account(dovecot, user), ProviderContext(Path()))
     with pytest.raises(AuthRequired):
         await mailbox.connect()

@@ -14,7 +14,7 @@ from postroom.providers.credentials.choosing import token_source
 from postroom.providers.credentials.stored import StoredToken
 
 if TYPE_CHECKING:
-    from postroom.providers.credentials.source import TokenSource
+    from postroom.providers.tokens import TokenSource
     from postroom.settings.accounts import ImapAccount
 
 
@@ -32,9 +32,11 @@ def tls_context(account: ImapAccount) -> ssl.SSLContext:
 class Credentials:
     """The password or the token, whichever `auth` asks for. One per account, for IMAP, SMTP and ManageSieve."""
 
-    def __init__(self, account: ImapAccount, tokens: TokenSource | None = None) -> None:
-        wants_password = account.auth == "password"
-        self._source = StoredToken(account, "password") if wants_password else tokens or token_source(account)
+    def __init__(self, account: ImapAccount, tokens: TokenSource | None = None, *, proxies: bool = True) -> None:
+        if account.auth == "password":
+            self._source: TokenSource = StoredToken(account, "password")
+        else:
+            self._source = tokens or token_source(account, proxies=proxies)
 
     async def secret(self) -> str:
         return await self._source.token()

@@ -1,4 +1,4 @@
-"""What every source of tokens can do."""
+"""What every source of tokens can do; `credentials` has them, `http` and `imap` use them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,65 @@
+"""The talk with a person who logs in on a service's own page: postroom accounts add --oauth, and login."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import getpass
+import sys
+import webbrowser
+from typing import TYPE_CHECKING
+
+from postroom.model.errors import InvalidRequest
+from postroom.service import oauth_logins
+from postroom.service.accounts import setup
+
+if TYPE_CHECKING:
+    from postroom.service.oauth_logins import Login
+    from postroom.settings import AccountSettings, Settings
+
+
+def with_client(plan: setup.Plan, args: argparse.Namespace) -> tuple[setup.Plan, str]:
+    """The plan with a client id, and the client secret that was asked for; empty where none is or it lies elsewhere."""
+    if plan.lacks_client_id:
+        for line in oauth_logins.how_to_get_a_client_id(plan.service):
+            print(line)
+        plan = plan.with_client_id(_asked("Client id: ", "--client-id, or --auth xoauth2 with an access token"))
+    lies_elsewhere = args.client_secret_env or args.client_secret_file
+    if lies_elsewhere or not oauth_logins.wants_client_secret(plan.service):
+        return plan, ""
+    return plan, _asked("Client secret: ", "--client-secret-env or --client-secret-file", hidden=True)
+
+
+def log_in(account: AccountSettings, settings: Settings, args: argparse.Namespace, secret: str | None = None) -> Login:
+    """Nothing is written yet."""
+    way: oauth_logins.Way = "device" if args.device else "paste" if args.paste else "browser"
+    talk = oauth_logins.Talk(tell=_tell, ask=lambda prompt: _asked(prompt, "--device"), open_page=_open)
+    return asyncio.run(oauth_logins.log_in(account, settings, way, talk, client_secret=secret))
+
+
+def refuse_passwords(args: argparse.Namespace) -> None:
+    if args.password_stdin:
+        raise InvalidRequest(
+            "This account logs in on a page of its service, so there is no password to hand over. "
+            "Leave --password-stdin out, or say --auth xoauth2 and hand over an access token."
+        )
+
+
+def _tell(text: str) -> None:
+    print(text, flush=True)
+
+
+def _asked(prompt: str, flag: str, *, hidden: bool = False) -> str:
+    if not sys.stdin.isatty():
+        raise InvalidRequest(f"There is no terminal to ask on ({prompt.rstrip(': ').lower()}). Use {flag}.")
+    text = (getpass.getpass(prompt) if hidden else input(prompt)).strip()
+    if not text or not text.isprintable():
+        raise InvalidRequest("That was empty or no line of text. Nothing was written.")
+    return text
+
+
+def _open(url: str) -> bool:
+    try:
+        return webbrowser.open(url)
+    except webbrowser.Error:
+        return False

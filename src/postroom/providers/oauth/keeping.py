@@ -1,0 +1,95 @@
+"""What is kept of a login, where a crash or a second process cannot spoil it.
+
+A service may give a new refresh token with every access token and void the old one. So the new one is on disk before
+anything is done with it, and the one before stays beside it until the new one has worked.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from postroom.files.folders import make_private
+from postroom.model.errors import AuthRequired, ProviderUnavailable
+from postroom.settings import secrets
+from postroom.settings.paths import home_folder
+
+SECRET = "oauth"  # noqa: S105 - the name it is kept under
+_POLL = 0.05  # seconds between two looks at a lock that another process holds
+_PATIENCE = 90.0  # seconds for it: longer than the other one may take to ask the service
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """`expires_at` by the wall clock: other processes read it too. `previous` is empty once `refresh_token` worked."""
+
+    access_token: str
+    expires_at: float
+    refresh_token: str
+    previous: str = ""
+
+
+class Keeping:
+    """Of one account, in the keyring or the encrypted file, wherever it was put when the person logged in."""
+
+    def __init__(self, account: str, environ: Mapping[str, str] | None = None) -> None:
+        self._account = account
+        self._environ = os.environ if environ is None else environ
+
+    def read(self) -> Login:
+        kept = secrets.kept(self._account, SECRET, environ=self._environ)
+        if kept is None:
+            raise must_log_in(self._account, "is not logged in")
+        try:
+            return Login(**json.loads(kept))
+        except (ValueError, TypeError):
+            raise must_log_in(self._account, "has a stored login that cannot be read") from None
+
+    def write(self, login: Login, *, in_file: bool = False) -> str:
+        """On disk when this returns; answers where."""
+        text = json.dumps(asdict(login))
+        return secrets.keep(self._account, SECRET, text, environ=self._environ, in_file=in_file)
+
+    def write_again(self, login: Login) -> None:
+        """Where it lies already."""
+        self.write(login, in_file=secrets.lies_in_file(self._account, SECRET, environ=self._environ))
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """No other process renews this login meanwhile. A process that dies lets go."""
+        path = home_folder(self._environ) / "secrets" / f"{self._account}.lock"
+        descriptor = await anyio.to_thread.run_sync(_opened, path)
+        try:
+            await _locked(descriptor)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def must_log_in(account: str, what: str) -> AuthRequired:
+    return AuthRequired(f"Account {account} {what}. Log in again: postroom accounts login {account}")
+
+
+def _opened(path: Path) -> int:
+    make_private(path.parent)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+async def _locked(descriptor: int) -> None:
+    with anyio.move_on_after(_PATIENCE):
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                await anyio.sleep(_POLL)
+            else:
+                return
+    raise ProviderUnavailable("Another process has been renewing this login for too long. Try again later.")

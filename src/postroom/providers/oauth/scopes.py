@@ -1,0 +1,61 @@
+"""The least that a service must allow for the tools that are switched on.
+
+One table per service and kind of account: toolset -> scopes. `always` is asked for whatever is switched on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from postroom.model.errors import InvalidRequest
+
+_GMAIL = "https://www.googleapis.com/auth/gmail."
+_OUTLOOK = "https://outlook.office.com/"
+_FASTMAIL = "https://www.fastmail.com/dev/protocol-"
+Table = Mapping[str, Sequence[str]]
+
+SCOPES: Mapping[tuple[str, str], Table] = {
+    # Google has one scope for IMAP and SMTP, and it is the full one.
+    ("google", "imap"): {"always": ("https://mail.google.com/",)},
+    ("google", "gmail"): {
+        "read": (f"{_GMAIL}readonly",),
+        "organise": (f"{_GMAIL}modify",),
+        "drafts": (f"{_GMAIL}readonly", f"{_GMAIL}compose"),
+        "send": (f"{_GMAIL}send",),
+        "rules": (f"{_GMAIL}settings.basic",),
+    },
+    ("microsoft", "imap"): {
+        "always": ("offline_access", f"{_OUTLOOK}IMAP.AccessAsUser.All"),
+        "send": (f"{_OUTLOOK}SMTP.Send",),
+    },
+    ("microsoft", "graph"): {
+        "always": ("offline_access", "User.Read"),
+        "read": ("Mail.Read",),
+        "organise": ("Mail.ReadWrite",),
+        "drafts": ("Mail.ReadWrite",),
+        "send": ("Mail.Send",),
+        "rules": ("MailboxSettings.ReadWrite",),
+    },
+    ("fastmail", "imap"): {"always": (f"{_FASTMAIL}imap",), "send": (f"{_FASTMAIL}smtp",)},
+    ("fastmail", "jmap"): {
+        "always": ("urn:ietf:params:jmap:core", "urn:ietf:params:jmap:mail"),
+        "send": ("urn:ietf:params:jmap:submission",),
+    },
+}
+
+# What the larger one allows anyway: asking for both would only lengthen what a person has to read.
+_INCLUDES: Mapping[str, Sequence[str]] = {
+    f"{_GMAIL}modify": (f"{_GMAIL}readonly", f"{_GMAIL}compose", f"{_GMAIL}send"),
+    f"{_GMAIL}compose": (f"{_GMAIL}send",),
+    "Mail.ReadWrite": ("Mail.Read",),
+}
+
+
+def scopes_for(service: str, kind: str, toolsets: Iterable[str]) -> tuple[str, ...]:
+    """In the order of the table, each once."""
+    table = SCOPES.get((service, kind))
+    if table is None:
+        raise InvalidRequest(f"There is no OAuth login of {service} for an account of kind {kind}.")
+    wanted = dict.fromkeys(scope for part in ("always", *toolsets) for scope in table.get(part, ()))
+    included = {less for scope in wanted for less in _INCLUDES.get(scope, ())}
+    return tuple(scope for scope in wanted if scope not in included)

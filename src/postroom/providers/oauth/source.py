@@ -1,0 +1,110 @@
+"""Access tokens that renew themselves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from postroom.providers.http.client import new_client
+from postroom.providers.oauth.grants import Granted, Refused, ask_for_tokens
+from postroom.providers.oauth.keeping import Keeping, Login, must_log_in
+from postroom.providers.oauth.services import service_of
+from postroom.settings.secrets import client_secret
+
+if TYPE_CHECKING:
+    from postroom.settings.accounts import TokenAccount
+    from postroom.settings.oauth import OAuthSettings
+
+EARLY = 60.0  # seconds before its end a token counts as used up: requests take time, and clocks differ
+
+
+class OAuthTokens:
+    """One refresh at a time, in this process and in all that share the home folder."""
+
+    def __init__(
+        self,
+        account: TokenAccount,
+        settings: OAuthSettings,
+        *,
+        proxies: bool = True,
+        keeping: Keeping | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._account = account
+        self._settings = settings
+        self._proxies = proxies
+        self._keeping = keeping or Keeping(account.name)
+        self._clock = clock
+        self._login: Login | None = None
+        self._one_at_a_time: anyio.Lock | None = None
+
+    async def token(self) -> str:
+        if self._login is None or not self._is_fresh(self._login):
+            return await self._renewed("")
+        return self._login.access_token
+
+    async def refreshed(self, old: str) -> str:
+        return await self._renewed(old)
+
+    async def _renewed(self, old: str) -> str:
+        self._one_at_a_time = self._one_at_a_time or anyio.Lock()
+        async with self._one_at_a_time:
+            if self._login is None or not self._serves(self._login, old):
+                self._login = await self._read_or_asked(old)
+            return self._login.access_token
+
+    async def _read_or_asked(self, old: str) -> Login:
+        """Another process, or a person who logged in anew, may have been faster: what is kept is looked at first."""
+        kept = await anyio.to_thread.run_sync(self._keeping.read)
+        if self._serves(kept, old):
+            return kept
+        async with self._keeping.alone():
+            kept = await anyio.to_thread.run_sync(self._keeping.read)
+            return kept if self._serves(kept, old) else await self._asked(kept)
+
+    async def _asked(self, kept: Login) -> Login:
+        granted, used = await self._granted(kept)
+        refresh = granted.refresh_token or used
+        previous = used if refresh != used else ""
+        login = Login(granted.access_token, self._clock() + granted.lifetime, refresh, previous)
+        with anyio.CancelScope(shield=True):  # the old one may be void already
+            await anyio.to_thread.run_sync(self._keeping.write_again, login)
+        return login
+
+    async def _granted(self, kept: Login) -> tuple[Granted, str]:
+        """With the newest refresh token; with the one before where that one was never seen to work."""
+        try:
+            return await self._exchanged(kept.refresh_token), kept.refresh_token
+        except Refused as refused:
+            if refused.error != "invalid_grant" or not kept.previous:
+                raise self._explained(refused) from None
+        try:
+            return await self._exchanged(kept.previous), kept.previous
+        except Refused as refused:
+            raise self._explained(refused) from None
+
+    async def _exchanged(self, refresh_token: str) -> Granted:
+        service = service_of(self._settings)
+        form = {
+            "grant_type": "refresh_token",
+            "refresh_token": refresh_token,
+            "client_id": self._settings.client_id,
+            "client_secret": await anyio.to_thread.run_sync(client_secret, self._account.name, self._settings),
+        }
+        async with new_client(proxies=self._proxies) as client:
+            return await ask_for_tokens(client, service.token_url, form)
+
+    def _explained(self, refused: Refused) -> Exception:
+        if refused.error == "invalid_grant":
+            return must_log_in(self._account.name, "is no longer logged in: the login was withdrawn or has expired")
+        return must_log_in(self._account.name, f"cannot renew its login ({refused.host} says {refused.error})")
+
+    def _serves(self, login: Login, old: str) -> bool:
+        return login.access_token != old and self._is_fresh(login)
+
+    def _is_fresh(self, login: Login) -> bool:
+        return self._clock() + EARLY < login.expires_at

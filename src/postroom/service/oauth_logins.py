@@ -1,0 +1,132 @@
+"""Logging an account in on its service's own page: by this machine's browser, by another device, by pasting."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets as chance
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import SecretStr
+
+from postroom.model.errors import InvalidRequest
+from postroom.providers.http.client import new_client
+from postroom.providers.oauth.authorizing import Client, begin, finish, pasted_code
+from postroom.providers.oauth.device import begin_on_device, finish_on_device
+from postroom.providers.oauth.keeping import SECRET, Keeping, Login
+from postroom.providers.oauth.loopback import listening
+from postroom.providers.oauth.scopes import scopes_for
+from postroom.providers.oauth.services import SERVICES, Service, service_of
+from postroom.settings import secrets
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from postroom.providers.oauth.grants import Granted
+    from postroom.settings import AccountSettings, Settings
+    from postroom.settings.oauth import OAuthSettings
+
+__all__ = ["CLIENT_SECRET", "OAUTH", "Login", "Talk", "Way", "as_secrets", "keep_login", "log_in", "logs_in_by_oauth"]
+
+OAUTH = SECRET
+CLIENT_SECRET = "client_secret"  # noqa: S105 - the name it is kept under
+Way = Literal["browser", "device", "paste"]
+_EPHEMERAL = 49152  # the first port that belongs to nobody
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """How a person is spoken to. `open_page` answers whether there is a browser here at all."""
+
+    tell: Callable[[str], None]
+    ask: Callable[[str], str]
+    open_page: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Login:
+    http: httpx2.AsyncClient
+    service: Service
+    client: Client
+    scopes: Sequence[str]
+    address: str
+    talk: Talk
+
+
+def logs_in_by_oauth(account: AccountSettings) -> bool:
+    return getattr(account, "oauth", None) is not None
+
+
+def how_to_get_a_client_id(service: str) -> tuple[str, ...]:
+    known = SERVICES[service]
+    return (f"A client id of your own is needed; {service} gives it here: {known.console}", known.clicks)
+
+
+def wants_client_secret(service: str) -> bool:
+    return SERVICES[service].wants_client_secret
+
+
+async def log_in(
+    account: AccountSettings, settings: Settings, way: Way, talk: Talk, *, client_secret: str | None = None
+) -> Login:
+    """Nothing is written. `client_secret` is one that was just asked for; else it is looked up."""
+    oauth: OAuthSettings | None = getattr(account, "oauth", None)
+    if oauth is None:
+        raise InvalidRequest(f"Account {account.name} does not log in on a page of its service.")
+    secret = secrets.client_secret(account.name, oauth) if client_secret is None else client_secret
+    scopes = oauth.scopes or scopes_for(oauth.service, account.provider, toolsets_of(settings))
+    async with new_client(proxies=settings.network.proxies) as http:
+        login = _Login(http, service_of(oauth), Client(oauth.client_id, secret), scopes, account.address, talk)
+        granted = await _WAYS[way](login)
+    return Login(granted.access_token, time.time() + granted.lifetime, granted.refresh_token)
+
+
+def toolsets_of(settings: Settings) -> tuple[str, ...]:
+    """What the service is asked to allow: no more than this server would ever use."""
+    return ("read",) if settings.server.read_only else settings.server.toolsets
+
+
+def with_login(account: AccountSettings, login: Login) -> AccountSettings:
+    """The account as it would be with this login, to be tried before anything is written."""
+    return account.model_copy(update={"oauth": None, "token": SecretStr(login.access_token)})
+
+
+def as_secrets(login: Login, client_secret: str) -> dict[str, str]:
+    """What is to be kept, by name."""
+    return {OAUTH: json.dumps(asdict(login)), **({CLIENT_SECRET: client_secret} if client_secret else {})}
+
+
+def keep_login(account: AccountSettings, login: Login, *, in_file: bool = False) -> str:
+    return Keeping(account.name, os.environ).write(login, in_file=in_file)
+
+
+async def _by_browser(login: _Login) -> Granted:
+    async with listening() as listener:
+        redirect = listener.redirect_uri(login.service.redirect_host)
+        attempt = begin(login.service, login.client, login.scopes, redirect, address=login.address)
+        login.talk.tell(f"Log in on this page:\n{attempt.url}")
+        if not login.talk.open_page(attempt.url):
+            login.talk.tell("It has to be opened by a browser on this machine; on another one use --paste or --device.")
+        code = await listener.code(attempt)
+    return await finish(login.http, attempt, code)
+
+
+async def _by_pasting(login: _Login) -> Granted:
+    """Nobody listens: the browser, on whatever machine, shows an error, and the code stands in its address."""
+    redirect = f"http://{login.service.redirect_host}:{_EPHEMERAL + chance.randbelow(16384)}/"
+    attempt = begin(login.service, login.client, login.scopes, redirect, address=login.address)
+    login.talk.tell(f"Log in on this page, in any browser:\n{attempt.url}")
+    login.talk.tell("It ends on a page that cannot be shown. Copy that page's address.")
+    return await finish(login.http, attempt, pasted_code(attempt, login.talk.ask("Address or code: ")))
+
+
+async def _by_device(login: _Login) -> Granted:
+    device = await begin_on_device(login.http, login.service, login.client, login.scopes)
+    login.talk.tell(f"Open {device.page} on any device and type in: {device.code}")
+    return await finish_on_device(login.http, login.service, login.client, device)
+
+
+_WAYS = {"browser": _by_browser, "device": _by_device, "paste": _by_pasting}
