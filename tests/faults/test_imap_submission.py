@@ -281,15 +281,14 @@ class TestPostfix:
     async def test_a_refused_token_is_said_and_nothing_hangs(self, dovecot: Dovecot, over: Any) -> None:
         user = dovecot.new_user()
         stale = over("tls", auth="xoauth2", token=make_token(user, lifetime=-60), password=None, user=user)
-        async with opened(over("tls")) as mailbox:
-            outcome = await submitted(stale, mailbox, request(stale))
+        outcome = await submitted(stale, ImapMailbox(stale, ProviderContext(Path())), request(stale))
         assert (outcome.state, outcome.login_refused) == ("retryable", True)
         assert "login" in outcome.reason
 
     async def test_a_wrong_password_is_a_refused_login(self, over: Any) -> None:
         wrong = over("tls", password="wrong")
-        async with opened(over("tls")) as mailbox:
-            assert (await submitted(wrong, mailbox, request(wrong))).login_refused
+        mailbox = ImapMailbox(wrong, ProviderContext(Path()))
+        assert (await submitted(wrong, mailbox, request(wrong))).login_refused
 
     @pytest.mark.parametrize("security", ["starttls", "tls"])
     async def test_a_server_without_a_trusted_certificate_gets_nothing(self, over: Any, security: str) -> None:

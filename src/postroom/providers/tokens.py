@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeVar, TypeVarTuple
+
+Arguments = TypeVarTuple("Arguments")
+T = TypeVar("T")
 
 
 class TokenSource(Protocol):
@@ -18,3 +22,12 @@ class TokenSource(Protocol):
     async def refreshed(self, old: str) -> str:
         """A token in place of `old`, which was refused. Of many tasks that were refused the same one, one asks."""
         ...
+
+
+async def in_own_thread(call: Callable[[*Arguments], T], *args: *Arguments) -> T:
+    """For what blocks (a keyring, a disk). Who waits for a token may hold one of the shared threads, so none of those
+    is taken: with all of them waiting, nobody would go on."""
+    import anyio
+    import anyio.to_thread
+
+    return await anyio.to_thread.run_sync(call, *args, limiter=anyio.CapacityLimiter(1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import getpass
+import os
 import sys
 import webbrowser
 from typing import TYPE_CHECKING
@@ -59,6 +60,9 @@ def _asked(prompt: str, flag: str, *, hidden: bool = False) -> str:
 
 
 def _open(url: str) -> bool:
+    """Without a display the system's choice would be a browser in this very terminal, which no login page works in."""
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return False
     try:
         return webbrowser.open(url)
     except webbrowser.Error:

@@ -41,16 +41,26 @@ class TokenFromCommand:
         """The first line of its output."""
         try:
             with anyio.fail_after(self._patience):
-                done = await anyio.run_process(
-                    self._command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
-                )
+                return self._checked(await self._output())
         except TimeoutError:
             raise self._failed(f"did not end within {self._patience:.0f} seconds") from None
         except OSError as error:
             raise self._failed(f"cannot be started ({error.strerror})") from None
-        if done.returncode != 0:
-            raise self._failed(f"ended with code {done.returncode}")
-        return self._checked(done.stdout)
+
+    async def _output(self) -> bytes:
+        """Whoever prints without end is ended."""
+        started = anyio.open_process(self._command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        async with await started as process:
+            output = bytearray()
+            assert process.stdout is not None
+            async for piece in process.stdout:
+                output += piece
+                if len(output) > LONGEST:
+                    process.kill()
+                    raise self._failed("printed no token")
+            if (code := await process.wait()) != 0:
+                raise self._failed(f"ended with code {code}")
+            return bytes(output)
 
     def _checked(self, output: bytes) -> str:
         token = output.decode("utf-8", "replace").strip().partition("\n")[0].strip()

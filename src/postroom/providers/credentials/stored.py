@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import anyio.to_thread
-
 from postroom.model.errors import AuthRequired
+from postroom.providers.tokens import in_own_thread
 from postroom.settings.secrets import resolve
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ class StoredToken:
         self._secret = secret
 
     async def token(self) -> str:
-        return await anyio.to_thread.run_sync(stored_secret, self._account, self._secret)
+        return await in_own_thread(stored_secret, self._account, self._secret)
 
     async def refreshed(self, old: str) -> str:
         """The same again, unless a person has stored another one."""

@@ -65,7 +65,8 @@ def _oauth(wishes: Wishes, found: Found | None, host: Any) -> dict[str, Any]:
             f"{note} Say --auth xoauth2 and give an access token in place of the password, or write its oauth table "
             "into the settings yourself."
         )
-    return {"auth": "xoauth2", "oauth": {"service": service.name, **wishes.client()}}
+    mechanism = "xoauth2" if wishes.auth == "password" else wishes.auth
+    return {"auth": mechanism, "oauth": {"service": service.name, **wishes.client()}}
 
 
 def _servers(wishes: Wishes, found: Found | None) -> dict[str, str | int]:

@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import anyio
-import anyio.to_thread
 
 from postroom.files.folders import make_private
 from postroom.model.errors import AuthRequired, ProviderUnavailable
+from postroom.providers.tokens import in_own_thread
 from postroom.settings import secrets
 from postroom.settings.paths import home_folder
 
@@ -66,7 +66,7 @@ class Keeping:
     async def alone(self) -> AsyncIterator[None]:
         """No other process renews this login meanwhile. A process that dies lets go."""
         path = home_folder(self._environ) / "secrets" / f"{self._account}.lock"
-        descriptor = await anyio.to_thread.run_sync(_opened, path)
+        descriptor = await in_own_thread(_opened, path)
         try:
             await _locked(descriptor)
             yield

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import anyio
-import anyio.to_thread
 
 from postroom.providers.http.client import new_client
 from postroom.providers.oauth.grants import Granted, Refused, ask_for_tokens
 from postroom.providers.oauth.keeping import Keeping, Login, must_log_in
 from postroom.providers.oauth.services import service_of
+from postroom.providers.tokens import in_own_thread
 from postroom.settings.secrets import client_secret
 
 if TYPE_CHECKING:
@@ -59,11 +59,11 @@ class OAuthTokens:
 
     async def _read_or_asked(self, old: str) -> Login:
         """Another process, or a person who logged in anew, may have been faster: what is kept is looked at first."""
-        kept = await anyio.to_thread.run_sync(self._keeping.read)
+        kept = await in_own_thread(self._keeping.read)
         if self._serves(kept, old):
             return kept
         async with self._keeping.alone():
-            kept = await anyio.to_thread.run_sync(self._keeping.read)
+            kept = await in_own_thread(self._keeping.read)
             return kept if self._serves(kept, old) else await self._asked(kept)
 
     async def _asked(self, kept: Login) -> Login:
@@ -72,7 +72,7 @@ class OAuthTokens:
         previous = used if refresh != used else ""
         login = Login(granted.access_token, self._clock() + granted.lifetime, refresh, previous)
         with anyio.CancelScope(shield=True):  # the old one may be void already
-            await anyio.to_thread.run_sync(self._keeping.write_again, login)
+            await in_own_thread(self._keeping.write_again, login)
         return login
 
     async def _granted(self, kept: Login) -> tuple[Granted, str]:
@@ -93,7 +93,7 @@ class OAuthTokens:
             "grant_type": "refresh_token",
             "refresh_token": refresh_token,
             "client_id": self._settings.client_id,
-            "client_secret": await anyio.to_thread.run_sync(client_secret, self._account.name, self._settings),
+            "client_secret": await in_own_thread(client_secret, self._account.name, self._settings),
         }
         async with new_client(proxies=self._proxies) as client:
             return await ask_for_tokens(client, service.token_url, form)

@@ -169,7 +169,8 @@ def take_away(account: AccountSettings, settings: Settings, *, environ: Environm
     if settings.config_path is None or environ.get(ACCOUNTS, "").strip():
         raise InvalidRequest(f"Account {account.name} comes from no file but from {ACCOUNTS}. Remove it there.")
     writing.remove_account(settings.config_path, account.name)
-    for secret in (*account.secrets, OAUTH, CLIENT_SECRET):
+    of_oauth = (OAUTH, CLIENT_SECRET) if hasattr(account, "oauth") else ()
+    for secret in (*account.secrets, *of_oauth):
         secrets.forget(account.name, secret, environ=environ)
     return settings.config_path
 

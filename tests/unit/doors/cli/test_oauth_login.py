@@ -75,6 +75,7 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         threads[-1].start()
         return True
 
+    monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setattr(webbrowser, "open", open_page)
     yield shown
     for thread in threads:

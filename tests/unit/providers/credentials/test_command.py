@@ -55,6 +55,7 @@ async def test_many_that_were_refused_the_same_token_run_it_once(tmp_path: Path)
         ("print()", "printed no token"),
         ("print('two words CANARY')", "printed no token"),
         ("print('CANARY' * 10_000)", "printed no token"),
+        ("while True: print('CANARY')", "printed no token"),
         ("import sys; sys.stdout.buffer.write(b'CANARY\\xff')", "printed no token"),
         ("import sys; print('CANARY', file=sys.stderr)", "printed no token"),
     ],

@@ -11,7 +11,8 @@ from tests.peers.dovecot import Dovecot
 from tests.peers.postfix import Postfix
 from tests.peers.tokens import make_token
 
-from postroom.model.errors import AuthRequired
+from postroom.model.errors import AuthRequired, PostroomError, ProviderError, ProviderUnavailable, RateLimited
+from postroom.model.outcome import SubmitRequest, WireEnvelope
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
 from postroom.providers.imap.session.auth import Credentials
@@ -91,3 +92,22 @@ async def test_a_program_of_the_settings_prints_the_token(dovecot: Dovecot, tmp_
     )
     await mailbox.connect()
     await mailbox.close()
+
+
+@pytest.mark.parametrize("trouble", [ProviderUnavailable("down"), ProviderError("odd answer"), RateLimited("slow")])
+async def test_a_mail_waits_while_no_token_can_be_had(
+    dovecot: Dovecot, postfix: Postfix, monkeypatch: pytest.MonkeyPatch, trouble: PostroomError
+) -> None:
+    """The token service being out of order says nothing about the mail: it must not be given up."""
+
+    class OutOfOrder(Renewing):
+        async def token(self) -> str:
+            raise trouble
+
+    user = dovecot.new_user()
+    monkeypatch.setattr("postroom.providers.imap.session.auth.token_source", lambda account, **_: OutOfOrder())
+    sender = account(dovecot, user, smtp_host="localhost", smtp_port=postfix.tls, ca_file=dovecot.certificates.ca)
+    context = ProviderContext(Path())
+    request = SubmitRequest(WireEnvelope(user, (user,)), b"Subject: x\r\n\r\nx\r\n", "<one@x>", "try")
+    outcome = await SmtpTransport(sender, context, ImapMailbox(sender, context)).submit(request)
+    assert (outcome.state, outcome.login_refused) == ("retryable", False)

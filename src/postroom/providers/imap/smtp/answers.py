@@ -45,8 +45,10 @@ def before_the_dot() -> Iterator[None]:
 
     try:
         yield
-    except PostroomError as error:
-        raise Ended(Answer("rejected", error.message, login_refused=isinstance(error, AuthRequired))) from None
+    except AuthRequired as error:
+        raise Ended(Answer("rejected", error.message, login_refused=True)) from None
+    except PostroomError as error:  # of whoever gives out tokens, or of our own settings: the mail itself is fine
+        raise Ended(Answer("retryable", error.message)) from None
     except aiosmtplib.SMTPAuthenticationError as error:
         raise Ended(by_code(error.code, error.message, login=True)) from None
     except aiosmtplib.SMTPResponseException as error:
