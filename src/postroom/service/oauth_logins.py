@@ -20,6 +20,7 @@ from postroom.providers.oauth.keeping import SECRET, Keeping, Login
 from postroom.providers.oauth.loopback import listening
 from postroom.providers.oauth.scopes import scopes_for
 from postroom.providers.oauth.services import SERVICES, Service, service_of
+from postroom.service.accounts.logins import switched_on
 from postroom.settings import secrets
 
 if TYPE_CHECKING:
@@ -77,16 +78,11 @@ async def log_in(
     if oauth is None:
         raise InvalidRequest(f"Account {account.name} does not log in on a page of its service.")
     secret = secrets.client_secret(account.name, oauth) if client_secret is None else client_secret
-    scopes = oauth.scopes or scopes_for(oauth.service, account.provider, toolsets_of(settings))
+    scopes = oauth.scopes or scopes_for(oauth.service, account.provider, switched_on(settings))
     async with new_client(proxies=settings.network.proxies) as http:
         login = _Login(http, service_of(oauth), Client(oauth.client_id, secret), scopes, account.address, talk)
         granted = await _WAYS[way](login)
     return Login(granted.access_token, time.time() + granted.lifetime, granted.refresh_token)
-
-
-def toolsets_of(settings: Settings) -> tuple[str, ...]:
-    """What the service is asked to allow: no more than this server would ever use."""
-    return ("read",) if settings.server.read_only else settings.server.toolsets
 
 
 def with_login(account: AccountSettings, login: Login) -> AccountSettings:

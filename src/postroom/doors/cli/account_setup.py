@@ -15,7 +15,7 @@ from postroom.doors.cli import oauth_login
 from postroom.model.errors import InvalidRequest, PostroomError
 from postroom.service import oauth_logins
 from postroom.service.accounts import setup
-from postroom.service.accounts.logins import try_reading, try_sending
+from postroom.service.accounts.logins import covers_sending, try_reading, try_sending
 
 if TYPE_CHECKING:
     from postroom.settings import AccountSettings, Settings
@@ -54,7 +54,8 @@ def _add_by_oauth(plan: setup.Plan, args: argparse.Namespace) -> int:
     with _before_writing():
         login = oauth_login.log_in(account, settings, args, client_secret or None)
         if not args.no_check:
-            asyncio.run(_tried(oauth_logins.with_login(account, login)))
+            with_login = oauth_logins.with_login(account, login)
+            asyncio.run(_tried(with_login, sending=covers_sending(account, settings)))
     place = setup.write_all_down(plan, oauth_logins.as_secrets(login, client_secret), in_file=args.secret_file)
     return _added(plan, place, args)
 
@@ -91,7 +92,8 @@ def _log_in_by_oauth(account: AccountSettings, settings: Settings, args: argpars
     with _before_writing():
         login = oauth_login.log_in(account, settings, args)
         if not args.no_check:
-            asyncio.run(_tried(oauth_logins.with_login(account, login)))
+            with_login = oauth_logins.with_login(account, login)
+            asyncio.run(_tried(with_login, sending=covers_sending(account, settings)))
     place = oauth_logins.keep_login(account, login, in_file=args.secret_file)
     print(f"Account {account.name} is logged in; the login is in {place}.")
     return 0
@@ -158,9 +160,10 @@ async def _checked(plan: setup.Plan, secret: str) -> setup.Plan:
     return settled
 
 
-async def _tried(account: AccountSettings) -> None:
+async def _tried(account: AccountSettings, *, sending: bool = True) -> None:
     await try_reading(account)
-    await try_sending(account)
+    if sending:
+        await try_sending(account)
 
 
 @contextmanager

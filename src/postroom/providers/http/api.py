@@ -59,8 +59,7 @@ class Api:
 
     def allow(self, url: str) -> None:
         """A further origin of the same service, as its own session document names it. Never one found in mail."""
-        if not url.startswith("https://") and _origin(url)[0] != _origin(self._base)[0]:
-            raise ProviderError("The mail service names an address that is not encrypted. It is not used.")
+        self._refuse_unencrypted(url)
         self._origins.add(_origin(url))
 
     async def read(
@@ -95,12 +94,18 @@ class Api:
 
     async def upload(self, url: str, content: bytes, *, headers: Mapping[str, str], units: float = 1) -> Answer:
         """A PUT to an address that the service made for this one purpose, on whatever host: without the token."""
+        self._refuse_unencrypted(url)
         call = Call("PUT", url, headers=headers, body=content, writes=True)
         async with self._quota.spend(units):
             return self._checked(await exchange(self._client, call, deadline=self._deadline))
 
     async def close(self) -> None:
         await self._client.aclose()
+
+    def _refuse_unencrypted(self, url: str) -> None:
+        """Unless the service itself is reached so, as on this machine in a test."""
+        if _origin(url)[0] not in ("https", _origin(self._base)[0]):
+            raise ProviderError("The mail service names an address that is not encrypted. It is not used.")
 
     def _call(
         self,

@@ -57,10 +57,11 @@ class _Progress:
 
 
 async def _answered(client: httpx2.AsyncClient, call: Call, progress: _Progress) -> Answer:
+    import httpx2
+
     async with client.stream(
         call.method,
-        call.url,
-        params=dict(call.params) if call.params is not None else None,
+        httpx2.URL(call.url).copy_merge_params(dict(call.params or {})),  # `params=` would drop the URL's own query
         headers=dict(call.headers),
         content=call.body,
         extensions={"trace": progress},

@@ -10,7 +10,7 @@ from postroom.providers.context import ProviderContext
 from postroom.providers.discovery.known import note_for
 from postroom.providers.protocol import LoginCheck
 from postroom.service.gateway import Gateway
-from postroom.settings import AccountSettings
+from postroom.settings import AccountSettings, Settings
 
 _CONTEXT = ProviderContext(Path(), read_only=True)
 
@@ -44,12 +44,23 @@ async def check_sending(gateway: Gateway, name: str) -> str:
     account = await gateway.accounts.open(name)
     if not account.capabilities.can_send:
         return "not tried: this account cannot send"
+    if not covers_sending(gateway.accounts.named(name), gateway.settings):
+        return "not tried: this account's login does not cover sending"
     transport = account.transport
     if not isinstance(transport, LoginCheck):
         return "needs no login"
     said = _in_words(await transport.check_login())
     resumed = await gateway.in_thread(gateway.store.pauses.login_worked, account.name)
     return f"{said}; what waited for it leaves now" if resumed else said
+
+
+def covers_sending(account: AccountSettings, settings: Settings) -> bool:
+    """An OAuth login is asked for what the tools that are switched on need, and no more."""
+    return getattr(account, "oauth", None) is None or "send" in switched_on(settings)
+
+
+def switched_on(settings: Settings) -> tuple[str, ...]:
+    return ("read",) if settings.server.read_only else settings.server.toolsets
 
 
 def _in_words(was_asked_for: bool) -> str:

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 import pytest
+from tests.peers.daemon import free_ports
 from tests.peers.dovecot import Dovecot
 from tests.peers.tokens import make_token
 from tests.unit.providers.oauth.authorisation import Authorisation, authorising
@@ -108,6 +109,22 @@ def test_a_login_in_the_browser_sets_the_account_up(
     said = capsys.readouterr().out
     for secret in ("hush", Keeping("work").read().access_token, Keeping("work").read().refresh_token):
         assert secret not in said + config.read_text()
+
+
+def test_a_login_that_covers_only_reading_is_not_tried_for_sending(
+    dovecot: Dovecot,
+    user: str,
+    idp: Authorisation,
+    browser: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("POSTROOM_SERVER__TOOLSETS", "read")
+    (closed,) = free_ports(1)
+    assert run(*adding(dovecot, user, "--smtp-host", "localhost", "--smtp-port", str(closed))) == 0
+    assert run("accounts", "--check") == 0
+    assert run("doctor") == 0
+    assert "does not cover sending" in capsys.readouterr().out
 
 
 def test_a_login_is_kept_alive_when_its_token_runs_out(

@@ -151,12 +151,25 @@ async def test_a_next_page_on_another_host_is_refused_before_anything_is_sent(ma
         assert other.asked == []
 
 
+@pytest.mark.parametrize("params", [None, {}, {"limit": 5}])
+async def test_a_next_page_keeps_its_own_query(server: Server, api: Api, params: dict[str, int] | None) -> None:
+    await api.read(f"{server.url}/mails?token=a%2Bb", params=params)
+    assert server.asked[0].path.startswith("/mails?token=a%2Bb")
+    assert ("limit=5" in server.asked[0].path) == bool(params)
+
+
 async def test_a_further_origin_counts_only_after_it_was_allowed(make_api: Make) -> None:
     async with serving() as other:
         api = make_api(tokens=Fixed())
         api.allow(f"{other.url}/download/{{id}}")
         await api.read(f"{other.url}/download/1")
         assert other.asked[0].headers["authorization"] == "Bearer secret"
+
+
+@pytest.mark.parametrize("url", ["http://mail.example/x", "ftp://mail.example/x", "mail.example"])
+async def test_a_further_origin_must_be_encrypted(make_api: Make, url: str) -> None:
+    with pytest.raises(ProviderError, match="not encrypted"):
+        make_api("https://api.example").allow(url)
 
 
 async def test_cookies_are_neither_kept_nor_sent(server: Server, api: Api) -> None:

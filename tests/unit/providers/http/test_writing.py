@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from postroom.model.errors import Conflict, PostroomError, ProviderUnavailable, RateLimited
+from postroom.model.errors import Conflict, PostroomError, ProviderError, ProviderUnavailable, RateLimited
 from postroom.providers.http.api import Api
 from postroom.providers.http.unclear import UnclearWrite, submit_outcome
 
@@ -85,6 +85,14 @@ async def test_a_refused_login_pauses_the_account(server: Server, api: Api) -> N
         await api.write("POST", "/send", content={})
     outcome = submit_outcome(caught.value)
     assert (outcome.state, outcome.login_refused) == ("retryable", True)
+
+
+async def test_an_upload_never_goes_unencrypted_where_the_service_itself_does_not(
+    server: Server, make_api: Make
+) -> None:
+    with pytest.raises(ProviderError, match="not encrypted"):
+        await make_api("https://api.example").upload(f"{server.url}/session", b"bytes", headers={})
+    assert server.asked == []
 
 
 async def test_an_upload_goes_to_another_host_without_the_token(server: Server, make_api: Make) -> None:
