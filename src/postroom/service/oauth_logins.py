@@ -95,8 +95,11 @@ def as_secrets(login: Login, client_secret: str) -> dict[str, str]:
     return {OAUTH: json.dumps(asdict(login)), **({CLIENT_SECRET: client_secret} if client_secret else {})}
 
 
-def keep_login(account: AccountSettings, login: Login, *, in_file: bool = False) -> str:
-    return Keeping(account.name, os.environ).write(login, in_file=in_file)
+async def keep_login(account: AccountSettings, login: Login, *, in_file: bool = False) -> str:
+    """Not while a server renews the old one: it would write that over this."""
+    keeping = Keeping(account.name, os.environ)
+    async with keeping.alone():
+        return keeping.write(login, in_file=in_file)
 
 
 async def _by_browser(login: _Login) -> Granted:

@@ -94,7 +94,7 @@ def _log_in_by_oauth(account: AccountSettings, settings: Settings, args: argpars
         if not args.no_check:
             with_login = oauth_logins.with_login(account, login)
             asyncio.run(_tried(with_login, sending=covers_sending(account, settings)))
-    place = oauth_logins.keep_login(account, login, in_file=args.secret_file)
+    place = asyncio.run(oauth_logins.keep_login(account, login, in_file=args.secret_file))
     print(f"Account {account.name} is logged in; the login is in {place}.")
     return 0
 

@@ -473,6 +473,15 @@ def test_every_kind_that_can_be_set_up_can_be_chosen() -> None:
         assert parser.parse_args(["accounts", "add", "a@example.com", "--provider", kind]).provider == kind
 
 
+@pytest.mark.parametrize("flags", [["--host", "imap.example.com"], ["--oauth"], ["--auth", "xoauth2"], ["--port", "1"]])
+def test_what_an_embedded_mailbox_has_no_use_for_is_refused_by_name(
+    config: Path, capsys: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    assert run("accounts", "add", "old@example.test", "--provider", "local", *flags) == 2
+    assert f"Leave out {flags[0]}." in capsys.readouterr().err
+    assert not config.exists()
+
+
 def test_an_embedded_mailbox_needs_no_server_and_no_secret(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("accounts", "add", "old@example.test", "--provider", "local", "--name", "archive") == 0
     assert "secret" not in capsys.readouterr().out

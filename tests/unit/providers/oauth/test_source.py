@@ -11,7 +11,8 @@ import pytest
 from postroom.model.errors import AuthRequired, PostroomError, ProviderError, ProviderUnavailable
 from postroom.providers.oauth.keeping import Keeping, Login
 from postroom.providers.oauth.source import OAuthTokens
-from postroom.settings import secrets
+from postroom.service.oauth_logins import keep_login
+from postroom.settings import ImapAccount, secrets
 
 from .authorisation import Authorisation
 from .conftest import NOW
@@ -150,6 +151,19 @@ async def test_a_login_stored_meanwhile_by_a_person_counts(idp: Authorisation, s
         await tokens.token()
     Keeping("work").write(Login("by-hand", NOW + 3600, idp.issue()))
     assert await tokens.token() == "by-hand"
+
+
+async def test_a_person_who_logs_in_waits_for_a_renewal_under_way_and_has_the_last_word(
+    idp: Authorisation, logged_in: Login, source: Make, account: ImapAccount
+) -> None:
+    by_hand = Login("by-hand", NOW + 3600, idp.issue())
+    keeping = Keeping("work")
+    async with anyio.create_task_group() as group, keeping.alone():  # as a server that is renewing
+        group.start_soon(keep_login, account, by_hand)
+        await anyio.wait_all_tasks_blocked()
+        keeping.write_again(Login("renewed", NOW + 3600, "renewed"))
+        assert keeping.read().access_token == "renewed"
+    assert keeping.read() == by_hand
 
 
 async def test_the_client_secret_goes_along_where_there_is_one(
