@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.providers.discovery.finding import Reach, find
 from postroom.providers.discovery.found import Found, Server
-from postroom.providers.oauth.services import service_at
+from postroom.providers.oauth.services import Service, service_at
 from postroom.providers.setup import Proposal, Table, Wishes
 
 if TYPE_CHECKING:
@@ -65,8 +65,19 @@ def _oauth(wishes: Wishes, found: Found | None, host: Any) -> dict[str, Any]:
             f"{note} Say --auth xoauth2 and give an access token in place of the password, or write its oauth table "
             "into the settings yourself."
         )
+    if found is not None and found.smtp is not None and not wishes.smtp_host:
+        _refuse_strangers(service, found.smtp)
     mechanism = "xoauth2" if wishes.auth == "password" else wishes.auth
     return {"auth": mechanism, "oauth": {"service": service.name, **wishes.client()}}
+
+
+def _refuse_strangers(service: Service, smtp: Server) -> None:
+    """The token opens the whole mailbox at the service, and a domain may publish any server as its own."""
+    if smtp.host not in service.smtp_hosts:
+        raise InvalidRequest(
+            f"The sending server that was found, {smtp.host}, is none of {service.name}'s, and would get its token. "
+            f"Name the right one, for instance --smtp-host {service.smtp_hosts[0]}."
+        )
 
 
 def _servers(wishes: Wishes, found: Found | None) -> dict[str, str | int]:

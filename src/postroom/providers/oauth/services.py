@@ -26,6 +26,7 @@ class Service:
     wants_client_secret: bool = False
     parameters: Mapping[str, str] = field(default_factory=dict)
     imap_hosts: tuple[str, ...] = ()
+    smtp_hosts: tuple[str, ...] = ()
     console: str = ""
     clicks: str = ""
 
@@ -40,6 +41,7 @@ SERVICES = {
         # Without these two no refresh token comes, or only with the very first consent.
         parameters={"access_type": "offline", "prompt": "consent"},
         imap_hosts=("imap.gmail.com", "imap.googlemail.com"),
+        smtp_hosts=("smtp.gmail.com", "smtp.googlemail.com"),
         console="https://console.cloud.google.com/auth/clients",
         clicks="Create client, application type Desktop app; enable the Gmail API; publish the app, or add yourself as "
         "a test user (its logins then end after 7 days).",
@@ -52,6 +54,7 @@ SERVICES = {
         redirect_host="localhost",  # only for this name does it ignore the port
         parameters={"prompt": "select_account"},
         imap_hosts=("outlook.office365.com",),
+        smtp_hosts=("smtp.office365.com", "smtp-mail.outlook.com"),
         console="https://entra.microsoft.com, App registrations",
         clicks="New registration, any account type; Authentication: add platform Mobile and desktop applications with "
         "http://localhost, and allow public client flows.",
@@ -61,6 +64,7 @@ SERVICES = {
         "https://api.fastmail.com/oauth/authorize",
         "https://api.fastmail.com/oauth/refresh",  # for codes as well
         imap_hosts=("imap.fastmail.com",),
+        smtp_hosts=("smtp.fastmail.com",),
         console="https://www.fastmail.com/dev/",
         clicks="Ask for a client id there; for yourself alone an app password is simpler.",
     ),

@@ -20,6 +20,7 @@ from tests.peers.tokens import make_token
 from tests.unit.providers.oauth.authorisation import Authorisation, authorising
 
 from postroom.doors.cli import main
+from postroom.providers.discovery.found import Found, Server
 from postroom.providers.oauth.keeping import Keeping
 from postroom.providers.oauth.services import SERVICES
 from postroom.settings import ImapAccount, load
@@ -218,6 +219,26 @@ def test_without_a_client_id_the_clicks_are_told_and_nothing_is_written(
     assert "https://console.cloud.google.com" in said.out
     assert "--client-id" in said.err
     assert not config.exists()
+
+
+def test_a_found_server_of_somebody_else_never_gets_the_services_token(
+    idp: Authorisation,
+    config: Path,
+    dovecot: Dovecot,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A domain can publish that its mail is read at Google and sent through a server of its own."""
+    servers = Server(dovecot.host, dovecot.imap, "starttls"), Server("smtp.evil.example", 465, "tls")
+
+    async def published(address: str, *args: object, **kwargs: object) -> Found:
+        return Found(*servers, "password", (address,), "autoconfig")
+
+    monkeypatch.setattr("postroom.providers.imap.setup.find", published)
+    assert run("accounts", "add", "me@evil.example", "--oauth", "--client-id", "client-1") == 2
+    assert "smtp.evil.example" in (said := capsys.readouterr().err)
+    assert "--smtp-host" in said
+    assert idp.authorised == []
 
 
 @pytest.mark.parametrize(

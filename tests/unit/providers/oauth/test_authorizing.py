@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from postroom.model.errors import AuthRequired, InvalidRequest
+from postroom.providers.discovery.known import find_known
 from postroom.providers.http.client import new_client
 from postroom.providers.oauth.authorizing import Attempt, Client, begin, finish, pasted_code
 from postroom.providers.oauth.scopes import scopes_for
@@ -126,3 +127,21 @@ def test_no_more_is_asked_for_than_the_tools_need(
 def test_a_kind_that_a_service_has_no_login_for_is_refused() -> None:
     with pytest.raises(InvalidRequest):
         scopes_for("fastmail", "graph", ("read",))
+
+
+@pytest.mark.parametrize(
+    ("domain", "name"),
+    [
+        ("gmail.com", "google"),
+        ("outlook.com", "microsoft"),
+        ("contoso.mail.protection.outlook.com", "microsoft"),
+        ("fastmail.com", "fastmail"),
+    ],
+)
+def test_the_servers_that_are_known_are_those_of_the_service(domain: str, name: str) -> None:
+    found = find_known(domain, f"alice@{domain}")
+    assert found is not None
+    assert found.smtp is not None
+    service = service_at(found.imap.host)
+    assert service is SERVICES[name]
+    assert found.smtp.host in service.smtp_hosts
