@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
+import httpx2
 import pytest
 
 from postroom.model.errors import Conflict, PostroomError, ProviderError, ProviderUnavailable, RateLimited
 from postroom.providers.http.api import Api
+from postroom.providers.http.client import new_client
 from postroom.providers.http.unclear import UnclearWrite, submit_outcome
 
 from .scripted_http import GONE, Reply, Server
@@ -43,10 +46,12 @@ async def test_a_success_that_is_too_large_is_unclear(server: Server, api: Api) 
         await api.write("POST", "/send", content={}, largest=1024)
 
 
-async def test_silence_after_the_request_left_is_unclear(server: Server, make_api: Make) -> None:
+async def test_silence_after_the_request_left_is_unclear(server: Server) -> None:
     server.gate = asyncio.Event()
-    with pytest.raises(UnclearWrite):
-        await make_api(deadline=0.05).write("POST", "/send", content={})
+    patient_until_sent: Any = httpx2.Timeout(30, read=0.01)
+    async with new_client(timeout=patient_until_sent, proxies=False) as client:
+        with pytest.raises(UnclearWrite):
+            await Api(server.url, client, account="work").write("POST", "/send", content={})
     server.gate.set()
 
 
