@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from postroom.doors.cli import oauth_login
 from postroom.model.errors import InvalidRequest, PostroomError
-from postroom.service import oauth_logins
-from postroom.service.accounts import setup
+from postroom.service.accounts import oauth_logins, setup
 from postroom.service.accounts.logins import covers_sending, try_reading, try_sending
 
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ import webbrowser
 from typing import TYPE_CHECKING
 
 from postroom.model.errors import InvalidRequest
-from postroom.service import oauth_logins
-from postroom.service.accounts import setup
+from postroom.service.accounts import oauth_logins, setup
 
 if TYPE_CHECKING:
-    from postroom.service.oauth_logins import Login
+    from postroom.service.accounts.oauth_logins import Login
     from postroom.settings import AccountSettings, Settings
 
 

@@ -18,7 +18,7 @@ from postroom.providers.discovery.found import Found
 from postroom.providers.oauth.services import service_at
 from postroom.providers.setup import CLIENT_ID_LATER, Table, Wishes
 from postroom.service.accounts.logins import try_reading
-from postroom.service.oauth_logins import CLIENT_SECRET, OAUTH
+from postroom.service.accounts.oauth_logins import CLIENT_SECRET, OAUTH
 from postroom.settings import AccountSettings, Settings, secrets, writing
 from postroom.settings.accounts import BY_PROVIDER, sources_of
 from postroom.settings.environment import ACCOUNTS

@@ -11,7 +11,7 @@ import pytest
 from postroom.model.errors import AuthRequired, PostroomError, ProviderError, ProviderUnavailable
 from postroom.providers.oauth.keeping import Keeping, Login
 from postroom.providers.oauth.source import OAuthTokens
-from postroom.service.oauth_logins import keep_login
+from postroom.service.accounts.oauth_logins import keep_login
 from postroom.settings import ImapAccount, secrets
 
 from .authorisation import Authorisation
