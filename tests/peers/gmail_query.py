@@ -17,6 +17,7 @@ from tests.peers.gmail_mail import Mail, Words, words
 LONGEST = 1500  # characters
 
 Test = Callable[[Mail], bool]
+Leaf = Callable[[str, str], Callable[[Any], bool]]  # what a field and a value mean for one mail
 
 _TOKEN = re.compile(
     r'\s+|[(){}]|-(?=[^\s)}])|"(?P<phrase>[^"]*)"|(?P<field>[a-z_0-9]+):(?=[^\s)}])|(?P<word>[^\s(){}"]+)'
@@ -46,13 +47,19 @@ class BadQuery(Exception):
 
 def parse_query(text: str) -> Test:
     """A query without any condition matches every mail."""
+    test, names_hidden = read_query(text, leaf)
+    return test if names_hidden else lambda mail: mail.folder not in _HIDDEN and test(mail)
+
+
+def read_query(text: str, leaf: Leaf) -> tuple[Callable[[Any], bool], bool]:
+    """A test made of what `leaf` says of each term, and whether the query itself speaks of Trash and Spam."""
     if len(text) > LONGEST:
         raise BadQuery("too long")
-    parser = _Parser(list(_tokens(text)))
+    parser = _Parser(list(_tokens(text)), leaf)
     test = parser.conjunction("")
     if parser.next() is not None:
         raise BadQuery("a bracket is closed that was never opened")
-    return test if parser.names_hidden else lambda mail: mail.folder not in _HIDDEN and test(mail)
+    return test, parser.names_hidden
 
 
 def _tokens(text: str) -> Iterator[re.Match[str]]:
@@ -69,8 +76,9 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
 class _Parser:
     """Side by side means AND; OR joins its two neighbours and binds tighter."""
 
-    def __init__(self, tokens: list[re.Match[str]]) -> None:
+    def __init__(self, tokens: list[re.Match[str]], leaf: Leaf) -> None:
         self._tokens = tokens
+        self._meaning = leaf
         self.names_hidden = False
 
     def next(self) -> re.Match[str] | None:
@@ -126,9 +134,9 @@ class _Parser:
         return self._leaf(field, token["phrase"] if token["word"] is None else token["word"])
 
     def _leaf(self, field: str, value: str) -> Test:
-        if field == "in" and value.lower() in ("anywhere", "trash", "spam"):
+        if field in ("in", "label") and value.lower() in ("anywhere", "trash", "spam"):
             self.names_hidden = True
-        return leaf(field, value)
+        return self._meaning(field, value)
 
 
 def leaf(field: str, value: str) -> Test:
