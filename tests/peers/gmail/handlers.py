@@ -1,0 +1,19 @@
+"""Which function answers which method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.peers.gmail import changes, drafts, filters, labels, messages, settings, threads
+from tests.peers.gmail.call import Call
+
+HANDLERS: Mapping[str, Callable[[Call], dict[str, Any] | None]] = {
+    **messages.HANDLERS,
+    **threads.HANDLERS,
+    **drafts.HANDLERS,
+    **labels.HANDLERS,
+    **changes.HANDLERS,
+    **settings.HANDLERS,
+    **filters.HANDLERS,
+}

@@ -1,0 +1,34 @@
+"""google-api-python-client, built from Google's own document and pointed at a fake."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+from typing import Any
+
+from tests.peers.daemon import require
+from tests.peers.gmail import FakeGmail, discovery
+
+
+def official_client(gmail: FakeGmail, token: str) -> Any:
+    """The service object, or a skip (under CI a failure) with the reason."""
+    if importlib.util.find_spec("googleapiclient") is None:
+        require("google-api-python-client is not installed; run make official-clients")
+    document = discovery.load()
+    if document is None:
+        require("the package of google-api-python-client has no document of Gmail")
+    import httplib2
+    from googleapiclient.discovery import build_from_document
+
+    class BearerHttp(httplib2.Http):  # type: ignore[misc]
+        def request(self, uri: str, method: str = "GET", body: Any = None, headers: Any = None, **how: Any) -> Any:
+            signed = {**(headers or {}), "authorization": f"Bearer {token}"}
+            return super().request(uri, method, body, signed, **how)
+
+    patched = copy.copy(document) | {
+        "rootUrl": f"{gmail.url}/",
+        "baseUrl": f"{gmail.url}/",
+    }  # both: batches use the root
+    http = BearerHttp(timeout=20)
+    http.redirect_codes = http.redirect_codes - {308}  # as Google's own: to an upload it says "go on"
+    return build_from_document(patched, http=http)

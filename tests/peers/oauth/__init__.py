@@ -1,0 +1,1 @@
+"""A fake authorisation server. See `server` for what it does and how a test uses it."""
