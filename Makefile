@@ -20,10 +20,10 @@ install = { $(PIP) install --require-hashes -r $(1) || echo "pip failed"; } | aw
            /^pip failed$$/ { failed = 1 } END { print failed ? "" : ", done"; exit failed }'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test mutants peers lint types contracts check lock bench bench-imap bench-visible docs
+.PHONY: help setup run test mutants peers official-clients lint types contracts check lock bench bench-imap bench-visible docs
 
 help:  ## what can be made
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 setup: $(VENV)/.run  ## install what a run needs, once
 
@@ -40,6 +40,8 @@ mutants: $(VENV)/.test  ## break the gate in small ways and count what the tests
 
 peers:  ## fetch the mail servers and MCP clients that some tests talk to (Debian)
 	@.ci/peers
+
+official-clients: $(VENV)/.official-clients  ## install the providers' own clients, which prove our fakes (large)
 
 lint: $(VENV)/.test  ## check style and formatting
 	@$(BIN)/ruff check .
@@ -70,6 +72,7 @@ lock: $(VENV)/.run  ## pin the newest versions that fit, with hashes
 	@$(COMPILE) --upgrade pyproject.toml requirements/run.in -o requirements/run.txt
 	@$(COMPILE) --upgrade pyproject.toml requirements/run.in requirements/test.in -o requirements/test.txt
 	@$(COMPILE) --upgrade requirements/clients.in -o requirements/clients.txt
+	@$(COMPILE) --upgrade requirements/official-clients.in -o requirements/official-clients.txt
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -85,4 +88,9 @@ $(VENV)/.run: requirements/run.txt pyproject.toml | $(BIN)/python
 $(VENV)/.test: requirements/test.txt $(VENV)/.run
 	@echo "Installing what the tests need ..."
 	@$(call install,requirements/test.txt)
+	@touch $@
+
+$(VENV)/.official-clients: requirements/official-clients.txt $(VENV)/.test
+	@echo "Installing official clients ..."
+	@$(call install,requirements/official-clients.txt)
 	@touch $@

@@ -162,8 +162,8 @@ def test_every_command_and_flag_that_is_mentioned_exists(path: Path) -> None:
 
 @pytest.mark.parametrize("path", pages(), ids=shown)
 def test_every_make_target_that_is_mentioned_exists(path: Path) -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    mentioned = re.findall(r"(?:^|`)make ([a-z]+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    mentioned = re.findall(r"(?:^|`)make ([a-z-]+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     assert set(mentioned) <= targets
 
 
