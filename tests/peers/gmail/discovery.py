@@ -143,4 +143,4 @@ def _fits(schema: Any, value: Any, *, lenient: bool) -> bool:
     if kind == "string":
         is_listed = "enum" not in schema or value in schema["enum"]
         return isinstance(value, str) and is_listed and (form != "byte" or _BASE64.match(value) is not None)
-    return kind == "any"
+    return bool(kind == "any")
