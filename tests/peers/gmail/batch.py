@@ -33,7 +33,7 @@ def answer(request: Request, inner_answer: Callable[[Request, int], Answer]) -> 
 
 def _request(content: bytes, outer: Request) -> Request:
     line, _, rest = content.lstrip().partition(b"\n")
-    found = re.match(r"([A-Z]+) (?:https?://[^/ ]+)?([^? ]+)\??(\S*)", line.decode("latin-1"))
+    found = re.match(r"([A-Z]+) (?:https?://[^/ ]+)?([^?\s]+)\??(\S*)", line.decode("latin-1"))
     if not found:
         raise bad("Failed to parse a part of the batch request", "badRequest")
     headers, _, body = headed(rest)

@@ -20,7 +20,9 @@ def list_history(call: Call) -> dict[str, Any]:
     found = [
         change
         for change in history.changes
-        if change.id > int(start) and change.type in types and (not label or label in change.message_labels)
+        if change.id > int(start)
+        and change.type in types
+        and (not label or label in (*change.message_labels, *change.labels))
     ]
     of = ("history", call.mailbox.address, start, tuple(types), label)
     page, following = call.gmail.pages.cut(found, lambda one: -one.id, of, token, call.number("maxResults"))

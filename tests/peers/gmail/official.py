@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import importlib.util
 from typing import Any
 
@@ -17,15 +16,16 @@ def official_client(gmail: FakeGmail, token: str) -> Any:
     document = discovery.load()
     if document is None:
         require("the package of google-api-python-client has no document of Gmail")
+    assert document is not None
     import httplib2
-    from googleapiclient.discovery import build_from_document
+    from googleapiclient.discovery import build_from_document  # type: ignore[import-untyped]
 
     class BearerHttp(httplib2.Http):  # type: ignore[misc]
         def request(self, uri: str, method: str = "GET", body: Any = None, headers: Any = None, **how: Any) -> Any:
             signed = {**(headers or {}), "authorization": f"Bearer {token}"}
             return super().request(uri, method, body, signed, **how)
 
-    patched = copy.copy(document) | {
+    patched = document | {
         "rootUrl": f"{gmail.url}/",
         "baseUrl": f"{gmail.url}/",
     }  # both: batches use the root

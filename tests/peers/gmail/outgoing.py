@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import email
 import re
 import secrets
 from datetime import UTC, datetime
-from email import policy
 from email.utils import format_datetime, formataddr, getaddresses
 
 from tests.peers.gmail.errors import bad
 from tests.peers.gmail.mailbox import Mailbox
-from tests.peers.gmail.raw_headers import with_first, with_value, without
+from tests.peers.gmail.raw_headers import header_of, with_first, with_value, without
 
 _ADDRESS = re.compile(r"[^@\s<>(),;:\"]+@[^@\s<>(),;:\"]+\.[^@\s<>(),;:\".]+\Z")
 
 
 def recipients_of(raw: bytes, *, required: bool = True) -> list[str]:
     """Everybody it is for, once each, in the order of To, Cc, Bcc. A draft may have nobody yet."""
-    message = email.message_from_bytes(raw, policy=policy.compat32)
+    message = header_of(raw)
     found: dict[str, None] = {}
     for name in ("To", "Cc", "Bcc"):
         values = [str(value) for value in message.get_all(name, [])]
@@ -36,7 +34,7 @@ def recipients_of(raw: bytes, *, required: bool = True) -> list[str]:
 def prepared(mailbox: Mailbox, raw: bytes, *, replaces_message_id: bool) -> bytes:
     """From is the account or a verified alias; what a message must have is added."""
     raw = _with_own_sender(mailbox, raw)
-    message = email.message_from_bytes(raw, policy=policy.compat32)
+    message = header_of(raw)
     given = str(message.get("Message-ID", "")).strip()
     if replaces_message_id or not given:
         if given:
@@ -56,7 +54,7 @@ def received_copy(raw: bytes, address: str) -> bytes:
 
 
 def _with_own_sender(mailbox: Mailbox, raw: bytes) -> bytes:
-    message = email.message_from_bytes(raw, policy=policy.compat32)
+    message = header_of(raw)
     given = str(message.get("From", ""))
     ((name, address),) = getaddresses([given])[:1] or [("", "")]
     identity = mailbox.send_as.get(address.lower())

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import email
 import re
 from collections.abc import Callable
+from email import policy
+from email.message import Message
 
 _FIELD = re.compile(rb"([!-9;-~]+)[ \t]*:((?:.*(?:\r\n|\Z))(?:[ \t].*(?:\r\n|\Z))*)")
 Field = tuple[str, bytes]  # name, and the whole field with its line end
+
+
+def header_of(raw: bytes) -> Message:
+    """The header alone, parsed: bodies are long, and most questions are not about them."""
+    return email.message_from_bytes(raw.partition(b"\r\n\r\n")[0] + b"\r\n\r\n", policy=policy.compat32)
 
 
 def with_network_newlines(raw: bytes) -> bytes:

@@ -17,6 +17,7 @@ from tests.peers.gmail.methods import FULL, METHODS, SETTINGS, Method
 from tests.peers.gmail.outgoing import prepared, received_copy, recipients_of
 from tests.peers.gmail.paging import Pages
 from tests.peers.gmail.quota import Quota
+from tests.peers.gmail.raw_headers import with_network_newlines
 from tests.peers.gmail.stored import StoredMessage
 from tests.peers.gmail.uploads import Uploads
 from tests.peers.oauth.tokens import AccessTokens
@@ -88,11 +89,11 @@ class FakeGmail(WebPeer):
     ) -> StoredMessage:
         """Mail from outside, at a moment in seconds (now without `when`)."""
         with self.lock:
-            moment = None if when is None else int(when * 1000)
-            message = user.add(raw, labels, internal_date=moment, thread_id=user.thread_found(raw))
+            moment = int((self.clock() if when is None else when) * 1000)
+            arriving = StoredMessage("", "", with_network_newlines(raw), set(labels), moment, 0)
             if filtered:
-                self._filter(user, message)
-            return message
+                self._filter(user, arriving)
+            return user.add(raw, arriving.labels, internal_date=moment, thread_id=user.thread_found(raw))
 
     def add_send_as(self, user: Mailbox, address: str, name: str = "", *, verified: bool = True) -> None:
         with self.lock:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import email
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email import policy
 from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.message import Message
-from email.utils import getaddresses, parsedate_to_datetime
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 
+from tests.peers.gmail.raw_headers import header_of
 from tests.peers.gmail_mail import Mail, read_mail
 
 
@@ -25,7 +26,6 @@ class StoredMessage:
     order: int  # of arrival
     history_id: int = 0
     draft_id: str = ""
-    sent_to: list[str] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[int, int]:
@@ -39,8 +39,12 @@ class StoredMessage:
     def words(self) -> Mail:
         return read_mail(self.raw, datetime.fromtimestamp(self.internal_date / 1000, UTC))
 
+    @cached_property
+    def head(self) -> Message:
+        return header_of(self.raw)
+
     def header(self, name: str) -> str:
-        return header_text(self.parsed.get(name, ""))
+        return header_text(self.head.get(name, ""))
 
     @property
     def subject(self) -> str:
@@ -53,10 +57,6 @@ class StoredMessage:
     @property
     def references(self) -> set[str]:
         return set(f"{self.header('References')} {self.header('In-Reply-To')}".split())
-
-    def addresses(self, *names: str) -> list[str]:
-        values = [str(value) for name in names for value in self.parsed.get_all(name, [])]
-        return [address for _, address in getaddresses(values) if address]
 
     @property
     def is_hidden(self) -> bool:
@@ -74,7 +74,7 @@ def header_text(value: object) -> str:
 
 def date_of(raw: bytes) -> int | None:
     """Milliseconds of the Date field."""
-    value = email.message_from_bytes(raw, policy=policy.compat32).get("Date", "")
+    value = header_of(raw).get("Date", "")
     try:
         return int(parsedate_to_datetime(str(value)).timestamp() * 1000)
     except (TypeError, ValueError, OverflowError):

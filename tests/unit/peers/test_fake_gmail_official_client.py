@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
+from contextlib import suppress
 from email.message import EmailMessage
 from typing import Any
 
@@ -16,17 +18,7 @@ from tests.peers.gmail.methods import FULL, METHODS, READONLY, SETTINGS, SHARING
 from tests.peers.gmail.official import official_client
 
 BOB = "bob@gmail.example"
-
-
-@pytest.fixture
-def gmail() -> Iterator[FakeGmail]:
-    with FakeGmail.started() as service:
-        yield service
-
-
-@pytest.fixture
-def alice(gmail: FakeGmail) -> Mailbox:
-    return gmail.user("alice@gmail.example", "Alice Ample")
+BODIES = ("create", "send", "insert", "import_", "modify", "batchModify", "batchDelete")
 
 
 @pytest.fixture
@@ -301,6 +293,24 @@ def test_errors_carry_a_reason(
 def test_another_users_mailbox_is_closed(gmail: FakeGmail, users: Any) -> None:
     gmail.user(BOB)
     assert refused(users.messages().list(userId=BOB)) == (403, "forbidden")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_client_can_call_every_method(gmail: FakeGmail, users: Any, name: str) -> None:
+    """With ids of nothing, so that most are refused: in Google's words, by the method that was meant."""
+    from googleapiclient.errors import HttpError
+
+    *resources, verb = name.replace("import", "import_").split(".")
+    place = users
+    for resource in resources:
+        place = getattr(place, resource)()
+    given = dict.fromkeys(re.findall(r"{(\w+)}", METHODS[name].path), "19a0000000000001")
+    body: dict[str, Any] = {"body": {}} if METHODS[name].verb in ("PUT", "PATCH") or verb in BODIES else {}
+    start = {"startHistoryId": "1000000"} if name == "history.list" else {}
+    with suppress(HttpError):
+        getattr(place, verb)(userId="me", **given, **body, **start).execute()
+    (recorded,) = gmail.requests
+    assert (recorded.operation, recorded.status in (200, 204, 400, 404)) == (name, True)
 
 
 def test_every_method_of_the_fake_is_one_of_googles_with_the_same_path_and_scopes(gmail: FakeGmail) -> None:
