@@ -34,6 +34,8 @@ class Mailbox:
         self.vacation: dict[str, Any] = {"enableAutoReply": False}
         self.attachment_ids: dict[str, tuple[str, str, float]] = {}  # id -> message, part, end of its life
         self._numbers = itertools.count(1)
+        self._by_thread: dict[str, list[StoredMessage]] = defaultdict(list)
+        self._by_message_id: dict[str, list[StoredMessage]] = defaultdict(list)
 
     # Looking
 
@@ -49,14 +51,12 @@ class Mailbox:
 
     def thread(self, thread_id: str) -> list[StoredMessage]:
         """Oldest first."""
-        return _found(self.threads(), thread_id)
+        return sorted(_found(self._by_thread, thread_id), key=lambda message: message.key)
 
     def threads(self) -> dict[str, list[StoredMessage]]:
         """Those with the newest message first."""
-        found: dict[str, list[StoredMessage]] = defaultdict(list)
-        for message in self:
-            found[message.thread_id].insert(0, message)
-        return dict(found)
+        found = (self.thread(thread_id) for thread_id in self._by_thread)
+        return {each[-1].thread_id: each for each in sorted(found, key=lambda each: each[-1].key, reverse=True)}
 
     def draft(self, draft_id: str) -> StoredMessage:
         if draft_id not in self.drafts:
@@ -74,6 +74,8 @@ class Mailbox:
         moment = int(self.clock() * 1000) if internal_date is None else internal_date
         message = StoredMessage(new_id, thread_id or new_id, with_network_newlines(raw), set(labels), moment, number)
         self.messages[new_id] = message
+        self._by_thread[message.thread_id].append(message)
+        self._by_message_id[message.message_id].append(message)
         self.history.record("messageAdded", message)
         return message
 
@@ -87,9 +89,8 @@ class Mailbox:
     def thread_found(self, raw: bytes) -> str:
         """The thread that mail from outside belongs to."""
         arrived = _unstored(raw)
-        if not arrived.references:
-            return ""
-        return next((thread for thread, others in self.threads().items() if joins(arrived, others)), "")
+        known = (one.thread_id for reference in arrived.references for one in self._by_message_id.get(reference, []))
+        return next((thread for thread in dict.fromkeys(known) if joins(arrived, self.thread(thread))), "")
 
     def change_labels(self, message: StoredMessage, added: Iterable[str], removed: Iterable[str] = ()) -> None:
         """INBOX, SPAM and TRASH exclude each other: one that is added takes the others away."""
@@ -104,6 +105,10 @@ class Mailbox:
 
     def delete(self, message: StoredMessage) -> None:
         del self.messages[message.id]
+        self._by_message_id[message.message_id].remove(message)
+        self._by_thread[message.thread_id].remove(message)
+        if not self._by_thread[message.thread_id]:
+            del self._by_thread[message.thread_id]
         self.drafts.pop(message.draft_id, None)
         self.history.record("messageDeleted", message)
 

@@ -6,12 +6,13 @@ import base64
 import html
 import re
 import secrets
-from collections.abc import Iterator
 from email.message import Message
 from typing import Any
 
 from tests.peers.gmail.mailbox import Mailbox
-from tests.peers.gmail.stored import StoredMessage, header_text
+from tests.peers.gmail.parts import children_of, content_of, filename_of, parts_of, utf8_of
+from tests.peers.gmail.raw_headers import header_text
+from tests.peers.gmail.stored import StoredMessage
 
 ATTACHMENT_ID_LIFETIME = 3600.0  # seconds; Gmail does not say how long
 _SNIPPET = 200
@@ -52,8 +53,8 @@ def snippet(message: StoredMessage) -> str:
     """The beginning of the text, on one line and with its special characters as HTML entities."""
     for wanted in ("text/plain", "text/html"):
         for part in message.parsed.walk():
-            if part.get_content_type() == wanted and not _filename(part):
-                text = _utf8(part).decode()
+            if part.get_content_type() == wanted and not filename_of(part):
+                text = utf8_of(part).decode()
                 if wanted == "text/html":
                     text = html.unescape(_MARKUP.sub(" ", text))
                 return html.escape(" ".join(text.split())[:_SNIPPET].strip(), quote=True).replace("&#x27;", "&#39;")
@@ -65,7 +66,7 @@ def attachment(mailbox: Mailbox, message: StoredMessage, attachment_id: str) -> 
     owner, part_id, end = mailbox.attachment_ids.get(attachment_id, ("", "", 0.0))
     if owner != message.id or mailbox.clock() >= end:
         return None
-    return next((_content(part) for given, part in _parts(message.parsed, "") if given == part_id), None)
+    return next((content_of(part) for given, part in parts_of(message.parsed) if given == part_id), None)
 
 
 def _labels(message: StoredMessage) -> list[str]:
@@ -76,36 +77,12 @@ def _headers(part: Message) -> list[dict[str, str]]:
     return [{"name": name, "value": header_text(value)} for name, value in part.items()]
 
 
-def _filename(part: Message) -> str:
-    name = part.get_filename()
-    if not name and part.get_content_type() == "message/rfc822":
-        return "noname.eml"
-    return header_text(name or "")
-
-
-def _children(part: Message, part_id: str) -> list[tuple[str, Message]]:
-    inner = part.get_payload()
-    if not isinstance(inner, list):
-        return []
-    return [(f"{part_id}.{at}" if part_id else str(at), child) for at, child in enumerate(inner) if _is_part(child)]
-
-
-def _is_part(value: object) -> bool:
-    return isinstance(value, Message)
-
-
-def _parts(part: Message, part_id: str) -> Iterator[tuple[str, Message]]:
-    yield part_id, part
-    for child_id, child in _children(part, part_id):
-        yield from _parts(child, child_id)
-
-
 def _part(mailbox: Mailbox, message: StoredMessage, part: Message, part_id: str) -> dict[str, Any]:
-    children = _children(part, part_id)
+    children = children_of(part, part_id)
     value: dict[str, Any] = {
         "partId": part_id,
         "mimeType": part.get_content_type(),
-        "filename": _filename(part),
+        "filename": filename_of(part),
         "headers": _headers(part),
         "body": _body(mailbox, message, part, part_id),
     }
@@ -116,26 +93,9 @@ def _body(mailbox: Mailbox, message: StoredMessage, part: Message, part_id: str)
     """A file, and whatever is no text, is to be fetched by itself, under an id that is new each time."""
     if part.is_multipart() and part.get_content_type() != "message/rfc822":
         return {"size": 0}
-    if _filename(part) or part.get_content_maintype() != "text":
+    if filename_of(part) or part.get_content_maintype() != "text":
         new_id = "ANGjdJ" + secrets.token_urlsafe(96)
         mailbox.attachment_ids[new_id] = (message.id, part_id, mailbox.clock() + ATTACHMENT_ID_LIFETIME)
-        return {"attachmentId": new_id, "size": len(_content(part))}
-    content = _utf8(part)
+        return {"attachmentId": new_id, "size": len(content_of(part))}
+    content = utf8_of(part)
     return {"size": len(content)} | ({"data": encoded(content)} if content else {})
-
-
-def _content(part: Message) -> bytes:
-    if part.get_content_type() == "message/rfc822" and part.is_multipart():
-        inner = part.get_payload(0)
-        return inner.as_bytes() if isinstance(inner, Message) else b""
-    content = part.get_payload(decode=True)
-    return content if isinstance(content, bytes) else b""
-
-
-def _utf8(part: Message) -> bytes:
-    """Texts come in UTF-8, whatever their Content-Type still says."""
-    content = _content(part)
-    try:
-        return content.decode(str(part.get_content_charset("utf-8")), "replace").encode()
-    except (LookupError, UnicodeError):
-        return content.decode("utf-8", "replace").encode()

@@ -6,6 +6,8 @@ import email
 import re
 from collections.abc import Callable
 from email import policy
+from email.errors import MessageError
+from email.header import decode_header, make_header
 from email.message import Message
 
 _FIELD = re.compile(rb"([!-9;-~]+)[ \t]*:((?:.*(?:\r\n|\Z))(?:[ \t].*(?:\r\n|\Z))*)")
@@ -15,6 +17,17 @@ Field = tuple[str, bytes]  # name, and the whole field with its line end
 def header_of(raw: bytes) -> Message:
     """The header alone, parsed: bodies are long, and most questions are not about them."""
     return email.message_from_bytes(raw.partition(b"\r\n\r\n")[0] + b"\r\n\r\n", policy=policy.compat32)
+
+
+def header_text(value: object) -> str:
+    """Unfolded and decoded, as the API gives header values."""
+    unfolded = "".join(str(value).splitlines())
+    if "=?" not in unfolded:
+        return unfolded
+    try:
+        return str(make_header(decode_header(unfolded)))
+    except (MessageError, LookupError, UnicodeError, ValueError):
+        return unfolded
 
 
 def with_network_newlines(raw: bytes) -> bytes:

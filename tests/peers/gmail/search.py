@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from tests.peers.gmail.label_set import SYSTEM
 from tests.peers.gmail.mailbox import Mailbox
@@ -16,7 +17,7 @@ from tests.peers.gmail.stored import StoredMessage
 from tests.peers.gmail_mail import words
 from tests.peers.gmail_query import BadQuery, is_within, leaf, read_query
 
-Found = Callable[[StoredMessage], bool]
+Found = Callable[[Any], bool]
 
 _SPAN = re.compile(r"(\d+)([hdmy])\Z")
 _HOURS = {"h": 1, "d": 24, "m": 30 * 24, "y": 365 * 24}
@@ -56,7 +57,11 @@ def _leaf(mailbox: Mailbox, field: str, value: str) -> Found:
             return lambda message: bool(message.labels - set(SYSTEM)) is expected
         case "newer_than" | "older_than":
             moment, is_newer = _ago(mailbox, value), field == "newer_than"
-            return lambda message: (message.words.arrived >= moment) is is_newer
+            return lambda message: (message.arrived >= moment) is is_newer
+        case "after" | "before" | "newer" | "older" | "larger" | "smaller" | "size":
+            return leaf(field, value)  # asks for nothing but the time and the size
+        case "rfc822msgid":
+            return lambda message: message.message_id.strip("<>") == value.strip("<>")
         case "deliveredto":
             return lambda message: _says(message.header("Delivered-To"), value)
         case "list":

@@ -6,14 +6,13 @@ import email
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email import policy
-from email.errors import MessageError
-from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 
-from tests.peers.gmail.raw_headers import header_of
-from tests.peers.gmail_mail import Mail, read_mail
+from tests.peers.gmail.raw_headers import header_of, header_text
+from tests.peers.gmail.words import words_of
+from tests.peers.gmail_mail import Mail
 
 
 @dataclass
@@ -31,13 +30,21 @@ class StoredMessage:
     def key(self) -> tuple[int, int]:
         return self.internal_date, self.order
 
+    @property
+    def arrived(self) -> datetime:
+        return datetime.fromtimestamp(self.internal_date / 1000, UTC)
+
+    @property
+    def size(self) -> int:
+        return len(self.raw)
+
     @cached_property
     def parsed(self) -> Message:
         return email.message_from_bytes(self.raw, policy=policy.compat32)
 
     @cached_property
     def words(self) -> Mail:
-        return read_mail(self.raw, datetime.fromtimestamp(self.internal_date / 1000, UTC))
+        return words_of(self)
 
     @cached_property
     def head(self) -> Message:
@@ -61,15 +68,6 @@ class StoredMessage:
     @property
     def is_hidden(self) -> bool:
         return not self.labels.isdisjoint({"TRASH", "SPAM"})
-
-
-def header_text(value: object) -> str:
-    """Unfolded and decoded, as the API gives header values."""
-    unfolded = "".join(str(value).splitlines())
-    try:
-        return str(make_header(decode_header(unfolded)))
-    except (MessageError, LookupError, UnicodeError, ValueError):
-        return unfolded
 
 
 def date_of(raw: bytes) -> int | None:

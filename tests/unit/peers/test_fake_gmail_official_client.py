@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
 import re
@@ -11,6 +12,7 @@ from email.message import EmailMessage
 from typing import Any
 
 import pytest
+from tests.peers.daemon import require
 from tests.peers.gmail import FakeGmail
 from tests.peers.gmail.caller import decoded, encoded, written
 from tests.peers.gmail.mailbox import Mailbox
@@ -314,6 +316,8 @@ def test_the_client_can_call_every_method(gmail: FakeGmail, users: Any, name: st
 
 
 def test_every_method_of_the_fake_is_one_of_googles_with_the_same_path_and_scopes(gmail: FakeGmail) -> None:
+    if gmail.discovery is None:
+        require("Google's discovery document is neither beside the repository nor in an installed client")
     assert gmail.discovery is not None
     for method in METHODS.values():
         theirs = gmail.discovery.methods[method.name]
@@ -321,3 +325,15 @@ def test_every_method_of_the_fake_is_one_of_googles_with_the_same_path_and_scope
         assert {scope for scope in theirs["scopes"] if "addons" not in scope} == method.scopes
         limit = theirs.get("mediaUpload", {}).get("maxSize")
         assert limit == (None if method.upload_limit is None else str(method.upload_limit))
+
+
+def test_without_the_client_these_tests_are_skipped_and_on_a_build_machine_they_fail(
+    gmail: FakeGmail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.delenv("CI", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="make official-clients"):
+        official_client(gmail, "token")
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception, match="make official-clients"):
+        official_client(gmail, "token")
