@@ -18,6 +18,8 @@ from tests.peers.gmail.caller import decoded, encoded, written
 from tests.peers.gmail.mailbox import Mailbox
 from tests.peers.gmail.methods import FULL, METHODS, READONLY, SETTINGS, SHARING
 from tests.peers.gmail.official import official_client
+from tests.peers.oauth.grants import Consent, RefreshToken
+from tests.peers.oauth.server import FakeAuthorizationServer
 
 BOB = "bob@gmail.example"
 BODIES = ("create", "send", "insert", "import_", "modify", "batchModify", "batchDelete")
@@ -325,6 +327,30 @@ def test_every_method_of_the_fake_is_one_of_googles_with_the_same_path_and_scope
         assert {scope for scope in theirs["scopes"] if "addons" not in scope} == method.scopes
         limit = theirs.get("mediaUpload", {}).get("maxSize")
         assert limit == (None if method.upload_limit is None else str(method.upload_limit))
+
+
+def test_the_client_refreshes_its_token_at_the_fake_authorisation_server(gmail: FakeGmail, alice: Mailbox) -> None:
+    official_client(gmail)
+    from google.auth.exceptions import RefreshError
+    from google.oauth2.credentials import Credentials
+
+    with FakeAuthorizationServer.started() as oauth:
+        gmail.tokens = oauth.tokens
+        client = oauth.register("postroom", secret="s3cret")
+        consent = Consent(client.id, oauth.user(alice.address), frozenset({FULL}))
+        oauth.refresh_tokens["1//first"] = RefreshToken(consent, None)
+        credentials = Credentials(  # type: ignore[no-untyped-call]
+            None, "1//first", token_uri=oauth.address("token"), client_id=client.id, client_secret=client.secret
+        )
+        profile = official_client(gmail, credentials=credentials).users().getProfile(userId="me")
+        assert profile.execute()["emailAddress"] == alice.address
+        oauth.tokens.revoke(credentials.token)
+        assert profile.execute()["emailAddress"] == alice.address
+        assert [recorded.status for recorded in gmail.requests] == [200, 401, 200]
+        assert oauth.count("token") == 2
+        oauth.revoke_user(alice.address)
+        with pytest.raises(RefreshError, match="invalid_grant"):
+            profile.execute()
 
 
 def test_without_the_client_these_tests_are_skipped_and_on_a_build_machine_they_fail(

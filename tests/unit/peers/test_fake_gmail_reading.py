@@ -50,6 +50,30 @@ def test_parts_are_numbered_and_texts_come_in_utf8_whatever_they_were_written_in
     assert message["sizeEstimate"] == len(stored.raw)
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"no header at all",
+        b"\r\n\r\nonly a body",
+        b"Subject: \xff\xfe caf\xe9\r\nFrom: =?x-unknown?q?=41?= <a@x>\r\n\r\nbody \xe9",
+        b"Content-Type: text/plain; charset=klingon\r\n\r\n\xff",
+        b"Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\nnever closed",
+        b"Content-Type: multipart/mixed\r\n\r\nno boundary",
+        b"Content-Type: application/pdf; name*=utf-8''%FF.pdf\r\nContent-Transfer-Encoding: base64\r\n\r\n@@@",
+        b"Content-Type: message/rfc822\r\n\r\nSubject: inner\r\n\r\nx",
+        b"Date: yesterday\r\nSubject: folded\r\n over\r\n\tlines\r\n\r\nx",
+    ],
+)
+def test_whatever_arrives_can_be_read(gmail: FakeGmail, alice: Mailbox, caller: Caller, raw: bytes) -> None:
+    stored = gmail.deliver(alice, raw)
+    assert decoded(caller.get(f"messages/{stored.id}", format="raw")["raw"]) == raw
+    for form in ("full", "metadata", "minimal"):
+        assert caller.get(f"messages/{stored.id}", format=form)["id"] == stored.id
+    assert caller.get("threads")["threads"][0]["id"] == stored.id
+    assert caller.ids("nonsense") == []
+
+
 def test_attachment_ids_are_new_at_each_look_belong_to_one_message_and_end(
     gmail: FakeGmail, alice: Mailbox, caller: Caller
 ) -> None:
