@@ -11,7 +11,8 @@
 ``history``, ``filters``, ``send_as``). Mail that one user sends to another arrives there; `gmail.sent` has every mail
 that was accepted, with all its recipients and with those that are nobody's here (``external``). `gmail.add_send_as`
 gives a user an alias, `gmail.forget_history` makes every history id too old, `gmail.forget_attachment_ids` every
-attachment id; `gmail.replaces_message_ids` does what Gmail sometimes does with a Message-ID.
+attachment id; `gmail.replaces_message_ids` does what Gmail sometimes does with a Message-ID, and
+``joins_by_thread_id_alone`` of a mailbox what it was seen to do with threads.
 
 **Faults** (`tests.peers.web.faults`), for the next requests of a method and an operation (``drafts.send``), a path with
 wildcards, or ``*``; an operation of a batch is named by itself, the batch is ``batch``:

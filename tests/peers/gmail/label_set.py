@@ -19,7 +19,7 @@ EXCLUSIVE = frozenset({"INBOX", "SPAM", "TRASH"})  # a message is in one of them
 
 _RESERVED = re.compile(
     "(?:inbox|sent|sent mail|draft|drafts|trash|bin|spam|starred|important|unread|chat|chats|muted|migrated|all mail"
-    "|scheduled|snoozed|archive)\\Z",
+    "|scheduled|snoozed|archive|todo|voicemail)\\Z",
     re.IGNORECASE,
 )
 _LONGEST = 225

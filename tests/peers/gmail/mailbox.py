@@ -32,6 +32,9 @@ class Mailbox:
         self.send_as: dict[str, dict[str, Any]] = {address.lower(): _primary(address, name)}
         self.forwarding_addresses: set[str] = set()  # verified ones, for filters that forward
         self.vacation: dict[str, Any] = {"enableAutoReply": False}
+        # Documented is that a message joins a thread only if its headers agree. Seen was also that the thread's id is
+        # enough in the sender's mailbox, whatever the subject.
+        self.joins_by_thread_id_alone = False
         self.attachment_ids: dict[str, tuple[str, str, float]] = {}  # id -> message, part, end of its life
         self._numbers = itertools.count(1)
         self._by_thread: dict[str, list[StoredMessage]] = defaultdict(list)
@@ -51,7 +54,8 @@ class Mailbox:
 
     def thread(self, thread_id: str) -> list[StoredMessage]:
         """Oldest first."""
-        return sorted(_found(self._by_thread, thread_id), key=lambda message: message.key)
+        messages = _found(self._by_thread, thread_id)
+        return sorted(messages, key=lambda message: message.key)
 
     def threads(self) -> dict[str, list[StoredMessage]]:
         """Those with the newest message first."""
@@ -84,7 +88,7 @@ class Mailbox:
         if not thread_id:
             return ""
         others = self.thread(thread_id)
-        return thread_id if joins(_unstored(raw), others) else ""
+        return thread_id if self.joins_by_thread_id_alone or joins(_unstored(raw), others) else ""
 
     def thread_found(self, raw: bytes) -> str:
         """The thread that mail from outside belongs to."""

@@ -44,6 +44,8 @@ def fits(mailbox: Mailbox, query: str, message: StoredMessage) -> bool:
 
 
 def _leaf(mailbox: Mailbox, field: str, value: str) -> Found:
+    if field in ("from", "to", "cc", "bcc", "deliveredto") and value.lower() == "me":
+        value = mailbox.address
     match field:
         case "label" | "in":
             return _placed(mailbox, value)

@@ -178,6 +178,7 @@ class FakeGmail(WebPeer):
 
     def _inner(self, request: Request, under_way: int) -> Answer:
         recorded, fault = self._begin(request, in_batch=True)
+        assert fault is None or fault.kind in ("error", "answer", "cut"), f"{fault.kind} the batch, not a call in it"
         if fault and not fault.after_effect:
             answer = self._faulty(fault, None)
         else:

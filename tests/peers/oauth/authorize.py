@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
@@ -67,6 +68,8 @@ def _challenge(client: Client, given: dict[str, str]) -> str:
     challenge, method = given.get("code_challenge", ""), given.get("code_challenge_method", "plain")
     if challenge and method != "S256":
         raise OAuthError("invalid_request", "Only S256 is supported")
+    if challenge and not re.fullmatch(r"[A-Za-z0-9_-]{43}", challenge):
+        raise OAuthError("invalid_request", "code_challenge is not what S256 makes of a verifier")
     if client.needs_pkce and not challenge:
         raise OAuthError("invalid_request", "Missing required parameter: code_challenge")
     return challenge

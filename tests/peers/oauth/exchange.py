@@ -32,7 +32,7 @@ def exchange(server: FakeAuthorizationServer, request: Request) -> dict[str, Any
             return _by_refresh_token(server, client, given)
         case grant if grant == DEVICE_GRANT:
             consent = settled(server, client, given.get("device_code", ""))
-            return _issued(server, consent, consent.scopes, _new_refresh_token(server, consent))
+            return _issued(server, consent, consent.scopes, new_refresh_token(server, consent))
     raise OAuthError("unsupported_grant_type", "Invalid grant_type")
 
 
@@ -75,7 +75,7 @@ def _by_code(server: FakeAuthorizationServer, client: Client, given: dict[str, s
         raise invalid_grant("The redirect URI does not match the one of the authorization request.")
     code.check_verifier(given.get("code_verifier", ""))
     code.is_used = True
-    refresh = _new_refresh_token(server, code.consent) if code.is_offline else ""
+    refresh = new_refresh_token(server, code.consent) if code.is_offline else ""
     return _issued(server, code.consent, code.consent.scopes, refresh)
 
 
@@ -95,11 +95,11 @@ def _by_refresh_token(server: FakeAuthorizationServer, client: Client, given: di
     refresh = ""
     if server.rotates_refresh_tokens:
         token.replaced_at = now if token.replaced_at is None else token.replaced_at
-        refresh = _new_refresh_token(server, token.consent)
+        refresh = new_refresh_token(server, token.consent)
     return _issued(server, token.consent, scopes, refresh)
 
 
-def _new_refresh_token(server: FakeAuthorizationServer, consent: Consent) -> str:
+def new_refresh_token(server: FakeAuthorizationServer, consent: Consent) -> str:
     end = None if server.refresh_lifetime is None else server.clock() + server.refresh_lifetime
     text = "1//0" + secrets.token_urlsafe(48)
     server.refresh_tokens[text] = RefreshToken(consent, end)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import re
 import secrets
 from dataclasses import dataclass, field
 
 from tests.peers.oauth.errors import OAuthError, invalid_grant
+
+_VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Code:
             return
         if not verifier:
             raise invalid_grant("Missing code verifier.")
-        if not hmac.compare_digest(challenge_of(verifier), self.challenge):
+        if not _VERIFIER.match(verifier) or not hmac.compare_digest(challenge_of(verifier), self.challenge):
             raise invalid_grant("Invalid code verifier.")
 
 

@@ -10,8 +10,8 @@
 Whoever asks is approved as the first user (or as ``login_hint``) unless a decision was written down before. A code
 lives `code_lifetime` seconds and can be used once: a second use revokes what came of the first. With
 `rotates_refresh_tokens` each refresh hands out a new one; the old one, used again after `reuse_grace` seconds, revokes
-the whole family.
-`enter_device_code` is the person of the device flow. `revoke_user` is what a changed password does.
+the whole family. `grant` gives a refresh token without any of it, `enter_device_code` is the person of the device flow,
+`revoke_user` is what a changed password does.
 
 Faults, `requests` and `count` are those of `tests.peers.web`; operations are ``authorize``, ``token``, ``device``,
 ``revoke``, ``userinfo``, ``jwks`` and ``metadata``. `clock` is the time, injectable.
@@ -108,6 +108,11 @@ class FakeAuthorizationServer(WebPeer):
 
     def deny_next(self) -> None:
         self._decisions.append(Decision(False, ""))
+
+    def grant(self, client: Client, user: str, scopes: Iterable[str]) -> str:
+        """A refresh token of somebody who consented long ago."""
+        with self.lock:
+            return exchange.new_refresh_token(self, Consent(client.id, self.user(user), frozenset(scopes)))
 
     def enter_device_code(
         self, user_code: str, *, approve: bool = True, user: str = "", scopes: Iterable[str] | None = None

@@ -18,7 +18,6 @@ from tests.peers.gmail.caller import decoded, encoded, written
 from tests.peers.gmail.mailbox import Mailbox
 from tests.peers.gmail.methods import FULL, METHODS, READONLY, SETTINGS, SHARING
 from tests.peers.gmail.official import official_client
-from tests.peers.oauth.grants import Consent, RefreshToken
 from tests.peers.oauth.server import FakeAuthorizationServer
 
 BOB = "bob@gmail.example"
@@ -337,14 +336,13 @@ def test_the_client_refreshes_its_token_at_the_fake_authorisation_server(gmail: 
     with FakeAuthorizationServer.started() as oauth:
         gmail.tokens = oauth.tokens
         client = oauth.register("postroom", secret="s3cret")
-        consent = Consent(client.id, oauth.user(alice.address), frozenset({FULL}))
-        oauth.refresh_tokens["1//first"] = RefreshToken(consent, None)
+        granted = oauth.grant(client, alice.address, {FULL})
         credentials = Credentials(  # type: ignore[no-untyped-call]
-            None, "1//first", token_uri=oauth.address("token"), client_id=client.id, client_secret=client.secret
+            None, granted, token_uri=oauth.address("token"), client_id=client.id, client_secret=client.secret
         )
         profile = official_client(gmail, credentials=credentials).users().getProfile(userId="me")
         assert profile.execute()["emailAddress"] == alice.address
-        oauth.tokens.revoke(credentials.token)
+        oauth.tokens.revoke(str(credentials.token))
         assert profile.execute()["emailAddress"] == alice.address
         assert [recorded.status for recorded in gmail.requests] == [200, 401, 200]
         assert oauth.count("token") == 2

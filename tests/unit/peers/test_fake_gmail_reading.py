@@ -147,6 +147,7 @@ START = 1_790_000_000.0  # a day in September 2026, in California
         ("from:ann@shop.example", "invoice"),
         ("from:ann", "invoice"),
         ("to:alice", "invoice lunch"),
+        ("to:me -cc:me", "invoice"),
         ("cc:alice", "lunch"),
         ("bcc:eve@x.example", "sent"),
         ("in:inbox", "invoice lunch"),

@@ -111,6 +111,16 @@ def test_a_reply_joins_only_with_thread_reference_and_subject(
     assert (sent["threadId"] == asked.thread_id) is joins
 
 
+def test_a_thread_may_be_joined_by_its_id_alone_where_a_test_says_so(
+    gmail: FakeGmail, alice: Mailbox, bob: Mailbox, caller: Caller
+) -> None:
+    alice.joins_by_thread_id_alone = True
+    asked = gmail.deliver(alice, written(From=BOB, Subject="Plan", Message_ID="<1@x>"))
+    sent = send(caller, written(To=BOB, Subject="Another"), threadId=asked.thread_id)
+    assert sent["threadId"] == asked.thread_id
+    assert [message.thread_id == message.id for message in bob.labelled("INBOX")] == [True]
+
+
 def test_a_thread_that_does_not_exist_cannot_be_joined(gmail: FakeGmail, caller: Caller) -> None:
     body = {"raw": encoded(written(To=BOB, Subject="x")), "threadId": "19a0000000000001"}
     assert refusal(caller.ask("POST", "messages/send", body))[:2] == (404, "notFound")

@@ -134,6 +134,7 @@ def test_a_person_may_grant_less_than_was_asked_for(login: Login) -> None:
     [
         ({"code_verifier": "another-verifier-of-forty-three-characters-01"}, (400, "invalid_grant")),
         ({"code_verifier": ""}, (400, "invalid_grant")),
+        ({"code_verifier": "short"}, (400, "invalid_grant")),
         ({"redirect_uri": "http://127.0.0.1:50124/back"}, (400, "redirect_uri_mismatch")),
         ({"code": "4/0Aunknown"}, (400, "invalid_grant")),
         ({"client_secret": "wrong"}, (401, "invalid_client")),
@@ -184,6 +185,7 @@ def test_a_native_client_may_listen_on_any_loopback_port(login: Login, microsoft
 def test_a_native_client_must_use_pkce_with_s256(login: Login) -> None:
     assert login.returned(code_challenge="", code_challenge_method="")["error"] == "invalid_request"
     assert login.returned(code_challenge_method="plain")["error"] == "invalid_request"
+    assert login.returned(code_challenge=VERIFIER)["error"] == "invalid_request"
     web = login.server.register("web", secret="w", redirect_uris=[BACK], native=False)
     code = login.returned(client_id=web.id, code_challenge="", code_challenge_method="")["code"]
     own = {"client_id": "web", "client_secret": "w"}
