@@ -28,6 +28,16 @@ def read_json(body: bytes) -> dict[str, Any]:
         ) from None
     if not isinstance(value, dict):
         raise misfit('Invalid JSON payload received. Unknown name "": Root element must be a message.')
+    found: dict[str, Any] = _without_nulls(value)
+    return found
+
+
+def _without_nulls(value: Any) -> Any:
+    """Protocol buffers read null as a field that is not there."""
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
     return value
 
 

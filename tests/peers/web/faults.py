@@ -95,10 +95,13 @@ class Faults:
         answer = Answer(status, raw, {"content-type": content_type})
         self._ask(Fault(method, what, "answer", times, after_effect, status, answer=answer))
 
-    def html_next(self, method: str, what: str, *, status: int = 502, times: int = 1) -> None:
+    def html_next(
+        self, method: str, what: str, *, status: int = 502, times: int = 1, after_effect: bool = False
+    ) -> None:
         """The page that stands before the service answers, not the service."""
         page = f"<!DOCTYPE html><html><title>Error {status}</title><p>That's an error.</html>"
-        self.answer_next(method, what, page, status=status, content_type="text/html; charset=UTF-8", times=times)
+        kind = "text/html; charset=UTF-8"
+        self.answer_next(method, what, page, status=status, content_type=kind, times=times, after_effect=after_effect)
 
     def hold_next(self, method: str, what: str, *, after_effect: bool = False) -> Hold:
         """The answer waits until the test releases it, or until the peer stops."""

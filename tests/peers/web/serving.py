@@ -34,8 +34,8 @@ def serving(app: Any) -> Iterator[str]:
         server = _Server(config)
         thread = threading.Thread(target=server.run, args=([listener],), name="peer", daemon=True)
         thread.start()
+        assert server.is_up.wait(20), "the server did not start"
         try:
-            assert server.is_up.wait(20), "the server did not start"
             yield f"http://{LOOPBACK}:{listener.getsockname()[1]}"
         finally:
             server.stop()

@@ -159,6 +159,11 @@ def test_a_request_that_does_not_fit_the_document_is_refused(
     assert words.replace("TYPE_BOOLEAN", "TYPE_BOOL") in message
 
 
+def test_null_is_a_field_that_is_not_there(gmail: FakeGmail, caller: Caller) -> None:
+    caller.post("messages/send", {"raw": encoded(written(To=BOB, Subject="x")), "threadId": None, "labelIds": None})
+    assert len(gmail.sent) == 1
+
+
 def test_a_body_that_is_no_json_object_is_refused(caller: Caller) -> None:
     for body in (b"{", b"[1]", b'"x"'):
         answer = caller.http.post("/gmail/v1/users/me/labels", content=body)
