@@ -6,6 +6,7 @@ import pytest
 from tests.peers.gmail import FakeGmail
 from tests.peers.gmail.caller import Caller, encoded, refusal, written
 from tests.peers.gmail.mailbox import Mailbox
+from tests.peers.gmail.methods import SHARING
 
 BOB = "bob@gmail.example"
 
@@ -115,6 +116,15 @@ def test_a_draft_may_lack_recipients_but_not_have_impossible_ones(caller: Caller
     assert refusal(caller.ask("POST", "drafts", {}))[2] == "Missing draft message"
 
 
+def test_drafts_are_listed_page_by_page(caller: Caller) -> None:
+    made = [draft(caller, written(Subject=f"d{number}"))["id"] for number in range(3)]
+    first = caller.get("drafts", maxResults=2)
+    second = caller.get("drafts", maxResults=2, pageToken=first["nextPageToken"])
+    assert [one["id"] for page in (first, second) for one in page["drafts"]] == made[::-1]
+    assert [one["id"] for one in caller.get("drafts", q="subject:d1")["drafts"]] == [made[1]]
+    assert refusal(caller.ask("GET", "drafts", q="d1", pageToken=first["nextPageToken"]))[2] == "Invalid pageToken"
+
+
 def test_deleting_the_message_of_a_draft_deletes_the_draft(caller: Caller, alice: Mailbox) -> None:
     made = draft(caller, written(Subject="x"))
     caller.ask("DELETE", f"messages/{alice.drafts[made['id']]}")
@@ -144,9 +154,40 @@ def test_filters_act_on_what_arrives(gmail: FakeGmail, alice: Mailbox, bob: Mail
         ({"action": {"addLabelIds": ["STARRED"]}}, "Invalid criteria"),
         ({"criteria": {"from": "x"}}, "Invalid action"),
         ({"criteria": {"from": "x"}, "action": {"addLabelIds": ["Dianne"]}}, "Invalid label: Dianne"),
+        ({"criteria": {"from": "x"}, "action": {"addLabelIds": ["DRAFT"]}}, "Invalid label: DRAFT"),
         ({"criteria": {"from": "x"}, "action": {"forward": "e@x.example"}}, "Unrecognized forwarding address"),
     ],
 )
 def test_a_filter_that_cannot_work_is_refused(caller: Caller, rule: dict[str, object], message: str) -> None:
     assert refusal(caller.ask("POST", "settings/filters", rule)) == (400, "invalidArgument", message)
     assert caller.get("settings/filters") == {}
+
+
+def test_an_alias_is_made_only_for_a_service_account_with_authority_over_the_domain(
+    gmail: FakeGmail, alice: Mailbox
+) -> None:
+    alias = {"sendAsEmail": "sales@elsewhere.example"}
+    with Caller(gmail, alice, gmail.token(alice, {SHARING})) as caller:
+        assert refusal(caller.ask("POST", "settings/sendAs", alias))[:2] == (403, "forbidden")
+        assert refusal(caller.ask("DELETE", f"settings/sendAs/{alice.address}"))[:2] == (403, "forbidden")
+    with Caller(gmail, alice, gmail.token(alice, {SHARING}, delegated=True)) as caller:
+        assert caller.post("settings/sendAs", alias)["verificationStatus"] == "pending"
+        assert refusal(caller.ask("POST", "settings/sendAs", alias))[:2] == (409, "alreadyExists")
+        assert refusal(caller.ask("POST", "settings/sendAs", {"sendAsEmail": "x"}))[:2] == (400, "invalidArgument")
+        told = refusal(caller.ask("DELETE", f"settings/sendAs/{alice.address}"))
+        assert told[:2] == (400, "failedPrecondition")
+
+
+@pytest.mark.parametrize(
+    "away",
+    [
+        {"enableAutoReply": True},
+        {"enableAutoReply": True, "responseSubject": "Away", "startTime": "5", "endTime": "5"},
+        {"startTime": "6", "endTime": "5"},
+    ],
+)
+def test_a_vacation_that_cannot_be_is_refused(alice: Mailbox, caller: Caller, away: dict[str, object]) -> None:
+    assert refusal(caller.ask("PUT", "settings/vacation", away))[:2] == (400, "failedPrecondition")
+    assert caller.get("settings/vacation") == {"enableAutoReply": False}
+    away = {"enableAutoReply": True, "responseBodyPlainText": "x", "startTime": 0, "endTime": "1"}
+    assert caller.ask("PUT", "settings/vacation", away).json()["startTime"] == "0"

@@ -78,6 +78,16 @@ def test_quota_and_faults_reach_into_a_batch(gmail: FakeGmail, alice: Mailbox, c
         batch(caller, call)
 
 
+@pytest.mark.parametrize("after_effect", [False, True])
+def test_a_call_in_a_batch_fails_before_or_after_its_effect(
+    gmail: FakeGmail, alice: Mailbox, caller: Caller, after_effect: bool
+) -> None:
+    gmail.fail_next("POST", "labels.create", status=503, after_effect=after_effect)
+    answer = batch(caller, 'POST /gmail/v1/users/me/labels\r\n\r\n{"name": "New"}')
+    assert inner(answer) == {"response-call-0": 503}
+    assert ("Label_1" in alice.labels) is after_effect
+
+
 def put(caller: Caller, path: str, content: bytes, kind: str = "message/rfc822", **params: str) -> httpx2.Response:
     return caller.http.post(path, content=content, headers={"content-type": kind}, params=params)
 

@@ -325,11 +325,11 @@ def test_an_id_token_is_signed_with_the_published_key(login: Login) -> None:
     assert "id_token" not in login.tokens()
 
 
-def test_userinfo_says_whose_token_it_is(login: Login) -> None:
-    tokens = login.tokens()
-    headers = {"authorization": f"Bearer {tokens['access_token']}"}
-    assert login.http.get(login.server.address("userinfo"), headers=headers).json()["email"] == ALICE
-    assert login.http.get(login.server.address("userinfo")).status_code == 401
+def test_userinfo_says_whose_token_it_is(login: Login, microsoft: Login) -> None:
+    for each in (login, microsoft):
+        headers = {"authorization": f"Bearer {each.tokens()['access_token']}"}
+        assert each.http.get(each.server.address("userinfo"), headers=headers).json()["email"] == ALICE
+        assert each.http.get(each.server.address("userinfo")).status_code == 401
 
 
 def test_the_server_fails_when_it_is_told_to(login: Login) -> None:
