@@ -116,6 +116,18 @@ def test_a_draft_may_lack_recipients_but_not_have_impossible_ones(caller: Caller
     assert refusal(caller.ask("POST", "drafts", {}))[2] == "Missing draft message"
 
 
+def test_what_is_sent_may_come_along_with_the_draft_or_without_one(
+    gmail: FakeGmail, alice: Mailbox, caller: Caller
+) -> None:
+    made = draft(caller, written(To=BOB, Subject="old"))
+    caller.post("drafts/send", {"id": made["id"], "message": {"raw": encoded(written(To=BOB, Subject="new"))}})
+    caller.post("drafts/send", {"message": {"raw": encoded(written(To=BOB, Subject="alone"))}})
+    assert [message.subject for message in alice.labelled("SENT")] == ["alone", "new"]
+    assert len(gmail.sent) == 2
+    assert alice.drafts == {}
+    assert refusal(caller.ask("POST", "drafts/send", {"id": made["id"]}))[:2] == (404, "notFound")
+
+
 def test_drafts_are_listed_page_by_page(caller: Caller) -> None:
     made = [draft(caller, written(Subject=f"d{number}"))["id"] for number in range(3)]
     first = caller.get("drafts", maxResults=2)
