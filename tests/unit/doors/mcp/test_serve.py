@@ -111,3 +111,10 @@ def test_the_garbage_collector_is_back_even_when_loading_failed() -> None:
 
     assert was_on == [False]
     assert gc.isenabled()
+
+
+def test_a_response_does_not_wait_for_the_acknowledgement_of_its_headers() -> None:
+    with serve._listening_socket("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
