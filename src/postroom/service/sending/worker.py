@@ -16,6 +16,7 @@ from postroom.service.sending import dispatch
 from postroom.service.sending.approval import approvals, requests
 from postroom.service.sending.auditing import Record, audit
 from postroom.service.sending.receipts import receipt
+from postroom.service.sending.waiting import rest
 from postroom.store import Send
 
 log = logging.getLogger("postroom.worker")
@@ -70,7 +71,7 @@ async def _take_up(gateway: Gateway, send: Send) -> None:
         record = record.ended((await receipt(gateway, after)).status)
     except PostroomError as error:
         log.warning("outbox", extra={"status": send.state.value, "code": error.code})
-        after = await dispatch.rest(gateway, send.send_id, error)
+        after = await rest(gateway, send.send_id, error)
         record = record.failed(error)
     if after.state is not send.state:
         await audit(gateway, record)
