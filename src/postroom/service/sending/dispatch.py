@@ -20,15 +20,17 @@ from postroom.model.errors import (
     NotFound,
     PermissionDenied,
     PostroomError,
+    ProviderUnavailable,
     RateLimited,
     Unsupported,
 )
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.service.gateway import Account, Gateway
+from postroom.service.sending import staging
 from postroom.service.sending.last_look import inspect
 from postroom.service.sending.order import Order
 from postroom.service.sending.settling import finish, keys_of, reconcile, settle
-from postroom.service.sending.waiting import account_of, ask_a_person, park
+from postroom.service.sending.waiting import account_of, ask_a_person, park, rest
 from postroom.store import Reservation, Send, State
 from postroom.store.sends.pauses import Pause
 
@@ -134,18 +136,25 @@ async def _deliver(gateway: Gateway, send: Send) -> Send:
     account = await account_of(gateway, send)
     if isinstance(account, Pause):
         return await park(gateway, send, account.probe_at - gateway.store.clock.wall(), account.reason)
-    request = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
-    await inspect(gateway, account, send, request)
+    frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
+    request = await inspect(gateway, account, send, frozen)
+    is_first = send.state in (State.RESERVED, State.HELD)
     try:
-        if send.state in (State.RESERVED, State.HELD):
+        if is_first:
             send = await gateway.in_thread(
                 gateway.store.outbox.advance, send.send_id, expect=send.state, to=State.STAGED
             )
+        request = await staging.staged(gateway, account, send, request, is_first=is_first)
         sending = await gateway.in_thread(
             gateway.store.outbox.advance, send.send_id, expect=send.state, to=State.SENDING
         )
     except RateLimited as limited:
         return await park(gateway, send, limited.retry_after or _PARKED, limited.message)
+    except ProviderUnavailable as away:  # what was to be staged has not left: it is looked at again later
+        return await rest(gateway, send.send_id, away)
+    except AuthRequired as refused:
+        pause = await gateway.in_thread(gateway.store.pauses.login_refused, send.account, refused.message)
+        return await park(gateway, send, pause.probe_at - gateway.store.clock.wall(), pause.reason)
     return await settle(gateway, sending, await _submit(account, request))
 
 

@@ -26,6 +26,13 @@ _HIDDEN = "The HTML version holds {count} piece(s) of text that its readers woul
 _RESTYLED = (
     "The HTML version has styles or fields that can show its readers other words than these; look at its source."
 )
+_BY_PROVIDER = {
+    "send": "The provider writes this mail itself, from these words.",
+    "reply": "The provider writes this reply itself: it puts the mail being answered below these words.",
+    "reply_all": "The provider writes this reply itself: it adds everyone named above, and puts the mail being "
+    "answered below these words.",
+    "forward": "The provider forwards the original itself, with its files, below these words.",
+}
 _WORD = re.compile(r"\w+")
 
 
@@ -61,6 +68,7 @@ class Letter:
     html: str  # its source
     reading: str  # the HTML as its readers see it
     chars: tuple[int, int]  # of the text and of the HTML, as they leave
+    quoted: str = ""  # what the provider puts below by itself
 
 
 def letter_of(order: Order) -> Letter:
@@ -83,11 +91,12 @@ def letter_of(order: Order) -> Letter:
         original=_original(draft.forwarded) if draft.forwarded is not None else None,
         files=_files(draft),
         hosts=hosts(draft.text, draft.html),
-        notes=notes,
+        notes=(*notes, *((_BY_PROVIDER[order.native.kind],) if order.native else ())),
         text=visible_text(draft.text),
         html=visible_text(draft.html),
         reading=reading,
         chars=(len(draft.text), len(draft.html)),
+        quoted=visible_text(order.quoted),
     )
 
 

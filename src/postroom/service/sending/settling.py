@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 
 from postroom.mime.read.parse import parse
 from postroom.model.address import Address
 from postroom.model.errors import InternalError, PostroomError
-from postroom.model.outcome import SubmitOutcome
+from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.service.gateway import Gateway
+from postroom.service.sending import staging
+from postroom.service.sending.last_look import as_submitted
 from postroom.service.sending.order import likeness
 from postroom.service.sending.originals import mark_original
 from postroom.service.sending.waiting import (
@@ -36,7 +39,8 @@ async def settle(gateway: Gateway, send: Send, outcome: SubmitOutcome) -> Send:
         return await finish(gateway, accepted)
     if outcome.state == "rejected":
         end = State.NEEDS_HUMAN if was_promised(send) or send.may_have_left else State.REJECTED
-        return await gateway.in_thread(advance, send.send_id, expect=State.SENDING, to=end, outcome=told)
+        ended = await gateway.in_thread(advance, send.send_id, expect=State.SENDING, to=end, outcome=told)
+        return ended if end is State.NEEDS_HUMAN else await _cleared(gateway, ended)
     if outcome.state == "retryable":
         return await _try_later(gateway, send, outcome)
     unknown = await gateway.in_thread(advance, send.send_id, expect=State.SENDING, to=State.UNKNOWN, outcome=told)
@@ -86,8 +90,8 @@ async def reconcile(gateway: Gateway, send: Send) -> Send:
         account = await account_of(gateway, send)
         if isinstance(account, Pause):
             return await park(gateway, send, account.probe_at - gateway.store.clock.wall(), account.reason)
-        request = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
-        outcome = await account.transport.reconcile(request)
+        frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
+        outcome = await account.transport.reconcile(as_submitted(send, frozen))
     except PostroomError as error:
         return await park(gateway, send, FIRST_RETRY, error.message)
     if outcome.state in ("accepted", "retryable"):
@@ -103,12 +107,11 @@ async def reconcile(gateway: Gateway, send: Send) -> Send:
 
 async def finish(gateway: Gateway, send: Send) -> Send:
     """Accepted: remember whom and what was written, clear the vault, mark the mail it answers, close the row."""
-    request = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
-    parsed = await gateway.in_thread(parse, request.raw)
+    frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
+    seen = await gateway.in_thread(_likeness, as_submitted(send, frozen))
 
     def remember() -> None:
-        body = parsed.body.html or parsed.body.text
-        gateway.store.duplicates.remember(send.account, likeness(parsed.to, parsed.subject, body))
+        gateway.store.duplicates.remember(send.account, seen)
         gateway.store.recipients.remember(send.account, _accepted(send))
         path = gateway.vault.find(f"{send.kind}_{send.approval_id}.md") if send.approval_id else None
         if path is not None:
@@ -120,6 +123,19 @@ async def finish(gateway: Gateway, send: Send) -> Send:
     return await gateway.in_thread(
         gateway.store.outbox.advance, send.send_id, expect=State.ACCEPTED, to=State.DONE, outcome=told
     )
+
+
+def _likeness(request: SubmitRequest) -> str:
+    if request.native is not None:
+        action = request.native
+        return likeness(action.everyone.to, action.subject, action.html or action.text)
+    parsed = parse(request.raw)
+    return likeness(parsed.to, parsed.subject, parsed.body.html or parsed.body.text)
+
+
+async def _cleared(gateway: Gateway, send: Send) -> Send:
+    """Refused for good: what was staged for it is taken away, and it is said where that failed."""
+    return replace(send, outcome=_with_warning(send, await staging.cleared(gateway, send)))
 
 
 def _with_warning(send: Send, warning: str) -> dict[str, object]:
@@ -139,13 +155,14 @@ def keys_of(emails: Iterable[str]) -> set[str]:
 
 def _told(send: Send, outcome: SubmitOutcome) -> dict[str, object]:
     """Who has got it in an earlier attempt has got it, whatever the last one came to."""
-    earlier = (send.outcome or {}).get("accepted", ())
+    before = send.outcome or {}
+    earlier = before.get("accepted", ())
     return {
         "state": outcome.state,
         "accepted": list(dict.fromkeys([*earlier, *outcome.accepted])),
         "refused": dict(outcome.refused),
-        "message_ref": outcome.message_ref,
-        "thread_ref": outcome.thread_ref,
+        "message_ref": outcome.message_ref or before.get("message_ref", ""),
+        "thread_ref": outcome.thread_ref or before.get("thread_ref", ""),
         "reason": outcome.reason,
         "warnings": list(outcome.warnings),
     }

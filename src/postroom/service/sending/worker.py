@@ -12,7 +12,7 @@ import anyio
 
 from postroom.model.errors import PostroomError
 from postroom.service.gateway import Gateway
-from postroom.service.sending import dispatch
+from postroom.service.sending import dispatch, staging
 from postroom.service.sending.approval import approvals, requests
 from postroom.service.sending.auditing import Record, audit
 from postroom.service.sending.receipts import receipt
@@ -51,6 +51,7 @@ async def work_once(gateway: Gateway) -> int:
     due = await gateway.in_thread(gateway.store.worklist.due)
     for send in due:
         await _take_up(gateway, send)
+    await staging.clear_left_over(gateway)
     await requests.write_letters(gateway)
     heeded = await approvals.heed_vault(gateway)
     await approvals.tidy_vault(gateway)
