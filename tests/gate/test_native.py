@@ -258,6 +258,20 @@ async def test_a_lost_answer_is_found_out_about_and_not_asked_for_twice(tmp_path
         assert len(acts.submitted) == 1
 
 
+async def test_an_action_that_was_changed_after_its_answer_was_lost_is_put_before_a_person(tmp_path):
+    async with native_rig(tmp_path) as (gate, acts, email_id):
+        out = gate.gateway.store.outbox
+        lost = out.reserve(out.prepare((await reply(gate, email_id)).as_send()).send_id).send
+        for state in (State.STAGED, State.SENDING, State.UNKNOWN):
+            lost = out.advance(lost.send_id, expect=lost.state, to=state)
+        with sqlite3.connect(tmp_path / "state.db") as tampering:
+            tampering.execute("UPDATE outbox_raw SET raw = '{}' WHERE send_id = ?", (lost.send_id,))
+        await worker.work_once(gate.gateway)
+        stopped = out.get(lost.send_id)
+        assert (stopped.state, stopped.doubtful, acts.submitted) == (State.NEEDS_HUMAN, True, [])
+        assert (await approvals.resolve(gate.gateway, lost.send_id, "sent")).status == "sent"
+
+
 async def test_a_question_names_them_all_and_its_answer_releases_just_that(tmp_path):
     async with native_rig(tmp_path, gate="elicit") as (gate, acts, email_id):
         askable = replace(NATIVE, can_elicit=True)

@@ -81,6 +81,7 @@ async def test_a_mail_is_staged_and_its_ref_is_on_disk_before_it_is_submitted(tm
         for name in ("bob", "carol", "alice"):
             assert await gate.inbox(name) == ["Lunch?"]
         assert await drafts_of(gate) == []
+        assert only(gate).staged_ref == "", "what has left is staged no more"
 
 
 async def test_the_ref_of_what_is_staged_is_no_part_of_what_was_approved(tmp_path):

@@ -9,8 +9,9 @@ from dataclasses import replace
 from postroom.mime.read.parse import parse
 from postroom.model.address import Address
 from postroom.model.errors import InternalError, PostroomError
+from postroom.model.native import thaw
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
-from postroom.service.gateway import Gateway
+from postroom.service.gateway import Account, Gateway
 from postroom.service.sending import staging
 from postroom.service.sending.last_look import as_submitted
 from postroom.service.sending.order import likeness
@@ -91,7 +92,7 @@ async def reconcile(gateway: Gateway, send: Send) -> Send:
         if isinstance(account, Pause):
             return await park(gateway, send, account.probe_at - gateway.store.clock.wall(), account.reason)
         frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
-        outcome = await account.transport.reconcile(as_submitted(send, frozen))
+        outcome = await _evidence(account, send, frozen)
     except PostroomError as error:
         return await park(gateway, send, FIRST_RETRY, error.message)
     if outcome.state in ("accepted", "retryable"):
@@ -105,10 +106,18 @@ async def reconcile(gateway: Gateway, send: Send) -> Send:
     )
 
 
+async def _evidence(account: Account, send: Send, frozen: SubmitRequest) -> SubmitOutcome:
+    try:
+        request = as_submitted(send, frozen)
+    except InternalError as error:  # somebody changed the frozen action: nothing is left to look for
+        return SubmitOutcome("unknown", reason=error.message)
+    return await account.transport.reconcile(request)
+
+
 async def finish(gateway: Gateway, send: Send) -> Send:
     """Accepted: remember whom and what was written, clear the vault, mark the mail it answers, close the row."""
     frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
-    seen = await gateway.in_thread(_likeness, as_submitted(send, frozen))
+    seen = await gateway.in_thread(_likeness, send, frozen)
 
     def remember() -> None:
         gateway.store.duplicates.remember(send.account, seen)
@@ -121,14 +130,15 @@ async def finish(gateway: Gateway, send: Send) -> Send:
     await gateway.in_thread(remember)
     told = _with_warning(send, await mark_original(gateway, send))
     return await gateway.in_thread(
-        gateway.store.outbox.advance, send.send_id, expect=State.ACCEPTED, to=State.DONE, outcome=told
+        gateway.store.outbox.advance, send.send_id, expect=State.ACCEPTED, to=State.DONE, outcome=told, staged_ref=""
     )
 
 
-def _likeness(request: SubmitRequest) -> str:
-    if request.native is not None:
-        action = request.native
-        return likeness(action.everyone.to, action.subject, action.html or action.text)
+def _likeness(send: Send, request: SubmitRequest) -> str:
+    if send.native:
+        with suppress(ValueError):  # what was sent is done, whatever became of its row
+            action = thaw(request.raw)
+            return likeness(action.everyone.to, action.subject, action.html or action.text)
     parsed = parse(request.raw)
     return likeness(parsed.to, parsed.subject, parsed.body.html or parsed.body.text)
 

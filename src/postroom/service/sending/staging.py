@@ -38,8 +38,8 @@ async def staged(
 
     `is_first`: nobody has staged it before, so there is nothing to look for.
     """
-    transport = account.transport
-    if request.native is not None or not isinstance(transport, Staging):
+    transport = _staging_of(account)
+    if request.native is not None or transport is None:
         return request
     if not request.staged_ref:
         async with or_stopped(gateway, send):
@@ -50,6 +50,15 @@ async def staged(
     async with or_stopped(gateway, send):
         await _compare(gateway, request, await _answered(transport.staged(request)))
     return request
+
+
+def _staging_of(account: Account) -> Staging | None:
+    """None also where there is no transport at all: the submission will say why."""
+    try:
+        transport = account.transport
+    except PostroomError:
+        return None
+    return transport if isinstance(transport, Staging) else None
 
 
 async def _compare(gateway: Gateway, request: SubmitRequest, held: Staged | None) -> None:
@@ -104,8 +113,8 @@ async def cleared(gateway: Gateway, send: Send) -> str:
 
 
 async def _discard(gateway: Gateway, send: Send) -> None:
-    transport = (await gateway.accounts.open(send.account)).transport
-    if isinstance(transport, Staging):
+    transport = _staging_of(await gateway.accounts.open(send.account))
+    if transport is not None:
         ref = send.staged_ref or await transport.find_staged(_name_of(send))
         if ref:
             await transport.discard_staged(ref)
