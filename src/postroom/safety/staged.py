@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable
+from html import unescape
 
 from postroom.mime.read.parse import Parsed, extract_part, parse
 from postroom.model.address import Address
@@ -18,6 +19,7 @@ from postroom.model.message import Body
 from postroom.model.outcome import Staged, SubmitRequest
 
 _WORD = re.compile(r"\w+")
+_LINK = re.compile(r"\b[a-z][a-z0-9+.-]*:[^\s<>()\[\]\"']+", re.IGNORECASE)
 # Headers by which a mail does more than being read; whatever else a provider adds is its own affair.
 _ACTING = re.compile(r"(?:disposition-notification|return-receipt|resent-|auto-submitted|list-|sender$)")
 _SAME: dict[str, Callable[[Parsed], object]] = {
@@ -56,7 +58,13 @@ def _says_the_same(ours: Body, theirs: Body) -> bool:
         return False
     if _spaced(ours.text) == _spaced(theirs.text):
         return True
-    return bool(ours.html) and (not theirs.text or _words(theirs.text) == _words(_in_words(ours.html)))
+    return bool(ours.html) and (not theirs.text or _is_made_of(theirs.text, ours.html))
+
+
+def _is_made_of(text: str, html: str) -> bool:
+    """The words of the HTML, with no link but those that stand in it."""
+    links, source = _LINK.findall(text), unescape(html)
+    return _words(_LINK.sub(" ", text)) == _words(_in_words(html)) and all(link in source for link in links)
 
 
 def _reading(html: str) -> object:

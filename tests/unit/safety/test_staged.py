@@ -46,12 +46,14 @@ SAME = {
     "another name for a recipient": replace(DRAFT, to=(Address("Bob@demo.example", "Robert"),)),
     "HTML in a frame of its own": replace(DRAFT, html=EXCHANGE),
     "one body only": replace(DRAFT, text="", html=EXCHANGE),
-    "a text made of the HTML": replace(DRAFT, text="See the plan\nat noon."),
+    "other line breaks": replace(DRAFT, text="See the plan\nat noon."),
+    "a text made of the HTML": replace(DRAFT, text="See the plan (https://plan.example/a), at *noon*"),
 }
 OTHER = {
     "other words": replace(DRAFT, text="See the plan at dusk.", html=HTML.replace("noon", "dusk")),
     "other words for readers of text": replace(DRAFT, text="See the plan at dusk."),
     "other words for readers of HTML": replace(DRAFT, html=HTML.replace("noon", "dusk")),
+    "a link more for readers of text": replace(DRAFT, text="See the plan (https://plan.example/b) at noon."),
     "a link to elsewhere": replace(DRAFT, html=HTML.replace("plan.example", "evil.example")),
     "a link to another page": replace(DRAFT, html=HTML.replace("plan.example/a", "plan.example/b")),
     "a picture that tells who reads": replace(DRAFT, html=HTML + '<img src="https://evil.example/p.gif" width=1>'),
@@ -76,6 +78,19 @@ def test_a_provider_may_keep_a_mail_in_its_own_way(way: str) -> None:
 def test_what_says_anything_else_is_not_what_was_approved(change: str) -> None:
     with pytest.raises(InternalError, match="is not what was approved"):
         check(OTHER[change])
+
+
+def test_what_cannot_be_read_to_its_end_is_not_what_was_approved() -> None:
+    whole = written(DRAFT, keep_bcc=True)
+    torn = whole[: whole.rstrip().rfind(b"\r\n") + 2]
+    with pytest.raises(InternalError, match="what can be read of it"):
+        check_staged(REQUEST, Staged(torn, EVERYONE))
+
+
+def test_a_mail_may_go_to_blind_copies_alone() -> None:
+    hidden = replace(DRAFT, to=(), bcc=(*DRAFT.to, *DRAFT.bcc))
+    request = replace(REQUEST, raw=written(hidden))
+    check_staged(request, Staged(written(hidden, keep_bcc=True), EVERYONE))
 
 
 @pytest.mark.parametrize("recipients", [EVERYONE[:1], (*EVERYONE, "mallory@evil.example"), ()])
