@@ -80,6 +80,20 @@ def test_what_says_anything_else_is_not_what_was_approved(change: str) -> None:
         check(OTHER[change])
 
 
+@pytest.mark.parametrize(
+    "header", ["Disposition-Notification-To: x@evil.example", "Resent-To: x@evil.example", "Sender: x@evil.example",
+               "Reply-To: x@evil.example", "In-Reply-To: <other@evil.example>", "Importance: high"]
+)  # fmt: skip
+def test_a_header_by_which_a_mail_does_more_is_not_what_was_approved(header: str) -> None:
+    staged = f"{header}\r\n".encode() + written(DRAFT, keep_bcc=True)
+    with pytest.raises(InternalError, match="is not what was approved"):
+        check_staged(REQUEST, Staged(staged, EVERYONE))
+
+
+def test_a_header_of_the_providers_own_is_fine() -> None:
+    check_staged(REQUEST, Staged(b"X-Provider: 7\r\nImportance: Normal\r\n" + written(DRAFT, keep_bcc=True), EVERYONE))
+
+
 def test_what_cannot_be_read_to_its_end_is_not_what_was_approved() -> None:
     whole = written(DRAFT, keep_bcc=True)
     torn = whole[: whole.rstrip().rfind(b"\r\n") + 2]
