@@ -212,7 +212,10 @@ class Staging(Protocol):
 class NativeActions(Protocol):
     """A transport whose provider has verbs of its own for writing mail; `submit` takes requests with `native`."""
 
-    native_kinds: frozenset[NativeKind]
+    @property
+    def native_kinds(self) -> frozenset[NativeKind]:
+        """The verbs it has; what else is asked for is composed as bytes."""
+        ...
 
     async def recipients_of(self, action: NativeAction) -> Recipients:
         """Everyone whom submitting the action would reach now: whom it names and whom the provider adds by itself. Read
