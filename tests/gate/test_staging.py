@@ -200,6 +200,7 @@ async def test_what_somebody_changed_where_it_was_staged_does_not_leave(tmp_path
             assert only(gate).state is State.CANCELLED
         await work_later(gate)
         assert stages.submitted == []
+        assert only(gate).staged_ref == ""
         assert len(await drafts_of(gate)) == 1, "what somebody else wrote is not ours to delete"
 
 

@@ -45,7 +45,6 @@ SAME = {
     "without its blind copies, which the provider is told of otherwise": replace(DRAFT, bcc=()),
     "another name for a recipient": replace(DRAFT, to=(Address("Bob@demo.example", "Robert"),)),
     "HTML in a frame of its own": replace(DRAFT, html=EXCHANGE),
-    "one body only": replace(DRAFT, text="", html=EXCHANGE),
     "other line breaks": replace(DRAFT, text="See the plan\nat noon."),
     "a text made of the HTML": replace(DRAFT, text="See the plan (https://plan.example/a), at *noon*"),
 }
@@ -63,6 +62,8 @@ OTHER = {
     "another file": replace(DRAFT, files=(File("plan.txt", "text/plain", b"another\n"),)),
     "a file by another name": replace(DRAFT, files=(File("plan.exe", "text/plain", b"the plan\n"),)),
     "a file more": replace(DRAFT, files=(*DRAFT.files, File("more.txt", "text/plain", b"more\n"))),
+    "a recipient in another field": replace(DRAFT, to=DRAFT.bcc, bcc=DRAFT.to),
+    "everyone in Cc": replace(DRAFT, to=(), cc=DRAFT.to),
     "no file": replace(DRAFT, files=()),
     "another subject": replace(DRAFT, subject="A plan for Friday"),
     "a blind copy in the headers": replace(DRAFT, bcc=(Address("mallory@evil.example"),)),
@@ -92,6 +93,22 @@ def test_a_header_by_which_a_mail_does_more_is_not_what_was_approved(header: str
 
 def test_a_header_of_the_providers_own_is_fine() -> None:
     check_staged(REQUEST, Staged(b"X-Provider: 7\r\nImportance: Normal\r\n" + written(DRAFT, keep_bcc=True), EVERYONE))
+
+
+def test_of_two_bodies_the_html_may_stay_alone() -> None:
+    draft = replace(DRAFT, files=())
+    head = written(draft, keep_bcc=True).partition(b"MIME-Version")[0]
+    alone = head + b"MIME-Version: 1.0\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + EXCHANGE.encode()
+    check_staged(replace(REQUEST, raw=written(draft)), Staged(alone, EVERYONE))
+    with pytest.raises(InternalError, match="the words"):
+        check_staged(replace(REQUEST, raw=written(replace(draft, html=""))), Staged(alone, EVERYONE))
+
+
+def test_quoted_history_counts_like_the_rest() -> None:
+    ours = replace(DRAFT, html=f"{HTML}<blockquote type=cite>Bob wrote: ten</blockquote>")
+    theirs = replace(ours, html=ours.html.replace("ten", "nine"))
+    with pytest.raises(InternalError, match="the words"):
+        check_staged(replace(REQUEST, raw=written(ours)), Staged(written(theirs, keep_bcc=True), EVERYONE))
 
 
 def test_what_cannot_be_read_to_its_end_is_not_what_was_approved() -> None:
