@@ -20,7 +20,6 @@ from postroom.model.errors import (
     NotFound,
     PermissionDenied,
     PostroomError,
-    ProviderUnavailable,
     RateLimited,
     Unsupported,
 )
@@ -150,12 +149,17 @@ async def _deliver(gateway: Gateway, send: Send) -> Send:
         )
     except RateLimited as limited:
         return await park(gateway, send, limited.retry_after or _PARKED, limited.message)
-    except ProviderUnavailable as away:  # what was to be staged has not left: it is looked at again later
-        return await rest(gateway, send.send_id, away)
-    except AuthRequired as refused:
-        pause = await gateway.in_thread(gateway.store.pauses.login_refused, send.account, refused.message)
-        return await park(gateway, send, pause.probe_at - gateway.store.clock.wall(), pause.reason)
+    except staging.NotNow as later:
+        return await _put_off(gateway, send, later.reason)
     return await settle(gateway, sending, await _submit(account, request))
+
+
+async def _put_off(gateway: Gateway, send: Send, reason: PostroomError) -> Send:
+    """Nothing has left: it is looked at again later. A refused login pauses the whole account."""
+    if not isinstance(reason, AuthRequired):
+        return await rest(gateway, send.send_id, reason)
+    pause = await gateway.in_thread(gateway.store.pauses.login_refused, send.account, reason.message)
+    return await park(gateway, send, pause.probe_at - gateway.store.clock.wall(), pause.reason)
 
 
 async def _submit(account: Account, request: SubmitRequest) -> SubmitOutcome:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import TypeVar
 
-from postroom.model.errors import Conflict, InternalError, PostroomError, ProviderUnavailable
+from postroom.model.errors import AuthRequired, Conflict, InternalError, PostroomError, ProviderUnavailable
 from postroom.model.outcome import Staged, SubmitRequest, WireEnvelope
 from postroom.providers.protocol import Staging
 from postroom.safety.staged import check_staged
@@ -28,7 +28,16 @@ _GONE = (
     "What was put ready to send is gone from the mailbox: somebody sent or deleted it there. Look into Sent before it "
     "is sent again."
 )
+_NO_ANSWER = "The provider gave no answer when the mail was put ready with it."
 _LEFT_THERE = "It is not sent, but what was put ready with the provider (a draft) could not be taken away yet. {reason}"
+
+
+class NotNow(Exception):
+    """The provider cannot stage it for the time being. Apart from failures of our own state file, which mean more."""
+
+    def __init__(self, reason: PostroomError) -> None:
+        super().__init__(reason.message)
+        self.reason = reason
 
 
 async def staged(
@@ -80,11 +89,13 @@ async def _answered(call: Awaitable[R]) -> R:
     """An answer that was lost on the way is as good as none: nothing has left, so it is asked again later."""
     try:
         return await call
-    except PostroomError:
+    except PostroomError as error:
+        if error.retryable or isinstance(error, AuthRequired):
+            raise NotNow(error) from error
         raise
     except Exception as error:
         log.warning("staging_unclear", extra={"error_type": type(error).__name__})
-        raise ProviderUnavailable("The provider gave no answer when the mail was put ready with it.") from error
+        raise NotNow(ProviderUnavailable(_NO_ANSWER)) from error
 
 
 async def _keep(gateway: Gateway, send: Send, ref: str) -> None:
