@@ -155,6 +155,7 @@ async def test_a_forward_that_a_person_approves_by_file_leaves_once(tmp_path):
         assert asked.status == "needs_approval"
         (path,) = (gate.gateway.vault.root / "Pending_Approval").glob("*.md")
         assert "Forwards:\n  Lunch?\n  by bob@demo.example" in path.read_text()
+        assert "the original mail, whole" not in path.read_text(), "the provider puts it below, not beside"
         path.write_text(path.read_text().replace("status: pending", "status: approved"))
         path.rename(gate.gateway.vault.root / "Approved" / path.name)
         for _ in range(2):

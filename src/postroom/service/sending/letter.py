@@ -89,7 +89,7 @@ def letter_of(order: Order) -> Letter:
         keeps_copy=order.wishes.save_to_sent,
         answers=_answered(order),
         original=_original(draft.forwarded) if draft.forwarded is not None else None,
-        files=_files(draft),
+        files=_files(draft, attaches_original=order.native is None),
         hosts=hosts(draft.text, draft.html),
         notes=(*notes, *((_BY_PROVIDER[order.native.kind],) if order.native else ())),
         text=visible_text(draft.text),
@@ -255,9 +255,9 @@ def _original(raw: bytes) -> Original:
     )
 
 
-def _files(draft: Draft) -> tuple[str, ...]:
+def _files(draft: Draft, *, attaches_original: bool) -> tuple[str, ...]:
     files = [_file(file.filename, file.mime_type, len(file.content)) for file in draft.files]
-    if draft.forwarded is not None:
+    if draft.forwarded is not None and attaches_original:
         files.append(f"the original mail, whole ({len(draft.forwarded)} bytes)")
     return tuple(files)
 
