@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.faults.scenarios import Scenario, cannot_tell, gateway_of
 from tests.gate.rigs import START, GateRig, SetClock
+from tests.gate.transports import staging
 
 from postroom.service.reading import search
 from postroom.service.sending import outbox, worker
@@ -52,6 +53,8 @@ async def settle(gate: GateRig, scenario: Scenario) -> None:
     """What a running server does by itself, with time passing, until nothing moves any more."""
     if scenario.is_blind:
         (await gate.meddle(scenario.sender)).reconciled = cannot_tell
+    if scenario.is_staged:
+        await staging(gate, scenario.sender)
     for _ in range(10):
         gate.time.pass_(4000)
         await worker.work_once(gate.gateway)
@@ -72,6 +75,7 @@ async def judge(gate: GateRig, scenario: Scenario, *, promised: bool) -> None:
     if states[State.DONE]:
         assert states[State.DONE] == 1
         assert (min(copies), filed) == (1, 1), "done, and yet not everywhere"
+        assert await _copies(gate, scenario.sender, "Drafts", scenario.subject) == 0, "sent, and still a draft"
     if any(copies):
         assert states[State.DONE] + states[State.NEEDS_HUMAN] == 1, "somebody has it and the outbox denies it"
     if promised:

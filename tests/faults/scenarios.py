@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.gate.rigs import CONFIRMED, MAIL, GateRig, gate_rig
+from tests.gate.transports import staging
 
 from postroom.model.errors import Conflict, NotFound
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
@@ -37,11 +38,17 @@ class Scenario:
     subject: str = SUBJECT
     prepare: Callable[[GateRig], Awaitable[None]] | None = None
     is_blind: bool = False  # the provider cannot tell afterwards what became of a submission
+    is_staged: bool = False  # the provider submits what lies in Drafts
 
 
 async def send_with_key(gate: GateRig, say: Say) -> None:
     with _in_progress(say):
         say((await gate.send(idempotency_key="order-1")).status)
+
+
+async def send_staged(gate: GateRig, say: Say) -> None:
+    await staging(gate)
+    await send_with_key(gate, say)
 
 
 async def send_to_several(gate: GateRig, say: Say) -> None:
@@ -162,6 +169,7 @@ SCENARIOS = {
     "saved draft": Scenario(send_saved_draft, receivers=("bob", "carol"), prepare=_save_draft),
     "reply": Scenario(reply, sender="bob", receivers=("alice",), subject=f"Re: {SUBJECT}", prepare=_write_to_bob),
     "retryable": Scenario(retry_after_refusal),
+    "staged": Scenario(send_staged, is_staged=True),
     "lost answer": Scenario(lose_the_answer),
     "lost answer, no evidence": Scenario(lose_the_answer_for_good, is_blind=True),
 }

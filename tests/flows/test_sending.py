@@ -116,6 +116,13 @@ async def test_a_preview_is_no_error_and_confirm_sends(sit, era, answer):
     assert desk.asked == []
 
 
+async def test_an_answer_names_a_sent_mail_by_handles_and_never_by_the_providers_own_ids(sit):
+    desk = await sit(gate="confirm")
+    sent = await desk.send(confirm=True)
+    assert sent["thread_id"].startswith("t")
+    assert not {"message_ref", "thread_ref"} & sent.keys()
+
+
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("gate", ["elicit", "auto"])
 async def test_the_person_is_asked_and_a_yes_sends(sit, era, gate):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import secrets
 import shutil
 from collections import Counter
@@ -33,6 +34,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from tests.gate.rigs import MAIL, SetClock, gate_rig
+from tests.gate.transports import staging
 
 from postroom.model.errors import AuthRequired, Conflict, PermissionDenied, RateLimited
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
@@ -46,7 +48,10 @@ from postroom.store.sends.states import FINISHED
 R = TypeVar("R")
 LIMIT = 6
 TEMPERS = st.sampled_from(
-    ("willing", "deaf", "mute", "mute and blind", "busy", "locked", "hostile", "deadly before", "deadly after")
+    (
+        *("willing", "deaf", "mute", "mute and blind", "busy", "locked", "hostile", "deadly before", "deadly after"),
+        *("mute when staging", "deadly when staging"),
+    )
 )
 ANY = st.integers(0, 10**6)  # which of several: names are random, their number and order are not
 SEEDS = Path(__file__).with_name("model_seeds.txt")
@@ -79,6 +84,7 @@ class GateMachine(RuleBasedStateMachine):
         self.orders: list[Order] = []
         self.by_digest: dict[str, Order] = {}
         self.temper = "willing"
+        self.stages = False  # whether the provider submits what lies in Drafts
         self.moments: list[float] = []  # boot times at which the provider took something
         self.handed_over = ""  # the send the provider is looking at
         self.taken: Counter[str] = Counter()  # how often the provider took a send
@@ -93,6 +99,8 @@ class GateMachine(RuleBasedStateMachine):
         self.gate = await self.stack.enter_async_context(gate_rig(self.home, time=self.time, sends_per_hour=LIMIT))
         meddled = await self.gate.meddle()
         meddled.before, meddled.after, meddled.reconciled = self.before, self.after, self.reconciled
+        if self.stages:
+            (await staging(self.gate)).after = self.staging
 
     # --- the provider
 
@@ -119,10 +127,18 @@ class GateMachine(RuleBasedStateMachine):
     def reconciled(self, _: SubmitRequest) -> SubmitOutcome | None:
         return SubmitOutcome("unknown") if self.temper == "mute and blind" else None
 
+    def staging(self, step: str) -> None:
+        if step in ("stage", "find_staged", "staged") and self.temper == "mute when staging":
+            raise ConnectionResetError
+        if step == "stage" and self.temper == "deadly when staging":
+            raise Died
+
     # --- what happens
 
-    @initialize()
-    def begin(self) -> None:
+    @initialize(stages=st.booleans())
+    def begin(self, stages: bool) -> None:
+        self.stages = stages
+        self.die()
         self.send_something(key=True, approval=False, temper="willing")
 
     @rule(key=st.booleans(), approval=st.booleans(), temper=TEMPERS)
@@ -139,10 +155,10 @@ class GateMachine(RuleBasedStateMachine):
         known = self.repeatable()
         self.call(known[which % len(known)])
 
-    @precondition(lambda self: any(order.key and order.promised for order in self.orders))
+    @precondition(lambda self: any(self.has_key(order) and order.promised for order in self.orders))
     @rule(which=ANY)
     def use_a_spent_key_for_another_mail(self, which: int) -> None:
-        spent = [order for order in self.orders if order.key and order.promised]
+        spent = [order for order in self.orders if self.has_key(order) and order.promised]
         before = self.run(self.arrived())
         try:
             self.run(self.gate.send(replace(MAIL, subject="smuggled"), idempotency_key=spent[which % len(spent)].key))
@@ -206,6 +222,20 @@ class GateMachine(RuleBasedStateMachine):
         if view is not None and verdict == "drop":
             self.believe(order, view)
 
+    @precondition(lambda self: self.stages)
+    @rule(which=ANY, deleted=st.booleans())
+    def somebody_lays_hands_on_what_is_staged(self, which: int, deleted: bool) -> None:
+        mailbox = self.run(self.gate.gateway.accounts.open("alice")).mailbox
+        lying = [saved.ref for saved, _ in self.run(mailbox.list_drafts(limit=100, offset=0)).items]
+        if not lying:
+            return
+        ref = lying[which % len(lying)]
+        if deleted:
+            self.run(mailbox.delete_draft(ref))
+        else:
+            raw = self.run(mailbox.fetch_raw(ref))
+            self.run(mailbox.update_draft(ref, re.sub(rb"Subject: [^\r]*", b"Subject: smuggled", raw)))
+
     # --- what must hold
 
     @invariant()
@@ -262,13 +292,17 @@ class GateMachine(RuleBasedStateMachine):
             order.unsent = bool(order.key) or not order.wants_approval
 
     def repeatable(self) -> list[Order]:
-        """What may be called again without meaning a second mail: for good with a key, for a day by its approval."""
+        """What may be called again without meaning a second mail: for a month with a key, for a day by its approval."""
         today = self.time.boottime - 86_000
         return [
             order
             for order in self.orders
-            if order.key or (order.wants_approval and not order.stopped and order.asked_at > today)
+            if self.has_key(order) or (order.wants_approval and not order.stopped and order.asked_at > today)
         ]
+
+    def has_key(self, order: Order) -> bool:
+        """A key that has not been forgotten."""
+        return bool(order.key) and order.asked_at > self.time.boottime - 29 * 86_400
 
     def named_in(self, text: str) -> Order:
         return next(order for order in self.orders if f'subject: "{order.subject}"' in text)

@@ -203,3 +203,14 @@ async def test_a_stop_is_audited_as_the_agent_s(tmp_path):
         assert (await outbox.cancel_send(gate.gateway, held.send_id)).status == "cancelled"
         entry = gate.audit()[0]
         assert (entry["action_type"], entry["actor"]) == ("cancel_send", "agent")
+
+
+async def test_a_dialect_is_told_the_providers_own_ids_of_what_was_sent(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        view = await gate.send(idempotency_key="k")
+        mailbox = (await gate.gateway.accounts.open("alice")).mailbox
+        (copy,) = await mailbox.envelopes([view.message_ref])
+        assert copy is not None
+        assert (copy.folder, copy.subject, copy.thread_ref) == ("Sent", "Lunch?", view.thread_ref)
+        again = await gate.send(idempotency_key="k")
+        assert (again.message_ref, again.thread_ref) == (view.message_ref, view.thread_ref)

@@ -79,6 +79,14 @@ async def test_the_same_key_sends_once_and_answers_with_the_first_result(tmp_pat
         assert len(await gate.inbox()) == 2
 
 
+@pytest.mark.parametrize(("key_seconds", "status"), [(600.0, "sent"), (None, "already_executed")])
+async def test_a_dialect_may_have_keys_forgotten_sooner(tmp_path, key_seconds, status):
+    async with gate_rig(tmp_path) as gate:
+        await gate.send(idempotency_key="k1", key_seconds=key_seconds)
+        gate.time.pass_(601)
+        assert (await gate.send(idempotency_key="k1", key_seconds=key_seconds)).status == status
+
+
 async def test_a_key_survives_a_restart_and_is_not_shared_between_tools_and_accounts(tmp_path):
     async with gate_rig(tmp_path) as gate:
         await gate.send(idempotency_key="k1")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 _ROOMS = (
-    *(f"service/{name}.py" for name in ("gate", "dispatch", "approvals", "petitions", "receipts", "order", "outbox")),
-    *(f"service/{name}.py" for name in ("handwritten", "facts", "worker", "letter", "approval_letter")),
-    *(f"service/{name}.py" for name in ("acquaintances", "places", "notices")),
+    "service/sending/**/*.py",
+    "service/organising/places.py",
+    "service/notices.py",
     "safety/*.py",
-    "store/*.py",
+    "store/**/*.py",
 )
 
 

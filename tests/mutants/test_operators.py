@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from tests.mutants.__main__ import ACCEPTED, accepted_among
-from tests.mutants.mutant import targets
+from tests.mutants.mutant import ROOT, targets
 from tests.mutants.operators import mutants_of
+from tests.mutants.tests_of import LEFT_OUT, SUITE
 
 
 @pytest.mark.parametrize(
@@ -79,3 +80,8 @@ def test_every_accepted_mutant_has_a_reason_and_still_exists() -> None:
     assert {entry["path"] for entry in entries} <= set(targets())
     _, stale = accepted_among([mutant for path in {entry["path"] for entry in entries} for mutant in mutants_of(path)])
     assert stale == []
+
+
+def test_the_gate_is_among_what_is_broken_and_every_test_that_is_asked_is_there() -> None:
+    assert {f"src/postroom/service/sending/{name}.py" for name in ("gate", "dispatch", "staging")} <= set(targets())
+    assert [path for path in (*SUITE, *LEFT_OUT) if not (ROOT / path).exists()] == []

@@ -20,8 +20,14 @@ from tests.mutants.mutant import ROOT, Mutant, source, targets
 # Whatever tries the gate in one process. Tests that start processes do not see a mutant, and those that talk to real
 # servers are too slow to be run thousands of times.
 SUITE = (
-    *(f"tests/{folder}" for folder in ("gate", "unit/safety", "unit/service", "unit/store", "unit/cli", "dialects")),
-    *(f"tests/flows/test_{name}.py" for name in ("sending", "refusals", "drafting", "organising", "obedient_agent")),
+    *(
+        f"tests/{folder}"
+        for folder in ("gate", "unit/safety", "unit/service", "unit/store", "unit/doors/cli", "dialects")
+    ),
+    *(
+        f"tests/flows/test_{name}.py"
+        for name in ("sending", "provider_calls", "refusals", "drafting", "organising", "obedient_agent")
+    ),
     "tests/flows/test_strangers.py",
 )
 LEFT_OUT = (

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from postroom.model.errors import PostroomError
+from postroom.model.native import NativeAction
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,10 @@ class WireEnvelope:
 
 @dataclass(frozen=True, slots=True)
 class SubmitRequest:
-    """Frozen bytes on their way out. `attempt_id` is stable over retries of the same outbox row."""
+    """Frozen bytes on their way out; or `native`, and then no bytes: an action that the provider carries out itself.
+
+    `attempt_id` is stable over retries of the same outbox row. `staged_ref` is what `Staging.stage` made of the bytes.
+    """
 
     envelope: WireEnvelope
     raw: bytes
@@ -40,6 +44,20 @@ class SubmitRequest:
     thread_ref: str = ""
     draft_ref: str = ""  # set when an existing draft is to be sent
     save_to_sent: bool = True
+    staged_ref: str = ""
+    native: NativeAction | None = None
+
+    def __post_init__(self) -> None:
+        if self.native is not None and self.raw:
+            raise ValueError("a request carries bytes or a native action, never both")
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What a provider holds ahead of a submission: the mail as it would leave now, and everyone it would go to."""
+
+    raw: bytes
+    recipients: tuple[str, ...]
 
 
 SubmitState = Literal["accepted", "rejected", "retryable", "unknown"]

@@ -18,7 +18,8 @@ from postroom.model.capabilities import Capabilities
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.folder import Folder
 from postroom.model.message import Envelope, Message, Page
-from postroom.model.outcome import ItemResult, SubmitOutcome, SubmitRequest
+from postroom.model.native import NativeAction, NativeKind, Recipients
+from postroom.model.outcome import ItemResult, Staged, SubmitOutcome, SubmitRequest
 from postroom.model.query.tree import Flag, Query
 
 
@@ -162,11 +163,13 @@ class RecipientCheck(Protocol):
 
 @runtime_checkable
 class Transport(Protocol):
-    """Submits frozen bytes. Only the gate calls it."""
+    """Submits what was frozen. Only the gate calls it."""
 
     async def submit(self, request: SubmitRequest) -> SubmitOutcome:
         """Hand over exactly these bytes to exactly these recipients. Never retried blindly: an answer that was
-        lost is `unknown`, not an error. Files a copy in Sent when asked to and where the server does not."""
+        lost is `unknown`, not an error. Files a copy in Sent when asked to and where the server does not.
+
+        A request with `native` or `staged_ref` comes only to a transport that offers `NativeActions` or `Staging`."""
         ...
 
     async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
@@ -174,6 +177,50 @@ class Transport(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Staging(Protocol):
+    """A transport whose provider submits what lies with it already: a draft, an object made for it.
+
+    `submit` and `reconcile` then get the request with its `staged_ref`, and what leaves is what lies there. Only bytes
+    are staged, never a native action. Nothing here sends.
+    """
+
+    async def stage(self, request: SubmitRequest) -> str:
+        """Put exactly these bytes, blind copies included where recipients are read from them, where `submit` takes them
+        from; the ref of that. It may be the saved draft of `request.draft_ref` with these bytes in it."""
+        ...
+
+    async def find_staged(self, request: SubmitRequest) -> str:
+        """The ref that an earlier `stage` of the same `attempt_id` made and whose answer was lost; empty when there is
+        none. By its `message_id` or `attempt_id`: the bytes may be gone by now."""
+        ...
+
+    async def staged(self, request: SubmitRequest) -> Staged | None:
+        """What lies under `request.staged_ref` this moment, read anew, and everyone whom `submit` would send it to;
+        None when it is gone or is none to be sent any more."""
+        ...
+
+    async def discard_staged(self, staged_ref: str) -> None:
+        """Take it away. Only what has not left: a provider may use one ref for the draft and for the sent mail. Fine
+        when it is gone."""
+        ...
+
+
+@runtime_checkable
+class NativeActions(Protocol):
+    """A transport whose provider has verbs of its own for writing mail; `submit` takes requests with `native`."""
+
+    @property
+    def native_kinds(self) -> frozenset[NativeKind]:
+        """The verbs it has; what else is asked for is composed as bytes."""
+        ...
+
+    async def recipients_of(self, action: NativeAction) -> Recipients:
+        """Everyone whom submitting the action would reach now: whom it names and whom the provider adds by itself. Read
+        from the original anew each time, whatever `action.everyone` says. NotFound when the original is gone."""
+        ...
 
 
 @runtime_checkable

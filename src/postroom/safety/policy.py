@@ -17,6 +17,10 @@ class Gate(StrEnum):
     ELICIT = "elicit"  # the person is asked through the client; where it cannot ask, by approval
     APPROVAL = "approval"  # a person approves in the vault, on the page or on the command line
 
+    @property
+    def asks_in_client(self) -> bool:
+        return self in (Gate.AUTO, Gate.ELICIT)
+
 
 _TIGHTNESS = list(Gate)
 

@@ -241,6 +241,8 @@ class SendView:
     warnings: tuple[str, ...] = ()
     preview: Preview | None = None
     approval: ApprovalView | None = None
+    message_ref: str = ""  # the provider's own ids, for dialects that speak of them; never shown by the default one
+    thread_ref: str = ""
 
 
 @dataclass(frozen=True, slots=True)

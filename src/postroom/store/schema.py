@@ -93,4 +93,16 @@ _THIRD = (
     "ALTER TABLE outbox ADD COLUMN subject TEXT NOT NULL DEFAULT ''",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD)
+_FOURTH = (
+    # What the provider was given ahead of the submission (a draft, an object to submit). Not part of the digest: it is
+    # made after the approval, and what lies there is compared with the frozen bytes instead.
+    "ALTER TABLE outbox ADD COLUMN staged_ref TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX outbox_by_staged ON outbox (account, staged_ref) WHERE staged_ref != ''",
+    # 1: the frozen content is an action of the provider's own and no RFC 5322 message.
+    "ALTER TABLE outbox ADD COLUMN native INTEGER NOT NULL DEFAULT 0",
+    # How long a finished send's idempotency key is kept, where the caller's dialect says so; NULL: as long as usual.
+    "ALTER TABLE outbox ADD COLUMN key_seconds REAL",
+    "ALTER TABLE keys ADD COLUMN kept_seconds REAL",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)

@@ -111,6 +111,22 @@ def test_wrapping_neither_adds_nor_hides_an_optional_protocol() -> None:
     assert not hasattr(Layered(Plain(), "plain", layers), "create_draft")
 
 
+def test_a_transport_that_stages_or_acts_by_itself_does_so_under_its_layers() -> None:
+    class Acting(Plain):
+        native_kinds = frozenset({"reply"})
+
+        async def reconcile(self, request: Any) -> None: ...
+
+        async def recipients_of(self, action: Any) -> None: ...
+
+    layers = [read_only, Retry(), Limit(), Log("work", "plain")]
+    acting: Any = Layered(Acting(), "plain", layers)
+    assert isinstance(acting, protocol.NativeActions)
+    assert acting.native_kinds == {"reply"}
+    assert not isinstance(acting, protocol.Staging)
+    assert not isinstance(Layered(Plain(), "plain", layers), protocol.NativeActions)
+
+
 async def test_an_absent_verb_raises_unsupported_naming_provider_and_verb() -> None:
     mailbox: Any = Layered(Plain(), "plain", [])
     with pytest.raises(Unsupported) as caught:

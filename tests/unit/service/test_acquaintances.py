@@ -39,9 +39,10 @@ class Mailbox:
 
     async def search(self, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
         self.asked.append((query, limit, offset))
-        is_for_copies = isinstance(query.node, MessageId)
+        is_for_copies = query.anywhere
         found = self.mails if is_for_copies else [mail for mail in self.mails if mail.folder == "Sent"]
-        return Page(tuple(found), None, limit, offset, self.is_cut and is_for_copies)
+        is_cut = self.is_cut if is_for_copies else len(found) > limit
+        return Page(tuple(found[:limit]), None, limit, offset, is_cut)
 
 
 class Gateway:
@@ -121,6 +122,67 @@ async def test_a_mail_whose_copies_cannot_be_found_leaves_them_strangers() -> No
             return replace(page, items=()) if isinstance(query.node, MessageId) else page
 
     assert not await is_known(Forgetful([MAIL]))
+
+
+def to(number: int) -> Address:
+    return Address(f"p{number}@demo.example")
+
+
+def mail(number: int, *recipients: Address, folder: str = "Sent") -> Envelope:
+    return replace(MAIL, ref=f"{number}", folder=folder, to=recipients, message_id=f"<m{number}@demo.example>")
+
+
+async def known_of(mailbox: Mailbox, *people: Address) -> set[str]:
+    account: Any = SimpleNamespace(name="mine", mailbox=mailbox)
+    gateway: Any = Gateway()
+    return await acquainted(gateway, account, [person.key for person in people])
+
+
+async def test_several_recipients_are_looked_up_in_one_search_and_their_copies_in_another() -> None:
+    people = [to(number) for number in range(12)]
+    mailbox = Mailbox([mail(number, person) for number, person in enumerate(people[:10])])
+    assert await known_of(mailbox, *people) == {person.key for person in people[:10]}
+    first, second = (query.node for query, _, _ in mailbox.asked)
+    assert {leaf.value for leaf in leaves(first) if isinstance(leaf, Correspondent)} == {p.key for p in people}
+    assert {leaf.value for leaf in leaves(second)} == {f"<m{number}@demo.example>" for number in range(10)}
+
+
+def leaves(node: Any) -> list[Any]:
+    return [leaf for child in node.nodes for leaf in leaves(child)] if hasattr(node, "nodes") else [node]
+
+
+async def test_one_mail_that_names_several_is_looked_for_once() -> None:
+    mailbox = Mailbox([mail(1, to(1), to(2), to(3))])
+    assert len(await known_of(mailbox, to(1), to(2), to(3))) == 3
+    assert [query.node for query, _, _ in mailbox.asked[1:]] == [MessageId("<m1@demo.example>")]
+
+
+async def test_whoever_is_crowded_out_by_mail_to_others_is_looked_up_alone() -> None:
+    class Filtering(Mailbox):
+        async def search(self, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
+            wanted = {getattr(leaf, "value", "") for leaf in leaves(query.node)}
+            found = [one for one in self.mails if wanted & {one.message_id, *(address.key for address in one.to)}]
+            return await Mailbox(found).search(query, limit=limit, offset=offset)
+
+    mailbox = Filtering([*(mail(number, to(1)) for number in range(100)), mail(100, to(2))])
+    assert await known_of(mailbox, to(1), to(2), to(3)) == {to(1).key, to(2).key}
+
+
+async def test_a_copy_elsewhere_makes_strangers_of_those_whom_it_alone_names() -> None:
+    mailbox = Mailbox([mail(1, to(1)), mail(2, to(2)), mail(2, to(2), folder="INBOX")])
+    assert await known_of(mailbox, to(1), to(2)) == {to(1).key}
+
+
+async def test_an_older_mail_counts_where_the_newest_was_received_as_well() -> None:
+    mailbox = Mailbox([mail(1, to(1)), mail(1, to(1), folder="INBOX"), mail(2, to(1)), mail(3, to(2))])
+    assert await known_of(mailbox, to(1), to(2)) == {to(1).key, to(2).key}
+
+
+async def test_more_recipients_than_fit_into_one_question_are_asked_about_in_several() -> None:
+    people = [to(number) for number in range(50)]
+    mailbox = Mailbox([mail(1, *people)])
+    assert await known_of(mailbox, *people) == {person.key for person in people}
+    assert len([query for query, _, _ in mailbox.asked if not query.anywhere]) == 3
 
 
 async def test_sent_is_asked_for_each_recipient_and_every_folder_for_copies() -> None:

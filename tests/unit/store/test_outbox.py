@@ -87,14 +87,12 @@ def test_what_was_frozen_cannot_be_changed_on_the_way(store: Store) -> None:
 
 def test_what_a_step_learns_is_kept_with_it(store: Store, time: FakeTime) -> None:
     send = brought_to(store, State.RESERVED)
-    store.outbox.advance(send.send_id, expect=State.RESERVED, to=State.STAGED, draft_ref="d7")
+    store.outbox.advance(send.send_id, expect=State.RESERVED, to=State.STAGED, staged_ref="d7")
     store.outbox.advance(send.send_id, expect=State.STAGED, to=State.SENDING)
     time.passes(3)
     outcome = {"accepted": ["bob@example.org"], "message_ref": "9"}
-    accepted = store.outbox.advance(
-        send.send_id, expect=State.SENDING, to=State.ACCEPTED, outcome=outcome, thread_ref="t2"
-    )
-    assert (accepted.draft_ref, accepted.thread_ref, accepted.outcome) == ("d7", "t2", outcome)
+    accepted = store.outbox.advance(send.send_id, expect=State.SENDING, to=State.ACCEPTED, outcome=outcome)
+    assert (accepted.staged_ref, accepted.outcome) == ("d7", outcome)
     assert accepted.updated_at == send.updated_at + 3
     done = store.outbox.advance(send.send_id, expect=State.ACCEPTED, to=State.DONE)
     assert done.outcome == outcome

@@ -94,14 +94,17 @@ def test_a_key_stays_with_a_send_that_somebody_stopped(store: Store, state: Stat
     assert reserve(store, KEYED) == (stopped, True)
 
 
-@pytest.mark.parametrize("state", [State.AWAITING_APPROVAL, State.RESERVED])
+@pytest.mark.parametrize("state", [State.AWAITING_APPROVAL, State.RESERVED, State.STAGED])
 def test_a_key_whose_send_was_withdrawn_is_free_again(store: Store, state: State) -> None:
     send = brought_to(store, state, KEYED)
     assert store.outbox.withdraw(send.send_id).state is State.CANCELLED
     assert store.keys.look_up(WORK, "send_email", "key-1", KEYED.content_sha256) is None
 
 
-@pytest.mark.parametrize("state", sorted(set(State) - {State.PREPARED, State.AWAITING_APPROVAL, State.RESERVED}))
+BEFORE_SENDING = {State.PREPARED, State.AWAITING_APPROVAL, State.RESERVED, State.STAGED}
+
+
+@pytest.mark.parametrize("state", sorted(set(State) - BEFORE_SENDING))
 def test_what_was_promised_is_not_withdrawn(store: Store, state: State) -> None:
     send = brought_to(store, state)
     with pytest.raises(Conflict):
@@ -164,6 +167,28 @@ def test_keys_are_kept_ten_minutes_even_when_told_otherwise(path: Path, time: Fa
     time.passes(1)
     assert not reserve(store, KEYED)[1]
     store.close()
+
+
+def test_a_key_is_kept_as_long_as_its_own_send_says_whoever_clears_up(path: Path, time: FakeTime) -> None:
+    """Two dialects on one state file: ten minutes for one of them, a month for the other."""
+    store, usual = open_store(path, clock=time.clock()), open_store(path, clock=time.clock())
+    brought_to(store, State.DONE, a_send(idempotency_key="short", key_seconds=600.0))
+    kept = brought_to(usual, State.DONE, a_send(idempotency_key="long"))
+    time.passes(600)
+    assert reserve(usual, a_send(idempotency_key="short"))[1]
+    time.passes(1)
+    for one in (store, usual):
+        one.prune()
+    assert not reserve(usual, a_send(idempotency_key="short"))[1]
+    assert reserve(store, a_send(idempotency_key="long", key_seconds=600.0)) == (kept, True)
+    store.close()
+    usual.close()
+
+
+def test_no_send_can_have_its_key_forgotten_before_ten_minutes(store: Store, time: FakeTime) -> None:
+    brought_to(store, State.DONE, a_send(idempotency_key="k", key_seconds=1.0))
+    time.passes(600)
+    assert reserve(store, a_send(idempotency_key="k"))[1]
 
 
 def test_a_key_is_kept_as_long_as_its_send_is_open(store: Store, time: FakeTime) -> None:

@@ -48,6 +48,8 @@ EVENTS = frozenset(
         "provider call",
         "outbox",
         "submit_unclear",
+        "staging_unclear",
+        "left_staged",
         "worker_paused",
         "audit_failed",
         "connection_refused",

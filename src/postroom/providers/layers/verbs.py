@@ -23,6 +23,9 @@ READING = frozenset(
         "uid_of",
         "mail_with_uid",
         "mails_with_ids",
+        "find_staged",
+        "staged",
+        "recipients_of",
     }
 )
 
@@ -40,8 +43,10 @@ WRITING = frozenset(
         "delete_folder",
         "create_alias",
         "submit",
+        "stage",
+        "discard_staged",
     }
 )
 
 # Not calls with an answer: passed through as they are.
-PLAIN = frozenset({"close", "changes"})
+PLAIN = frozenset({"close", "changes", "native_kinds"})

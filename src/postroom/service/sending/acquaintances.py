@@ -8,25 +8,31 @@ asks a person.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from postroom.model.errors import PostroomError
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope
-from postroom.model.query.tree import Correspondent, In, MessageId, Or, Query
+from postroom.model.query.tree import AddressField, Correspondent, In, MessageId, Or, Query
 from postroom.service.gateway import Account, Gateway
 
 _LOOKED_AT = 20  # mails to one recipient, newest first
+_FIELDS: tuple[AddressField, ...] = ("to", "cc")
+_AT_ONCE = 20  # recipients, or Message-IDs, in one search: servers limit how long a question may be
 
 
 async def acquainted(gateway: Gateway, account: Account, keys: Sequence[str]) -> set[str]:
+    """One search of Sent for all of them, and one for copies of what it found; more only where those leave doubt."""
     if not keys:
         return set()
     try:
         folders = await account.mailbox.folders()
         sent = await _sent_folder(gateway, account, folders)
+        if sent is None:
+            return set()
         own = {identity.address.key for identity in await account.mailbox.identities()}
-        return {key for key in keys if sent and await _stands_there(account, sent, folders, own, key)}
+        found = [await _known_of(account, sent, folders, own, some) for some in batched(keys, _AT_ONCE)]
+        return set().union(*found)
     except PostroomError:
         return set()
 
@@ -41,20 +47,67 @@ async def _sent_folder(gateway: Gateway, account: Account, folders: Sequence[Fol
     )
 
 
-async def _stands_there(account: Account, sent: Folder, folders: Sequence[Folder], own: set[str], key: str) -> bool:
-    query = Query().narrowed(In(sent.ref), Or((Correspondent("to", key), Correspondent("cc", key))))
-    for mail in (await account.mailbox.search(query, limit=_LOOKED_AT, offset=0)).items:
-        names_it = any(address.key == key for address in (*mail.to, *mail.cc, *mail.bcc))
-        is_ours = mail.sender.key in own and not mail.draft and mail.message_id
-        if names_it and is_ours and await _lies_only_there(account, folders, mail):
-            return True
-    return False
+async def _known_of(
+    account: Account, sent: Folder, folders: Sequence[Folder], own: set[str], keys: Sequence[str]
+) -> set[str]:
+    evidence, is_all = await _evidence(account, sent, own, keys)
+    known = await _proven(account, folders, evidence)
+    missing = [key for key in keys if key not in known]
+    if is_all or not missing or len(keys) == 1:
+        return known
+    for key in missing:  # mail to others may have taken all the room
+        known |= await _known_of(account, sent, folders, own, [key])
+    return known
 
 
-async def _lies_only_there(account: Account, folders: Sequence[Folder], mail: Envelope) -> bool:
+async def _evidence(
+    account: Account, sent: Folder, own: set[str], keys: Sequence[str]
+) -> tuple[dict[str, list[str]], bool]:
+    """For each recipient the Message-IDs of mail of ours that names them, newest first; and whether that is all."""
+    named = Or(tuple(Correspondent(field, key) for key in keys for field in _FIELDS))
+    query = Query().narrowed(In(sent.ref), named)
+    page = await account.mailbox.search(query, limit=_room_for(keys), offset=0)
+    ours = [mail for mail in page.items if mail.sender.key in own and not mail.draft and mail.message_id]
+    return {
+        key: [mail.message_id for mail in ours if _names(mail, key)][:_LOOKED_AT] for key in keys
+    }, not page.has_more
+
+
+def _names(mail: Envelope, key: str) -> bool:
+    return any(address.key == key for address in (*mail.to, *mail.cc, *mail.bcc))
+
+
+async def _proven(account: Account, folders: Sequence[Folder], evidence: dict[str, list[str]]) -> set[str]:
+    """Those of whom one mail lies only in Sent. A mail to several is looked for once."""
+    known: set[str] = set()
+    judged: dict[str, bool] = {}
+    for turn in range(_LOOKED_AT):
+        open_ = {key: ids[turn] for key, ids in evidence.items() if key not in known and turn < len(ids)}
+        if not open_:
+            break
+        unseen = [mail_id for mail_id in dict.fromkeys(open_.values()) if mail_id not in judged]
+        judged |= await _lie_only_there(account, folders, unseen)
+        known |= {key for key, mail_id in open_.items() if judged[mail_id]}
+    return known
+
+
+async def _lie_only_there(account: Account, folders: Sequence[Folder], ids: Sequence[str]) -> dict[str, bool]:
     """Drafts are ours as well."""
-    query = Query(MessageId(mail.message_id), anywhere=True)
-    page = await account.mailbox.search(query, limit=_LOOKED_AT, offset=0)
-    copies = [copy for copy in page.items if copy.message_id == mail.message_id]
+    if not ids:
+        return {}
+    wanted = Or(tuple(map(MessageId, ids))) if len(ids) > 1 else MessageId(ids[0])
+    page = await account.mailbox.search(Query(wanted, anywhere=True), limit=_room_for(ids), offset=0)
+    if page.has_more and len(ids) > 1:
+        return {one: (await _lie_only_there(account, folders, [one]))[one] for one in ids}
     homes = {folder.name for folder in folders if folder.role in (Role.SENT, Role.DRAFTS)}
-    return bool(copies) and not page.has_more and all(copy.folder in homes for copy in copies)
+    places = {one: [copy.folder for copy in page.items if copy.message_id == one] for one in ids}
+    return {one: bool(found) and not page.has_more and homes.issuperset(found) for one, found in places.items()}
+
+
+def _room_for(several: Sequence[str]) -> int:
+    """A few for each more: most are found among the newest, and who is not is looked up alone."""
+    return _LOOKED_AT + 4 * (len(several) - 1)
+
+
+def batched(keys: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    return (keys[start : start + size] for start in range(0, len(keys), size))

@@ -8,17 +8,14 @@ person's word, or before a person with the reason.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import anyio
 
-from postroom.mime.read.parse import parse
-from postroom.model.address import Address, masked
 from postroom.model.errors import (
     AuthRequired,
     Conflict,
-    InternalError,
     InvalidRequest,
     NotFound,
     PermissionDenied,
@@ -27,21 +24,16 @@ from postroom.model.errors import (
     Unsupported,
 )
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
-from postroom.safety.frozen import check_envelope
-from postroom.safety.judge import policy_denial_of
 from postroom.service.gateway import Account, Gateway
-from postroom.service.sending.facts import policy_for
-from postroom.service.sending.order import Order, likeness, stored_digest
-from postroom.service.sending.originals import mark_original
+from postroom.service.sending import staging
+from postroom.service.sending.last_look import inspect
+from postroom.service.sending.order import Order
+from postroom.service.sending.settling import finish, keys_of, reconcile, settle
+from postroom.service.sending.waiting import account_of, ask_a_person, park, rest
 from postroom.store import Reservation, Send, State
 from postroom.store.sends.pauses import Pause
-from postroom.store.sends.states import ALLOWED
-from postroom.store.vault.folder import DONE
 
 log = logging.getLogger("postroom.outbox")
-# As a mail server does: growing pauses, for days. Then a person is asked.
-_FIRST_RETRY, _LONGEST_RETRY = 60.0, 4 * 3600.0
-GIVE_UP_SECONDS = 5 * 86_400.0
 _PARKED = 300.0  # how long a send that may not leave now rests before it is looked at again
 _NOT_HERE = "This server does not send (dev mode or read-only); it waits for one that does."
 # A transport that raises these never came to hand anything over.
@@ -119,9 +111,9 @@ async def _go_on(gateway: Gateway, send: Send) -> Send:
     if send.state is State.RESERVED and (send.not_before or 0) > gateway.store.clock.wall():
         return await gateway.in_thread(gateway.store.outbox.advance, send.send_id, expect=State.RESERVED, to=State.HELD)
     if send.state in (State.UNKNOWN, State.RECONCILING):
-        return await _reconcile(gateway, send)
+        return await reconcile(gateway, send)
     if send.state is State.ACCEPTED:
-        return await _finish(gateway, send)
+        return await finish(gateway, send)
     return await _deliver(gateway, send)
 
 
@@ -133,89 +125,41 @@ async def _reserve_approved(gateway: Gateway, send: Send) -> Reservation:
     except (Conflict, PermissionDenied) as error:
         is_ours = isinstance(error, Conflict) and (error.retry_after or error.details.get("send_id") == send.send_id)
         if not is_ours:
-            await _ask_a_person(gateway, send, error.message)
+            await ask_a_person(gateway, send, error.message)
         raise
 
 
 async def _deliver(gateway: Gateway, send: Send) -> Send:
     if gateway.settings.safety.dev_mode or gateway.settings.server.read_only:
-        return await _park(gateway, send, _PARKED, _NOT_HERE)
-    account = await _account(gateway, send)
+        return await park(gateway, send, _PARKED, _NOT_HERE)
+    account = await account_of(gateway, send)
     if isinstance(account, Pause):
-        return await _park(gateway, send, account.probe_at - gateway.store.clock.wall(), account.reason)
-    request = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
-    await _inspect(gateway, account, send, request)
+        return await park(gateway, send, account.probe_at - gateway.store.clock.wall(), account.reason)
+    frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
+    request = await inspect(gateway, account, send, frozen)
+    is_first = send.state in (State.RESERVED, State.HELD)
     try:
-        if send.state in (State.RESERVED, State.HELD):
+        if is_first:
             send = await gateway.in_thread(
                 gateway.store.outbox.advance, send.send_id, expect=send.state, to=State.STAGED
             )
+        request = await staging.staged(gateway, account, send, request, is_first=is_first)
         sending = await gateway.in_thread(
             gateway.store.outbox.advance, send.send_id, expect=send.state, to=State.SENDING
         )
     except RateLimited as limited:
-        return await _park(gateway, send, limited.retry_after or _PARKED, limited.message)
-    return await _settle(gateway, sending, await _submit(account, request))
+        return await park(gateway, send, limited.retry_after or _PARKED, limited.message)
+    except staging.NotNow as later:
+        return await _put_off(gateway, send, later.reason)
+    return await settle(gateway, sending, await _submit(account, request))
 
 
-async def _account(gateway: Gateway, send: Send) -> Account | Pause:
-    """The send's account, open; or the pause it is in because its login was refused."""
-    pause = await gateway.in_thread(gateway.store.pauses.of, send.account)
-    if pause is not None and pause.lasts(gateway.store.clock.wall()):
-        return pause
-    try:
-        return await gateway.accounts.open(send.account)
-    except AuthRequired as error:
-        return await gateway.in_thread(gateway.store.pauses.login_refused, send.account, error.message)
-
-
-async def _inspect(gateway: Gateway, account: Account, send: Send, request: SubmitRequest) -> None:
-    """What is about to leave must be what was approved, and still be allowed. Otherwise it stops here: the caller who
-    waits for it is told, and what was promised earlier is put before a person."""
-    own = {identity.address.key for identity in await account.mailbox.identities()}
-    try:
-        if stored_digest(send, request) != send.content_sha256:
-            raise InternalError("Not sent: what lies in the outbox is not what was approved. Send the mail again.")
-        if Address(request.envelope.sender).key not in own:
-            raise PermissionDenied(f"{masked(request.envelope.sender)} is none of the account's identities any more.")
-        denied = policy_denial_of(request.envelope.recipients, policy_for(gateway, account))
-        if denied is not None:
-            raise PermissionDenied(denied.reason)
-        check_envelope(request.raw, request.envelope, send.recipients)
-    except PostroomError as error:
-        if _was_promised(send):
-            await _ask_a_person(gateway, send, error.message)
-        else:
-            await gateway.in_thread(gateway.store.outbox.withdraw, send.send_id)
-        raise
-
-
-async def rest(gateway: Gateway, send_id: str, error: PostroomError) -> Send:
-    """It ran into trouble before it could be tried, such as an account that cannot be opened: it is looked at again
-    later, and put before a person when that goes on for days."""
-    send = await gateway.in_thread(gateway.store.outbox.get, send_id)
-    waits_since = max(send.created_at, send.not_before or 0.0)
-    is_ours = not isinstance(error, (Conflict, RateLimited)) and State.NEEDS_HUMAN in ALLOWED[send.state]
-    if is_ours and send.attempt == 0 and gateway.store.clock.wall() - waits_since > GIVE_UP_SECONDS:
-        return await _ask_a_person(gateway, send, error.message)
-    return await _park(gateway, send, error.retry_after or _FIRST_RETRY, error.message)
-
-
-def _was_promised(send: Send) -> bool:
-    """Whether somebody was told that it will leave, and is not waiting for this attempt's answer.
-
-    Before a first attempt an outcome holds the reason why the send was put aside.
-    """
-    waited = send.approval_id or send.not_before or send.attempt > 1 or send.doubtful
-    return bool(waited) or send.outcome is not None or send.state in (State.HELD, State.RETRYABLE)
-
-
-async def _ask_a_person(gateway: Gateway, send: Send, reason: str) -> Send:
-    """It cannot go on by itself. Its bytes stay until a person has decided."""
-    told = {**(send.outcome or {}), "reason": reason}
-    return await gateway.in_thread(
-        gateway.store.outbox.advance, send.send_id, expect=send.state, to=State.NEEDS_HUMAN, outcome=told
-    )
+async def _put_off(gateway: Gateway, send: Send, reason: PostroomError) -> Send:
+    """Nothing has left: it is looked at again later. A refused login pauses the whole account."""
+    if not isinstance(reason, AuthRequired):
+        return await rest(gateway, send.send_id, reason)
+    pause = await gateway.in_thread(gateway.store.pauses.login_refused, send.account, reason.message)
+    return await park(gateway, send, pause.probe_at - gateway.store.clock.wall(), pause.reason)
 
 
 async def _submit(account: Account, request: SubmitRequest) -> SubmitOutcome:
@@ -231,138 +175,9 @@ async def _submit(account: Account, request: SubmitRequest) -> SubmitOutcome:
     except Exception as error:  # noqa: BLE001 (a lost answer has many faces, and none of them may look like a failure)
         log.warning("submit_unclear", extra={"error_type": type(error).__name__, "provider": account.settings.provider})
         return SubmitOutcome("unknown", reason=error.message if isinstance(error, PostroomError) else "no answer")
-    strangers = _keys(outcome.accepted) - _keys(request.envelope.recipients)
+    strangers = keys_of(outcome.accepted) - keys_of(request.envelope.recipients)
     if strangers:
         warning = "The provider reports a recipient who was not approved. Tell the operator at once."
         return SubmitOutcome("accepted", outcome.accepted, outcome.refused, outcome.message_ref, outcome.thread_ref,
                              outcome.reason, warnings=(*outcome.warnings, warning))  # fmt: skip
     return outcome
-
-
-async def _settle(gateway: Gateway, send: Send, outcome: SubmitOutcome) -> Send:
-    advance, told = gateway.store.outbox.advance, _told(send, outcome)
-    if outcome.state == "accepted":
-        accepted = await gateway.in_thread(advance, send.send_id, expect=send.state, to=State.ACCEPTED, outcome=told)
-        await gateway.in_thread(gateway.store.pauses.login_worked, send.account)
-        return await _finish(gateway, accepted)
-    if outcome.state == "rejected":
-        end = State.NEEDS_HUMAN if _was_promised(send) or send.may_have_left else State.REJECTED
-        return await gateway.in_thread(advance, send.send_id, expect=State.SENDING, to=end, outcome=told)
-    if outcome.state == "retryable":
-        return await _try_later(gateway, send, outcome)
-    unknown = await gateway.in_thread(advance, send.send_id, expect=State.SENDING, to=State.UNKNOWN, outcome=told)
-    return await _reconcile(gateway, unknown)
-
-
-async def _try_later(gateway: Gateway, send: Send, outcome: SubmitOutcome) -> Send:
-    """Provably not accepted: again after a pause. A refused login pauses the whole account."""
-    now = gateway.store.clock.wall()
-    pause = min(max(outcome.retry_after or 0, _FIRST_RETRY * 2 ** min(max(send.attempt - 1, 0), 16)), _LONGEST_RETRY)
-    if outcome.login_refused:
-        refused = await gateway.in_thread(gateway.store.pauses.login_refused, send.account, outcome.reason)
-        pause = refused.probe_at - now
-    waiting = await gateway.in_thread(
-        gateway.store.outbox.advance,
-        send.send_id,
-        expect=send.state,
-        to=State.RETRYABLE,
-        outcome=_told(send, outcome),
-        wake_at=now + pause,
-    )
-    if now - await _trying_since(gateway, send) < GIVE_UP_SECONDS:
-        return waiting
-    days = round(GIVE_UP_SECONDS / 86_400)
-    return await _ask_a_person(
-        gateway, waiting, f"It could not be handed over for {days} days. {outcome.reason}".strip()
-    )
-
-
-async def _trying_since(gateway: Gateway, send: Send) -> float:
-    """When the first attempt began; the first one since a person last had it sent again."""
-    since = gateway.store.clock.wall()
-    for event in reversed(await gateway.in_thread(gateway.store.outbox.events, send.send_id)):
-        if event.state is State.NEEDS_HUMAN:
-            break
-        since = event.at if event.state is State.SENDING else since
-    return since
-
-
-async def _reconcile(gateway: Gateway, send: Send) -> Send:
-    """Look for evidence of what became of it. Without any, a person decides."""
-    if send.state is State.UNKNOWN:
-        send = await gateway.in_thread(
-            gateway.store.outbox.advance, send.send_id, expect=State.UNKNOWN, to=State.RECONCILING
-        )
-    try:
-        account = await _account(gateway, send)
-        if isinstance(account, Pause):
-            return await _park(gateway, send, account.probe_at - gateway.store.clock.wall(), account.reason)
-        request = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
-        outcome = await account.transport.reconcile(request)
-    except PostroomError as error:
-        return await _park(gateway, send, _FIRST_RETRY, error.message)
-    if outcome.state in ("accepted", "retryable"):
-        return await _settle(gateway, send, outcome)
-    return await gateway.in_thread(
-        gateway.store.outbox.advance,
-        send.send_id,
-        expect=State.RECONCILING,
-        to=State.NEEDS_HUMAN,
-        outcome=_told(send, outcome),
-    )
-
-
-async def _finish(gateway: Gateway, send: Send) -> Send:
-    """Accepted: remember whom and what was written, clear the vault, mark the mail it answers, close the row."""
-    request = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
-    parsed = await gateway.in_thread(parse, request.raw)
-
-    def remember() -> None:
-        body = parsed.body.html or parsed.body.text
-        gateway.store.duplicates.remember(send.account, likeness(parsed.to, parsed.subject, body))
-        gateway.store.recipients.remember(send.account, _accepted(send))
-        path = gateway.vault.find(f"{send.kind}_{send.approval_id}.md") if send.approval_id else None
-        if path is not None:
-            with suppress(InternalError):  # a vault that takes no files must not keep a sent mail from being done
-                gateway.vault.claim(path, DONE)
-
-    await gateway.in_thread(remember)
-    told = _with_warning(send, await mark_original(gateway, send))
-    return await gateway.in_thread(
-        gateway.store.outbox.advance, send.send_id, expect=State.ACCEPTED, to=State.DONE, outcome=told
-    )
-
-
-def _with_warning(send: Send, warning: str) -> dict[str, object]:
-    told = send.outcome or {}
-    return {**told, "warnings": [*told.get("warnings", ()), warning]} if warning else told
-
-
-def _accepted(send: Send) -> list[str]:
-    """Those of its recipients whom the provider took the mail for; a person's word that it was sent names nobody."""
-    taken = _keys((send.outcome or {}).get("accepted", ()))
-    return [recipient for recipient in send.recipients if Address(recipient).key in taken]
-
-
-async def _park(gateway: Gateway, send: Send, seconds: float, reason: str) -> Send:
-    wake_at = gateway.store.clock.wall() + seconds
-    await gateway.in_thread(gateway.store.worklist.release, send.send_id, wake_at=wake_at, reason=reason)
-    return await gateway.in_thread(gateway.store.outbox.get, send.send_id)
-
-
-def _keys(emails: Iterable[str]) -> set[str]:
-    return {Address(email).key for email in emails}
-
-
-def _told(send: Send, outcome: SubmitOutcome) -> dict[str, object]:
-    """Who has got it in an earlier attempt has got it, whatever the last one came to."""
-    earlier = (send.outcome or {}).get("accepted", ())
-    return {
-        "state": outcome.state,
-        "accepted": list(dict.fromkeys([*earlier, *outcome.accepted])),
-        "refused": dict(outcome.refused),
-        "message_ref": outcome.message_ref,
-        "thread_ref": outcome.thread_ref,
-        "reason": outcome.reason,
-        "warnings": list(outcome.warnings),
-    }

@@ -38,16 +38,21 @@ async def facts_for(gateway: Gateway, order: Order, policy: Policy) -> Facts:
         )
 
     previewed, duplicate = await gateway.in_thread(stored)
+    seen = order.looked_up
+    if seen.known is None:  # an older look is the safer one: Sent may have been arranged since
+        seen.known = await known_recipients(gateway, order.account, draft.recipients, policy)
+    if seen.unreachable is None:
+        seen.unreachable = await _unreachable(order.account, draft.recipients)
     return Facts(
         kind=order.kind,
         confirm=wishes.confirm,
         previewed=previewed,
         can_elicit=wishes.can_elicit,
         answer=wishes.answer.verdict if wishes.answer else None,
-        known=await known_recipients(gateway, order.account, order.draft.recipients, policy),
+        known=seen.known,
         own_domain=order.draft.sender.domain,
         duplicate=duplicate,
-        unreachable=await _unreachable(order.account, draft.recipients),
+        unreachable=seen.unreachable,
     )
 
 

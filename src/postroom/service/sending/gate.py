@@ -92,9 +92,11 @@ async def question(gateway: Gateway, order: Order) -> Question | None:
     It names the send it will release: an answer counts for that one only, and only once. A retried call that still
     means exactly that send (content, time, key) is asked the same question.
     """
-    if gateway.settings.safety.dev_mode or not order.wishes.can_elicit:
+    if gateway.settings.safety.dev_mode or not (order.wishes.can_elicit and order.wishes.confirm):
         return None
     policy = policy_for(gateway, order.account, require_approval=order.wishes.require_approval)
+    if not policy.gate.asks_in_client:
+        return None
     limits.check(order.draft, max_bytes=policy.max_bytes)
     if policy_denial(order.draft, policy) is not None or await _earlier(gateway, order) is not None:
         return None

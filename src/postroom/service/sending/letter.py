@@ -26,6 +26,13 @@ _HIDDEN = "The HTML version holds {count} piece(s) of text that its readers woul
 _RESTYLED = (
     "The HTML version has styles or fields that can show its readers other words than these; look at its source."
 )
+_BY_PROVIDER = {
+    "send": "The provider writes this mail itself, from these words.",
+    "reply": "The provider writes this reply itself: it puts the mail being answered below these words.",
+    "reply_all": "The provider writes this reply itself: it adds everyone named above, and puts the mail being "
+    "answered below these words.",
+    "forward": "The provider forwards the original itself, with its files, below these words.",
+}
 _WORD = re.compile(r"\w+")
 
 
@@ -61,6 +68,7 @@ class Letter:
     html: str  # its source
     reading: str  # the HTML as its readers see it
     chars: tuple[int, int]  # of the text and of the HTML, as they leave
+    quoted: str = ""  # what the provider puts below by itself
 
 
 def letter_of(order: Order) -> Letter:
@@ -81,13 +89,14 @@ def letter_of(order: Order) -> Letter:
         keeps_copy=order.wishes.save_to_sent,
         answers=_answered(order),
         original=_original(draft.forwarded) if draft.forwarded is not None else None,
-        files=_files(draft),
+        files=_files(draft, attaches_original=order.native is None),
         hosts=hosts(draft.text, draft.html),
-        notes=notes,
+        notes=(*notes, *((_BY_PROVIDER[order.native.kind],) if order.native else ())),
         text=visible_text(draft.text),
         html=visible_text(draft.html),
         reading=reading,
         chars=(len(draft.text), len(draft.html)),
+        quoted=visible_text(order.quoted),
     )
 
 
@@ -246,9 +255,9 @@ def _original(raw: bytes) -> Original:
     )
 
 
-def _files(draft: Draft) -> tuple[str, ...]:
+def _files(draft: Draft, *, attaches_original: bool) -> tuple[str, ...]:
     files = [_file(file.filename, file.mime_type, len(file.content)) for file in draft.files]
-    if draft.forwarded is not None:
+    if draft.forwarded is not None and attaches_original:
         files.append(f"the original mail, whole ({len(draft.forwarded)} bytes)")
     return tuple(files)
 

@@ -11,6 +11,7 @@ from postroom.mime.write.compose import compose, new_message_id
 from postroom.model.address import Address
 from postroom.model.draft import Draft
 from postroom.model.errors import InvalidRequest
+from postroom.model.native import NativeAction, freeze
 from postroom.model.outcome import SubmitRequest, WireEnvelope
 from postroom.safety.frozen import content_digest, wire_envelope
 from postroom.safety.judge import Answer, Kind
@@ -40,6 +41,16 @@ class Wishes:
     can_elicit: bool = False
     answer: Answered | None = None
     actor: str = "agent"
+    native: bool = False  # let the provider write it by its own verb, where it has one that can say all of this
+    key_seconds: float | None = None  # how long the key of a finished send is kept; None: as long as usual
+
+
+@dataclass(slots=True)
+class LookedUp:
+    """What was found out about an order's recipients. Looked up once, however often the order is judged."""
+
+    known: frozenset[str] | None = None
+    unreachable: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +66,9 @@ class Order:
     draft_ref: str = ""  # the saved draft that is being sent
     digest: str = field(default="")
     answers_ref: str = ""  # the mail being answered or forwarded: see `store.sends.send_rows`
+    native: NativeAction | None = None  # then `raw` is its frozen form, and `draft` describes the mail it comes to
+    quoted: str = ""  # of the original, where the provider quotes it below
+    looked_up: LookedUp = field(default_factory=LookedUp, compare=False, repr=False)
 
     @property
     def envelope(self) -> WireEnvelope:
@@ -79,6 +93,8 @@ class Order:
             send_at=schedule_text(send_at),
             answers_ref=self.answers_ref,
             subject=self.draft.subject,
+            native=self.native is not None,
+            key_seconds=self.wishes.key_seconds,
         )
 
 
@@ -93,12 +109,18 @@ async def make_order(
     original: tuple[str, str] | None = None,
     draft_ref: str = "",
     answers_ref: str = "",
+    native: NativeAction | None = None,
+    quoted: str = "",
 ) -> Order:
-    """Freeze the draft into bytes, once; everything later speaks of these bytes."""
+    """Freeze the draft into bytes, or the action into its frozen form, once; everything later speaks of these bytes."""
     if wishes.send_at is not None:  # the moment stays the same; a person reads it on the clock at hand
         wishes = replace(wishes, send_at=wishes.send_at.astimezone(gateway.settings.server.zone))
-    message_id = new_message_id(draft.sender.domain)
-    raw = await gateway.in_thread(partial(compose, draft, message_id=message_id, date=gateway.now()))
+    message_id = "" if native else new_message_id(draft.sender.domain)  # the provider gives a mail of its own one
+    raw = (
+        freeze(native)
+        if native
+        else await gateway.in_thread(partial(compose, draft, message_id=message_id, date=gateway.now()))
+    )
     digest = digest_of(
         raw,
         wire_envelope(draft),
@@ -107,16 +129,28 @@ async def make_order(
         draft_ref,
         wishes.save_to_sent,
         schedule_text(wishes.send_at),
+        native=native is not None,
     )
-    return Order(account, tool, kind, draft, wishes, raw, message_id, original, draft_ref, digest, answers_ref)
+    return Order(
+        account, tool, kind, draft, wishes, raw, message_id, original, draft_ref, digest, answers_ref, native, quoted
+    )
 
 
 def digest_of(
-    raw: bytes, envelope: WireEnvelope, account: str, thread_ref: str, draft_ref: str, save_to_sent: bool, send_at: str
+    raw: bytes,
+    envelope: WireEnvelope,
+    account: str,
+    thread_ref: str,
+    draft_ref: str,
+    save_to_sent: bool,
+    send_at: str,
+    *,
+    native: bool = False,
 ) -> str:
     """The one digest: of an order, and again of what the outbox holds when it is about to leave.
 
-    No schedule is no entry, so that what lay in an outbox before schedules were covered still has its digest.
+    No schedule and no native action are no entries, so that what lay in an outbox before they were covered still has
+    its digest.
     """
     circumstances: dict[str, str | bool] = {
         "account": account,
@@ -124,6 +158,7 @@ def digest_of(
         "draft": draft_ref,
         "save_to_sent": save_to_sent,
         **({"send_at": send_at} if send_at else {}),
+        **({"native": True} if native else {}),
     }
     return content_digest(raw, envelope, circumstances)
 
@@ -138,6 +173,7 @@ def stored_digest(send: Send, request: SubmitRequest) -> str:
         request.draft_ref,
         request.save_to_sent,
         send.send_at,
+        native=send.native,
     )
 
 

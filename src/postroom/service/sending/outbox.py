@@ -6,6 +6,7 @@ from postroom.mime.visible import visible_email, visible_line
 from postroom.service.gateway import Gateway
 from postroom.service.presenting import first_of
 from postroom.service.reading.search import check_page
+from postroom.service.sending import staging
 from postroom.service.sending.auditing import Record, audit
 from postroom.service.sending.receipts import receipt
 from postroom.service.views import OutboxPage, OutboxRow, SendView
@@ -29,7 +30,8 @@ async def cancel_send(gateway: Gateway, send_id: str) -> SendView:
     """A state change: either it is stopped for certain, or the answer is a Conflict."""
     send = await gateway.in_thread(gateway.store.outbox.cancel, send_id)
     await audit(gateway, Record.of_send(send, "cancel_send", "agent", gateway.now()))
-    return await receipt(gateway, send)
+    left_there = await staging.cleared(gateway, send)
+    return await receipt(gateway, send, (left_there,) if left_there else ())
 
 
 def _row(gateway: Gateway, send: Send) -> OutboxRow:

@@ -65,6 +65,8 @@ async def receipt(gateway: Gateway, send: Send, warnings: tuple[str, ...] = ()) 
         accepted=tuple(outcome.get("accepted", ())),
         refused=dict(outcome.get("refused", {})),
         warnings=(*warnings, *outcome.get("warnings", ())),
+        message_ref=outcome.get("message_ref", ""),
+        thread_ref=outcome.get("thread_ref") or send.thread_ref,
     )
 
 

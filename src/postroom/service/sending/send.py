@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from postroom.mime.read.parse import parse_headers
 from postroom.model.draft import Draft
@@ -13,7 +14,7 @@ from postroom.safety.judge import Kind
 from postroom.safety.limits import MAX_SUBJECT
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import locate, shown_address
-from postroom.service.sending import gate
+from postroom.service.sending import gate, native
 from postroom.service.sending.order import Order, Wishes, make_order
 from postroom.service.sending.receipts import already
 from postroom.service.views import SendView
@@ -27,8 +28,9 @@ MAX_KEY = 200
 async def order_mail(gateway: Gateway, request: DraftRequest, wishes: Wishes, account: str | None = None) -> Order:
     _check(wishes)
     opened = await gateway.accounts.open(account)
-    draft = await composing.new_mail(gateway, opened, request)
-    return await make_order(gateway, opened, "send_email", "email_send", draft, wishes)
+    composed = await composing.new_mail(gateway, opened, request)
+    draft, action = await native.new_mail(opened, request, composed, wishes)
+    return await make_order(gateway, opened, "send_email", "email_send", draft, wishes, native=action)
 
 
 async def order_reply(
@@ -37,11 +39,15 @@ async def order_reply(
     _check(wishes)
     opened, ref = await locate(gateway, email_id, account)
     original = await composing.fetch_original(opened, ref, email_id)
-    draft = await composing.reply_to(gateway, opened, original, request)
+    write = partial(make_order, gateway, opened, "reply_email", "email_reply")
     known = _known_by(original)
-    return await make_order(
-        gateway, opened, "reply_email", "email_reply", draft, wishes, original=known, answers_ref=email_id
-    )
+    by_provider = await native.answer(opened, original, request, wishes)
+    if by_provider is None:
+        draft = await composing.reply_to(gateway, opened, original, request)
+        return await write(draft, wishes, original=known, answers_ref=email_id)
+    draft, action = by_provider
+    quoted = await gateway.read(composing.quoted_text, original)
+    return await write(draft, wishes, original=known, answers_ref=email_id, native=action, quoted=quoted)
 
 
 async def order_forward(
@@ -50,11 +56,10 @@ async def order_forward(
     _check(wishes)
     opened, ref = await locate(gateway, email_id, account)
     original = await composing.fetch_original(opened, ref, email_id)
-    draft = await composing.forward_of(opened, original, request)
-    known = _known_by(original)
-    return await make_order(
-        gateway, opened, "forward_email", "email_forward", draft, wishes, original=known, answers_ref=email_id
-    )
+    composed = await composing.forward_of(opened, original, request)
+    draft, action = await native.forward(opened, original, request, composed, wishes)
+    write = partial(make_order, gateway, opened, "forward_email", "email_forward", draft, wishes)
+    return await write(original=_known_by(original), answers_ref=email_id, native=action)
 
 
 async def order_draft(gateway: Gateway, draft_id: str, wishes: Wishes, account: str | None = None) -> Order | SendView:

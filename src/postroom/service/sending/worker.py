@@ -12,10 +12,11 @@ import anyio
 
 from postroom.model.errors import PostroomError
 from postroom.service.gateway import Gateway
-from postroom.service.sending import dispatch
+from postroom.service.sending import dispatch, staging
 from postroom.service.sending.approval import approvals, requests
 from postroom.service.sending.auditing import Record, audit
 from postroom.service.sending.receipts import receipt
+from postroom.service.sending.waiting import rest
 from postroom.store import Send
 
 log = logging.getLogger("postroom.worker")
@@ -50,6 +51,7 @@ async def work_once(gateway: Gateway) -> int:
     due = await gateway.in_thread(gateway.store.worklist.due)
     for send in due:
         await _take_up(gateway, send)
+    await staging.clear_left_over(gateway)
     await requests.write_letters(gateway)
     heeded = await approvals.heed_vault(gateway)
     await approvals.tidy_vault(gateway)
@@ -70,7 +72,7 @@ async def _take_up(gateway: Gateway, send: Send) -> None:
         record = record.ended((await receipt(gateway, after)).status)
     except PostroomError as error:
         log.warning("outbox", extra={"status": send.state.value, "code": error.code})
-        after = await dispatch.rest(gateway, send.send_id, error)
+        after = await rest(gateway, send.send_id, error)
         record = record.failed(error)
     if after.state is not send.state:
         await audit(gateway, record)

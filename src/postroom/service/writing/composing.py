@@ -91,8 +91,8 @@ async def reply_to(gateway: Gateway, account: Account, original: Message, reques
             "without reply_all, or write to those who matter.",
             details={"field": "reply_all"},
         )
-    identity = await find_identity(account, request.identity or _addressed_as(original, own))
-    quoted = await gateway.read(_quoted, original) if request.quote else ""
+    identity = _chosen(account, identities, request.identity or _addressed_as(original, own))
+    quoted = await gateway.read(quoted_text, original) if request.quote else ""
     return Draft(
         sender=identity.address,
         to=to,
@@ -129,7 +129,10 @@ async def fetch_original(account: Account, ref: str, email_id: str) -> Message:
 
 
 async def find_identity(account: Account, wanted: str) -> Identity:
-    identities = await account.mailbox.identities()
+    return _chosen(account, await account.mailbox.identities(), wanted)
+
+
+def _chosen(account: Account, identities: Sequence[Identity], wanted: str) -> Identity:
     if not wanted:
         return identities[0]
     key = parse_address(wanted).key
@@ -202,7 +205,7 @@ def usable_subject(subject: str) -> str:
     return clean_line(subject)[: MAX_SUBJECT - 6]
 
 
-def _quoted(original: Message) -> str:
+def quoted_text(original: Message) -> str:
     from postroom.mime.guarded import render
 
     rendered = render(original.body, fmt="words", keep_quoted=True)

@@ -2,8 +2,9 @@
 
 A key is taken when the send is put before a person or reserved, in the same transaction. It is freed when the provider
 refuses the send for good or nobody approved it in time; it stays with a send that somebody stopped and with one that
-may have left, and a repeated call is answered with that. What the send came to is read from its outbox row: there is no
-second copy that could disagree.
+may have left, and a repeated call is answered with that. How long the key of a finished send is kept may be the
+caller's to say (`NewSend.key_seconds`) and stays with the key, whoever clears up: several dialects may share one state
+file. What the send came to is read from its outbox row: there is no second copy that could disagree.
 """
 
 from __future__ import annotations
@@ -68,9 +69,12 @@ class Keys:
         """After `judge` answered None, in the same transaction."""
         now = self._clock.now()
         connection.execute(
-            "INSERT OR REPLACE INTO keys (account, tool, key, send_id, wall, boottime, boot_id)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (send.account, send.tool, send.idempotency_key, send.send_id, now.wall, now.boottime, now.boot_id),
+            "INSERT OR REPLACE INTO keys (account, tool, key, send_id, wall, boottime, boot_id, kept_seconds)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(send.account, send.tool, send.idempotency_key, send.send_id),
+                *(now.wall, now.boottime, now.boot_id, send.key_seconds),
+            ),
         )
 
     def free(self, connection: sqlite3.Connection, send_id: str) -> None:
@@ -91,4 +95,5 @@ class Keys:
         """The key's send; None once a finished one's key has aged out."""
         send = load(connection, row["send_id"])
         age = believed(Moment(row["wall"], row["boottime"], row["boot_id"]), self._clock.now())
-        return None if send.state in FINISHED and age > self._kept_seconds else send
+        kept = self._kept_seconds if row["kept_seconds"] is None else max(row["kept_seconds"], LEAST_SECONDS)
+        return None if send.state in FINISHED and age > kept else send

@@ -32,7 +32,7 @@ SHOWN_SECONDS = 7 * 86_400.0  # how long a send that reached nobody, or not ever
 # These are entered by their own doors (reserve, Approvals), which take what the state stands for.
 _GUARDED = frozenset({State.AWAITING_APPROVAL, State.APPROVED, State.RESERVED, State.EXPIRED})
 _RESERVABLE = frozenset({State.PREPARED, State.APPROVED})
-_WITHDRAWABLE = frozenset({State.PREPARED, State.AWAITING_APPROVAL, State.RESERVED})
+_WITHDRAWABLE = frozenset({State.PREPARED, State.AWAITING_APPROVAL, State.RESERVED, State.STAGED})
 
 Verdict = Literal["sent", "resend", "drop"]
 _VERDICTS = {"sent": State.ACCEPTED, "resend": State.RETRYABLE, "drop": State.CANCELLED}
@@ -114,6 +114,8 @@ class Outbox:
             send = send_rows.load(connection, send_id)
             to = State.DROPPED if verdict == "drop" and send.may_have_left else _VERDICTS[verdict]
             changes: Changes = {"outcome": {**(send.outcome or {}), "decided": verdict}}
+            if verdict == "resend":
+                changes["staged_ref"] = ""  # what became of it is not known: it is looked for before it is staged anew
             return self._transitions.move(connection, send_id, {State.NEEDS_HUMAN}, to, changes, by_a_person=True)
 
     def get(self, send_id: str) -> Send:
@@ -124,13 +126,38 @@ class Outbox:
         """The frozen bytes and their envelope, as a transport takes them. Conflict once the send is finished."""
         with self._database.read() as connection:
             send = send_rows.load(connection, send_id)
-            row = connection.execute("SELECT raw FROM outbox_raw WHERE send_id = ?", (send.send_id,)).fetchone()
+            row = connection.execute(
+                "SELECT CAST(raw AS BLOB) AS raw FROM outbox_raw WHERE send_id = ?", (send.send_id,)
+            ).fetchone()
         if row is None:
             raise refused(send, State.SENDING)
         return SubmitRequest(
             WireEnvelope(send.sender, send.recipients), row["raw"], send.message_id, send.send_id,
-            send.thread_ref, send.draft_ref, send.save_to_sent,
+            send.thread_ref, send.draft_ref, send.save_to_sent, send.staged_ref,
         )  # fmt: skip
+
+    def note_staged(self, send_id: str, staged_ref: str) -> Send:
+        """What the provider now holds of it; empty when that was taken away. Whatever the state is: what was staged for
+        a send that somebody stopped meanwhile must not be forgotten either."""
+        with self._database.transaction() as connection:
+            send = send_rows.load(connection, send_id)
+            connection.execute("UPDATE outbox SET staged_ref = ? WHERE send_id = ?", (staged_ref, send.send_id))
+            return send_rows.load(connection, send.send_id)
+
+    def left_staged(self, *, limit: int = 10) -> list[Send]:
+        """Sends that are over without having left, and of which the provider still holds what was staged."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT * FROM outbox WHERE staged_ref != '' AND staged_ref != draft_ref AND wake_at <= ?"
+                " AND state IN (SELECT value FROM json_each(?)) LIMIT ?",
+                (self._clock.wall(), among(UNSENT | {State.DROPPED}), limit),
+            ).fetchall()
+        return [send_rows.from_row(row) for row in rows]
+
+    def put_off_clearing(self, send_id: str, until: float) -> None:
+        """What was staged for a finished send could not be taken away now."""
+        with self._database.transaction(durable=False) as connection:
+            connection.execute("UPDATE outbox SET wake_at = ? WHERE send_id = ? AND owner IS NULL", (until, send_id))
 
     def latest(self, account: str, tool: str, content_sha256: str) -> Send | None:
         """The newest send of exactly this content that has gone out or still may; an open question does not count."""
@@ -154,11 +181,11 @@ class Outbox:
         return None if row is None else send_rows.from_row(row)
 
     def of_draft(self, account: str, draft_ref: str) -> Send | None:
-        """The send on its way, or before a person, that this saved draft went into."""
+        """The send on its way, or before a person, that this saved draft went into, or that staging made it for."""
         with self._database.read() as connection:
             row = connection.execute(
-                "SELECT * FROM outbox WHERE account = ? AND draft_ref = ? AND draft_ref != ''"
-                " AND state NOT IN (SELECT value FROM json_each(?)) LIMIT 1",
+                "SELECT * FROM outbox WHERE account = ?1 AND (draft_ref = ?2 AND draft_ref != ''"
+                " OR staged_ref = ?2 AND staged_ref != '') AND state NOT IN (SELECT value FROM json_each(?3)) LIMIT 1",
                 (account, draft_ref, among(FINISHED | {State.PREPARED})),
             ).fetchone()
         return None if row is None else send_rows.from_row(row)

@@ -17,11 +17,12 @@ SendKind = Literal["email_send", "email_reply", "email_forward"]
 
 @dataclass(frozen=True, slots=True)
 class NewSend:
-    """What is fixed when a send is prepared; nothing of it ever changes, but for the ref of a draft that staging made.
+    """What is fixed when a send is prepared; nothing of it ever changes.
 
     `send_at` is the schedule that was asked for, in the words that the content digest covers.
 
-    `content_sha256` covers what a person is asked about; `raw` is what will leave, byte for byte.
+    `content_sha256` covers what a person is asked about; `raw` is what will leave, byte for byte; where `native`, it is
+    the frozen form of an action that the provider carries out by itself.
     """
 
     account: str
@@ -40,6 +41,8 @@ class NewSend:
     send_at: str = ""
     subject: str = ""  # for lists
     answers_ref: str = ""  # the handle or the Message-ID of the mail it answers or forwards
+    native: bool = False
+    key_seconds: float | None = None  # how long its key is kept once it is finished; None: the store's own time
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class Send:
     """One row, without its bytes (see `Outbox.request`). `wake_at` is when a worker looks at it next.
 
     `doubtful`: an attempt may have reached the recipients, and nobody could find out. `not_before` is the schedule, or
-    the end of the undo window.
+    the end of the undo window. `staged_ref`: what the provider holds of it ahead of the submission.
     """
 
     send_id: str
@@ -75,6 +78,9 @@ class Send:
     doubtful: bool
     answers_ref: str
     subject: str
+    staged_ref: str
+    native: bool
+    key_seconds: float | None
 
     @property
     def may_have_left(self) -> bool:
@@ -103,6 +109,7 @@ def from_row(row: sqlite3.Row) -> Send:
     fields["recipients"] = tuple(json.loads(row["recipients"]))
     fields["save_to_sent"] = bool(row["save_to_sent"])
     fields["doubtful"] = bool(row["doubtful"])
+    fields["native"] = bool(row["native"])
     fields["outcome"] = None if row["outcome"] is None else json.loads(row["outcome"])
     return Send(**fields)
 
@@ -110,13 +117,14 @@ def from_row(row: sqlite3.Row) -> Send:
 def insert(connection: sqlite3.Connection, send_id: str, new: NewSend, *, owner: str, at: float) -> Send:
     connection.execute(
         "INSERT INTO outbox (send_id, account, tool, kind, state, content_sha256, sender, recipients, message_id,"
-        " thread_ref, draft_ref, save_to_sent, idempotency_key, not_before, send_at, answers_ref, subject, wake_at,"
-        " attempt, approval_id, owner, created_at, updated_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?)",
+        " thread_ref, draft_ref, save_to_sent, idempotency_key, not_before, send_at, answers_ref, subject, native,"
+        " key_seconds, wake_at, attempt, approval_id, owner, created_at, updated_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?)",
         (
             *(send_id, new.account, new.tool, new.kind, State.PREPARED, new.content_sha256, new.sender),
             *(json.dumps(new.recipients), new.message_id, new.thread_ref, new.draft_ref, new.save_to_sent),
-            *(new.idempotency_key, new.not_before, new.send_at, new.answers_ref, new.subject, owner, at, at),
+            *(new.idempotency_key, new.not_before, new.send_at, new.answers_ref, new.subject, new.native),
+            *(new.key_seconds, owner, at, at),
         ),
     )
     connection.execute("INSERT INTO outbox_raw (send_id, raw) VALUES (?, ?)", (send_id, new.raw))

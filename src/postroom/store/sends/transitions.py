@@ -22,8 +22,7 @@ class Changes(TypedDict, total=False):
     outcome: Mapping[str, Any]
     wake_at: float
     not_before: float
-    draft_ref: str
-    thread_ref: str
+    staged_ref: str
 
 
 class Transitions:

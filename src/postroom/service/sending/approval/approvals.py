@@ -14,7 +14,7 @@ from pathlib import Path
 from postroom.mime.visible import guarded, visible_email, visible_line
 from postroom.model.errors import Conflict, NotFound, PermissionDenied, PostroomError, RateLimited
 from postroom.service.gateway import Gateway
-from postroom.service.sending import dispatch
+from postroom.service.sending import dispatch, staging
 from postroom.service.sending.approval.requests import approval_id_of, file_name
 from postroom.service.sending.auditing import Record, audited
 from postroom.service.sending.order import stored_digest
@@ -244,5 +244,10 @@ def _waiting(gateway: Gateway, approval: Approval, send: Send) -> Waiting:
 async def resolve(gateway: Gateway, send_id: str, verdict: Verdict) -> SendView:
     """A person's word on a send nobody else could decide: it was sent, send it again, or drop it."""
     decided = await gateway.in_thread(gateway.store.outbox.resolve, send_id, verdict)
-    after = receipt(gateway, decided) if verdict == "drop" else _release(gateway, decided)
+    after = _dropped(gateway, decided) if verdict == "drop" else _release(gateway, decided)
     return await audited(gateway, Record.of_send(decided, f"resolve_{verdict}", "command line", gateway.now()), after)
+
+
+async def _dropped(gateway: Gateway, send: Send) -> SendView:
+    left_there = await staging.cleared(gateway, send)
+    return await receipt(gateway, send, (left_there,) if left_there else ())

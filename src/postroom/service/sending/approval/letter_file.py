@@ -38,6 +38,7 @@ def _markdown(letter: Letter) -> str:
         *_section(f"Text, {letter.chars[0]} characters", letter.text),
         *_section("HTML, as its readers see it", letter.reading),
         *_section(f"HTML, {letter.chars[1]} characters of source", letter.html),
+        *_section("The mail being answered, in words", joined(letter.quoted, *excerpt(letter.quoted))),
         *_section("The forwarded mail, in words", joined(original.text, *excerpt(original.text)) if original else ""),
     ]
     return "\n\n".join(parts) + "\n"

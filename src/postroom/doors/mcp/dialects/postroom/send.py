@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
@@ -41,6 +42,8 @@ Confirm = Annotated[bool, Field(description="false: preview only. true: send wha
 Key = Annotated[str, Field(description="Repeating a call with the same key never sends twice")]
 SendAt = Annotated[str, Field(description="ISO 8601 with offset: send then")]
 RequireApproval = Annotated[bool, Field(description="Let a person approve it first")]
+# What this call's question was asked about: a call is one task, and what is sent need not be written again.
+_written: ContextVar[tuple[dict[str, Any], Order | SendView] | None] = ContextVar("written", default=None)
 Writer = Callable[..., Awaitable["Order | SendView"]]
 
 
@@ -53,7 +56,13 @@ def _sending(title: str) -> Callable[[Writer], Writer]:
             from postroom.service.views import SendView
 
             order = await write(gateway, **arguments)
-            return None if isinstance(order, SendView) else await send.question(gateway, _with_person(order, ctx, None))
+            _written.set((arguments, order))
+            if isinstance(order, SendView):
+                return None
+            question = await send.question(gateway, _with_person(order, ctx, None))
+            if question is not None and order.draft_ref:  # it may be changed while the person thinks
+                _written.set(None)
+            return question
 
         @wraps(write)
         async def tool(
@@ -62,7 +71,7 @@ def _sending(title: str) -> Callable[[Writer], Writer]:
             from postroom.service.sending import send
             from postroom.service.views import SendView
 
-            order = await write(gateway, **arguments)
+            order = _taken(arguments) or await write(gateway, **arguments)
             if isinstance(order, SendView):  # a repeated call, answered
                 return send_results.sent(order)
             return send_results.sent(await send.send(gateway, _with_person(order, ctx, answer)))
@@ -200,6 +209,13 @@ async def cancel_send(
     from postroom.service.sending import outbox
 
     return send_results.sent(await outbox.cancel_send(gateway, send_id))
+
+
+def _taken(arguments: dict[str, Any]) -> Order | SendView | None:
+    """The order written for exactly these arguments, once."""
+    written = _written.get()
+    _written.set(None)
+    return written[1] if written is not None and written[0] == arguments else None
 
 
 def _wishes(confirm: bool, key: str, send_at: str, save_to_sent: bool, require_approval: bool) -> Wishes:

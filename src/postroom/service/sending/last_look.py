@@ -1,0 +1,82 @@
+"""The last look before anything leaves: it must be what was approved, and still be allowed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from postroom.model.address import Address, masked
+from postroom.model.errors import AuthRequired, Conflict, InternalError, NotFound, PermissionDenied, PostroomError
+from postroom.model.native import NativeAction, thaw
+from postroom.model.outcome import SubmitRequest
+from postroom.providers.protocol import NativeActions
+from postroom.safety.frozen import check_envelope
+from postroom.safety.judge import policy_denial_of
+from postroom.safety.native import check_action, check_original
+from postroom.service.gateway import Account, Gateway
+from postroom.service.sending.facts import policy_for
+from postroom.service.sending.order import stored_digest
+from postroom.service.sending.waiting import ask_a_person, was_promised
+from postroom.store import Send
+
+_NOT_APPROVED = "Not sent: what lies in the outbox is not what was approved. Send the mail again."
+
+
+async def inspect(gateway: Gateway, account: Account, send: Send, frozen: SubmitRequest) -> SubmitRequest:
+    """What may be submitted. Otherwise it stops here: the caller who waits for it is told, and what was promised
+    earlier is put before a person."""
+    own = {identity.address.key for identity in await account.mailbox.identities()}
+    async with or_stopped(gateway, send):
+        if stored_digest(send, frozen) != send.content_sha256:
+            raise InternalError(_NOT_APPROVED)
+        if Address(frozen.envelope.sender).key not in own:
+            raise PermissionDenied(f"{masked(frozen.envelope.sender)} is none of the account's identities any more.")
+        denied = policy_denial_of(frozen.envelope.recipients, policy_for(gateway, account))
+        if denied is not None:
+            raise PermissionDenied(denied.reason)
+        request = as_submitted(send, frozen)
+        if request.native is None:
+            check_envelope(request.raw, request.envelope, send.recipients)
+        else:
+            check_action(request.native, request.envelope, send.recipients)
+            await _look_at_original(account, request.native)
+    return request
+
+
+def as_submitted(send: Send, frozen: SubmitRequest) -> SubmitRequest:
+    """As a transport takes it: bytes as they are, a frozen action as the action it stands for."""
+    if not send.native:
+        return frozen
+    try:
+        return replace(frozen, raw=b"", native=thaw(frozen.raw))
+    except ValueError:
+        raise InternalError(_NOT_APPROVED) from None
+
+
+@asynccontextmanager
+async def or_stopped(gateway: Gateway, send: Send) -> AsyncIterator[None]:
+    """What does not fit ends the way of a send. A server that does not answer now says nothing about it."""
+    try:
+        yield
+    except PostroomError as error:
+        if error.retryable or isinstance(error, AuthRequired):
+            raise
+        if was_promised(send):
+            await ask_a_person(gateway, send, error.message)
+        else:
+            await gateway.in_thread(gateway.store.outbox.withdraw, send.send_id)
+        raise
+
+
+async def _look_at_original(account: Account, action: NativeAction) -> None:
+    """Asked of the provider anew, as close to the submission as can be."""
+    transport = account.transport
+    if not (isinstance(transport, NativeActions) and action.kind in transport.native_kinds):
+        raise PermissionDenied(f"This account does not carry out a {action.kind.replace('_', ' ')} by itself any more.")
+    try:
+        reached = await transport.recipients_of(action)
+        original = await account.mailbox.fetch(action.original_ref) if action.original_ref else None
+    except NotFound:
+        raise Conflict("Not sent: the mail that it answers or forwards is gone.") from None
+    check_original(action, original, reached)

@@ -1,0 +1,178 @@
+"""What came of a submission, and what follows from it: the states after SENDING."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+
+from postroom.mime.read.parse import parse
+from postroom.model.address import Address
+from postroom.model.errors import InternalError, PostroomError
+from postroom.model.native import thaw
+from postroom.model.outcome import SubmitOutcome, SubmitRequest
+from postroom.service.gateway import Account, Gateway
+from postroom.service.sending import staging
+from postroom.service.sending.last_look import as_submitted
+from postroom.service.sending.order import likeness
+from postroom.service.sending.originals import mark_original
+from postroom.service.sending.waiting import (
+    FIRST_RETRY,
+    GIVE_UP_SECONDS,
+    account_of,
+    ask_a_person,
+    park,
+    was_promised,
+)
+from postroom.store import Send, State
+from postroom.store.sends.pauses import Pause
+from postroom.store.vault.folder import DONE
+
+# As a mail server does: growing pauses, for days. Then a person is asked.
+_LONGEST_RETRY = 4 * 3600.0
+
+
+async def settle(gateway: Gateway, send: Send, outcome: SubmitOutcome) -> Send:
+    advance, told = gateway.store.outbox.advance, _told(send, outcome)
+    if outcome.state == "accepted":
+        accepted = await gateway.in_thread(advance, send.send_id, expect=send.state, to=State.ACCEPTED, outcome=told)
+        await gateway.in_thread(gateway.store.pauses.login_worked, send.account)
+        return await finish(gateway, accepted)
+    if outcome.state == "rejected":
+        end = State.NEEDS_HUMAN if was_promised(send) or send.may_have_left else State.REJECTED
+        ended = await gateway.in_thread(advance, send.send_id, expect=State.SENDING, to=end, outcome=told)
+        return ended if end is State.NEEDS_HUMAN else await _cleared(gateway, ended)
+    if outcome.state == "retryable":
+        return await _try_later(gateway, send, outcome)
+    unknown = await gateway.in_thread(advance, send.send_id, expect=State.SENDING, to=State.UNKNOWN, outcome=told)
+    return await reconcile(gateway, unknown)
+
+
+async def _try_later(gateway: Gateway, send: Send, outcome: SubmitOutcome) -> Send:
+    """Provably not accepted: again after a pause. A refused login pauses the whole account."""
+    now = gateway.store.clock.wall()
+    pause = min(max(outcome.retry_after or 0, FIRST_RETRY * 2 ** min(max(send.attempt - 1, 0), 16)), _LONGEST_RETRY)
+    if outcome.login_refused:
+        refused = await gateway.in_thread(gateway.store.pauses.login_refused, send.account, outcome.reason)
+        pause = refused.probe_at - now
+    waiting = await gateway.in_thread(
+        gateway.store.outbox.advance,
+        send.send_id,
+        expect=send.state,
+        to=State.RETRYABLE,
+        outcome=_told(send, outcome),
+        wake_at=now + pause,
+    )
+    if now - await _trying_since(gateway, send) < GIVE_UP_SECONDS:
+        return waiting
+    days = round(GIVE_UP_SECONDS / 86_400)
+    return await ask_a_person(
+        gateway, waiting, f"It could not be handed over for {days} days. {outcome.reason}".strip()
+    )
+
+
+async def _trying_since(gateway: Gateway, send: Send) -> float:
+    """When the first attempt began; the first one since a person last had it sent again."""
+    since = gateway.store.clock.wall()
+    for event in reversed(await gateway.in_thread(gateway.store.outbox.events, send.send_id)):
+        if event.state is State.NEEDS_HUMAN:
+            break
+        since = event.at if event.state is State.SENDING else since
+    return since
+
+
+async def reconcile(gateway: Gateway, send: Send) -> Send:
+    """Look for evidence of what became of it. Without any, a person decides."""
+    if send.state is State.UNKNOWN:
+        send = await gateway.in_thread(
+            gateway.store.outbox.advance, send.send_id, expect=State.UNKNOWN, to=State.RECONCILING
+        )
+    try:
+        account = await account_of(gateway, send)
+        if isinstance(account, Pause):
+            return await park(gateway, send, account.probe_at - gateway.store.clock.wall(), account.reason)
+        frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
+        outcome = await _evidence(account, send, frozen)
+    except PostroomError as error:
+        return await park(gateway, send, FIRST_RETRY, error.message)
+    if outcome.state in ("accepted", "retryable"):
+        return await settle(gateway, send, outcome)
+    return await gateway.in_thread(
+        gateway.store.outbox.advance,
+        send.send_id,
+        expect=State.RECONCILING,
+        to=State.NEEDS_HUMAN,
+        outcome=_told(send, outcome),
+    )
+
+
+async def _evidence(account: Account, send: Send, frozen: SubmitRequest) -> SubmitOutcome:
+    try:
+        request = as_submitted(send, frozen)
+    except InternalError as error:  # somebody changed the frozen action: nothing is left to look for
+        return SubmitOutcome("unknown", reason=error.message)
+    return await account.transport.reconcile(request)
+
+
+async def finish(gateway: Gateway, send: Send) -> Send:
+    """Accepted: remember whom and what was written, clear the vault, mark the mail it answers, close the row."""
+    frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
+    seen = await gateway.in_thread(_likeness, send, frozen)
+
+    def remember() -> None:
+        gateway.store.duplicates.remember(send.account, seen)
+        gateway.store.recipients.remember(send.account, _accepted(send))
+        path = gateway.vault.find(f"{send.kind}_{send.approval_id}.md") if send.approval_id else None
+        if path is not None:
+            with suppress(InternalError):  # a vault that takes no files must not keep a sent mail from being done
+                gateway.vault.claim(path, DONE)
+
+    await gateway.in_thread(remember)
+    told = _with_warning(send, await mark_original(gateway, send))
+    return await gateway.in_thread(
+        gateway.store.outbox.advance, send.send_id, expect=State.ACCEPTED, to=State.DONE, outcome=told, staged_ref=""
+    )
+
+
+def _likeness(send: Send, request: SubmitRequest) -> str:
+    if send.native:
+        with suppress(ValueError):  # what was sent is done, whatever became of its row
+            action = thaw(request.raw)
+            return likeness(action.everyone.to, action.subject, action.html or action.text)
+    parsed = parse(request.raw)
+    return likeness(parsed.to, parsed.subject, parsed.body.html or parsed.body.text)
+
+
+async def _cleared(gateway: Gateway, send: Send) -> Send:
+    """Refused for good: what was staged for it is taken away, and it is said where that failed."""
+    return replace(send, outcome=_with_warning(send, await staging.cleared(gateway, send)))
+
+
+def _with_warning(send: Send, warning: str) -> dict[str, object]:
+    told = send.outcome or {}
+    return {**told, "warnings": [*told.get("warnings", ()), warning]} if warning else told
+
+
+def _accepted(send: Send) -> list[str]:
+    """Those of its recipients whom the provider took the mail for; a person's word that it was sent names nobody."""
+    taken = keys_of((send.outcome or {}).get("accepted", ()))
+    return [recipient for recipient in send.recipients if Address(recipient).key in taken]
+
+
+def keys_of(emails: Iterable[str]) -> set[str]:
+    return {Address(email).key for email in emails}
+
+
+def _told(send: Send, outcome: SubmitOutcome) -> dict[str, object]:
+    """Who has got it in an earlier attempt has got it, whatever the last one came to."""
+    before = send.outcome or {}
+    earlier = before.get("accepted", ())
+    return {
+        "state": outcome.state,
+        "accepted": list(dict.fromkeys([*earlier, *outcome.accepted])),
+        "refused": dict(outcome.refused),
+        "message_ref": outcome.message_ref or before.get("message_ref", ""),
+        "thread_ref": outcome.thread_ref or before.get("thread_ref", ""),
+        "reason": outcome.reason,
+        "warnings": list(outcome.warnings),
+    }

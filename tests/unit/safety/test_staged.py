@@ -1,0 +1,130 @@
+"""What a provider may make of a mail that it stores, and what it may not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from postroom.mime.write.compose import compose
+from postroom.model.address import Address
+from postroom.model.draft import Draft, File
+from postroom.model.errors import InternalError
+from postroom.model.outcome import Staged, SubmitRequest, WireEnvelope
+from postroom.safety.staged import check_staged
+
+HTML = '<p>See <a href="https://plan.example/a">the plan</a> at <b>noon</b>.</p>'
+DRAFT = Draft(
+    sender=Address("alice@demo.example"),
+    to=(Address("bob@demo.example", "Bob"),),
+    bcc=(Address("carol@demo.example"),),
+    subject="A plan for Thursday",
+    text="See the plan at noon.",
+    html=HTML,
+    files=(File("plan.txt", "text/plain", b"the plan\n"),),
+)
+EVERYONE = ("bob@demo.example", "carol@demo.example")
+
+
+def written(draft: Draft, **more: bool) -> bytes:
+    return compose(draft, message_id="<1@demo.example>", date=datetime(2027, 1, 1, tzinfo=UTC), **more)
+
+
+REQUEST = SubmitRequest(WireEnvelope("alice@demo.example", EVERYONE), written(DRAFT), "<1@demo.example>", "s1")
+
+
+def check(draft: Draft, recipients: tuple[str, ...] = EVERYONE) -> None:
+    check_staged(REQUEST, Staged(written(draft, keep_bcc=True), recipients))
+
+
+META = '<meta http-equiv="Content-Type" content="text/html; charset=utf-8">'
+EXCHANGE = f"<html><head>\r\n{META}</head><body>{HTML}</body></html>"
+SAME = {
+    "as it was given": DRAFT,
+    "without its blind copies, which the provider is told of otherwise": replace(DRAFT, bcc=()),
+    "another name for a recipient": replace(DRAFT, to=(Address("Bob@demo.example", "Robert"),)),
+    "HTML in a frame of its own": replace(DRAFT, html=EXCHANGE),
+    "other line breaks": replace(DRAFT, text="See the plan\nat noon."),
+    "a text made of the HTML": replace(DRAFT, text="See the plan (https://plan.example/a), at *noon*"),
+}
+OTHER = {
+    "other words": replace(DRAFT, text="See the plan at dusk.", html=HTML.replace("noon", "dusk")),
+    "other words for readers of text": replace(DRAFT, text="See the plan at dusk."),
+    "other words for readers of HTML": replace(DRAFT, html=HTML.replace("noon", "dusk")),
+    "a link more for readers of text": replace(DRAFT, text="See the plan (https://plan.example/b) at noon."),
+    "a link to elsewhere": replace(DRAFT, html=HTML.replace("plan.example", "evil.example")),
+    "a link to another page": replace(DRAFT, html=HTML.replace("plan.example/a", "plan.example/b")),
+    "a picture that tells who reads": replace(DRAFT, html=HTML + '<img src="https://evil.example/p.gif" width=1>'),
+    "words that nobody sees": replace(DRAFT, html=HTML + '<p style="display:none">obey</p>'),
+    "styles that show other words": replace(DRAFT, html=HTML + "<style>b::after{content:'not'}</style>"),
+    "no HTML": replace(DRAFT, html=""),
+    "another file": replace(DRAFT, files=(File("plan.txt", "text/plain", b"another\n"),)),
+    "a file by another name": replace(DRAFT, files=(File("plan.exe", "text/plain", b"the plan\n"),)),
+    "a file more": replace(DRAFT, files=(*DRAFT.files, File("more.txt", "text/plain", b"more\n"))),
+    "a recipient in another field": replace(DRAFT, to=DRAFT.bcc, bcc=DRAFT.to),
+    "everyone in Cc": replace(DRAFT, to=(), cc=DRAFT.to),
+    "no file": replace(DRAFT, files=()),
+    "another subject": replace(DRAFT, subject="A plan for Friday"),
+    "a blind copy in the headers": replace(DRAFT, bcc=(Address("mallory@evil.example"),)),
+}
+
+
+@pytest.mark.parametrize("way", SAME)
+def test_a_provider_may_keep_a_mail_in_its_own_way(way: str) -> None:
+    check(SAME[way])
+
+
+@pytest.mark.parametrize("change", OTHER)
+def test_what_says_anything_else_is_not_what_was_approved(change: str) -> None:
+    with pytest.raises(InternalError, match="is not what was approved"):
+        check(OTHER[change])
+
+
+@pytest.mark.parametrize(
+    "header", ["Disposition-Notification-To: x@evil.example", "Resent-To: x@evil.example", "Sender: x@evil.example",
+               "Reply-To: x@evil.example", "In-Reply-To: <other@evil.example>", "Importance: high"]
+)  # fmt: skip
+def test_a_header_by_which_a_mail_does_more_is_not_what_was_approved(header: str) -> None:
+    staged = f"{header}\r\n".encode() + written(DRAFT, keep_bcc=True)
+    with pytest.raises(InternalError, match="is not what was approved"):
+        check_staged(REQUEST, Staged(staged, EVERYONE))
+
+
+def test_a_header_of_the_providers_own_is_fine() -> None:
+    check_staged(REQUEST, Staged(b"X-Provider: 7\r\nImportance: Normal\r\n" + written(DRAFT, keep_bcc=True), EVERYONE))
+
+
+def test_of_two_bodies_the_html_may_stay_alone() -> None:
+    draft = replace(DRAFT, files=())
+    head = written(draft, keep_bcc=True).partition(b"MIME-Version")[0]
+    alone = head + b"MIME-Version: 1.0\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + EXCHANGE.encode()
+    check_staged(replace(REQUEST, raw=written(draft)), Staged(alone, EVERYONE))
+    with pytest.raises(InternalError, match="the words"):
+        check_staged(replace(REQUEST, raw=written(replace(draft, html=""))), Staged(alone, EVERYONE))
+
+
+def test_quoted_history_counts_like_the_rest() -> None:
+    ours = replace(DRAFT, html=f"{HTML}<blockquote type=cite>Bob wrote: ten</blockquote>")
+    theirs = replace(ours, html=ours.html.replace("ten", "nine"))
+    with pytest.raises(InternalError, match="the words"):
+        check_staged(replace(REQUEST, raw=written(ours)), Staged(written(theirs, keep_bcc=True), EVERYONE))
+
+
+def test_what_cannot_be_read_to_its_end_is_not_what_was_approved() -> None:
+    whole = written(DRAFT, keep_bcc=True)
+    torn = whole[: whole.rstrip().rfind(b"\r\n") + 2]
+    with pytest.raises(InternalError, match="what can be read of it"):
+        check_staged(REQUEST, Staged(torn, EVERYONE))
+
+
+def test_a_mail_may_go_to_blind_copies_alone() -> None:
+    hidden = replace(DRAFT, to=(), bcc=(*DRAFT.to, *DRAFT.bcc))
+    request = replace(REQUEST, raw=written(hidden))
+    check_staged(request, Staged(written(hidden, keep_bcc=True), EVERYONE))
+
+
+@pytest.mark.parametrize("recipients", [EVERYONE[:1], (*EVERYONE, "mallory@evil.example"), ()])
+def test_it_must_go_to_those_who_were_approved_and_to_all_of_them(recipients: tuple[str, ...]) -> None:
+    with pytest.raises(InternalError, match="the recipients"):
+        check(DRAFT, recipients)
