@@ -40,11 +40,10 @@ class Database:
         """Make or update the file. Every other method may be called only after this."""
         with explained(self.path):
             self._make_file()
-            connection = self._connect()
+            connection = self._connect(writable=True)
             try:
                 self._check_owner(connection)
-                if not self.read_only:
-                    self._migrate(connection)
+                self._migrate(connection)
             finally:
                 connection.close()
         self._is_open = True
@@ -124,7 +123,7 @@ class Database:
                 self.path, f"cannot be made or written ({error.strerror})", "Ask the operator to check its folder."
             ) from error
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, *, writable: bool = False) -> sqlite3.Connection:
         connection = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode=rw",
             uri=True,
@@ -136,7 +135,7 @@ class Database:
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA synchronous = FULL")  # what was accepted survives a power cut
-        if self.read_only:
+        if self.read_only and not writable:
             connection.execute("PRAGMA query_only = ON")
         return connection
 
@@ -152,6 +151,7 @@ class Database:
             raise ProviderError(f"The mailbox file {self.path.name} was written by a newer Postroom. Upgrade Postroom.")
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
+        """Also a file that is only to be read: that is about its mails, and an older file could not be read at all."""
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == self._schema.version:
             return

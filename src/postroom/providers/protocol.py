@@ -61,7 +61,9 @@ class Mailbox(Protocol):
         ...
 
     async def move(self, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
-        """To the folder of that ref. Moving where it is already is ok."""
+        """Out of the folder a mail is shown in (`Envelope.folder`) and into the one of that ref, where it is shown from
+        then on. Other folders it lies in keep it, as labels would be kept; Trash and Junk take it out of all. Moving
+        where it is already is ok."""
         ...
 
     async def identities(self) -> list[Identity]:
@@ -98,6 +100,15 @@ class Labels(Protocol):
         ...
 
     async def remove_label(self, refs: Sequence[str], label: str) -> list[ItemResult]: ...
+
+
+@runtime_checkable
+class ManyFolders(Protocol):
+    """capabilities.has_many_folders: a mail may lie in several folders at once."""
+
+    async def put_into(self, refs: Sequence[str], folder_refs: Sequence[str]) -> list[ItemResult]:
+        """The mails lie in exactly these folders afterwards (at least one); this is how `undo` takes back a move."""
+        ...
 
 
 @runtime_checkable

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         FolderMaker,
         Labels,
         Mailbox,
+        ManyFolders,
         Numbered,
         Transport,
         Watcher,
@@ -72,6 +73,10 @@ class Account:
     @property
     def labels(self) -> Labels:
         return cast("Labels", self._only_if(self.capabilities.can_label, "labels"))
+
+    @property
+    def many_folders(self) -> ManyFolders:
+        return cast("ManyFolders", self._only_if(self.capabilities.has_many_folders, "mails in several folders"))
 
     @property
     def folder_maker(self) -> FolderMaker:

@@ -31,6 +31,7 @@ WRITING = frozenset(
     {
         "set_flags",
         "move",
+        "put_into",
         "create_draft",
         "update_draft",
         "delete_draft",

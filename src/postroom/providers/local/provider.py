@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import anyio.to_thread
 
-from postroom.index import folders, labels, rows, search, threads, writing
+from postroom.index import folders, labels, placing, rows, search, threads, writing
 from postroom.index.database import Database
 from postroom.model.address import Address, parse_address
 from postroom.model.capabilities import Capabilities
@@ -116,7 +116,7 @@ class LocalMailbox:
         return await self._write(writing.set_flags, refs, add)
 
     async def move(self, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
-        return await self._write(writing.move, refs, folder_ref)
+        return await self._write(placing.move, refs, folder_ref)
 
     async def labels(self) -> list[str]:
         return await self._read(labels.list_labels)
@@ -159,7 +159,7 @@ class LocalMailbox:
     async def mail_with_uid(self, uid: int, folder_ref: str) -> Envelope | None:
         (found,) = await self.envelopes([str(uid)])
         names = {folder.name for folder in await self.folders() if folder.ref == folder_ref}
-        return found if found is not None and found.folder in names else None
+        return found if found is not None and names.intersection(found.folders) else None
 
     # --- identities
 

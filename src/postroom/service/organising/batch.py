@@ -26,15 +26,15 @@ _BLOCK = 100  # items between two progress reports
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One verb, as a batch needs it: what it does, and what the journal should know before and after."""
+    """One verb, as a batch needs it: what it does, and what the journal should know of a mail before and after."""
 
     action: str
     apply: Callable[[Account, Sequence[str]], Awaitable[list[ItemResult]]]
     before: Callable[[Envelope], dict[str, Any]]
-    after: dict[str, Any]
+    after: Callable[[Envelope], dict[str, Any]]
 
     def alters(self, envelope: Envelope) -> bool:
-        return self.before(envelope) != self.after
+        return self.before(envelope) != self.after(envelope)
 
 
 Plan = Callable[[Account], Awaitable[Change]]
@@ -139,7 +139,7 @@ async def _journalled(gateway: Gateway, works: Sequence[Work]) -> str:
     """One operation for all: handles know their accounts, so `undo` finds each mail by itself."""
     first = works[0]
     items = [
-        JournalItem(email_id, work.change.before(envelope), work.change.after)
+        JournalItem(email_id, work.change.before(envelope), work.change.after(envelope))
         for work in works
         for email_id, envelope in work.todo
     ]

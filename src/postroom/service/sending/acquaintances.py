@@ -57,4 +57,4 @@ async def _lies_only_there(account: Account, folders: Sequence[Folder], mail: En
     page = await account.mailbox.search(query, limit=_LOOKED_AT, offset=0)
     copies = [copy for copy in page.items if copy.message_id == mail.message_id]
     homes = {folder.name for folder in folders if folder.role in (Role.SENT, Role.DRAFTS)}
-    return bool(copies) and not page.has_more and all(copy.folder in homes for copy in copies)
+    return bool(copies) and not page.has_more and all(homes.issuperset(copy.folders) for copy in copies)
