@@ -17,6 +17,7 @@ class Capabilities:
     has_many_folders: bool = False
     can_create_alias: bool = False
     has_threading: bool = False
+    has_raw: bool = False
     has_server_side_rules: bool = False
     has_push: bool = False
     has_uids: bool = False

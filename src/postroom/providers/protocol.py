@@ -44,16 +44,8 @@ class Mailbox(Protocol):
 
     async def fetch(self, ref: str) -> Message: ...
 
-    async def fetch_raw(self, ref: str) -> bytes:
-        """The mail's RFC 5322 bytes as the provider holds them."""
-        ...
-
     async def fetch_part(self, ref: str, part: str) -> bytes:
         """One attachment's decoded bytes, without downloading the rest where the provider can."""
-        ...
-
-    async def thread(self, thread_ref: str) -> list[Envelope]:
-        """Oldest first, every folder, drafts included. NotFound when nothing of it is left."""
         ...
 
     async def set_flags(self, refs: Sequence[str], *, add: Sequence[Flag]) -> list[ItemResult]:
@@ -68,6 +60,34 @@ class Mailbox(Protocol):
 
     async def identities(self) -> list[Identity]:
         """At least the account's own address; the default comes first."""
+        ...
+
+
+@runtime_checkable
+class RawAccess(Protocol):
+    """capabilities.has_raw. Without it a mail is forwarded as a quote with its attachments, and cannot be shown raw."""
+
+    async def fetch_raw(self, ref: str) -> bytes:
+        """The mail's RFC 5322 bytes as the provider holds them."""
+        ...
+
+
+@runtime_checkable
+class Threads(Protocol):
+    """capabilities.has_threading. A provider without it gives each mail its own ref as `thread_ref`; the service then
+    looks for what belongs together by subject, Message-ID and References."""
+
+    async def thread(self, thread_ref: str) -> list[Envelope]:
+        """Oldest first, every folder, drafts included. NotFound when nothing of it is left."""
+        ...
+
+
+@runtime_checkable
+class BatchFetch(Protocol):
+    """Opens several mails in fewer round trips than one each. Without it they are fetched one by one."""
+
+    async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
+        """In order; None where the mail is gone."""
         ...
 
 

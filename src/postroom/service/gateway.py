@@ -15,8 +15,11 @@ import anyio.to_thread
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
 from postroom.model.errors import InvalidRequest, Unsupported
+from postroom.service.recent import Recent
 
 if TYPE_CHECKING:
+    from postroom.model.draft import Identity
+    from postroom.model.folder import Folder
     from postroom.providers.protocol import (
         AliasMaker,
         Drafts,
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
         Mailbox,
         ManyFolders,
         Numbered,
+        RawAccess,
+        Threads,
         Transport,
         Watcher,
     )
@@ -54,6 +59,17 @@ class Account:
     _open_transport: Callable[[], Transport]
     _transport: Transport | None = None
 
+    def __post_init__(self) -> None:
+        """Both of the last few seconds at most; for what a send depends on, ask the mailbox itself."""
+        self.folders = Recent(self._list_folders)
+        self.identities = Recent(self._list_identities)
+
+    async def _list_folders(self) -> list[Folder]:
+        return await self.mailbox.folders()
+
+    async def _list_identities(self) -> list[Identity]:
+        return await self.mailbox.identities()
+
     @property
     def name(self) -> str:
         return self.settings.name
@@ -65,6 +81,14 @@ class Account:
         if self._transport is None:
             self._transport = self._open_transport()
         return self._transport
+
+    @property
+    def raw_access(self) -> RawAccess:
+        return cast("RawAccess", self._only_if(self.capabilities.has_raw, "raw form of mails"))
+
+    @property
+    def threads(self) -> Threads:
+        return cast("Threads", self._only_if(self.capabilities.has_threading, "threads"))
 
     @property
     def drafts(self) -> Drafts:

@@ -41,7 +41,8 @@ _ANSWERED = {False: (Role.INBOX, Role.SENT, Role.ARCHIVE), True: (Role.ALL, Role
 
 
 class ImapMailbox:
-    """Mailbox, Drafts, Labels, FolderMaker, IdLookup and Watcher over a small pool of connections."""
+    """Mailbox, RawAccess, Threads, BatchFetch, Drafts, Labels, FolderMaker, Numbered, IdLookup and Watcher over a small
+    pool of connections."""
 
     def __init__(self, account: ImapAccount, context: ProviderContext) -> None:
         self._account = account
@@ -127,6 +128,20 @@ class ImapMailbox:
         name = await self._directory.name_of(folder)
         fetched = await self._pool.run(folder, reading.fetch, ref, name)
         return await anyio.to_thread.run_sync(reading.opened, fetched, name, limiter=self._readers)
+
+    async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
+        """One FETCH per folder brings most mails whole; only what is larger is asked for by itself."""
+        found: dict[str, Message] = {}
+
+        async def look(folder: str, group: list[MailRef]) -> None:
+            name = await self._directory.name_of(folder)
+            for fetched in await self._pool.run(folder, reading.fetch_all, folder, group, name):
+                found[str(fetched.line.ref)] = await anyio.to_thread.run_sync(
+                    reading.opened, fetched, name, limiter=self._readers
+                )
+
+        await concurrently([partial(look, folder, group) for folder, group in by_folder(refs).items()])
+        return [found.get(ref) for ref in refs]
 
     async def fetch_raw(self, ref: str) -> bytes:
         return await self._pool.run(read_ref(ref).folder, reading.fetch_raw, ref)

@@ -10,6 +10,7 @@ READING = frozenset(
         "search",
         "envelopes",
         "fetch",
+        "fetch_many",
         "fetch_raw",
         "fetch_part",
         "thread",

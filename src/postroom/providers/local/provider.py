@@ -47,6 +47,7 @@ CAPABILITIES = Capabilities(
     can_create_folder=True,
     can_create_alias=True,
     has_threading=True,
+    has_raw=True,
     has_push=True,
     has_uids=True,
     max_attachment_size_mb=25,
@@ -54,7 +55,7 @@ CAPABILITIES = Capabilities(
 
 
 class LocalMailbox:
-    """Mailbox, Drafts, Labels, FolderMaker, AliasMaker, IdLookup, RecipientCheck and Watcher over one file."""
+    """Mailbox and every optional protocol but ManyFolders and Rules over one file."""
 
     def __init__(self, account: LocalAccount, context: ProviderContext) -> None:
         self._account = account
@@ -86,6 +87,9 @@ class LocalMailbox:
 
     async def fetch(self, ref: str) -> Message:
         return await self._aside(convert.opened, *await self._read(convert.found, ref))
+
+    async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
+        return await self._aside(convert.opened_all, refs, await self._read(convert.found_all, refs))
 
     async def fetch_raw(self, ref: str) -> bytes:
         return await self._read(contents.content, ref)

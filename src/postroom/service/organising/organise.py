@@ -19,7 +19,7 @@ from postroom.model.folder import Folder, Role
 from postroom.model.ids import Kind
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag
-from postroom.service.accounts.folders import folder_view, folders_of, pick_folder
+from postroom.service.accounts.folders import find_folder, folder_view, folders_of, pick_folder
 from postroom.service.gateway import Account, Gateway
 from postroom.service.organising.batch import Change, Plan, Progress, Wanted, carry_out, checked_ids
 from postroom.service.organising.places import Places, check_new_folder, folder_refs
@@ -51,8 +51,8 @@ async def move(
     progress: Progress | None = None,
 ) -> WriteView:
     async def plan(opened: Account) -> Change:
+        folder = await find_folder(opened, to_mailbox)
         places = Places(await folders_of(opened))
-        folder = pick_folder(opened, places.folders, to_mailbox)
         places.require_open_to_all(folder)
         return _moving("move", places, folder)
 
@@ -103,8 +103,12 @@ async def create_folder(gateway: Gateway, name: str, *, account: str | None = No
         raise InvalidRequest("A folder name has 1 to 255 characters; '/' separates levels.", details={"field": "name"})
     opened = await gateway.accounts.open(account)
     maker = opened.folder_maker
+    opened.folders.forget()
     check_new_folder(name, await folders_of(opened))
-    folder = await maker.create_folder(name)
+    try:
+        folder = await maker.create_folder(name)
+    finally:
+        opened.folders.forget()
     operation = await gateway.in_thread(
         gateway.store.journal.record, opened.name, "create_folder", [], {"folder_ref": folder.ref}
     )
@@ -132,7 +136,10 @@ async def undo(gateway: Gateway, operation_id: str) -> UndoView:
 async def _unmake(gateway: Gateway, operation: Operation) -> UndoView:
     opened = await gateway.accounts.open(operation.account)
     names = await _folder_names(opened, {operation.detail["folder_ref"]})
-    await opened.folder_maker.delete_folder(operation.detail["folder_ref"])
+    try:
+        await opened.folder_maker.delete_folder(operation.detail["folder_ref"])
+    finally:
+        opened.folders.forget()
     return UndoView("", (), 1, 0, operation.action, names, "removed")
 
 
@@ -216,6 +223,7 @@ def _putting_back(places: Places, state: dict[str, Any]) -> Change:
 def _labelling(label: str, wanted: bool) -> Change:
     def apply(account: Account, refs: Sequence[str]) -> Awaitable[list[ItemResult]]:
         verb = account.labels.apply_label if wanted else account.labels.remove_label
+        account.folders.forget()  # a new label is a new folder at some servers
         return verb(refs, label)
 
     return Change(

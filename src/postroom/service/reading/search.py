@@ -52,7 +52,7 @@ async def with_own_addresses(account: Account, query: Query) -> Query:
     """``from:me``, ``to:me`` and ``cc:me`` mean every address of the account."""
     if not any(_is_me(leaf) for leaf in query.leaves()):
         return query
-    own = [identity.address.email for identity in await account.mailbox.identities()]
+    own = [identity.address.email for identity in await account.identities.get()]
 
     def named(leaf: Leaf) -> Node:
         if not (isinstance(leaf, Correspondent) and _is_me(leaf)):

@@ -24,6 +24,7 @@ def detect(session: Session, account: ImapAccount) -> Capabilities:
         can_label=inbox.takes_keywords,
         can_create_folder=True,
         has_threading=True,
+        has_raw=True,
         has_server_side_rules=bool(account.sieve_host),
         has_push=session.has("IDLE"),
         has_uids=True,
