@@ -25,4 +25,4 @@ class Capabilities:
     max_attachment_size_mb: int | None = None
     requests_per_second: float | None = None
     burst: int | None = None
-    search_not_applied: tuple[str, ...] = ()  # query fields this provider cannot apply even locally
+    search_not_applied: tuple[str, ...] = ()  # query fields it can apply in no way (`larger`): left out and named

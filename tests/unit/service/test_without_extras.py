@@ -10,6 +10,7 @@ import pytest
 from tests.contract.mails import PDF, mail
 from tests.peers.memory_mailbox import MemoryMailbox, provided
 
+from postroom.model.capabilities import Capabilities
 from postroom.model.errors import NotFound, Unsupported
 from postroom.model.message import Message
 from postroom.service import recent
@@ -142,3 +143,18 @@ async def test_a_folder_that_is_named_but_unknown_is_looked_for_once_more(
         monkeypatch.setattr(memory_mailbox, "FOLDERS", [*memory_mailbox.FOLDERS, Folder("f9", "New")])
         await search.list_emails(gateway, mailbox="New")
         assert contents.calls["folders"] == 2
+
+
+class WithoutSizes(MemoryMailbox):
+    capabilities = Capabilities(provider="rest", search_not_applied=("larger",))
+
+
+async def test_a_filter_that_the_provider_cannot_apply_is_left_out_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with provided(monkeypatch, tmp_path, WithoutSizes) as (gateway, (contents,)):
+        contents.add(mail("one", subject="Plans"))
+        contents.add(mail("two", subject="Other"))
+        page = await search.search_emails(gateway, "plans larger:50M")
+        assert [row.subject for row in page.results] == ["Plans"]
+        assert page.filters_not_applied == ("larger",)

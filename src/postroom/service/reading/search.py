@@ -6,6 +6,7 @@ from postroom.model.errors import InvalidRequest
 from postroom.model.folder import Role
 from postroom.model.query.text import parse_query
 from postroom.model.query.tree import Correspondent, In, Is, Leaf, Node, Or, Query
+from postroom.model.query.widening import widened
 from postroom.service.accounts.folders import find_folder
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import rows
@@ -91,6 +92,7 @@ async def _find_in(
     account = await gateway.accounts.open(name)
     where = (await _place(account, mailbox),) if mailbox else ()
     query = (await with_own_addresses(account, query)).narrowed(*where)
+    query, left_out = widened(query, account.capabilities.search_not_applied)
     page = await account.mailbox.search(query, limit=limit, offset=offset)
     return EmailPage(
         results=await rows(gateway, account, page.items),
@@ -98,7 +100,7 @@ async def _find_in(
         limit=limit,
         offset=offset,
         has_more=page.has_more,
-        filters_not_applied=page.not_applied,
+        filters_not_applied=tuple(sorted({*page.not_applied, *left_out})),
     )
 
 
