@@ -12,6 +12,7 @@ from postroom.model.errors import Unsupported
 from postroom.model.outcome import SubmitRequest, WireEnvelope
 from postroom.providers.protocol import (
     AliasMaker,
+    Changes,
     Drafts,
     FolderMaker,
     Labels,
@@ -35,6 +36,7 @@ VERBS: list[tuple[str, type, Callable[[Any], Awaitable[Any]]]] = [
     ("has_raw", RawAccess, lambda mailbox: mailbox.fetch_raw("1")),
     ("has_threading", Threads, lambda mailbox: mailbox.thread("1")),
     ("has_many_folders", ManyFolders, lambda mailbox: mailbox.put_into(["1"], ["INBOX"])),
+    ("has_delta", Changes, lambda mailbox: mailbox.changed_since("", limit=1)),
     ("has_push", Watcher, lambda mailbox: anext(mailbox.changes())),
 ]
 

@@ -15,29 +15,40 @@ from typing import Any, ClassVar
 import pytest
 
 from postroom.mime.read import parse
-from postroom.mime.render import search_text
+from postroom.mime.render import search_text, snippet
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
+from postroom.model.changes import ChangePage
 from postroom.model.draft import Identity
-from postroom.model.errors import NotFound, ProviderUnavailable
+from postroom.model.errors import CursorExpired, NotFound, ProviderUnavailable
 from postroom.model.folder import Folder, Role, match_folder
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
 from postroom.model.query.match import matches
-from postroom.model.query.tree import Flag, Query
+from postroom.model.query.tree import Flag, In, Query
 from postroom.providers import registry
 from postroom.service.gateway import Gateway
 from postroom.settings import build
 from postroom.wiring import open_gateway
 
 KIND = "rest"
-FOLDERS = [
+FOLDERS = (
     Folder("f1", "INBOX", Role.INBOX),
     Folder("f2", "Sent", Role.SENT),
     Folder("f3", "Trash", Role.TRASH),
     Folder("f4", "Work"),
     Folder("f5", "Plans"),
-]
+    Folder("f6", "Archive", Role.ARCHIVE),
+    Folder("f7", "Junk", Role.JUNK),
+)
+_FLAGS: dict[Flag, dict[str, bool]] = {
+    "unread": {"unread": True},
+    "read": {"unread": False},
+    "starred": {"starred": True},
+    "unstarred": {"starred": False},
+    "answered": {"answered": True},
+    "forwarded": {"forwarded": True},
+}
 
 
 @dataclass
@@ -45,20 +56,44 @@ class Contents:
     """What one address has, whoever opens it; and what was asked of it."""
 
     mails: dict[str, tuple[Envelope, bytes]] = field(default_factory=dict)
+    folders: list[Folder] = field(default_factory=lambda: list(FOLDERS))
+    log: list[str] = field(default_factory=list)  # refs, as they changed
     calls: Counter[str] = field(default_factory=Counter)
     is_down: bool = False
 
     def add(self, raw: bytes, *folders: str, **fields: Any) -> str:
         """The new mail's ref; it lies in these folders, shown in the first."""
-        parsed, ref = parse.parse(raw), f"m{len(self.mails) + 1}"
+        parsed, ref = parse.parse(raw), f"m{len(self.log) + 1}"
         shown, *others = folders or ("INBOX",)
         envelope = Envelope(
-            ref, ref, shown, parsed.sender, parsed.to, parsed.cc, subject=parsed.subject, date=parsed.date,
-            unread=True, message_id=parsed.message_id, in_reply_to=parsed.in_reply_to, references=parsed.references,
-            other_folders=tuple(others), has_attachments=bool(parsed.attachments), size=len(raw),
+            ref, ref, shown, parsed.sender, parsed.to, parsed.cc, parsed.bcc, parsed.reply_to, parsed.subject,
+            parsed.date, snippet(parsed.body), unread=True, message_id=parsed.message_id,
+            in_reply_to=parsed.in_reply_to, references=parsed.references,
+            other_folders=tuple(others), has_attachments=any(not file.inline for file in parsed.attachments),
+            size=len(raw),
         )  # fmt: skip
         self.mails[ref] = (replace(envelope, **fields), raw)
+        self.log.append(ref)
         return ref
+
+    def remove(self, ref: str) -> None:
+        del self.mails[ref]
+        self.log.append(ref)
+
+    def make_folder(self, name: str) -> None:
+        if not any(folder.name == name for folder in self.folders):
+            self.folders.append(Folder(f"f{len(self.folders) + 1}", name))
+
+    def with_ref(self, folder_ref: str) -> Folder:
+        for folder in self.folders:
+            if folder.ref == folder_ref:
+                return folder
+        raise NotFound("There is no such folder.")
+
+    def counted(self) -> list[Folder]:
+        found = [(folder, [mail for mail, _ in self.mails.values() if folder.name in mail.folders])
+                 for folder in self.folders]  # fmt: skip
+        return [replace(folder, total=len(mails), unread=sum(mail.unread for mail in mails)) for folder, mails in found]
 
 
 class MemoryMailbox:
@@ -85,11 +120,14 @@ class MemoryMailbox:
 
     async def folders(self) -> list[Folder]:
         self.asked("folders")
-        return list(FOLDERS)
+        return self.contents.counted()
 
     async def search(self, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
         self.asked("search")
-        found = [envelope for envelope, raw in self.contents.mails.values() if _is_wanted(query, envelope, raw)]
+        for leaf in query.leaves():
+            if isinstance(leaf, In) and match_folder(self.contents.folders, leaf.folder) is None:
+                raise NotFound("There is no such folder.")
+        found = [mail for mail, raw in self.contents.mails.values() if _is_wanted(self.contents, query, mail, raw)]
         found.sort(key=lambda envelope: envelope.date.timestamp() if envelope.date else 0, reverse=True)
         page = tuple(found[offset : offset + limit])
         return Page(page, len(found), limit, offset, len(found) > offset + limit)
@@ -110,12 +148,12 @@ class MemoryMailbox:
 
     async def set_flags(self, refs: Sequence[str], *, add: Sequence[Flag]) -> list[ItemResult]:
         self.asked("set_flags")
-        fields = {"unread": {"unread": True}, "read": {"unread": False}, "starred": {"starred": True}}
-        return [self._changed(ref, **{k: v for flag in add for k, v in fields.get(flag, {}).items()}) for ref in refs]
+        fields = {name: value for flag in add for name, value in _FLAGS[flag].items()}
+        return [self._changed(ref, **fields) for ref in refs]
 
     async def move(self, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
         self.asked("move")
-        name = _named(folder_ref).name
+        name = self.contents.with_ref(folder_ref).name
         return [self._changed(ref, folder=name) for ref in refs]
 
     async def identities(self) -> list[Identity]:
@@ -132,17 +170,31 @@ class MemoryMailbox:
             return ItemResult(ref, NotFound("The mail is gone."))
         envelope, raw = self.contents.mails[ref]
         self.contents.mails[ref] = (replace(envelope, **fields), raw)
+        self.contents.log.append(ref)
         return ItemResult(ref)
 
 
 class LabelMailbox(MemoryMailbox):
-    """A mail may lie in several folders, as with Gmail and JMAP."""
+    """A mail may lie in several folders, as with Gmail and JMAP; and it tells what changed."""
 
-    capabilities = Capabilities(provider=KIND, has_many_folders=True)
+    capabilities = Capabilities(provider=KIND, has_many_folders=True, has_delta=True)
+
+    async def changed_since(self, cursor: str, *, limit: int) -> ChangePage:
+        self.asked("changed_since")
+        log = self.contents.log
+        if not cursor:
+            return ChangePage((), (), str(len(log)))
+        if not cursor.isdecimal() or int(cursor) > len(log):
+            raise CursorExpired("This cursor is not known.")
+        end = min(int(cursor) + limit, len(log))
+        told = dict.fromkeys(log[int(cursor) : end])
+        changed = tuple(ref for ref in told if ref in self.contents.mails)
+        removed = tuple(ref for ref in told if ref not in self.contents.mails)
+        return ChangePage(changed, removed, str(end), has_more=end < len(log))
 
     async def move(self, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
         self.asked("move")
-        target = _named(folder_ref)
+        target = self.contents.with_ref(folder_ref)
         return [self._moved(ref, target) for ref in refs]
 
     def _moved(self, ref: str, target: Folder) -> ItemResult:
@@ -155,7 +207,7 @@ class LabelMailbox(MemoryMailbox):
 
     async def put_into(self, refs: Sequence[str], folder_refs: Sequence[str]) -> list[ItemResult]:
         self.asked("put_into")
-        shown, *others = [_named(ref).name for ref in folder_refs]
+        shown, *others = [self.contents.with_ref(ref).name for ref in folder_refs]
         return [self._changed(ref, folder=shown, other_folders=tuple(others)) for ref in refs]
 
 
@@ -169,16 +221,12 @@ class NoTransport:
         pass
 
 
-def _named(folder_ref: str) -> Folder:
-    return next(folder for folder in FOLDERS if folder.ref == folder_ref)
-
-
-def _is_wanted(query: Query, envelope: Envelope, raw: bytes) -> bool:
-    if not query.names_folder and "Trash" in envelope.folders:
+def _is_wanted(contents: Contents, query: Query, envelope: Envelope, raw: bytes) -> bool:
+    if not query.names_folder and {"Trash", "Junk"}.intersection(envelope.folders):
         return False
 
     def lies_in(wanted: str) -> bool:
-        folder = match_folder(list(FOLDERS), wanted)
+        folder = match_folder(contents.folders, wanted)
         return folder is not None and folder.name in envelope.folders
 
     parsed = parse.parse(raw)

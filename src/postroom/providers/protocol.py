@@ -15,6 +15,7 @@ from typing import Protocol, runtime_checkable
 
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
+from postroom.model.changes import ChangePage
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.folder import Folder
 from postroom.model.message import Envelope, Message, Page
@@ -169,6 +170,18 @@ class IdLookup(Protocol):
     async def mails_with_ids(self, message_ids: Sequence[str], *, near: str) -> list[Envelope]:
         """In any order. `near` is the ref of a mail that names them: where looking everywhere is dear, they are looked
         for in its folder and where answered mail usually lies."""
+        ...
+
+
+@runtime_checkable
+class Changes(Protocol):
+    """capabilities.has_delta: tells what changed since then, whoever asks and whenever. `Watcher` tells that something
+    changes, as it happens."""
+
+    async def changed_since(self, cursor: str, *, limit: int) -> ChangePage:
+        """At most `limit` refs. An empty cursor answers with the present one and no changes: what is read after that is
+        either seen as it is or named by the next call. CursorExpired when the provider does not know that far back, or
+        never gave that cursor: then everything must be read anew."""
         ...
 
 

@@ -134,13 +134,9 @@ async def test_folders_and_identities_are_asked_for_once_in_a_moment_and_again_l
 async def test_a_folder_that_is_named_but_unknown_is_looked_for_once_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.peers import memory_mailbox
-
-    from postroom.model.folder import Folder
-
     async with provided(monkeypatch, tmp_path) as (gateway, (contents,)):
         await search.list_emails(gateway, mailbox="Work")
-        monkeypatch.setattr(memory_mailbox, "FOLDERS", [*memory_mailbox.FOLDERS, Folder("f9", "New")])
+        contents.make_folder("New")
         await search.list_emails(gateway, mailbox="New")
         assert contents.calls["folders"] == 2
 

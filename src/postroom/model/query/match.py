@@ -34,7 +34,7 @@ from postroom.model.query.tree import (
     Subject,
     Text,
 )
-from postroom.model.words import folded, words
+from postroom.model.words import folded, spaced, words
 
 FolderMatches = Callable[[str], bool]
 
@@ -143,7 +143,7 @@ def _is_part(value: str, person: Address) -> bool:
 
 def _row(text: str) -> str:
     """The words with a space around each, so that words in a row are a part of it."""
-    return f" {' '.join(words(text))} "
+    return f" {' '.join(words(spaced(text)))} "
 
 
 def _in_a_row(wanted: str, row: str, *, prefix: bool = False) -> bool:

@@ -14,6 +14,7 @@ READING = frozenset(
         "fetch_raw",
         "fetch_part",
         "thread",
+        "changed_since",
         "identities",
         "list_drafts",
         "find_draft",

@@ -28,7 +28,6 @@ def detect(session: Session, account: ImapAccount) -> Capabilities:
         has_server_side_rules=bool(account.sieve_host),
         has_push=session.has("IDLE"),
         has_uids=True,
-        has_delta=session.has("CONDSTORE"),
         max_attachment_size_mb=_largest_attachment(session),
         burst=account.max_connections,
     )
