@@ -18,6 +18,7 @@ from postroom.providers.protocol import (
     Labels,
     ManyFolders,
     RawAccess,
+    Rules,
     Threads,
     Watcher,
 )
@@ -37,6 +38,8 @@ VERBS: list[tuple[str, type, Callable[[Any], Awaitable[Any]]]] = [
     ("has_threading", Threads, lambda mailbox: mailbox.thread("1")),
     ("has_many_folders", ManyFolders, lambda mailbox: mailbox.put_into(["1"], ["INBOX"])),
     ("has_delta", Changes, lambda mailbox: mailbox.changed_since("", limit=1)),
+    ("has_server_side_rules", Rules, lambda mailbox: mailbox.list_rules()),
+    ("has_server_side_rules", Rules, lambda mailbox: mailbox.put_rules([])),
     ("has_push", Watcher, lambda mailbox: anext(mailbox.changes())),
 ]
 

@@ -21,6 +21,7 @@ from postroom.model.folder import Folder
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult, SubmitOutcome, SubmitRequest
 from postroom.model.query.tree import Flag, Query
+from postroom.model.rule import Rule, RuleSet
 
 
 @runtime_checkable
@@ -150,6 +151,27 @@ class AliasMaker(Protocol):
     """capabilities.can_create_alias"""
 
     async def create_alias(self, address: Address, signature_html: str) -> Identity: ...
+
+
+@runtime_checkable
+class Rules(Protocol):
+    """capabilities.has_server_side_rules: the server itself applies rules to arriving mail. Rules that others put there
+    are neither shown nor changed."""
+
+    async def list_rules(self) -> RuleSet: ...
+
+    async def check_rules(self, rules: Sequence[Rule]) -> dict[str, tuple[str, ...]]:
+        """By the name of each rule that the server cannot run: what of it cannot be expressed. Nothing is changed."""
+        ...
+
+    async def put_rules(self, rules: Sequence[Rule]) -> None:
+        """In place of all that Postroom put there before. InvalidRequest, and no change, where one cannot be expressed;
+        a `forward` never can: what leaves passes the gate."""
+        ...
+
+    async def activate_rules(self, active: bool) -> None:
+        """Run them, or stop. Conflict where that would stop rules of somebody else."""
+        ...
 
 
 @runtime_checkable

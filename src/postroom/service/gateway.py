@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         ManyFolders,
         Numbered,
         RawAccess,
+        Rules,
         Threads,
         Transport,
         Watcher,
@@ -109,6 +110,10 @@ class Account:
     @property
     def numbered(self) -> Numbered:
         return cast("Numbered", self._only_if(self.capabilities.has_uids, "mail numbers (UIDs)"))
+
+    @property
+    def rules(self) -> Rules:
+        return cast("Rules", self._only_if(self.capabilities.has_server_side_rules, "server-side rules"))
 
     @property
     def alias_maker(self) -> AliasMaker:

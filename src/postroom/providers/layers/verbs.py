@@ -15,6 +15,8 @@ READING = frozenset(
         "fetch_part",
         "thread",
         "changed_since",
+        "list_rules",
+        "check_rules",
         "identities",
         "list_drafts",
         "find_draft",
@@ -42,6 +44,8 @@ WRITING = frozenset(
         "create_folder",
         "delete_folder",
         "create_alias",
+        "put_rules",
+        "activate_rules",
         "submit",
     }
 )

@@ -34,6 +34,16 @@ if TYPE_CHECKING:
 
 PAGE_BUDGET = 8_350  # bytes of a page's rows and lines together: snippets get what the other fields leave of it
 MAX_SUBJECT, MAX_RECIPIENTS = 120, 3  # in a listing; read_email shows all
+# What an account may be able to do, and the tool or request that then does it. A claim that nothing here makes use of
+# would only send a model looking for it.
+ADVERTISED = {
+    "can_draft": "create_draft",
+    "can_send": "send_email",
+    "can_label": "apply_label",
+    "can_create_folder": "create_folder",
+    "has_threading": "get_thread",
+    "has_push": "resources/subscribe",
+}
 UNTRUSTED_FIELDS = ["from", "to", "subject", "snippet", "labels"]
 
 
@@ -102,11 +112,7 @@ def accounts(views: Sequence[AccountView]) -> CallToolResult:
 
 
 def capabilities(account: str, able: Capabilities) -> CallToolResult:
-    claims = {
-        name.removeprefix("can_").removeprefix("has_"): value
-        for name, value in plain(able).items()
-        if isinstance(value, bool)
-    }
+    claims = {name.removeprefix("can_").removeprefix("has_"): getattr(able, name) for name in ADVERTISED}
     structured: shapes.Capabilities = {
         "account": account,
         "provider": able.provider,
