@@ -46,7 +46,7 @@ def _as_lines(page: EmailPage) -> str:
     shown = table.lines(("ID", "DATE", "", "FROM", "SUBJECT"), [_columns(row) for row in page.results])
     total = "more" if page.total_count is None else page.total_count
     ignored = [f"not applied: {', '.join(page.filters_not_applied)}"] if page.filters_not_applied else []
-    return "\n".join([*shown, f"{len(page.results)} of {total}", *ignored])
+    return "\n".join([*shown, f"{len(page.results)} of {total}", *ignored, *page.notices])
 
 
 def _columns(row: EmailRow) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from postroom.mime.clean import clean_line
 from postroom.model.capabilities import Capabilities
@@ -10,23 +11,19 @@ from postroom.model.errors import InvalidRequest, PostroomError
 from postroom.model.folder import Folder, Role, match_folder
 from postroom.model.query.tree import In, Query
 from postroom.service.accounts.logins import check_sending
+from postroom.service.concurrently import answers_of
 from postroom.service.gateway import Account, Gateway
 from postroom.service.views import AccountView, FolderView, IdentityView
 
 
 async def list_accounts(gateway: Gateway, *, check: bool = False) -> tuple[AccountView, ...]:
     """Every configured account; with `check` each is asked for mail and tried for sending."""
+    configured = gateway.accounts.configured
+    said = await answers_of([partial(_status, gateway, account.name) for account in configured if check])
+    statuses = [str(status) for status in said] or [""] * len(configured)
     return tuple(
-        [
-            AccountView(
-                name=account.name,
-                provider=account.provider,
-                address=account.address,
-                is_default=position == 0,
-                status=await _status(gateway, account.name) if check else "",
-            )
-            for position, account in enumerate(gateway.accounts.configured)
-        ]
+        AccountView(account.name, account.provider, account.address, position == 0, status)
+        for position, (account, status) in enumerate(zip(configured, statuses, strict=True))
     )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from postroom.model.errors import InvalidRequest
+from dataclasses import replace
+from functools import partial
+
+from postroom.model.errors import InvalidRequest, PostroomError
 from postroom.model.folder import Role
 from postroom.model.query.text import parse_query
 from postroom.model.query.tree import Correspondent, In, Is, Leaf, Node, Or, Query
 from postroom.model.query.widening import widened
 from postroom.service.accounts.folders import find_folder
+from postroom.service.concurrently import answers_of
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import rows
 from postroom.service.views import EmailPage, EmailRow
@@ -82,8 +86,24 @@ async def _find(
     names = gateway.accounts.names(account)
     if len(names) == 1:
         return await _find_in(gateway, query, names[0], mailbox, limit, offset)
-    pages = [await _find_in(gateway, query, name, mailbox, offset + limit, 0) for name in names]
-    return _merged(pages, limit, offset)
+    answers = await answers_of([partial(_find_in, gateway, query, name, mailbox, offset + limit, 0) for name in names])
+    pages = [answer for answer in answers if isinstance(answer, EmailPage)]
+    failed = {name: answer for name, answer in zip(names, answers, strict=True) if isinstance(answer, PostroomError)}
+    if not pages:
+        raise next(iter(failed.values()))
+    return _without(_merged(pages, limit, offset), failed)
+
+
+def _without(page: EmailPage, failed: dict[str, PostroomError]) -> EmailPage:
+    """A page that some accounts are missing from says which, and why; how many mails there are is then unknown."""
+    if not failed:
+        return page
+    return replace(
+        page,
+        total_count=None,
+        filters_not_applied=(*page.filters_not_applied, *(f"account:{name}" for name in failed)),
+        notices=tuple(f"Account {name} was not searched. {error.message}" for name, error in failed.items()),
+    )
 
 
 async def _find_in(

@@ -59,7 +59,10 @@ def email_page(page: EmailPage, *, with_account: bool = False) -> CallToolResult
     for shown, row in zip(rows, page.results, strict=True):
         shown["snippet"] = text.cut(row.snippet, min(room, text.MAX_SNIPPET))
     head = plain(replace(page, results=()))
-    return answer({**head, "results": rows, "untrusted_fields": UNTRUSTED_FIELDS}, text.email_page(page, lines, room))
+    del head["notices"]  # said in words; the structure names the accounts in filters_not_applied
+    notices = [TextContent(type="text", text=f"Notice: {each}") for each in page.notices]
+    structured = {**head, "results": rows, "untrusted_fields": UNTRUSTED_FIELDS}
+    return answer(structured, text.email_page(page, lines, room), notices)
 
 
 def open_email(email: OpenEmail) -> CallToolResult:
