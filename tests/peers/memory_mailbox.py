@@ -23,7 +23,7 @@ from postroom.model.draft import Identity
 from postroom.model.errors import CursorExpired, NotFound, ProviderUnavailable
 from postroom.model.folder import Folder, Role, match_folder
 from postroom.model.message import Envelope, Message, Page
-from postroom.model.outcome import ItemResult
+from postroom.model.outcome import ItemResult, SubmitOutcome, SubmitRequest
 from postroom.model.query.match import matches
 from postroom.model.query.tree import Flag, In, Query
 from postroom.providers import registry
@@ -211,11 +211,29 @@ class LabelMailbox(MemoryMailbox):
         return [self._changed(ref, folder=shown, other_folders=tuple(others)) for ref in refs]
 
 
-class NoTransport:
-    """For accounts that cannot send."""
+class SharingMailbox(MemoryMailbox):
+    """Opens the mailboxes of others by its own login, and can send; `refused` does not let it in."""
 
-    def __init__(self, account: Any, context: Any, mailbox: Any) -> None:
-        pass
+    capabilities = Capabilities(provider=KIND, can_send=True, has_shared_mailboxes=True)
+    refused = "boss@demo.example"
+
+    def shared_mailbox(self, address: str) -> SharingMailbox:
+        shared = type(self)(self.account.model_copy(update={"address": address}), None)
+        shared.contents.is_down = address == self.refused
+        return shared
+
+
+class MemoryTransport:
+    """Accepts everything and remembers who submitted it."""
+
+    submitted: ClassVar[list[tuple[str, SubmitRequest]]] = []
+
+    def __init__(self, account: Any, context: Any, mailbox: MemoryMailbox) -> None:
+        self.address = mailbox.account.address
+
+    async def submit(self, request: SubmitRequest) -> SubmitOutcome:
+        self.submitted.append((self.address, request))
+        return SubmitOutcome("accepted", request.envelope.recipients)
 
     async def close(self) -> None:
         pass
@@ -236,16 +254,21 @@ def _is_wanted(contents: Contents, query: Query, envelope: Envelope, raw: bytes)
 
 @asynccontextmanager
 async def provided(
-    monkeypatch: pytest.MonkeyPatch, home: Path, mailbox: type[MemoryMailbox] = MemoryMailbox, names: str = "mine"
+    monkeypatch: pytest.MonkeyPatch,
+    home: Path,
+    mailbox: type[MemoryMailbox] = MemoryMailbox,
+    names: str = "mine",
+    **safety: Any,
 ) -> AsyncIterator[tuple[Gateway, list[Contents]]]:
     """A gateway with an account on this provider for each of the names, and what each of them holds."""
     path = f"{mailbox.__module__}:{mailbox.__qualname__}"
     monkeypatch.setattr(registry, "MAILBOXES", {**registry.MAILBOXES, KIND: path})
-    monkeypatch.setattr(registry, "TRANSPORTS", {**registry.TRANSPORTS, KIND: f"{__name__}:NoTransport"})
+    monkeypatch.setattr(registry, "TRANSPORTS", {**registry.TRANSPORTS, KIND: f"{__name__}:MemoryTransport"})
     monkeypatch.setattr(MemoryMailbox, "kept", {})
+    monkeypatch.setattr(MemoryTransport, "submitted", [])
     accounts = [
         {"name": name, "provider": KIND, "address": f"{name}@demo.example", "base_url": "http://127.0.0.1:1"}
         for name in names.split()
     ]
-    async with open_gateway(build({"accounts": accounts}, home=home)) as gateway:
+    async with open_gateway(build({"accounts": accounts, "safety": safety}, home=home)) as gateway:
         yield gateway, [MemoryMailbox.kept.setdefault(account["address"], Contents()) for account in accounts]

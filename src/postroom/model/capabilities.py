@@ -20,6 +20,7 @@ class Capabilities:
     has_raw: bool = False
     has_server_side_rules: bool = False
     has_push: bool = False
+    has_shared_mailboxes: bool = False
     has_uids: bool = False
     has_delta: bool = False
     max_attachment_size_mb: int | None = None

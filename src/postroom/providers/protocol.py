@@ -218,6 +218,16 @@ class Watcher(Protocol):
 
 
 @runtime_checkable
+class SharedMailboxes(Protocol):
+    """capabilities.has_shared_mailboxes: the login of one mailbox opens those of others too, as far as the server lets
+    it (delegated, shared and group mailboxes)."""
+
+    def shared_mailbox(self, address: str) -> Mailbox:
+        """The mailbox of that address over this one's login. The server is asked no sooner than by its `connect`."""
+        ...
+
+
+@runtime_checkable
 class RecipientCheck(Protocol):
     """A mailbox that knows beforehand to whom its account can deliver."""
 

@@ -51,4 +51,4 @@ WRITING = frozenset(
 )
 
 # Not calls with an answer: passed through as they are.
-PLAIN = frozenset({"close", "changes"})
+PLAIN = frozenset({"close", "changes", "shared_mailbox"})

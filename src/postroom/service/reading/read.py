@@ -6,6 +6,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, cast, get_args
+from urllib.parse import quote
 
 from postroom.mime.clean import clean_line, clean_text
 from postroom.mime.quotes.earlier import Earlier
@@ -123,7 +124,7 @@ async def download_attachment(
         filename=view.filename,
         mime_type=view.mime_type,
         size=len(content),
-        uri=f"mail://{owner}/{email_id}/attachments/{view.attachment_id}",
+        uri=f"mail://{quote(owner, safe='')}/{email_id}/attachments/{view.attachment_id}",
     )
     if as_base64:
         return replace(saved, content_base64=_small_base64(content))
