@@ -94,6 +94,7 @@ def test_every_provider_is_under_contract() -> None:
     providers = packages("providers") - {f"postroom.providers.{shared}" for shared in SHARED}
     assert set(contracts()["Providers do not know each other"]["modules"]) == providers
     assert set(contracts()["Only the registry names a concrete provider"]["protected_modules"]) == providers
+    assert set(contracts()["Querying knows no provider"]["forbidden_modules"]) >= providers
 
 
 def test_every_door_is_under_contract() -> None:

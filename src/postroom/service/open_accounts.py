@@ -166,7 +166,7 @@ class Accounts:
         )
 
     def _derived(self, owner: str, user_id: str) -> AccountSettings:
-        """No configured account has such a name, so all that is kept by account (handles, keys, rate, audit) is apart."""
+        """No configured account has such a name: handles, keys, rate and audit, all kept by account, are its own."""
         address = parse_address(user_id).email
         name = f"{self.named(owner).name}{OF_ANOTHER}{Address(address).key}"
         return self.named(owner).model_copy(update={"name": name, "address": address, "display_name": ""})
