@@ -118,7 +118,8 @@ class Labels(Protocol):
     async def labels(self) -> list[str]: ...
 
     async def apply_label(self, refs: Sequence[str], label: str) -> list[ItemResult]:
-        """Creates the label where it does not exist yet."""
+        """Creates the label where it does not exist yet. Where labels are folders, a name that means a role is an
+        InvalidRequest (`model.role_names.read_as`): nothing comes into Sent or Drafts by way of a label."""
         ...
 
     async def remove_label(self, refs: Sequence[str], label: str) -> list[ItemResult]: ...

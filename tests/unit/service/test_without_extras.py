@@ -11,7 +11,7 @@ from tests.contract.mails import PDF, mail
 from tests.peers.memory_mailbox import MemoryMailbox, provided
 
 from postroom.model.capabilities import Capabilities
-from postroom.model.errors import NotFound, Unsupported
+from postroom.model.errors import InvalidRequest, NotFound, Unsupported
 from postroom.model.message import Message
 from postroom.service import recent
 from postroom.service.gateway import Gateway
@@ -154,3 +154,16 @@ async def test_a_filter_that_the_provider_cannot_apply_is_left_out_and_named(
         page = await search.search_emails(gateway, "plans larger:50M")
         assert [row.subject for row in page.results] == ["Plans"]
         assert page.filters_not_applied == ("larger",)
+
+
+async def test_an_identity_that_is_named_but_unknown_is_looked_for_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with provided(monkeypatch, tmp_path) as (gateway, (contents,)):
+        account = await gateway.accounts.open()
+        await composing.find_identity(account, "")
+        gateway.accounts.named(None).__dict__["address"] = "new@demo.example"  # as if another program had made it
+        assert (await composing.find_identity(account, "new@demo.example")).address.email == "new@demo.example"
+        with pytest.raises(InvalidRequest, match="may not write as"):
+            await composing.find_identity(account, "other@demo.example")
+        assert contents.calls["identities"] == 3

@@ -158,6 +158,8 @@ async def find_identity(account: Account, wanted: str) -> Identity:
     if not wanted:
         return identities[0]
     key = parse_address(wanted).key
+    if not any(identity.address.key == key for identity in identities):
+        identities = await account.identities.ask_anew()  # it may have been made just now
     for identity in identities:
         if identity.address.key == key:
             return identity
