@@ -90,7 +90,7 @@ def test_the_sieve_client_has_the_methods_that_are_replaced() -> None:
     assert {name for name in replaced if not name.startswith("__")} <= set(sievelib_internals.METHODS)
 
 
-def test_the_smtp_protocol_has_what_is_used_of_it() -> None:
+async def test_the_smtp_protocol_has_what_is_used_of_it() -> None:
     protocol = aiosmtplib.protocol.SMTPProtocol()
     assert [name for name in aiosmtplib_internals.METHODS if not callable(getattr(protocol, name, None))] == []
     assert [name for name in aiosmtplib_internals.ATTRIBUTES if not hasattr(protocol, name)] == []
