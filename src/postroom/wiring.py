@@ -42,6 +42,9 @@ class _Opener:
     def mailbox(self, account: AccountSettings) -> Mailbox:
         return registry.open_mailbox(account, self._context)
 
+    def shared(self, derived: AccountSettings, mailbox: Mailbox) -> Mailbox:
+        return registry.open_shared(derived, self._context, mailbox)
+
     def transport(self, account: AccountSettings, mailbox: Mailbox) -> Transport:
         if not self._sends:
             raise PermissionDenied("This server only writes drafts: no transport is ever built in this dialect.")

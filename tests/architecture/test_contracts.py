@@ -29,6 +29,7 @@ VIOLATIONS = {
     "Providers do not know each other": ("providers/local/__init__.py", "import postroom.providers.imap"),
     "What providers share is layered": ("providers/http/__init__.py", "import postroom.providers.oauth"),
     "Only the registry names a concrete provider": ("service/reading/search.py", "import postroom.providers.local"),
+    "Querying knows no provider": ("providers/querying/bounds.py", "import postroom.providers.registry"),
     "Doors do not reach past the service": ("doors/cli/table.py", "import postroom.store"),
     "Doors do not know each other": ("doors/cli/serve.py", "import postroom.doors.mcp"),
     "Model and safety do no I/O": ("model/ids.py", "import sqlite3"),
@@ -37,6 +38,16 @@ VIOLATIONS = {
         "import postroom.service.sending.approval.approvals",
     ),
 }
+
+
+SHARED = (
+    "layers",
+    "discovery",
+    "querying",
+    "http",
+    "credentials",
+    "oauth",
+)  # packages beside the providers, for all of them
 
 
 def contracts() -> dict[str, dict[str, Any]]:
@@ -88,10 +99,10 @@ def test_a_stray_module_beside_the_rooms_breaks_the_build(tmp_path: Path) -> Non
 
 
 def test_every_provider_is_under_contract() -> None:
-    shared = {f"postroom.providers.{name}" for name in ("layers", "discovery", "http", "credentials", "oauth")}
-    providers = packages("providers") - shared
+    providers = packages("providers") - {f"postroom.providers.{shared}" for shared in SHARED}
     assert set(contracts()["Providers do not know each other"]["modules"]) == providers
     assert set(contracts()["Only the registry names a concrete provider"]["protected_modules"]) == providers
+    assert set(contracts()["Querying knows no provider"]["forbidden_modules"]) >= providers
 
 
 def test_every_door_is_under_contract() -> None:

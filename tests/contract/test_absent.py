@@ -10,7 +10,18 @@ import pytest
 from postroom.model.address import Address
 from postroom.model.errors import Unsupported
 from postroom.model.outcome import SubmitRequest, WireEnvelope
-from postroom.providers.protocol import AliasMaker, Drafts, FolderMaker, Labels, Watcher
+from postroom.providers.protocol import (
+    AliasMaker,
+    Changes,
+    Drafts,
+    FolderMaker,
+    Labels,
+    ManyFolders,
+    RawAccess,
+    Rules,
+    Threads,
+    Watcher,
+)
 
 from .mails import mail, message_id
 from .rigs import RigAccount
@@ -23,6 +34,12 @@ VERBS: list[tuple[str, type, Callable[[Any], Awaitable[Any]]]] = [
     ("can_label", Labels, lambda mailbox: mailbox.remove_label(["1"], "todo")),
     ("can_create_folder", FolderMaker, lambda mailbox: mailbox.create_folder("Receipts")),
     ("can_create_alias", AliasMaker, lambda mailbox: mailbox.create_alias(Address("a@demo.example"), "")),
+    ("has_raw", RawAccess, lambda mailbox: mailbox.fetch_raw("1")),
+    ("has_threading", Threads, lambda mailbox: mailbox.thread("1")),
+    ("has_many_folders", ManyFolders, lambda mailbox: mailbox.put_into(["1"], ["INBOX"])),
+    ("has_delta", Changes, lambda mailbox: mailbox.changed_since("", limit=1)),
+    ("has_server_side_rules", Rules, lambda mailbox: mailbox.list_rules()),
+    ("has_server_side_rules", Rules, lambda mailbox: mailbox.put_rules([])),
     ("has_push", Watcher, lambda mailbox: anext(mailbox.changes())),
 ]
 
@@ -46,10 +63,3 @@ async def test_sending_is_there_or_unsupported(account: RigAccount) -> None:
     envelope = WireEnvelope(account.address, (account.second_address,))
     with pytest.raises(Unsupported):
         await account.transport.submit(SubmitRequest(envelope, mail("one"), message_id("one"), "attempt-one"))
-
-
-async def test_threads_are_there_or_unsupported(account: RigAccount) -> None:
-    if account.capabilities.has_threading:
-        return
-    with pytest.raises(Unsupported):
-        await account.mailbox.thread("1")

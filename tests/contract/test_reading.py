@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from postroom.model.address import Address
+from postroom.providers.protocol import BatchFetch
 
 from .mails import NOW, PDF, envelope_of, listed, mail, message_id
 from .rigs import Rig, RigAccount, SeedMail
@@ -104,6 +105,7 @@ async def test_attachments_are_listed_and_fetched_one_by_one(rig: Rig, account: 
         assert await account.mailbox.fetch_part(ref, attachment.part) == content
 
 
+@pytest.mark.needs("has_raw")
 async def test_the_raw_mail_comes_back_as_it_was(rig: Rig, account: RigAccount) -> None:
     raw = mail("exact", text="Line one.\n\nLine three with ümlaut.", files=[("plan.pdf", PDF)])
     (ref,) = await rig.seed([SeedMail(raw)])
@@ -113,9 +115,13 @@ async def test_the_raw_mail_comes_back_as_it_was(rig: Rig, account: RigAccount) 
 async def test_reading_never_marks_a_mail_as_read(rig: Rig, account: RigAccount) -> None:
     (ref,) = await rig.seed([SeedMail(mail("quiet", files=[("plan.pdf", PDF)]))])
     message = await account.mailbox.fetch(ref)
-    await account.mailbox.fetch_raw(ref)
     await account.mailbox.fetch_part(ref, message.attachments[0].part)
-    await account.mailbox.thread(message.envelope.thread_ref)
+    if account.capabilities.has_raw:
+        await account.mailbox.fetch_raw(ref)
+    if account.capabilities.has_threading:
+        await account.mailbox.thread(message.envelope.thread_ref)
+    if isinstance(account.mailbox, BatchFetch):
+        await account.mailbox.fetch_many([ref, ref])
     assert (await envelope_of(account, ref)).unread
 
 
@@ -144,3 +150,14 @@ async def test_a_new_alias_is_listed_behind_the_default(account: RigAccount) -> 
     identities = await account.mailbox.identities()
     assert identities[0].address.key == account.address.casefold()
     assert alias in [identity.address for identity in identities]
+
+
+async def test_several_mails_are_opened_at_once_as_each_would_be(rig: Rig, account: RigAccount) -> None:
+    mails = [mail("one", text="First."), mail("two", text="Second.", files=[("big.bin", bytes(200_000))])]
+    refs = await rig.seed([SeedMail(mails[0]), SeedMail(mails[1]), SeedMail(mail("three"), folder="archive")])
+    if not isinstance(account.mailbox, BatchFetch):
+        pytest.skip("this provider opens mails one by one")
+    wanted = [refs[2], account.missing_ref, refs[1], refs[0]]
+    opened = await account.mailbox.fetch_many(wanted)
+    assert opened[1] is None
+    assert [opened[n] for n in (0, 2, 3)] == [await account.mailbox.fetch(wanted[n]) for n in (0, 2, 3)]

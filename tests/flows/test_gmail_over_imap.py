@@ -15,7 +15,7 @@ from tests.peers.dovecot import PASSWORD, Dovecot, running_dovecot
 from tests.peers.gmail_imap import FOLDERS, GmailImap, gmail_imap
 
 from postroom.doors.mcp.serve import server_for
-from postroom.providers.imap.search import judging
+from postroom.providers.querying import judging
 from postroom.settings import Settings, build
 
 ALL_MAIL = "[Gmail]/All Mail"

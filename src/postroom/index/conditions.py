@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,8 +74,22 @@ def _leaf(node: Leaf, names: Names, key: str) -> Condition:
             wanted = folded(storable(node.value))
             return Condition(f"{key} IN (SELECT mail FROM attachment WHERE instr(name, ?))", (wanted,))  # noqa: S608
         case In():
-            return Condition("mail.folder = ?", (names.folder(node.folder),), needs_mail=True)
+            return _lies_in([names.folder(node.folder)], names, key)
     return _told(node, names, key)
+
+
+def _lies_in(folders: Sequence[int], names: Names, key: str) -> Condition:
+    """In any of these."""
+    numbers = ",".join(map(str, folders))
+    shown = f"mail.folder IN ({numbers})"
+    if not names.shared.intersection(folders):
+        return Condition(shown, needs_mail=True)
+    further = f"{key} IN (SELECT mail FROM mail_folder WHERE folder IN ({numbers}))"  # noqa: S608
+    return Condition(f"{shown} OR {further}", needs_mail=True)
+
+
+def lies_in_none(folders: Sequence[int], names: Names, key: str) -> Condition:
+    return Condition(f"NOT ({_lies_in(folders, names, key).sql})", needs_mail=True)
 
 
 def _told(node: Leaf, names: Names, key: str) -> Condition:

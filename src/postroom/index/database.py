@@ -29,24 +29,26 @@ class Database(sqlite_database.Database):
         self.read_only = read_only
         self._schema = schema
         self._closed = True
+        self._opening = False
 
     def open(self) -> None:
         """Make or update the file. Every other method may be called only after this."""
         self._make_file()
-        self._closed = False
+        self._closed, self._opening = False, True
         try:
             with self.snapshot() as connection:  # one look: another process may be making the tables
                 version = self._checked_version(connection)
-            if version < self._schema.version and not self.read_only:
+            if version < self._schema.version:
                 self.switch_to_wal()
                 self._migrate()
         finally:
             self.close()  # nothing of what was just looked at is believed later
+            self._opening = False
         self._closed = False
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
-        if self.read_only:
+        if self.read_only and not self._opening:
             raise PermissionDenied("Postroom runs in read-only mode: nothing in this mailbox can be changed.")
         with super().transaction(durable=durable) as connection:
             yield connection
@@ -55,7 +57,7 @@ class Database(sqlite_database.Database):
         connection = super().connect()
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         connection.execute("PRAGMA temp_store = MEMORY")
-        if self.read_only:
+        if self.read_only and not self._opening:
             connection.execute("PRAGMA query_only = ON")
         return connection
 
@@ -79,6 +81,7 @@ class Database(sqlite_database.Database):
         return version
 
     def _migrate(self) -> None:
+        """Also a file that is only to be read: that is about its mail, and an older file could not be read at all."""
         with self.transaction() as connection:  # two processes may start at once: the second finds the work done
             for step in self._schema.steps[user_version(connection) :]:
                 carry_out(connection, step)

@@ -22,7 +22,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`envelope.folder` names a folder of this index. An empty `envelope.thread_ref` means: find its thread.
+    """`envelope.folders` name folders of this index. An empty `envelope.thread_ref` means: find its thread.
 
     With `texts` made ahead, `body` and `filenames` are not looked at.
     """

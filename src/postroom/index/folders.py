@@ -28,6 +28,14 @@ def folder_ids(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(connection.execute("SELECT name, id FROM folder"))
 
 
+def shared_folders(connection: sqlite3.Connection) -> frozenset[int]:
+    """Those with mails that are shown in another folder."""
+    rows = connection.execute(
+        "SELECT id FROM folder WHERE EXISTS (SELECT 1 FROM mail_folder WHERE mail_folder.folder = folder.id)"
+    )
+    return frozenset(number for (number,) in rows)
+
+
 def revisions(connection: sqlite3.Connection) -> dict[str, int]:
     """By name; a number that grows with every change in the folder."""
     return dict(connection.execute("SELECT name, revision FROM folder"))

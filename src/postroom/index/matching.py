@@ -36,6 +36,7 @@ class Names:
     connection: sqlite3.Connection
     folders: list[Folder]
     numbers: dict[str, int]  # of folders, by name
+    shared: frozenset[int] = frozenset()  # folders with mails that are shown in another one
     _people: dict[str, list[str] | None] = field(default_factory=dict)
 
     def folder(self, wanted: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from postroom.index import state
+from postroom.index.schema import FURTHER_FOLDERS_TABLE
 from postroom.index.writing import stored_words, write_words
 
 _PLAIN = (
@@ -21,6 +22,7 @@ _PLAIN = (
 
 
 def fold_sharp_s(connection: sqlite3.Connection) -> None:
+    connection.execute(FURTHER_FOLDERS_TABLE)  # of a later version, which `state` asks for
     for statement in _PLAIN:
         connection.execute(statement)
     for (key,) in connection.execute("SELECT id FROM mail_text ORDER BY id").fetchall():

@@ -18,7 +18,9 @@ ENVELOPE = """mail.ref, mail.thread, (SELECT name FROM folder WHERE folder.id = 
     mail.date, mail.snippet, mail.unread, mail.starred, mail.answered, mail.draft, mail.has_attachments,
     (SELECT json_group_array(name) FROM (SELECT label.name FROM mail_label JOIN label ON label.id = mail_label.label
         WHERE mail_label.mail = mail.id ORDER BY label.name)),
-    mail.size, mail.message_id, mail.in_reply_to, mail.mail_references"""
+    mail.size, mail.message_id, mail.in_reply_to, mail.mail_references,
+    (SELECT json_group_array(name) FROM (SELECT folder.name FROM mail_folder
+        JOIN folder ON folder.id = mail_folder.folder WHERE mail_folder.mail = mail.id ORDER BY folder.id))"""
 
 INSERT = "INSERT INTO mail VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -99,6 +101,7 @@ def _envelope(row: Sequence[Any], people: list[list[list[str]]]) -> Envelope:
         message_id=row[14],
         in_reply_to=row[15],
         references=tuple(row[16].split("\n")) if row[16] else (),
+        other_folders=tuple(json.loads(row[17])) if row[17] != "[]" else (),
     )
 
 

@@ -120,4 +120,35 @@ BODIES = """
 ALTER TABLE mail_text ADD COLUMN body BLOB;
 """
 
-INDEX_TABLES = FIRST_TABLES + BODIES
+# A mail's further folders, beside `mail.folder`, in which it is shown. Only a mail that lies in several has rows here:
+# mailboxes with one folder per mail pay nothing for it. Counts and revisions stay true for these folders too.
+FURTHER_FOLDERS_TABLE = """
+CREATE TABLE IF NOT EXISTS mail_folder (
+    mail INTEGER NOT NULL, folder INTEGER NOT NULL, PRIMARY KEY (mail, folder)
+) WITHOUT ROWID;
+"""
+FURTHER_FOLDERS_COUNTED = """
+CREATE INDEX mail_folder_by_folder ON mail_folder (folder);
+CREATE TRIGGER further_folder_added AFTER INSERT ON mail_folder BEGIN
+    UPDATE folder SET total = total + 1, revision = revision + 1,
+        unread = unread + (SELECT unread FROM mail WHERE id = NEW.mail) WHERE id = NEW.folder;
+END;
+CREATE TRIGGER further_folder_removed AFTER DELETE ON mail_folder BEGIN
+    UPDATE folder SET total = total - 1, revision = revision + 1,
+        unread = unread - (SELECT unread FROM mail WHERE id = OLD.mail) WHERE id = OLD.folder;
+END;
+CREATE TRIGGER mail_changed_elsewhere AFTER UPDATE OF unread, starred, answered ON mail BEGIN
+    UPDATE folder SET unread = unread + NEW.unread - OLD.unread, revision = revision + 1
+        WHERE id IN (SELECT folder FROM mail_folder WHERE mail = NEW.id);
+END;
+CREATE TRIGGER label_added_elsewhere AFTER INSERT ON mail_label BEGIN
+    UPDATE folder SET revision = revision + 1 WHERE id IN (SELECT folder FROM mail_folder WHERE mail = NEW.mail);
+END;
+CREATE TRIGGER label_removed_elsewhere AFTER DELETE ON mail_label BEGIN
+    UPDATE folder SET revision = revision + 1 WHERE id IN (SELECT folder FROM mail_folder WHERE mail = OLD.mail);
+END;
+"""
+
+FURTHER_FOLDERS = FURTHER_FOLDERS_TABLE + FURTHER_FOLDERS_COUNTED
+
+INDEX_TABLES = FIRST_TABLES + BODIES + FURTHER_FOLDERS

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from postroom.index.conditions import Condition, condition, joined
-from postroom.index.folders import find_folder, folder_ids, list_folders
+from postroom.index.conditions import Condition, condition, joined, lies_in_none
+from postroom.index.folders import find_folder, folder_ids, list_folders, shared_folders
 from postroom.index.matching import Names, conjunction, expression, has_state
 from postroom.index.rows import ENVELOPE, envelopes_of
 from postroom.index.state import folder_token
@@ -49,11 +49,11 @@ def _total(connection: sqlite3.Connection, plan: Plan, found: int, limit: int, o
 
 
 def _plan(connection: sqlite3.Connection, query: Query) -> Plan:
-    names = Names(connection, list_folders(connection), folder_ids(connection))
+    names = Names(connection, list_folders(connection), folder_ids(connection), shared_folders(connection))
     hidden = [] if query.names_folder else _unsearched(names)
     nodes = _conjuncts(query.node)
     told = tuple(node for node in nodes if expression(node, names) is not None)
-    if all(isinstance(node, In) for node in told):
+    if all(isinstance(node, In) and names.folder(node.folder) not in names.shared for node in told):
         return _table_plan(nodes, hidden, names)  # a folder alone is better looked up in the table
     return _words_plan(nodes, told, hidden, names)
 
@@ -72,14 +72,14 @@ def _words_plan(nodes: tuple[Node, ...], told: tuple[Node, ...], hidden: list[in
 def _table_plan(nodes: tuple[Node, ...], hidden: list[int], names: Names) -> Plan:
     parts = [condition(node, names, "mail.id") for node in nodes]
     if hidden:
-        parts.append(Condition(f"mail.folder NOT IN ({','.join(map(str, hidden))})"))
+        parts.append(lies_in_none(hidden, names, "mail.id"))
     return Plan("mail", "mail", "mail.id", joined(parts, "AND"), _known_total(nodes, hidden, names))
 
 
 def _known_total(nodes: tuple[Node, ...], hidden: list[int], names: Names) -> int | None:
     """A whole folder, or all that is searched, has been counted already."""
     match nodes:
-        case ():
+        case () if not names.shared:
             return sum(folder.total or 0 for folder in names.folders if names.numbers[folder.name] not in hidden)
         case (In(folder=name),):
             return find_folder(names.folders, name).total

@@ -52,12 +52,14 @@ def state_of(connection: sqlite3.Connection, key: int) -> str:
         (key,),
     ).fetchone()
     labels = connection.execute("SELECT label FROM mail_label WHERE mail = ?", (key,))
-    return state_text(row[0], row[1], row[2:], [label for (label,) in labels])
+    further = connection.execute("SELECT folder FROM mail_folder WHERE mail = ?", (key,))
+    folders = [row[0], *(folder for (folder,) in further)]
+    return state_text(folders, row[1], row[2:], [label for (label,) in labels])
 
 
-def state_text(folder: int, has_attachments: bool, flags: Sequence[bool], labels: Iterable[int]) -> str:
+def state_text(folders: Iterable[int], has_attachments: bool, flags: Sequence[bool], labels: Iterable[int]) -> str:
     """`flags` in the order of FLAGS."""
-    tokens = [ANY, folder_token(folder), *([HAS_ATTACHMENT] if has_attachments else [])]
+    tokens = [ANY, *map(folder_token, folders), *([HAS_ATTACHMENT] if has_attachments else [])]
     tokens += [token for token, is_set in zip(FLAGS.values(), flags, strict=True) if is_set]
     return " ".join([*tokens, *map(label_token, labels)])
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from postroom.model.words import words
+from postroom.model.words import spaced, words
 
 MAX_CHARS = 256 * 1024  # of one text: what lies behind is not searchable
 
@@ -20,12 +20,6 @@ _PILES = re.compile("(?:[^\\w\\s\x00-\x7f]|[\uff9e\uff9f]){33,}+")
 # Private-use characters are the tokens of our own (see `state`): mail text has none of them once it is in normal form.
 _OURS = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 
-_UNSPACED = re.compile(
-    "([\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u30ff\u3105-\u318f"
-    "\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
-    "\U0001b000-\U0001b16f\U00020000-\U0003ffff])"
-)
-
 
 def normal(text: str) -> str:
     """The text as the full text is given it: what is indexed and what is searched for go the same way."""
@@ -34,7 +28,7 @@ def normal(text: str) -> str:
         return text.replace("\0", " ")  # the full text splits it by the same rule
     text = _PILES.sub(lambda pile: pile[0][:32], storable(text))
     text = unicodedata.normalize("NFKC", text)[:MAX_CHARS]  # one sign may stand for eighteen
-    return " ".join(words(_UNSPACED.sub(r" \1 ", _OURS.sub(" ", text))))
+    return " ".join(words(spaced(_OURS.sub(" ", text))))
 
 
 def storable(text: str) -> str:

@@ -15,7 +15,7 @@ from datetime import datetime
 
 from postroom.index import state
 from postroom.index.entry import Entry, texts_of
-from postroom.index.folders import folder_id, folder_ids, unknown_folder
+from postroom.index.folders import folder_ids, unknown_folder
 from postroom.index.keys import UNDATED, free_key
 from postroom.index.labels import FORWARDED, check_label_name, label_id, make_label
 from postroom.index.people import People, add_parts
@@ -30,7 +30,14 @@ from postroom.model.query.tree import Flag
 SETTABLE: tuple[Flag, ...] = ("unread", "read", "starred", "unstarred", "answered", "forwarded")
 
 _HAS_LABEL = "EXISTS (SELECT 1 FROM mail_label WHERE mail_label.mail = mail.id AND mail_label.label = {})"
-_TABLES = (("mail_text", "id"), ("mail_people", "id"), ("attachment", "mail"), ("mail_label", "mail"), ("mail", "id"))
+_TABLES = (
+    ("mail_text", "id"),
+    ("mail_people", "id"),
+    ("attachment", "mail"),
+    ("mail_label", "mail"),
+    ("mail_folder", "mail"),
+    ("mail", "id"),
+)
 
 
 def add(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
@@ -48,6 +55,10 @@ def add(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
     connection.executemany(
         "INSERT INTO mail_label (label, mail) VALUES (?, ?)", [(label, row.key) for row in rows for label in row.labels]
     )
+    connection.executemany(
+        "INSERT INTO mail_folder (mail, folder) VALUES (?, ?)",
+        [(row.key, folder) for row in rows for folder in row.further_folders],
+    )
     state.add_words(connection, [(row.key, row.words, row.state) for row in rows])
 
 
@@ -59,20 +70,10 @@ def replace(connection: sqlite3.Connection, entry: Entry) -> None:
 
 def remove(connection: sqlite3.Connection, refs: Sequence[str]) -> None:
     """Refs that are not there are passed over."""
-    keys = sorted(key for key, _ in _found(connection, refs).values())
+    keys = sorted(key for key, _ in found_rows(connection, refs).values())
     state.drop_words(connection, [(key, stored_words(connection, key)) for key in keys])
     for table, column in _TABLES:
         connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(key,) for key in keys])  # noqa: S608
-
-
-def move(connection: sqlite3.Connection, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
-    new = folder_id(connection, folder_ref)
-    found = _found(connection, refs, "folder")
-    for old in {folder for _, folder in found.values()} - {new}:
-        moving = [key for key, folder in found.values() if folder == old]
-        connection.executemany("UPDATE mail SET folder = ? WHERE id = ?", [(new, key) for key in moving])
-        state.exchange(connection, moving, drop=state.folder_token(old), add=state.folder_token(new))
-    return _results(refs, found)
 
 
 def set_flags(connection: sqlite3.Connection, refs: Sequence[str], flags: Sequence[Flag]) -> list[ItemResult]:
@@ -86,7 +87,7 @@ def set_flags(connection: sqlite3.Connection, refs: Sequence[str], flags: Sequen
     for flag in flags:
         if flag != "forwarded":
             _set_flag(connection, refs, *state.CLAIMS[flag])
-    return _results(refs, _found(connection, refs))
+    return results(refs, found_rows(connection, refs))
 
 
 def apply_label(connection: sqlite3.Connection, refs: Sequence[str], label: str) -> list[ItemResult]:
@@ -96,21 +97,21 @@ def apply_label(connection: sqlite3.Connection, refs: Sequence[str], label: str)
 
 def _label(connection: sqlite3.Connection, refs: Sequence[str], label: str) -> list[ItemResult]:
     number = make_label(connection, label)
-    found = _found(connection, refs, _HAS_LABEL.format(number))
+    found = found_rows(connection, refs, _HAS_LABEL.format(number))
     labelling = [key for key, has_it in found.values() if not has_it]
     connection.executemany("INSERT INTO mail_label (label, mail) VALUES (?, ?)", [(number, key) for key in labelling])
     state.exchange(connection, labelling, add=state.label_token(number))
-    return _results(refs, found)
+    return results(refs, found)
 
 
 def remove_label(connection: sqlite3.Connection, refs: Sequence[str], label: str) -> list[ItemResult]:
     """A label that a mail has not, or that there is none of, is taken away already."""
     number = label_id(connection, label) or 0
-    found = _found(connection, refs, _HAS_LABEL.format(number))
+    found = found_rows(connection, refs, _HAS_LABEL.format(number))
     labelled = [key for key, has_it in found.values() if has_it]
     connection.executemany("DELETE FROM mail_label WHERE label = ? AND mail = ?", [(number, key) for key in labelled])
     state.exchange(connection, labelled, drop=state.label_token(number))
-    return _results(refs, found)
+    return results(refs, found)
 
 
 def gone() -> NotFound:
@@ -127,6 +128,7 @@ class _Row:
     packed_body: bytes
     filenames: tuple[str, ...]
     labels: tuple[int, ...]
+    further_folders: tuple[int, ...]
     state: str
 
 
@@ -141,11 +143,9 @@ def _add_row(
     connection: sqlite3.Connection, entry: Entry, places: dict[str, int], people: People, labels: dict[str, int]
 ) -> _Row:
     envelope = entry.envelope
-    folder = places.get(envelope.folder)
-    if folder is None:
-        raise unknown_folder(envelope.folder)
+    shown, *further = _numbers(envelope.folders, places)
     key = free_key(connection, envelope.date)
-    connection.execute(INSERT, row_of(key, thread_of(connection, envelope), folder, envelope))
+    connection.execute(INSERT, row_of(key, thread_of(connection, envelope), shown, envelope))
     texts = entry.texts or texts_of(envelope.subject, entry.body, entry.filenames)
     groups = ((envelope.sender,), envelope.to, envelope.cc, envelope.bcc)
     labelled = tuple(sorted({labels[name] for name in _kept(envelope)}))
@@ -157,8 +157,17 @@ def _add_row(
         texts.packed_body,
         texts.filenames,
         labelled,
-        state.state_text(folder, envelope.has_attachments, flags, labelled),
+        tuple(further),
+        state.state_text((shown, *further), envelope.has_attachments, flags, labelled),
     )
+
+
+def _numbers(names: Sequence[str], places: dict[str, int]) -> list[int]:
+    """Each once."""
+    for name in names:
+        if name not in places:
+            raise unknown_folder(name)
+    return list(dict.fromkeys(places[name] for name in names))
 
 
 def _kept(envelope: Envelope) -> tuple[str, ...]:
@@ -185,14 +194,14 @@ def _json(words: state.Words) -> bytes:
 
 
 def _set_flag(connection: sqlite3.Connection, refs: Sequence[str], column: str, value: bool) -> None:
-    found = _found(connection, refs, column)
+    found = found_rows(connection, refs, column)
     changing = [key for key, is_set in found.values() if bool(is_set) != value]
     connection.executemany(f"UPDATE mail SET {column} = ? WHERE id = ?", [(value, key) for key in changing])  # noqa: S608
     token = state.FLAGS[column]
     state.exchange(connection, changing, **{"add" if value else "drop": token})
 
 
-def _found(connection: sqlite3.Connection, refs: Sequence[str], column: str = "0") -> dict[str, tuple[int, int]]:
+def found_rows(connection: sqlite3.Connection, refs: Sequence[str], column: str = "0") -> dict[str, tuple[int, int]]:
     """ref -> (key, the column's value) of those that are there."""
     found: dict[str, tuple[int, int]] = {}
     for chunk in chunks(refs):
@@ -201,7 +210,7 @@ def _found(connection: sqlite3.Connection, refs: Sequence[str], column: str = "0
     return found
 
 
-def _results(refs: Sequence[str], found: Container[str]) -> list[ItemResult]:
+def results(refs: Sequence[str], found: Container[str]) -> list[ItemResult]:
     return [ItemResult(ref, None if storable(ref) in found else gone()) for ref in refs]
 
 

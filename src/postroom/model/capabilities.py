@@ -14,13 +14,16 @@ class Capabilities:
     can_send: bool = False
     can_label: bool = False
     can_create_folder: bool = False
+    has_many_folders: bool = False
     can_create_alias: bool = False
     has_threading: bool = False
+    has_raw: bool = False
     has_server_side_rules: bool = False
     has_push: bool = False
+    has_shared_mailboxes: bool = False
     has_uids: bool = False
     has_delta: bool = False
     max_attachment_size_mb: int | None = None
     requests_per_second: float | None = None
     burst: int | None = None
-    search_not_applied: tuple[str, ...] = ()  # query fields this provider cannot apply even locally
+    search_not_applied: tuple[str, ...] = ()  # query fields it can apply in no way (`larger`): left out and named

@@ -9,6 +9,7 @@
     ├── ProviderError              PROVIDER_ERROR        no    the mail server answered with a failure
     │   └── ProviderUnavailable    PROVIDER_ERROR        yes   it did not answer, or said "later"
     ├── Conflict                   CONFLICT              no    the thing changed, exists already or is in progress
+    │   └── CursorExpired          CONFLICT              no    what changed since then is not known any more
     ├── Unsupported                UNSUPPORTED           no    this provider cannot do that, and never pretends to
     └── InternalError              INTERNAL_ERROR        no    a fault of ours
 
@@ -68,6 +69,10 @@ class ProviderUnavailable(ProviderError):
 
 class Conflict(PostroomError):
     code = "CONFLICT"
+
+
+class CursorExpired(Conflict):
+    """For whoever keeps a copy of a mailbox; no tool ever shows it."""
 
 
 class Unsupported(PostroomError):

@@ -21,7 +21,7 @@ class Envelope:
 
     ref: str
     thread_ref: str
-    folder: str  # Folder.name
+    folder: str  # Folder.name: the one it is shown in
     sender: Address
     to: tuple[Address, ...] = ()
     cc: tuple[Address, ...] = ()
@@ -41,6 +41,13 @@ class Envelope:
     message_id: str = ""  # with angle brackets
     in_reply_to: str = ""
     references: tuple[str, ...] = ()
+    other_folders: tuple[str, ...] = ()  # names of those it lies in as well, each once, in a fixed order
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """All folders it lies in, the one it is shown in first. Most mailboxes know one per mail; where labels are
+        folders (Gmail) or a mail may be filed twice (JMAP) there are several."""
+        return (self.folder, *self.other_folders)
 
 
 @dataclass(frozen=True, slots=True)

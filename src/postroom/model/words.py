@@ -8,6 +8,7 @@ tokenizer could see it, on characters younger than its tables (Unicode 6.1) and 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 
@@ -49,3 +50,15 @@ def _folded_char(char: str, keeps_separators: bool) -> str:
 
 
 _WORDS, _FOLDED = _Table(keeps_separators=False), _Table(keeps_separators=True)
+
+
+_UNSPACED = re.compile(
+    "([\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u30ff\u3105-\u318f"
+    "\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
+    "\U0001b000-\U0001b16f\U00020000-\U0003ffff])"
+)
+
+
+def spaced(text: str) -> str:
+    """Scripts written without spaces, letter by letter: several letters in a row are then words in a row."""
+    return text if text.isascii() else _UNSPACED.sub(r" \1 ", text)

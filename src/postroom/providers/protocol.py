@@ -15,12 +15,14 @@ from typing import Protocol, runtime_checkable
 
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
+from postroom.model.changes import ChangePage
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.folder import Folder
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.native import NativeAction, NativeKind, Recipients
 from postroom.model.outcome import ItemResult, Staged, SubmitOutcome, SubmitRequest
 from postroom.model.query.tree import Flag, Query
+from postroom.model.rule import Rule, RuleSet
 
 
 @runtime_checkable
@@ -45,16 +47,8 @@ class Mailbox(Protocol):
 
     async def fetch(self, ref: str) -> Message: ...
 
-    async def fetch_raw(self, ref: str) -> bytes:
-        """The mail's RFC 5322 bytes as the provider holds them."""
-        ...
-
     async def fetch_part(self, ref: str, part: str) -> bytes:
         """One attachment's decoded bytes, without downloading the rest where the provider can."""
-        ...
-
-    async def thread(self, thread_ref: str) -> list[Envelope]:
-        """Oldest first, every folder, drafts included. NotFound when nothing of it is left."""
         ...
 
     async def set_flags(self, refs: Sequence[str], *, add: Sequence[Flag]) -> list[ItemResult]:
@@ -62,11 +56,41 @@ class Mailbox(Protocol):
         ...
 
     async def move(self, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
-        """To the folder of that ref. Moving where it is already is ok."""
+        """Out of the folder a mail is shown in (`Envelope.folder`) and into the one of that ref, where it is shown from
+        then on. Other folders it lies in keep it, as labels would be kept; Trash and Junk take it out of all. Moving
+        where it is already is ok."""
         ...
 
     async def identities(self) -> list[Identity]:
         """At least the account's own address; the default comes first."""
+        ...
+
+
+@runtime_checkable
+class RawAccess(Protocol):
+    """capabilities.has_raw. Without it a mail is forwarded as a quote with its attachments, and cannot be shown raw."""
+
+    async def fetch_raw(self, ref: str) -> bytes:
+        """The mail's RFC 5322 bytes as the provider holds them."""
+        ...
+
+
+@runtime_checkable
+class Threads(Protocol):
+    """capabilities.has_threading. A provider without it gives each mail its own ref as `thread_ref`; the service then
+    looks for what belongs together by subject, Message-ID and References."""
+
+    async def thread(self, thread_ref: str) -> list[Envelope]:
+        """Oldest first, every folder, drafts included. NotFound when nothing of it is left."""
+        ...
+
+
+@runtime_checkable
+class BatchFetch(Protocol):
+    """Opens several mails in fewer round trips than one each. Without it they are fetched one by one."""
+
+    async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
+        """In order; None where the mail is gone."""
         ...
 
 
@@ -95,10 +119,20 @@ class Labels(Protocol):
     async def labels(self) -> list[str]: ...
 
     async def apply_label(self, refs: Sequence[str], label: str) -> list[ItemResult]:
-        """Creates the label where it does not exist yet."""
+        """Creates the label where it does not exist yet. Where labels are folders, a name that means a role is an
+        InvalidRequest (`model.role_names.read_as`): nothing comes into Sent or Drafts by way of a label."""
         ...
 
     async def remove_label(self, refs: Sequence[str], label: str) -> list[ItemResult]: ...
+
+
+@runtime_checkable
+class ManyFolders(Protocol):
+    """capabilities.has_many_folders: a mail may lie in several folders at once."""
+
+    async def put_into(self, refs: Sequence[str], folder_refs: Sequence[str]) -> list[ItemResult]:
+        """The mails lie in exactly these folders afterwards (at least one); this is how `undo` takes back a move."""
+        ...
 
 
 @runtime_checkable
@@ -119,6 +153,27 @@ class AliasMaker(Protocol):
     """capabilities.can_create_alias"""
 
     async def create_alias(self, address: Address, signature_html: str) -> Identity: ...
+
+
+@runtime_checkable
+class Rules(Protocol):
+    """capabilities.has_server_side_rules: the server itself applies rules to arriving mail. Rules that others put there
+    are neither shown nor changed."""
+
+    async def list_rules(self) -> RuleSet: ...
+
+    async def check_rules(self, rules: Sequence[Rule]) -> dict[str, tuple[str, ...]]:
+        """By the name of each rule that the server cannot run: what of it cannot be expressed. Nothing is changed."""
+        ...
+
+    async def put_rules(self, rules: Sequence[Rule]) -> None:
+        """In place of all that Postroom put there before. InvalidRequest, and no change, where one cannot be expressed;
+        a `forward` never can: what leaves passes the gate."""
+        ...
+
+    async def activate_rules(self, active: bool) -> None:
+        """Run them, or stop. Conflict where that would stop rules of somebody else."""
+        ...
 
 
 @runtime_checkable
@@ -143,12 +198,34 @@ class IdLookup(Protocol):
 
 
 @runtime_checkable
+class Changes(Protocol):
+    """capabilities.has_delta: tells what changed since then, whoever asks and whenever. `Watcher` tells that something
+    changes, as it happens."""
+
+    async def changed_since(self, cursor: str, *, limit: int) -> ChangePage:
+        """At most `limit` refs. An empty cursor answers with the present one and no changes: what is read after that is
+        either seen as it is or named by the next call. CursorExpired when the provider does not know that far back, or
+        never gave that cursor: then everything must be read anew."""
+        ...
+
+
+@runtime_checkable
 class Watcher(Protocol):
     """capabilities.has_push"""
 
     def changes(self) -> AsyncGenerator[str, None]:
         """Yields a folder's name as soon as that folder is watched, and then whenever something in it changed or may
         have changed unseen: whoever looks at the folder after each of these misses nothing. Watches until closed."""
+        ...
+
+
+@runtime_checkable
+class SharedMailboxes(Protocol):
+    """capabilities.has_shared_mailboxes: the login of one mailbox opens those of others too, as far as the server lets
+    it (delegated, shared and group mailboxes)."""
+
+    def shared_mailbox(self, address: str) -> Mailbox:
+        """The mailbox of that address over this one's login. The server is asked no sooner than by its `connect`."""
         ...
 
 

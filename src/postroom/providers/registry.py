@@ -62,6 +62,12 @@ def open_transport(account: AccountSettings, context: ProviderContext, mailbox: 
     return cast("Transport", wrap(bare, account, context))
 
 
+def open_shared(derived: AccountSettings, context: ProviderContext, mailbox: Mailbox) -> Mailbox:
+    """The mailbox of `derived.address` over the login of a connected mailbox."""
+    bare = unwrapped(mailbox).shared_mailbox(derived.address)
+    return cast("Mailbox", wrap(bare, derived, context))
+
+
 async def import_archive(
     account: AccountSettings,
     mailbox: Mailbox,

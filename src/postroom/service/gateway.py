@@ -1,158 +1,28 @@
-"""The Gateway: what every service function is given. Accounts are opened on first use and stay open."""
+"""The Gateway: what every service function is given."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
 
-from postroom.model.address import Address
-from postroom.model.capabilities import Capabilities
-from postroom.model.errors import InvalidRequest, Unsupported
+from postroom.service.open_accounts import Account, Accounts
 
 if TYPE_CHECKING:
-    from postroom.providers.protocol import (
-        AliasMaker,
-        Drafts,
-        FolderMaker,
-        Labels,
-        Mailbox,
-        Numbered,
-        Transport,
-        Watcher,
-    )
-    from postroom.settings import AccountSettings, Settings
+    from postroom.settings import Settings
     from postroom.store import Store
     from postroom.store.vault.folder import Vault
 
+__all__ = ["Account", "Accounts", "Gateway"]
+
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-class Opener(Protocol):
-    """How an account becomes a mailbox and a transport; `wiring` supplies it, service never names a provider."""
-
-    def mailbox(self, account: AccountSettings) -> Mailbox: ...
-
-    def transport(self, account: AccountSettings, mailbox: Mailbox) -> Transport: ...
-
-
-@dataclass
-class Account:
-    """One open mailbox. The transport is a second slot, opened only by the gate."""
-
-    settings: AccountSettings
-    mailbox: Mailbox
-    capabilities: Capabilities
-    _open_transport: Callable[[], Transport]
-    _transport: Transport | None = None
-
-    @property
-    def name(self) -> str:
-        return self.settings.name
-
-    @property
-    def transport(self) -> Transport:
-        if not self.capabilities.can_send:
-            raise Unsupported(self.capabilities.provider, "sending")
-        if self._transport is None:
-            self._transport = self._open_transport()
-        return self._transport
-
-    @property
-    def drafts(self) -> Drafts:
-        return cast("Drafts", self._only_if(self.capabilities.can_draft, "drafts"))
-
-    @property
-    def labels(self) -> Labels:
-        return cast("Labels", self._only_if(self.capabilities.can_label, "labels"))
-
-    @property
-    def folder_maker(self) -> FolderMaker:
-        return cast("FolderMaker", self._only_if(self.capabilities.can_create_folder, "creating of folders"))
-
-    @property
-    def numbered(self) -> Numbered:
-        return cast("Numbered", self._only_if(self.capabilities.has_uids, "mail numbers (UIDs)"))
-
-    @property
-    def alias_maker(self) -> AliasMaker:
-        return cast("AliasMaker", self._only_if(self.capabilities.can_create_alias, "creating of aliases"))
-
-    @property
-    def watcher(self) -> Watcher:
-        return cast("Watcher", self._only_if(self.capabilities.has_push, "telling of changes"))
-
-    def _only_if(self, able: bool, feature: str) -> Any:
-        if not able:
-            raise Unsupported(self.capabilities.provider, feature)
-        return self.mailbox
-
-    async def close(self) -> None:
-        if self._transport is not None:
-            await self._transport.close()
-        await self.mailbox.close()
-
-
-class Accounts:
-    """The configured accounts; the first is the default one."""
-
-    def __init__(self, configured: Sequence[AccountSettings], opener: Opener) -> None:
-        self._configured = {account.name: account for account in configured}
-        self._opener = opener
-        self._open: dict[str, Account] = {}
-        self._locks = {name: anyio.Lock() for name in self._configured}
-
-    @property
-    def configured(self) -> tuple[AccountSettings, ...]:
-        return tuple(self._configured.values())
-
-    def names(self, wanted: str | None) -> list[str]:
-        """The accounts a request means: the default, one by name, or ``all``."""
-        if wanted == "all" and "all" not in self._configured:
-            return list(self._configured)
-        return [self.named(wanted).name]
-
-    def named(self, wanted: str | None) -> AccountSettings:
-        if not self._configured:
-            raise InvalidRequest("No account is configured. Add one to postroom.toml.")
-        if wanted is None:
-            return next(iter(self._configured.values()))
-        for account in self._configured.values():
-            if wanted == account.name or (account.address and Address(wanted).key == Address(account.address).key):
-                return account
-        raise InvalidRequest(
-            f"There is no account {wanted[:80]!r}. Use one of: {', '.join(self._configured)}.",
-            details={"field": "account"},
-        )
-
-    async def open(self, wanted: str | None = None) -> Account:
-        settings = self.named(wanted)
-        if settings.name not in self._open:
-            async with self._locks[settings.name]:
-                await self._connect(settings)
-        return self._open[settings.name]
-
-    async def _connect(self, settings: AccountSettings) -> None:
-        """Unless whoever held the lock before has done it."""
-        if settings.name in self._open:
-            return
-        mailbox = self._opener.mailbox(settings)
-        capabilities = await mailbox.connect()
-        self._open[settings.name] = Account(
-            settings, mailbox, capabilities, partial(self._opener.transport, settings, mailbox)
-        )
-
-    async def close(self) -> None:
-        while self._open:
-            _, account = self._open.popitem()
-            await account.close()
 
 
 @dataclass

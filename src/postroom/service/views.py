@@ -37,6 +37,7 @@ class EmailPage:
     offset: int
     has_more: bool
     filters_not_applied: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()  # whole sentences about what is missing from the page
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,10 @@ class Rig:
         """Put the mails into the account behind the provider's back; their refs, in order."""
         raise NotImplementedError
 
+    async def remove(self, refs: Sequence[str]) -> None:
+        """Take the mails out for good behind the provider's back. Only where it tells of changes (has_delta)."""
+        raise NotImplementedError
+
     async def inbox_of(self, address: str) -> list[bytes]:
         """The raw mails that reached an address, oldest first."""
         raise NotImplementedError

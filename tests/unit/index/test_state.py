@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postroom.index import folders, labels, writing
+from postroom.index import folders, labels, placing, writing
 from postroom.index.database import Database
 from postroom.index.entry import Entry
 from postroom.index.rows import envelopes
@@ -60,11 +60,15 @@ people = st.lists(st.sampled_from(PEOPLE), max_size=2).map(tuple)
 moments = st.integers(0, 5).map(lambda hours: START + timedelta(hours=hours))
 refs = st.lists(st.integers(0, 7).map(str), max_size=4)
 
+places = st.lists(st.sampled_from(FOLDERS), min_size=1, max_size=3, unique=True)
+
 mails = st.builds(
-    lambda body, names, **fields: Entry(Envelope(ref="", thread_ref="", **fields), body, names),
+    lambda body, names, lies_in, **fields: Entry(
+        Envelope(ref="", thread_ref="", folder=lies_in[0], other_folders=tuple(lies_in[1:]), **fields), body, names
+    ),
     body=texts,
     names=st.lists(st.sampled_from(["Plan.pdf", "äpfel.txt"]), max_size=1).map(tuple),
-    folder=st.sampled_from(FOLDERS),
+    lies_in=places,
     sender=st.sampled_from(PEOPLE),
     to=people,
     cc=people,
@@ -110,6 +114,7 @@ nodes = st.recursive(
 )
 changes = st.one_of(
     st.tuples(st.just("move"), refs, st.sampled_from(FOLDERS)),
+    st.tuples(st.just("put"), refs, places),
     st.tuples(st.just("flag"), refs, st.sampled_from(["unread", "read", "starred", "unstarred", "answered"])),
     st.tuples(st.just("label"), refs, st.sampled_from(LABELS)),
     st.tuples(st.just("unlabel"), refs, st.sampled_from(LABELS)),
@@ -163,12 +168,20 @@ def _change(connection: sqlite3.Connection, kept: dict[str, Entry], what: str, r
             kept[ref] = replace(value, envelope=replace(value.envelope, ref=ref))  # type: ignore[type-var,attr-defined]
             writing.replace(connection, kept[ref])
     else:
-        _organise(connection, kept, what, refs, str(value))
+        _organise(connection, kept, what, refs, value)
 
 
-def _organise(connection: sqlite3.Connection, kept: dict[str, Entry], what: str, refs: list[str], value: str) -> None:
-    verb = {"move": writing.move, "label": writing.apply_label, "unlabel": writing.remove_label}.get(what)
-    results = writing.set_flags(connection, refs, [value]) if verb is None else verb(connection, refs, value)
+def _organise(
+    connection: sqlite3.Connection, kept: dict[str, Entry], what: str, refs: list[str], value: object
+) -> None:
+    verbs = {
+        "move": placing.move,
+        "put": placing.put,
+        "label": writing.apply_label,
+        "unlabel": writing.remove_label,
+        "flag": lambda connection, refs, value: writing.set_flags(connection, refs, [value]),
+    }
+    results = verbs[what](connection, refs, value)
     assert [result.ok for result in results] == [ref in kept for ref in refs]
     for ref in refs:
         if ref in kept:
@@ -176,11 +189,14 @@ def _organise(connection: sqlite3.Connection, kept: dict[str, Entry], what: str,
             kept[ref] = replace(kept[ref], envelope=replace(old, **_fields(old, what, value)))
 
 
-def _fields(old: Envelope, what: str, value: str) -> dict[str, object]:
+def _fields(old: Envelope, what: str, value: object) -> dict[str, object]:
+    if what == "put":
+        return {"folder": value[0], "other_folders": tuple(value[1:])}  # type: ignore[index]
     if what == "move":
-        return {"folder": value}
+        kept = () if value == "Trash" else tuple(name for name in old.other_folders if name != value)
+        return {"folder": value, "other_folders": kept}
     if what == "flag":
-        column = {"read": "unread", "unstarred": "starred"}.get(value, value)
+        column = {"read": "unread", "unstarred": "starred"}.get(str(value), str(value))
         return {column: column == value}
     others = tuple(name for name in old.labels if name != value)
     return {"labels": (*others, value) if what == "label" else others}
@@ -192,9 +208,9 @@ def _check(connection: sqlite3.Connection, kept: dict[str, Entry], query: Query)
     def is_wanted(entry: Entry) -> bool:
         def lies_in(name: str) -> bool:
             place = match_folder(places, name)
-            return place is not None and place.name == entry.envelope.folder
+            return place is not None and place.name in entry.envelope.folders
 
-        if not query.names_folder and entry.envelope.folder == "Trash":
+        if not query.names_folder and "Trash" in entry.envelope.folders:
             return False
         return matches(query.node, entry.envelope, entry.body, entry.filenames, folder_matches=lies_in)
 
@@ -206,6 +222,11 @@ def _check(connection: sqlite3.Connection, kept: dict[str, Entry], query: Query)
     assert page.total == everything.total == len(expected)
     for envelope in everything.items:
         assert set(envelope.labels) == set(kept[envelope.ref].envelope.labels)
+        assert envelope.folder == kept[envelope.ref].envelope.folder
+        assert set(envelope.folders) == set(kept[envelope.ref].envelope.folders)
+    for place in places:
+        here = [entry.envelope for entry in kept.values() if place.name in entry.envelope.folders]
+        assert (place.total, place.unread) == (len(here), sum(envelope.unread for envelope in here))
 
 
 def test_what_is_gone_is_told_apart_from_what_was_done(index: sqlite3.Connection, add: Callable[..., str]) -> None:
@@ -227,7 +248,7 @@ def test_a_thousand_mails_are_changed_at_once(index: sqlite3.Connection, entry: 
     made = [entry("plan") for _ in range(1000)]
     writing.add(index, made)
     every = [one.envelope.ref for one in made]
-    assert all(result.ok for result in writing.move(index, every, "Trash"))
+    assert all(result.ok for result in placing.move(index, every, "Trash"))
     assert search(index, Query(And((Text("plan"), In("Trash")))), limit=1, offset=0).total == 1000
 
 
@@ -245,7 +266,7 @@ def test_moving_to_a_folder_that_is_not_there_changes_nothing(
 ) -> None:
     ref = add()
     with pytest.raises(NotFound):
-        writing.move(index, [ref], "Nowhere")
+        placing.move(index, [ref], "Nowhere")
     assert search(index, Query(In("INBOX")), limit=1, offset=0).total == 1
 
 
@@ -283,7 +304,7 @@ def test_counts_follow_every_change(index: sqlite3.Connection, add: Callable[...
     writing.set_flags(index, [one, two], ["read"])
     assert inbox() == (2, 0)
     writing.set_flags(index, [two], ["unread"])
-    writing.move(index, [two], "Trash")
+    placing.move(index, [two], "Trash")
     assert inbox() == (1, 0)
     writing.remove(index, [one])
     assert inbox() == (0, 0)

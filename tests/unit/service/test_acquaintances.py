@@ -242,3 +242,8 @@ async def test_a_folder_that_is_only_named_like_sent_counts_where_the_server_nam
 
 async def test_a_folder_that_is_only_named_like_sent_and_was_made_by_tools_counts_nowhere() -> None:
     assert not await is_known(Mailbox([MAIL], [INBOX, GUESSED]), made_by_tools=True)
+
+
+async def test_a_sent_mail_that_lies_in_another_folder_as_well_does_not_count() -> None:
+    assert await is_known(Mailbox([MAIL]))
+    assert not await is_known(Mailbox([replace(MAIL, other_folders=("INBOX",))]))

@@ -58,6 +58,7 @@ def _as_lines(page: EmailPage, args: argparse.Namespace) -> Iterator[str]:
     yield _counted(page) if rows else f"no mail found{'' if 'in:' in args.query.lower() else _NOT_SEARCHED}"
     if page.filters_not_applied:
         yield f"not applied: {', '.join(page.filters_not_applied)}"
+    yield from page.notices
 
 
 def _counted(page: EmailPage) -> str:

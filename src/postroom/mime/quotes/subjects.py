@@ -17,3 +17,11 @@ def is_forward_subject(subject: str) -> bool:
     start = subject[:300]
     tag = _LIST_TAG.match(start)
     return bool(FORWARD_PREFIX.match(start[tag.end() :] if tag else start))
+
+
+def bare_subject(subject: str) -> str:
+    """Without what stands before it for answering and forwarding, however often."""
+    bare = subject[:1000]
+    while found := REPLY_PREFIX.match(bare) or FORWARD_PREFIX.match(bare):
+        bare = bare[found.end() :]
+    return bare.strip()

@@ -82,6 +82,17 @@ def quote(text: str, sender: Address, date: datetime | None) -> str:
     return "\n".join([f"{when}{author} wrote:", "", *map(_quoted_line, lines)])
 
 
+def forwarded_text(envelope: Envelope, text: str) -> str:
+    """The original below a forward, where it cannot go along as a mail: who wrote what to whom, then its words."""
+    date = f"{envelope.date:%Y-%m-%d %H:%M %z}" if envelope.date else ""
+    people = (", ".join(str(_presentable(address)) for address in group) for group in (envelope.to, envelope.cc))
+    to, cc = (_one_line(names) for names in people)
+    sender = _one_line(str(_presentable(envelope.sender)))
+    fields = {"From": sender, "Date": date, "Subject": _one_line(envelope.subject), "To": to, "Cc": cc}
+    head = [f"{name}: {value}" for name, value in fields.items() if value]
+    return "\n".join(["---------- Forwarded message ----------", *head, "", text.rstrip().replace("\r\n", "\n")])
+
+
 def draft_from(saved: Parsed | Message, files: Sequence[File]) -> Draft:
     """A saved draft as its author meant it, so that one field may change and the rest stay.
 

@@ -34,7 +34,7 @@ from postroom.model.query.tree import (
     Subject,
     Text,
 )
-from postroom.model.words import folded, words
+from postroom.model.words import folded, spaced, words
 
 FolderMatches = Callable[[str], bool]
 
@@ -48,7 +48,7 @@ def matches(
     folder_matches: FolderMatches | None = None,
 ) -> bool:
     """`body_text` is the visible text (`mime.render.search_text`). `folder_matches` says whether the mail lies in the
-    folder of that name or role; without it the name alone is compared."""
+    folder of that name or role; without it the names of its folders alone are compared."""
     return node is None or _holds(node, _Mail(envelope, body_text, filenames, folder_matches))
 
 
@@ -76,7 +76,7 @@ class _Mail:
     def is_in(self, folder: str) -> bool:
         if self.folder_matches is not None:
             return self.folder_matches(folder)
-        return self.envelope.folder.casefold() == folder.casefold()
+        return folder.casefold() in {name.casefold() for name in self.envelope.folders}
 
 
 def _holds(node: Node, mail: _Mail) -> bool:
@@ -143,7 +143,7 @@ def _is_part(value: str, person: Address) -> bool:
 
 def _row(text: str) -> str:
     """The words with a space around each, so that words in a row are a part of it."""
-    return f" {' '.join(words(text))} "
+    return f" {' '.join(words(spaced(text)))} "
 
 
 def _in_a_row(wanted: str, row: str, *, prefix: bool = False) -> bool:

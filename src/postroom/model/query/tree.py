@@ -50,7 +50,7 @@ class Is:
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """A folder by name or role."""
+    """A folder by name or role. Of a mail that lies in several, any of them."""
 
     folder: str
 
@@ -135,7 +135,8 @@ Node = Leaf | Not | And | Or
 class Query:
     """`node` None means everything. Without an `In` the query covers every folder but Trash and Junk.
 
-    `anywhere` (``in:anywhere``) covers those two as well.
+    `anywhere` (``in:anywhere``) covers those two as well. A mail in one of the two counts as there, whatever
+    other folder it lies in too.
     """
 
     node: Node | None = None

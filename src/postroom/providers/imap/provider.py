@@ -19,12 +19,14 @@ from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag, In, Node, Query
+from postroom.model.rule import Rule, RuleSet
 from postroom.providers.imap.flavours.flavour import flavour_of
 from postroom.providers.imap.folders import listing
 from postroom.providers.imap.folders.directory import Directory
 from postroom.providers.imap.mail import drafts, organising, reading
 from postroom.providers.imap.mail.concurrency import concurrently, each_folder
 from postroom.providers.imap.mail.refs import UIDS, MailRef, by_folder, read_ref
+from postroom.providers.imap.rules.keeping import ServerRules
 from postroom.providers.imap.search import searching, threads
 from postroom.providers.imap.session.auth import Credentials
 from postroom.providers.imap.session.client import Session
@@ -42,13 +44,15 @@ _ANSWERED = {False: (Role.INBOX, Role.SENT, Role.ARCHIVE), True: (Role.ALL, Role
 
 
 class ImapMailbox:
-    """Mailbox, Drafts, Labels, FolderMaker, IdLookup and Watcher over a small pool of connections."""
+    """Mailbox, RawAccess, Threads, BatchFetch, Drafts, Labels, FolderMaker, Rules, Numbered, IdLookup and Watcher over
+    a small pool of connections."""
 
     def __init__(self, account: ImapAccount, context: ProviderContext) -> None:
         self._account = account
         self.credentials = Credentials(account, proxies=context.proxies)
         self._pool = Pool(account, self.credentials)
         self._directory = Directory(self._pool)
+        self._rules = ServerRules(account)
         self._readers = anyio.CapacityLimiter(8)
         self._capabilities: Capabilities | None = None
 
@@ -129,6 +133,20 @@ class ImapMailbox:
         name = await self._directory.name_of(folder)
         fetched = await self._pool.run(folder, reading.fetch, ref, name)
         return await anyio.to_thread.run_sync(reading.opened, fetched, name, limiter=self._readers)
+
+    async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
+        """One FETCH per folder brings most mails whole; only what is larger is asked for by itself."""
+        found: dict[str, Message] = {}
+
+        async def look(folder: str, group: list[MailRef]) -> None:
+            name = await self._directory.name_of(folder)
+            for fetched in await self._pool.run(folder, reading.fetch_all, folder, group, name):
+                found[str(fetched.line.ref)] = await anyio.to_thread.run_sync(
+                    reading.opened, fetched, name, limiter=self._readers
+                )
+
+        await concurrently([partial(look, folder, group) for folder, group in by_folder(refs).items()])
+        return [found.get(ref) for ref in refs]
 
     async def fetch_raw(self, ref: str) -> bytes:
         return await self._pool.run(read_ref(ref).folder, reading.fetch_raw, ref)
@@ -270,6 +288,20 @@ class ImapMailbox:
     async def _discard(self, folder: Folder, draft_ref: str) -> None:
         trash = next((known.ref for known in await self._directory.known() if known.role == Role.TRASH), "")
         await self._pool.run_again(folder.ref, drafts.discard, folder.ref, draft_ref, trash)
+
+    # Rules
+
+    async def list_rules(self) -> RuleSet:
+        return await self._rules.kept()
+
+    async def check_rules(self, rules: Sequence[Rule]) -> dict[str, tuple[str, ...]]:
+        return await self._rules.check(rules, await self._directory.known())
+
+    async def put_rules(self, rules: Sequence[Rule]) -> None:
+        await self._rules.put(rules, await self._directory.known())
+
+    async def activate_rules(self, active: bool) -> None:
+        await self._rules.activate(active)
 
     # Numbers
 

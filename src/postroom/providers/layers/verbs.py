@@ -10,9 +10,13 @@ READING = frozenset(
         "search",
         "envelopes",
         "fetch",
+        "fetch_many",
         "fetch_raw",
         "fetch_part",
         "thread",
+        "changed_since",
+        "list_rules",
+        "check_rules",
         "identities",
         "list_drafts",
         "find_draft",
@@ -34,6 +38,7 @@ WRITING = frozenset(
     {
         "set_flags",
         "move",
+        "put_into",
         "create_draft",
         "update_draft",
         "delete_draft",
@@ -42,6 +47,8 @@ WRITING = frozenset(
         "create_folder",
         "delete_folder",
         "create_alias",
+        "put_rules",
+        "activate_rules",
         "submit",
         "stage",
         "discard_staged",
@@ -49,4 +56,4 @@ WRITING = frozenset(
 )
 
 # Not calls with an answer: passed through as they are.
-PLAIN = frozenset({"close", "changes", "native_kinds"})
+PLAIN = frozenset({"close", "changes", "native_kinds", "shared_mailbox"})

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import sqlite3
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from postroom.index.rows import chunks, marks
 from postroom.index.words import storable
 from postroom.index.writing import gone
 
@@ -72,6 +74,19 @@ def content(connection: sqlite3.Connection, ref: str) -> bytes:
     if row is None:
         raise gone()
     return unpacked(row[0], row[1])
+
+
+def contents(connection: sqlite3.Connection, refs: Sequence[str]) -> dict[str, bytes]:
+    """By ref; mails that are gone are absent."""
+    found: dict[str, bytes] = {}
+    for chunk in chunks(refs):
+        rows = connection.execute(
+            f"SELECT ref, packed, content FROM mail JOIN raw ON raw.number = CAST(ref AS INTEGER) "  # noqa: S608
+            f"WHERE ref IN ({marks(chunk)})",
+            chunk,
+        )
+        found.update((ref, unpacked(packed, content)) for ref, packed, content in rows)
+    return found
 
 
 def is_kept(connection: sqlite3.Connection, packed: Packed) -> bool:

@@ -121,6 +121,16 @@ def found(connection: sqlite3.Connection, ref: str) -> tuple[Envelope, bytes]:
     return envelope_of(connection, ref), content
 
 
+def found_all(connection: sqlite3.Connection, refs: Sequence[str]) -> dict[str, tuple[Envelope, bytes]]:
+    """By ref; mails that are gone are absent."""
+    raws = contents.contents(connection, refs)
+    return {row.ref: (row, raws[row.ref]) for row in envelopes(connection, refs) if row is not None}
+
+
+def opened_all(refs: Sequence[str], found: dict[str, tuple[Envelope, bytes]]) -> list[Message | None]:
+    return [opened(*found[ref]) if ref in found else None for ref in refs]
+
+
 def opened(envelope: Envelope, raw: bytes) -> Message:
     from postroom.mime import guarded
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import anyio.to_thread
 
-from postroom.index import folders, labels, rows, search, threads, writing
+from postroom.index import folders, labels, placing, rows, search, threads, writing
 from postroom.index.database import Database
 from postroom.model.address import Address, parse_address
 from postroom.model.capabilities import Capabilities
@@ -47,6 +47,7 @@ CAPABILITIES = Capabilities(
     can_create_folder=True,
     can_create_alias=True,
     has_threading=True,
+    has_raw=True,
     has_push=True,
     has_uids=True,
     max_attachment_size_mb=25,
@@ -54,7 +55,7 @@ CAPABILITIES = Capabilities(
 
 
 class LocalMailbox:
-    """Mailbox, Drafts, Labels, FolderMaker, AliasMaker, IdLookup, RecipientCheck and Watcher over one file."""
+    """Mailbox and every optional protocol but ManyFolders and Rules over one file."""
 
     def __init__(self, account: LocalAccount, context: ProviderContext) -> None:
         self._account = account
@@ -87,6 +88,9 @@ class LocalMailbox:
     async def fetch(self, ref: str) -> Message:
         return await self._aside(convert.opened, *await self._read(convert.found, ref))
 
+    async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
+        return await self._aside(convert.opened_all, refs, await self._read(convert.found_all, refs))
+
     async def fetch_raw(self, ref: str) -> bytes:
         return await self._read(contents.content, ref)
 
@@ -116,7 +120,7 @@ class LocalMailbox:
         return await self._write(writing.set_flags, refs, add)
 
     async def move(self, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
-        return await self._write(writing.move, refs, folder_ref)
+        return await self._write(placing.move, refs, folder_ref)
 
     async def labels(self) -> list[str]:
         return await self._read(labels.list_labels)
@@ -159,7 +163,7 @@ class LocalMailbox:
     async def mail_with_uid(self, uid: int, folder_ref: str) -> Envelope | None:
         (found,) = await self.envelopes([str(uid)])
         names = {folder.name for folder in await self.folders() if folder.ref == folder_ref}
-        return found if found is not None and found.folder in names else None
+        return found if found is not None and names.intersection(found.folders) else None
 
     # --- identities
 

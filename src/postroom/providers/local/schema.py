@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postroom.index.refolding import fold_sharp_s
-from postroom.index.schema import BODIES, FIRST_TABLES, Schema
+from postroom.index.schema import BODIES, FIRST_TABLES, FURTHER_FOLDERS, Schema
 
 # raw.number names a mail for ever: its ref. AUTOINCREMENT never gives a number twice, and each file begins somewhere
 # else: what was known of one that was deleted must not name the mails of its successor.
@@ -39,4 +39,4 @@ INSERT INTO folder (ref, name, role) VALUES
     ('Trash', 'Trash', 'trash'), ('Junk', 'Junk', 'junk'), ('Archive', 'Archive', 'archive');
 """
 
-SCHEMA = Schema((FIRST_TABLES + _MAILBOX + _FOLDERS, BODIES, fold_sharp_s))
+SCHEMA = Schema((FIRST_TABLES + _MAILBOX + _FOLDERS, BODIES, fold_sharp_s, FURTHER_FOLDERS))

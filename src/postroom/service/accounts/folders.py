@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
+
 from postroom.mime.clean import clean_line
 from postroom.model.capabilities import Capabilities
 from postroom.model.errors import InvalidRequest, PostroomError
 from postroom.model.folder import Folder, Role, match_folder
 from postroom.model.query.tree import In, Query
 from postroom.service.accounts.logins import check_sending
+from postroom.service.concurrently import answers_of
 from postroom.service.gateway import Account, Gateway
 from postroom.service.views import AccountView, FolderView, IdentityView
 
 
 async def list_accounts(gateway: Gateway, *, check: bool = False) -> tuple[AccountView, ...]:
     """Every configured account; with `check` each is asked for mail and tried for sending."""
+    configured = gateway.accounts.configured
+    said = await answers_of([partial(_status, gateway, account.name) for account in configured if check])
+    statuses = [str(status) for status in said] or [""] * len(configured)
     return tuple(
-        [
-            AccountView(
-                name=account.name,
-                provider=account.provider,
-                address=account.address,
-                is_default=position == 0,
-                status=await _status(gateway, account.name) if check else "",
-            )
-            for position, account in enumerate(gateway.accounts.configured)
-        ]
+        AccountView(account.name, account.provider, account.address, position == 0, status)
+        for position, (account, status) in enumerate(zip(configured, statuses, strict=True))
     )
 
 
@@ -49,7 +48,8 @@ async def capabilities(gateway: Gateway, account: str | None = None) -> tuple[st
 
 async def list_folders(gateway: Gateway, account: str | None = None) -> tuple[FolderView, ...]:
     opened = await gateway.accounts.open(account)
-    return tuple(folder_view(opened.name, folder) for folder in await opened.mailbox.folders() if folder.selectable)
+    counted = await opened.folders.ask_anew()
+    return tuple(folder_view(opened.name, folder) for folder in counted if folder.selectable)
 
 
 async def list_identities(gateway: Gateway, account: str | None = None) -> tuple[IdentityView, ...]:
@@ -62,17 +62,29 @@ async def list_identities(gateway: Gateway, account: str | None = None) -> tuple
             is_default=identity.is_default,
             signature_html=identity.signature_html,
         )
-        for identity in await opened.mailbox.identities()
+        for identity in await opened.identities.get()
     )
 
 
 async def folders_of(account: Account) -> list[Folder]:
-    return [folder for folder in await account.mailbox.folders() if folder.selectable]
+    """Their counts may be a few seconds old."""
+    return [folder for folder in await account.folders.get() if folder.selectable]
 
 
 async def find_folder(account: Account, wanted: str) -> Folder:
     """By name, role or any case of either; the error lists what there is."""
-    return pick_folder(account, await folders_of(account), wanted)
+    folders = await folders_of(account)
+    if match_folder(folders, wanted) is None:
+        account.folders.forget()  # another program may have made it just now
+        folders = await folders_of(account)
+    return pick_folder(account, folders, wanted)
+
+
+def forget_folders_unless(account: Account, names: Iterable[str]) -> None:
+    """The folders known from a moment ago are of no use where one that mails lie in is not among them."""
+    known = {folder.name for folder in account.folders.known or ()}
+    if not known.issuperset(names):
+        account.folders.forget()
 
 
 def pick_folder(account: Account, folders: list[Folder], wanted: str) -> Folder:

@@ -13,6 +13,7 @@ from postroom.model.errors import Conflict, InvalidRequest, PostroomError
 from postroom.model.ids import Kind
 from postroom.model.message import Envelope
 from postroom.model.outcome import ItemResult
+from postroom.service.accounts.folders import forget_folders_unless
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import error_view, gone, require_account
 from postroom.service.views import ItemView, WriteView
@@ -26,15 +27,15 @@ _BLOCK = 100  # items between two progress reports
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One verb, as a batch needs it: what it does, and what the journal should know before and after."""
+    """One verb, as a batch needs it: what it does, and what the journal should know of a mail before and after."""
 
     action: str
     apply: Callable[[Account, Sequence[str]], Awaitable[list[ItemResult]]]
     before: Callable[[Envelope], dict[str, Any]]
-    after: dict[str, Any]
+    after: Callable[[Envelope], dict[str, Any]]
 
     def alters(self, envelope: Envelope) -> bool:
-        return self.before(envelope) != self.after
+        return self.before(envelope) != self.after(envelope)
 
 
 Plan = Callable[[Account], Awaitable[Change]]
@@ -90,9 +91,11 @@ async def _planned(gateway: Gateway, part: Wanted, account: str | None, answers:
     works = []
     for name, refs in (await _resolved(gateway, part.email_ids, account, answers)).items():
         opened = await gateway.accounts.open(name)
+        found = await opened.mailbox.envelopes(list(refs.values()))
+        forget_folders_unless(opened, (name for envelope in found if envelope for name in envelope.folders))
         change = await part.plan(opened)
         todo = []
-        for email_id, envelope in zip(refs, await opened.mailbox.envelopes(list(refs.values())), strict=True):
+        for email_id, envelope in zip(refs, found, strict=True):
             answered = _settled_already(email_id, envelope, change, part.expect)
             if answered is not None:
                 answers[email_id] = answered
@@ -139,7 +142,7 @@ async def _journalled(gateway: Gateway, works: Sequence[Work]) -> str:
     """One operation for all: handles know their accounts, so `undo` finds each mail by itself."""
     first = works[0]
     items = [
-        JournalItem(email_id, work.change.before(envelope), work.change.after)
+        JournalItem(email_id, work.change.before(envelope), work.change.after(envelope))
         for work in works
         for email_id, envelope in work.todo
     ]

@@ -15,14 +15,14 @@ import anyio
 from postroom.mime.clean import clean_line
 from postroom.model.address import refuse_line_breaks
 from postroom.model.errors import InvalidRequest, PostroomError
-from postroom.model.folder import Role
+from postroom.model.folder import Folder, Role
 from postroom.model.ids import Kind
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag
-from postroom.service.accounts.folders import folder_view, folders_of, pick_folder
+from postroom.service.accounts.folders import find_folder, folder_view, folders_of, pick_folder
 from postroom.service.gateway import Account, Gateway
 from postroom.service.organising.batch import Change, Plan, Progress, Wanted, carry_out, checked_ids
-from postroom.service.organising.places import Places, check_new_folder
+from postroom.service.organising.places import Places, check_new_folder, folder_refs
 from postroom.service.views import FolderView, UndoView, WriteView
 from postroom.store import JournalItem, Operation
 
@@ -51,10 +51,10 @@ async def move(
     progress: Progress | None = None,
 ) -> WriteView:
     async def plan(opened: Account) -> Change:
+        folder = await find_folder(opened, to_mailbox)
         places = Places(await folders_of(opened))
-        folder = pick_folder(opened, places.folders, to_mailbox)
         places.require_open_to_all(folder)
-        return _moving("move", places, places.of(folder))
+        return _moving("move", places, folder)
 
     return await _run(gateway, email_ids, account, progress, plan)
 
@@ -67,7 +67,7 @@ async def delete(
     async def plan(opened: Account) -> Change:
         places = Places(await folders_of(opened))
         trash = places.with_role(Role.TRASH) or pick_folder(opened, places.folders, Role.TRASH)
-        return _moving("delete", places, places.of(trash))
+        return _moving("delete", places, trash)
 
     return await _run(gateway, email_ids, account, progress, plan)
 
@@ -103,8 +103,12 @@ async def create_folder(gateway: Gateway, name: str, *, account: str | None = No
         raise InvalidRequest("A folder name has 1 to 255 characters; '/' separates levels.", details={"field": "name"})
     opened = await gateway.accounts.open(account)
     maker = opened.folder_maker
+    opened.folders.forget()
     check_new_folder(name, await folders_of(opened))
-    folder = await maker.create_folder(name)
+    try:
+        folder = await maker.create_folder(name)
+    finally:
+        opened.folders.forget()
     operation = await gateway.in_thread(
         gateway.store.journal.record, opened.name, "create_folder", [], {"folder_ref": folder.ref}
     )
@@ -132,7 +136,10 @@ async def undo(gateway: Gateway, operation_id: str) -> UndoView:
 async def _unmake(gateway: Gateway, operation: Operation) -> UndoView:
     opened = await gateway.accounts.open(operation.account)
     names = await _folder_names(opened, {operation.detail["folder_ref"]})
-    await opened.folder_maker.delete_folder(operation.detail["folder_ref"])
+    try:
+        await opened.folder_maker.delete_folder(operation.detail["folder_ref"])
+    finally:
+        opened.folders.forget()
     return UndoView("", (), 1, 0, operation.action, names, "removed")
 
 
@@ -170,7 +177,7 @@ async def _folders_again(gateway: Gateway, operation: Operation) -> tuple[str, .
         for item in operation.items:
             if "folder_ref" in item.before:
                 account = gateway.store.handles.resolve(item.handle, Kind.EMAIL).account
-                refs.setdefault(account, set()).add(item.before["folder_ref"])
+                refs.setdefault(account, set()).update(folder_refs(item.before))
 
     await gateway.in_thread(look_up)
     named = [await _folder_names(await gateway.accounts.open(name), wanted) for name, wanted in refs.items()]
@@ -187,29 +194,43 @@ def _marking(flag: Flag) -> Change:
         "mark",
         lambda account, refs: account.mailbox.set_flags(refs, add=[flag]),
         lambda envelope: {key: getattr(envelope, key)},
-        {key: flag in ("unread", "starred")},
+        lambda _: {key: flag in ("unread", "starred")},
     )
 
 
-def _moving(action: str, places: Places, target: dict[str, str]) -> Change:
+def _moving(action: str, places: Places, target: Folder) -> Change:
     return Change(
         action,
-        lambda account, refs: account.mailbox.move(refs, target["folder_ref"]),
-        lambda envelope: places.named(envelope.folder),
-        target,
+        lambda account, refs: account.mailbox.move(refs, target.ref),
+        lambda envelope: places.named(*envelope.folders),
+        lambda envelope: places.after_move(envelope, target),
     )
+
+
+def _putting_back(places: Places, state: dict[str, Any]) -> Change:
+    """Into every folder it lay in; with one folder per mail that is a move."""
+    wanted = places.still(state)
+    refs_wanted = folder_refs(wanted)
+
+    def apply(account: Account, refs: Sequence[str]) -> Awaitable[list[ItemResult]]:
+        if account.capabilities.has_many_folders:
+            return account.many_folders.put_into(refs, refs_wanted)
+        return account.mailbox.move(refs, refs_wanted[0])
+
+    return Change("move", apply, lambda envelope: places.named(*envelope.folders), lambda _: wanted)
 
 
 def _labelling(label: str, wanted: bool) -> Change:
     def apply(account: Account, refs: Sequence[str]) -> Awaitable[list[ItemResult]]:
         verb = account.labels.apply_label if wanted else account.labels.remove_label
+        account.folders.forget()  # a new label is a new folder at some servers
         return verb(refs, label)
 
     return Change(
         "label",
         apply,
         lambda envelope: {"label": label, "on": label in envelope.labels},
-        {"label": label, "on": wanted},
+        lambda _: {"label": label, "on": wanted},
     )
 
 
@@ -218,8 +239,7 @@ def _reversing(state: dict[str, Any]) -> Plan:
 
     async def plan(account: Account) -> Change:
         if "folder_ref" in state:
-            places = Places(await folders_of(account))
-            return _moving("move", places, places.still(state))
+            return _putting_back(Places(await folders_of(account)), state)
         if "label" in state:
             return _labelling(state["label"], state["on"])
         key, value = next(iter(state.items()))

@@ -2,7 +2,7 @@
 
 Whoever stands in Sent counts as written to, and what lies in Drafts can be sent. So nothing is moved to either from
 outside, no new folder can be taken for one of them, and `undo` puts back there only what the journal saw there. A place
-is noted by the folder's ref: a name can come to mean another folder.
+is noted by the refs of all folders a mail lies in: a name can come to mean another folder.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from postroom.mime.clean import clean_line
 from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied
 from postroom.model.folder import Folder, Role
+from postroom.model.message import Envelope
 from postroom.model.role_names import read_as, role_to_come
 
 _OWN_WRITING = (Role.SENT, Role.DRAFTS)
@@ -25,26 +27,40 @@ class Places:
 
     folders: list[Folder]
 
-    def of(self, folder: Folder) -> dict[str, str]:
-        """What the journal keeps of it."""
+    def of(self, *folders: Folder) -> dict[str, Any]:
+        """What the journal keeps of a mail that lies in these, whichever of them it is shown in."""
+        unique = {folder.ref: folder for folder in folders}
+        first, *others = [self._noted(unique[ref]) for ref in sorted(unique)]
+        return {**first, "others": others} if others else first
+
+    def _noted(self, folder: Folder) -> dict[str, Any]:
         return {"folder_ref": folder.ref, "role": role_to_come(folder, self.folders) or ""}
 
-    def named(self, name: str) -> dict[str, str]:
-        """The place of a mail whose folder has this very name."""
-        found = next((folder for folder in self.folders if folder.name == name), None)
-        return self.of(found) if found else {"folder_ref": "", "role": ""}
+    def named(self, *names: str) -> dict[str, Any]:
+        """The place of a mail whose folders have these very names."""
+        found = [folder for folder in self.folders if folder.name in names]
+        return self.of(*found) if found else {"folder_ref": "", "role": ""}
+
+    def after_move(self, envelope: Envelope, target: Folder) -> dict[str, Any]:
+        """Where a move to that folder leaves a mail, as `Mailbox.move` promises it."""
+        leaves_all = target.role in (Role.TRASH, Role.JUNK)
+        stays = () if leaves_all else set(envelope.folders) - {envelope.folder}
+        return self.of(target, *(folder for folder in self.folders if folder.name in stays))
 
     def with_role(self, role: Role) -> Folder | None:
         return next((folder for folder in self.folders if folder.role is role), None)
 
-    def still(self, place: Mapping[str, str]) -> dict[str, str]:
-        """The noted place, if it is there and is not Sent or Drafts by now where it was neither."""
+    def still(self, place: Mapping[str, Any]) -> dict[str, Any]:
+        """The noted place, if it is there and none of it is Sent or Drafts by now that was neither."""
+        return self.of(*(self._still(noted) for noted in (place, *place.get("others", ()))))
+
+    def _still(self, place: Mapping[str, Any]) -> Folder:
         folder = next((folder for folder in self.folders if folder.ref == place["folder_ref"]), None)
         if folder is None:
             raise NotFound("The folder the mail lay in is gone. Move the mail to another one with move_email.")
-        if self.of(folder)["role"] != place["role"]:
+        if self._noted(folder)["role"] != place["role"]:
             self.require_open_to_all(folder)
-        return self.of(folder)
+        return folder
 
     def require_open_to_all(self, folder: Folder) -> None:
         if role_to_come(folder, self.folders) in _OWN_WRITING:
@@ -52,6 +68,11 @@ class Places:
                 f"Mail is not moved to {clean_line(folder.name)}: it holds what was written here. Use another folder; "
                 "the draft tools write drafts, and undo puts back what was moved away."
             )
+
+
+def folder_refs(place: Mapping[str, Any]) -> list[str]:
+    """Of all folders that a noted place names."""
+    return [noted["folder_ref"] for noted in (place, *place.get("others", ()))]
 
 
 def check_new_folder(name: str, folders: Sequence[Folder]) -> None:

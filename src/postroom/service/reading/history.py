@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 
 from postroom.mime.quotes.earlier import Earlier
 from postroom.model.errors import PostroomError
@@ -33,10 +32,10 @@ async def earlier_of(gateway: Gateway, account: Account, envelope: Envelope) -> 
     return earlier
 
 
-async def add_answered(gateway: Gateway, account: Account, earlier: Earlier, answered: Envelope) -> None:
-    """A mail that is gone by now, or cannot be had, said nothing that could be compared."""
-    with suppress(PostroomError):
-        await gateway.read(_add, earlier, await account.mailbox.fetch(answered.ref))
+async def add_answered(gateway: Gateway, earlier: Earlier, answered: Message | None) -> None:
+    """A mail that is gone by now said nothing that could be compared."""
+    if answered is not None:
+        await gateway.read(_add, earlier, answered)
 
 
 def _add(earlier: Earlier, message: Message) -> None:

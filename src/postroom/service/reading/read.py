@@ -6,6 +6,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, cast, get_args
+from urllib.parse import quote
 
 from postroom.mime.clean import clean_line, clean_text
 from postroom.mime.quotes.earlier import Earlier
@@ -24,8 +25,10 @@ from postroom.service.presenting import (
     row,
     shown_addresses,
 )
+from postroom.service.reading.fetching import fetch_many
 from postroom.service.reading.history import add_answered, earlier_of, names_of, nearest
 from postroom.service.reading.search import MAX_LIMIT
+from postroom.service.reading.threads import thread_of
 from postroom.service.views import AttachmentView, OpenEmail, SavedFile, SenderFacts, ThreadView
 
 if TYPE_CHECKING:
@@ -86,12 +89,12 @@ async def get_thread(
     reading = Reading(max_chars=max_chars)
     opened, thread_ref = await _locate_thread(gateway, thread_id, account)
     try:
-        envelopes = await opened.mailbox.thread(thread_ref)
+        envelopes = await thread_of(opened, thread_ref)
     except NotFound:
         raise gone(thread_id) from None
     shown = envelopes[-limit:]
     reading = replace(reading, max_chars=min(max_chars, MAX_BODY_CHARS // len(shown)))  # together as much as one mail
-    emails = await _open_thread(gateway, opened, thread_id, envelopes, [one.ref for one in shown], reading)
+    emails = await _open_thread(gateway, opened, thread_id, envelopes, shown, reading)
     return ThreadView(
         thread_id=emails[-1].row.thread_id,
         account=opened.name,
@@ -121,7 +124,7 @@ async def download_attachment(
         filename=view.filename,
         mime_type=view.mime_type,
         size=len(content),
-        uri=f"mail://{owner}/{email_id}/attachments/{view.attachment_id}",
+        uri=f"mail://{quote(owner, safe='')}/{email_id}/attachments/{view.attachment_id}",
     )
     if as_base64:
         return replace(saved, content_base64=_small_base64(content))
@@ -155,7 +158,7 @@ async def attachment_bytes(
 async def raw_email(gateway: Gateway, email_id: str, account: str | None = None) -> bytes:
     opened, ref = await locate(gateway, email_id, account)
     try:
-        return await opened.mailbox.fetch_raw(ref)
+        return await opened.raw_access.fetch_raw(ref)
     except NotFound:
         raise gone(email_id) from None
 
@@ -184,23 +187,34 @@ async def _open_thread(
     account: Account,
     thread_id: str,
     envelopes: Sequence[Envelope],
-    refs: Sequence[str],
+    shown: Sequence[Envelope],
     reading: Reading,
 ) -> list[OpenEmail]:
     """Each with all that was said before it at hand: what is shown once is folded from then on."""
     emails, said, ids = [], Earlier(), set[str]()
-    for ref in refs:
-        message = await _fetch(account, ref, thread_id)
-        envelope = message.envelope
-        answered = nearest(envelope, envelopes)  # older than the mails that are shown, perhaps
+    answered_by = {one.ref: nearest(one, envelopes) for one in shown}  # older than the mails that are shown, perhaps
+    messages = await _fetch_all(account, [*shown, *filter(None, answered_by.values())])
+    for one in shown:
+        message = messages.get(one.ref)
+        if message is None:
+            raise gone(thread_id)
+        envelope = replace(message.envelope, thread_ref=one.thread_ref)
+        message = replace(message, envelope=envelope)
+        answered = answered_by[one.ref]
         if answered is not None and answered.message_id not in ids:
-            await add_answered(gateway, account, said, answered)
+            await add_answered(gateway, said, messages.get(answered.ref))
             ids.add(answered.message_id)
         rendered = await gateway.read(_body, message, reading, said)
         await gateway.read(said.add, rendered.whole, names_of(envelope))
         ids.add(envelope.message_id)
         emails.append(await _opened(gateway, account, message, reading, rendered))
     return emails
+
+
+async def _fetch_all(account: Account, envelopes: Sequence[Envelope]) -> dict[str, Message]:
+    refs = list(dict.fromkeys(envelope.ref for envelope in envelopes))
+    found = zip(refs, await fetch_many(account, refs), strict=True)
+    return {ref: message for ref, message in found if message is not None}
 
 
 async def _open(gateway: Gateway, account: Account, message: Message, reading: Reading) -> OpenEmail:
@@ -256,7 +270,7 @@ def _body(message: Message, reading: Reading, earlier: Earlier | None) -> Render
 async def _as_it_came(gateway: Gateway, account: Account, message: Message) -> Rendered:
     from postroom.mime.render import Rendered
 
-    raw = await account.mailbox.fetch_raw(message.envelope.ref)
+    raw = await account.raw_access.fetch_raw(message.envelope.ref)
     return Rendered(await gateway.read(raw.decode, "utf-8", "replace"))
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from postroom.model.errors import InvalidRequest
+from dataclasses import replace
+from functools import partial
+
+from postroom.model.errors import InvalidRequest, PostroomError
 from postroom.model.folder import Role
 from postroom.model.query.text import parse_query
 from postroom.model.query.tree import Correspondent, In, Is, Leaf, Node, Or, Query
+from postroom.model.query.widening import widened
 from postroom.service.accounts.folders import find_folder
+from postroom.service.concurrently import answers_of
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import rows
 from postroom.service.views import EmailPage, EmailRow
@@ -52,7 +57,7 @@ async def with_own_addresses(account: Account, query: Query) -> Query:
     """``from:me``, ``to:me`` and ``cc:me`` mean every address of the account."""
     if not any(_is_me(leaf) for leaf in query.leaves()):
         return query
-    own = [identity.address.email for identity in await account.mailbox.identities()]
+    own = [identity.address.email for identity in await account.identities.get()]
 
     def named(leaf: Leaf) -> Node:
         if not (isinstance(leaf, Correspondent) and _is_me(leaf)):
@@ -81,8 +86,24 @@ async def _find(
     names = gateway.accounts.names(account)
     if len(names) == 1:
         return await _find_in(gateway, query, names[0], mailbox, limit, offset)
-    pages = [await _find_in(gateway, query, name, mailbox, offset + limit, 0) for name in names]
-    return _merged(pages, limit, offset)
+    answers = await answers_of([partial(_find_in, gateway, query, name, mailbox, offset + limit, 0) for name in names])
+    pages = [answer for answer in answers if isinstance(answer, EmailPage)]
+    failed = {name: answer for name, answer in zip(names, answers, strict=True) if isinstance(answer, PostroomError)}
+    if not pages:
+        raise next(iter(failed.values()))
+    return _without(_merged(pages, limit, offset), failed)
+
+
+def _without(page: EmailPage, failed: dict[str, PostroomError]) -> EmailPage:
+    """A page that some accounts are missing from says which, and why; how many mails there are is then unknown."""
+    if not failed:
+        return page
+    return replace(
+        page,
+        total_count=None,
+        filters_not_applied=(*page.filters_not_applied, *(f"account:{name}" for name in failed)),
+        notices=tuple(f"Account {name} was not searched. {error.message}" for name, error in failed.items()),
+    )
 
 
 async def _find_in(
@@ -91,6 +112,7 @@ async def _find_in(
     account = await gateway.accounts.open(name)
     where = (await _place(account, mailbox),) if mailbox else ()
     query = (await with_own_addresses(account, query)).narrowed(*where)
+    query, left_out = widened(query, account.capabilities.search_not_applied)
     page = await account.mailbox.search(query, limit=limit, offset=offset)
     return EmailPage(
         results=await rows(gateway, account, page.items),
@@ -98,7 +120,7 @@ async def _find_in(
         limit=limit,
         offset=offset,
         has_more=page.has_more,
-        filters_not_applied=page.not_applied,
+        filters_not_applied=tuple(sorted({*page.not_applied, *left_out})),
     )
 
 

@@ -100,7 +100,7 @@ async def _lie_only_there(account: Account, folders: Sequence[Folder], ids: Sequ
     if page.has_more and len(ids) > 1:
         return {one: (await _lie_only_there(account, folders, [one]))[one] for one in ids}
     homes = {folder.name for folder in folders if folder.role in (Role.SENT, Role.DRAFTS)}
-    places = {one: [copy.folder for copy in page.items if copy.message_id == one] for one in ids}
+    places = {one: [name for copy in page.items if copy.message_id == one for name in copy.folders] for one in ids}
     return {one: bool(found) and not page.has_more and homes.issuperset(found) for one, found in places.items()}
 
 

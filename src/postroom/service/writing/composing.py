@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
+
+import anyio.to_thread
 
 from postroom.mime.write import reply
 from postroom.model.address import Address, parse_address, refuse_line_breaks
@@ -17,7 +19,7 @@ from postroom.model.draft import Draft, File, Identity, Importance
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.message import Message
 from postroom.safety.limits import MAX_BODY, MAX_RECIPIENTS, MAX_SUBJECT
-from postroom.service.attachment_files import MAX_FILE_BYTES, load_files
+from postroom.service.attachment_files import MAX_FILE_BYTES, load_files, safe_filename
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import gone
 
@@ -80,7 +82,7 @@ async def new_mail(gateway: Gateway, account: Account, request: DraftRequest) ->
 async def reply_to(gateway: Gateway, account: Account, original: Message, request: ReplyRequest) -> Draft:
     """To whoever wrote it (and, for all, to whoever else got it), in the same thread, under one ``Re:``."""
     check_text("", request.body, request.body_html)
-    identities = await account.mailbox.identities()
+    identities = await account.identities.get()
     own = [identity.address.email for identity in identities]
     to, cc = reply.reply_recipients(original.envelope, own, request.reply_all)
     if not to:
@@ -91,7 +93,7 @@ async def reply_to(gateway: Gateway, account: Account, original: Message, reques
             "without reply_all, or write to those who matter.",
             details={"field": "reply_all"},
         )
-    identity = _chosen(account, identities, request.identity or _addressed_as(original, own))
+    identity = await find_identity(account, request.identity or _addressed_as(original, own))
     quoted = await gateway.read(quoted_text, original) if request.quote else ""
     return Draft(
         sender=identity.address,
@@ -107,17 +109,40 @@ async def reply_to(gateway: Gateway, account: Account, original: Message, reques
 
 
 async def forward_of(account: Account, original: Message, request: ForwardRequest) -> Draft:
-    """The original goes along whole, attachments and all, as it came, but for blind copies that it names."""
+    """The original goes along whole, attachments and all, as it came, but for blind copies that it names. Where the
+    provider does not hand it out, its text goes along below the comment, and its attachments as files."""
     check_text("", request.comment, "")
-    return Draft(
+    draft = Draft(
         sender=(await find_identity(account, request.identity)).address,
         to=parse_addresses(request.to, "to"),
         cc=parse_addresses(request.cc, "cc"),
         bcc=parse_addresses(request.bcc, "bcc"),
         subject=reply.forward_subject(usable_subject(original.envelope.subject)),
         text=request.comment,
-        forwarded=reply.without_blind_copies(await account.mailbox.fetch_raw(original.envelope.ref)),
         importance=parse_importance(request.importance),
+    )
+    if account.capabilities.has_raw:
+        raw = await account.raw_access.fetch_raw(original.envelope.ref)
+        return replace(draft, forwarded=reply.without_blind_copies(raw))
+    return replace(
+        draft,
+        text=await anyio.to_thread.run_sync(_forwarded_in_words, request.comment, original),
+        files=await attached_files(account, original),
+    )
+
+
+async def attached_files(account: Account, message: Message) -> tuple[File, ...]:
+    """With their bytes; refused before they are fetched where they are too large to be sent on."""
+    limit = _most_bytes(account)
+    if sum(attachment.size for attachment in message.attachments) > limit:
+        raise InvalidRequest(
+            f"The attachments together are larger than {limit // 2**20} MB and cannot go along. Download those that "
+            "matter and attach them to a new mail."
+        )
+    contents = [await account.mailbox.fetch_part(message.envelope.ref, file.part) for file in message.attachments]
+    return tuple(
+        File(safe_filename(file.filename, file.mime_type), file.mime_type, content, file.inline, file.content_id)
+        for file, content in zip(message.attachments, contents, strict=True)
     )
 
 
@@ -129,13 +154,12 @@ async def fetch_original(account: Account, ref: str, email_id: str) -> Message:
 
 
 async def find_identity(account: Account, wanted: str) -> Identity:
-    return _chosen(account, await account.mailbox.identities(), wanted)
-
-
-def _chosen(account: Account, identities: Sequence[Identity], wanted: str) -> Identity:
+    identities = await account.identities.get()
     if not wanted:
         return identities[0]
     key = parse_address(wanted).key
+    if not any(identity.address.key == key for identity in identities):
+        identities = await account.identities.ask_anew()  # it may have been made just now
     for identity in identities:
         if identity.address.key == key:
             return identity
@@ -187,9 +211,13 @@ def check_text(subject: str, body: str, body_html: str) -> None:
 async def _files(gateway: Gateway, account: Account, paths: Sequence[str]) -> tuple[File, ...]:
     if not paths:
         return ()
-    limit = account.capabilities.max_attachment_size_mb
-    most = min(MAX_FILE_BYTES, limit * 2**20) if limit else MAX_FILE_BYTES
+    most = _most_bytes(account)
     return await gateway.in_thread(load_files, paths, gateway.settings.safety.attachment_dirs, max_bytes=most)
+
+
+def _most_bytes(account: Account) -> int:
+    limit = account.capabilities.max_attachment_size_mb
+    return min(MAX_FILE_BYTES, limit * 2**20) if limit else MAX_FILE_BYTES
 
 
 def _addressed_as(original: Message, own: Sequence[str]) -> str:
@@ -210,6 +238,14 @@ def quoted_text(original: Message) -> str:
 
     rendered = render(original.body, fmt="words", keep_quoted=True)
     return reply.quote(rendered.text[:MAX_BODY], original.envelope.sender, original.envelope.date)
+
+
+def _forwarded_in_words(comment: str, original: Message) -> str:
+    from postroom.mime.guarded import render
+
+    rendered = render(original.body, fmt="text", keep_quoted=True)
+    forwarded = reply.forwarded_text(original.envelope, rendered.text[:MAX_BODY])
+    return f"{comment}\n\n{forwarded}" if comment else forwarded
 
 
 def _html_with_quote(html: str, quoted: str) -> str:

@@ -126,7 +126,10 @@ async def find_draft(gateway: Gateway, draft_id: str, account: str | None) -> tu
 
 async def load_draft(account: Account, saved: SavedDraft) -> Draft:
     """Read a saved draft back, files and threading included."""
-    raw = await account.mailbox.fetch_raw(saved.message_ref)
+    if not account.capabilities.has_raw:
+        message = await account.mailbox.fetch(saved.message_ref)
+        return reply.draft_from(message, await composing.attached_files(account, message))
+    raw = await account.raw_access.fetch_raw(saved.message_ref)
     return await anyio.to_thread.run_sync(_read_back, raw)
 
 

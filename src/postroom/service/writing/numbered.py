@@ -19,7 +19,7 @@ from postroom.model.message import Envelope, Page
 from postroom.model.query.text import parse_query
 from postroom.model.query.tree import In
 from postroom.safety.limits import MAX_RECIPIENTS
-from postroom.service.accounts.folders import find_folder
+from postroom.service.accounts.folders import find_folder, folders_of
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import row, rows
 from postroom.service.reading.read import read_email
@@ -62,7 +62,7 @@ async def draft_reply(gateway: Gateway, uid: int, body: str, *, reply_all: bool 
     account = await gateway.accounts.open()
     await drafts_folder(account)
     original = await _original(account, uid)
-    own = {identity.address.key for identity in await account.mailbox.identities()}
+    own = {identity.address.key for identity in await account.identities.get()}
     others = [address for address in (*original.to, *original.cc) if address.key not in own | {original.sender.key}]
     letter = Letter(
         to=original.sender.email,
@@ -94,8 +94,8 @@ async def update_draft(gateway: Gateway, uid: int, letter: Letter) -> NumberedDr
 
 
 async def drafts_folder(account: Account) -> Folder:
-    folders = await account.mailbox.folders()
-    found = next((folder for folder in folders if folder.role is Role.DRAFTS and folder.selectable), None)
+    folders = await folders_of(account)
+    found = next((folder for folder in folders if folder.role is Role.DRAFTS), None)
     if found is None:
         raise NotFound(NO_DRAFTS_FOLDER)
     return found

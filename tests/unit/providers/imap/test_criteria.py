@@ -22,16 +22,13 @@ from postroom.model.query.tree import (
 )
 from postroom.providers.imap.flavours.criteria import (
     ALL,
-    FALSE,
     NONE,
-    TRUE,
-    Bounds,
     Keys,
     bounds,
     said,
     searchable,
-    within,
 )
+from postroom.providers.querying.bounds import FALSE, TRUE, Bounds, within
 
 JUNE = datetime(2026, 6, 15, 12, tzinfo=UTC)
 

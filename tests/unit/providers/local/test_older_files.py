@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from postroom.index import placing
 from postroom.model import words
-from postroom.model.query.tree import Correspondent, Query, Text
+from postroom.model.query.tree import Correspondent, In, Query, Text
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox
 from postroom.settings import LocalAccount
@@ -18,9 +19,9 @@ from postroom.settings import LocalAccount
 MAIL = "From: Ada <ada@x.example>\nSubject: {0}\nDate: Mon, 15 Jun 2026 12:00:00 +0000\n\nThe {0} ship, Zoë.\n"
 
 
-async def opened(path: Path) -> LocalMailbox:
+async def opened(path: Path, *, read_only: bool = False) -> LocalMailbox:
     account = LocalAccount(name="me", address="me@demo.example", path=path)
-    mailbox = LocalMailbox(account, ProviderContext(path.parent, (account,)))
+    mailbox = LocalMailbox(account, ProviderContext(path.parent, (account,), read_only))
     await mailbox.connect()
     return mailbox
 
@@ -34,7 +35,17 @@ def made_first_version(path: Path) -> None:
                 "UPDATE mail_text SET words = ? WHERE id = ?", (zlib.compress(json.dumps(whole).encode()), key)
             )
         file.execute("ALTER TABLE mail_text DROP COLUMN body")
-        file.execute("PRAGMA user_version = 1")
+    file.close()
+    made_older(path, 1)
+
+
+def made_older(path: Path, version: int) -> None:
+    """One folder per mail, as in all versions before the fourth."""
+    with sqlite3.connect(path) as file:
+        file.execute("DROP TABLE mail_folder")
+        for trigger in ("mail_changed_elsewhere", "label_added_elsewhere", "label_removed_elsewhere"):
+            file.execute(f"DROP TRIGGER {trigger}")
+        file.execute(f"PRAGMA user_version = {version}")
     file.close()
 
 
@@ -72,9 +83,7 @@ async def test_a_sharp_s_of_an_older_file_is_found_as_ss_and_can_be_taken_out(
     assert await found(mailbox, "strasse") == []
     await mailbox.close()
     monkeypatch.undo()
-    with sqlite3.connect(tmp_path / "me.db") as file:
-        file.execute("PRAGMA user_version = 2")
-    file.close()
+    made_older(tmp_path / "me.db", 2)
 
     mailbox = await opened(tmp_path / "me.db")
     assert await found(mailbox, "strasse") == await found(mailbox, "straße") == ["Straße"]
@@ -82,4 +91,36 @@ async def test_a_sharp_s_of_an_older_file_is_found_as_ss_and_can_be_taken_out(
     assert page.total == 1
     await mailbox.delete_draft(old.ref)
     assert await found(mailbox, "strasse") == await found(mailbox, "gasse") == []
+    await mailbox.close()
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+async def test_a_mail_from_before_there_could_be_several_folders_lies_in_its_one(
+    tmp_path: Path, read_only: bool
+) -> None:
+    mailbox = await opened(tmp_path / "me.db")
+    ref = await mailbox.add_message(MAIL.format("amber").encode())
+    await mailbox.close()
+    made_older(tmp_path / "me.db", 3)
+
+    mailbox = await opened(tmp_path / "me.db", read_only=read_only)
+    for query in (Query(In("INBOX")), Query(Text("amber"))):
+        (row,) = (await mailbox.search(query, limit=5, offset=0)).items
+        assert (row.ref, row.folders) == (ref, ("INBOX",))
+    await mailbox.close()
+
+
+async def test_such_a_mail_can_lie_in_several_folders_from_then_on(tmp_path: Path) -> None:
+    mailbox = await opened(tmp_path / "me.db")
+    ref = await mailbox.add_message(MAIL.format("amber").encode())
+    await mailbox.close()
+    made_older(tmp_path / "me.db", 3)
+
+    mailbox = await opened(tmp_path / "me.db")
+    await mailbox._write(placing.put, [ref], ["Archive", "INBOX"])
+    totals = {folder.name: folder.total for folder in await mailbox.folders() if folder.total}
+    assert totals == {"Archive": 1, "INBOX": 1}
+    for name in totals:
+        (row,) = (await mailbox.search(Query(In(name)), limit=5, offset=0)).items
+        assert row.folders == ("Archive", "INBOX")
     await mailbox.close()

@@ -1,20 +1,14 @@
-"""A query in the words of SEARCH, as two bounds.
-
-What a server cannot say exactly (an attachment, an hour of the day) is bracketed: `upper` finds every mail that may
-match, `lower` only mails that surely do. Where both are equal the server's answer is the answer; otherwise only the
-mails between the two need a look. Swapping the bounds is all that NOT takes.
-"""
+"""A query in the words of SEARCH. What a server cannot say exactly is said as two bounds (`querying.bounds`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from postroom.model.errors import InvalidRequest
 from postroom.model.query.tree import (
     After,
-    And,
     Before,
     Correspondent,
     Filename,
@@ -26,14 +20,13 @@ from postroom.model.query.tree import (
     Leaf,
     MessageId,
     Node,
-    Not,
-    Or,
     Smaller,
     Subject,
     Text,
 )
 from postroom.model.words import words
 from postroom.providers.imap.flavours.keywords import keyword_of
+from postroom.providers.querying.bounds import Bounds, Joints, bounds_of, exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +39,6 @@ class Keys:
 
 ALL = Keys((b"ALL",))
 NONE = Keys((b"NOT", b"ALL"))
-TRUE, FALSE = And(()), Or(())  # nodes that hold for every mail and for none
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _FLAGS = {
@@ -60,54 +52,15 @@ _FLAGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    upper: Keys
-    lower: Keys
-
-    @property
-    def are_exact(self) -> bool:
-        return self.upper == self.lower
+Say = Callable[[Leaf], Bounds[Keys]]
 
 
-Say = Callable[[Leaf], Bounds]
-
-
-def within(node: Node, is_in: Callable[[str], bool]) -> Node:
-    """The query inside one folder: every In is decided, and what it decides is gone."""
-    if isinstance(node, In):
-        return TRUE if is_in(node.folder) else FALSE
-    if isinstance(node, Not):
-        inner = within(node.node, is_in)
-        if inner in (TRUE, FALSE):
-            return FALSE if inner == TRUE else TRUE
-        return Not(inner)
-    if isinstance(node, And):
-        kept = [child for child in (within(child, is_in) for child in node.nodes) if child != TRUE]
-        return FALSE if FALSE in kept else _one_or(And, kept)
-    if isinstance(node, Or):
-        kept = [child for child in (within(child, is_in) for child in node.nodes) if child != FALSE]
-        return TRUE if TRUE in kept else _one_or(Or, kept)
-    return node
-
-
-def _one_or(kind: type[And] | type[Or], nodes: Sequence[Node]) -> Node:
-    return nodes[0] if len(nodes) == 1 else kind(tuple(nodes))
-
-
-def bounds(node: Node, say: Say | None = None) -> Bounds:
+def bounds(node: Node, say: Say | None = None) -> Bounds[Keys]:
     """`say` puts a single condition into the server's words; any server's, unless told."""
-    if isinstance(node, Not):
-        inner = bounds(node.node, say)
-        return Bounds(_negated(inner.lower), _negated(inner.upper))
-    if isinstance(node, (And, Or)):
-        join = _all_of if isinstance(node, And) else any_of
-        inner_bounds = [bounds(child, say) for child in node.nodes]
-        return Bounds(join([b.upper for b in inner_bounds]), join([b.lower for b in inner_bounds]))
-    return (say or said)(node)
+    return bounds_of(node, say or said, Joints(_negated, _all_of, any_of))
 
 
-def said(leaf: Leaf) -> Bounds:  # noqa: C901 - one arm per leaf of the language
+def said(leaf: Leaf) -> Bounds[Keys]:  # noqa: C901 - one arm per leaf of the language
     match leaf:
         case Text():
             return exact(_anywhere(leaf.value))
@@ -137,11 +90,7 @@ def said(leaf: Leaf) -> Bounds:  # noqa: C901 - one arm per leaf of the language
             raise AssertionError("folders are decided before a server is asked")
 
 
-def exact(keys: Keys) -> Bounds:
-    return Bounds(keys, keys)
-
-
-def _maybe_attached(surely: bytes | None = None) -> Bounds:
+def _maybe_attached(surely: bytes | None = None) -> Bounds[Keys]:
     """Servers that look into mails on arrival leave a keyword (registered with IANA); others leave it to us."""
     lower = Keys((b"KEYWORD", surely)) if surely else NONE
     return Bounds(Keys((b"NOT", b"KEYWORD", b"$HasNoAttachment")), lower)

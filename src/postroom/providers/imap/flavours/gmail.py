@@ -6,7 +6,6 @@ lies in three folders, under one X-GM-MSGID.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,9 @@ from postroom.model.query.tree import Filename, HasAttachment, Label, Leaf, Text
 from postroom.model.role_names import read_as
 from postroom.model.words import words
 from postroom.providers.imap.flavours import criteria
-from postroom.providers.imap.flavours.criteria import ALL, NONE, Bounds, Keys, any_of, exact, searchable
+from postroom.providers.imap.flavours.criteria import ALL, NONE, Keys, any_of, searchable
+from postroom.providers.querying import gmail_words
+from postroom.providers.querying.bounds import Bounds, exact
 
 if TYPE_CHECKING:
     from postroom.model.folder import Folder
@@ -25,10 +26,9 @@ if TYPE_CHECKING:
 LABELS, IDENTITY = "X-GM-LABELS", "X-GM-MSGID"
 
 _OWN_FOLDERS = ("[Gmail]/", "[Google Mail]/")
-_ENDS_A_PHRASE = re.compile('["\\\\\u201c-\u201f\u2033\uff02]')  # the language knows no way to write them within one
 
 
-def said(leaf: Leaf) -> Bounds:
+def said(leaf: Leaf) -> Bounds[Keys]:
     """What Gmail compares in another way than other servers; its parts of words and of file names are left to us."""
     match leaf:
         case Text(prefix=True):
@@ -36,23 +36,22 @@ def said(leaf: Leaf) -> Bounds:
         case Text():
             return exact(_worded(leaf.value))
         case HasAttachment():
-            return exact(_raw("has:attachment"))
+            return exact(_raw(gmail_words.HAS_ATTACHMENT))
         case Filename():
-            surely = _worded(leaf.value, "filename:")
-            return Bounds(any_of([surely, _raw("has:attachment")]), surely)
+            surely = _worded(leaf.value, gmail_words.FILENAME)
+            return Bounds(any_of([surely, _raw(gmail_words.HAS_ATTACHMENT)]), surely)
         case Label():
             return exact(Keys((b"X-GM-LABELS", searchable(leaf.name))))
     return criteria.said(leaf)
 
 
 def _worded(value: str, operator: str = "") -> Keys:
-    phrase = _ENDS_A_PHRASE.sub(" ", value).strip()
-    return _raw(f'{operator}"{phrase}"') if words(phrase) else NONE
+    phrase = gmail_words.phrase(value, operator)
+    return _raw(phrase) if phrase else NONE
 
 
 def _raw(query: str) -> Keys:
-    """Its language leaves out Trash and Spam unless told, even where one of them is the open folder."""
-    return Keys((b"X-GM-RAW", searchable(f"in:anywhere {query}")))
+    return Keys((b"X-GM-RAW", searchable(f"{gmail_words.ANYWHERE} {query}")))
 
 
 def read_labels(session: Session, item: Item, folder: str) -> tuple[str, ...]:

@@ -7,11 +7,11 @@ import time
 from postroom.model.errors import NotFound
 from postroom.model.folder import Folder, Role, match_folder
 from postroom.model.query.tree import In, Node, Query
-from postroom.providers.imap.flavours.criteria import FALSE, TRUE, within
 from postroom.providers.imap.flavours.flavour import flavour_of
 from postroom.providers.imap.folders.listing import folder_with, list_folders
 from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.pool import Pool
+from postroom.providers.querying.bounds import FALSE, TRUE, within
 
 _KEPT = 60.0  # seconds: a folder made elsewhere is searched after a minute, and at once when it is named
 

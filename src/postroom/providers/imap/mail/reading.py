@@ -101,7 +101,35 @@ class Fetched:
 
 
 def fetch(session: Session, ref: str, name: str) -> Fetched:
-    line, beginning = _begun(session, ref, name)
+    found = _there(session, ref)
+    fetched = _fetched(session, [found], name)
+    if not fetched:
+        raise gone()
+    return fetched[0]
+
+
+def fetch_all(session: Session, folder: str, refs: Sequence[MailRef], name: str) -> list[Fetched]:
+    """Mails of one folder; those that are gone are left out."""
+    try:
+        validity = session.open(folder).validity
+    except NotFound:
+        return []
+    return _fetched(session, [ref for ref in refs if ref.validity == validity], name)
+
+
+def _fetched(session: Session, refs: Sequence[MailRef], name: str) -> list[Fetched]:
+    """Each mail's line and its beginning in one answer for all of them, in the open folder."""
+    dialect = flavour_of(session)
+    by_uid = {ref.uid: ref for ref in refs}
+    items = session.fetch(sorted(by_uid), f"{LINE} BODY.PEEK[]<0.{_AT_ONCE}> {dialect.label_item}".rstrip())
+    begun = [
+        (read_line(by_uid[uid], item, dialect.read_labels(session, item, name)), as_bytes(item.get("BODY[]")))
+        for uid, item in items.items()
+    ]
+    return [_completed(session, line, beginning) for line, beginning in begun if not line.is_deleted]
+
+
+def _completed(session: Session, line: Line, beginning: bytes) -> Fetched:
     is_whole = len(beginning) < _AT_ONCE or line.size <= _WHOLE
     return Fetched(line, _rest(session, line, beginning) if is_whole else _without_attachments(session, line), is_whole)
 
@@ -116,16 +144,6 @@ def opened(fetched: Fetched, name: str) -> Message:
     envelope = envelope_of(replace(line, parsed=parsed), name, snippet)
     listed = parsed.attachments if fetched.is_whole else _sized(parsed.attachments, line.structure)
     return Message(envelope, parsed.body, listed, parsed.headers, parsed.defects)
-
-
-def _begun(session: Session, ref: str, name: str) -> tuple[Line, bytes]:
-    """A mail's line, and its beginning in the same answer."""
-    found, dialect = _there(session, ref), flavour_of(session)
-    item = _one(session, found.uid, f"{LINE} BODY.PEEK[]<0.{_AT_ONCE}> {dialect.label_item}".rstrip())
-    line = read_line(found, item, dialect.read_labels(session, item, name))
-    if line.is_deleted:
-        raise gone()
-    return line, as_bytes(item.get("BODY[]"))
 
 
 def _rest(session: Session, line: Line, beginning: bytes) -> bytes:

@@ -16,14 +16,15 @@ from itertools import islice
 from postroom.model.folder import Folder
 from postroom.model.message import Envelope, Page
 from postroom.model.query.tree import Node
-from postroom.providers.imap.flavours.criteria import ALL, NONE, Bounds, Keys, bounds
+from postroom.providers.imap.flavours.criteria import ALL, NONE, Keys, bounds
 from postroom.providers.imap.flavours.flavour import flavour_of
 from postroom.providers.imap.mail import reading
 from postroom.providers.imap.mail.convert import as_bytes
 from postroom.providers.imap.mail.refs import MailRef
-from postroom.providers.imap.search.judging import DATES, Judge, date_of
+from postroom.providers.imap.search.judging import DATES, accepted, date_of, judge_for
 from postroom.providers.imap.session.client import Session, chunks
 from postroom.providers.imap.session.wire import Item
+from postroom.providers.querying.bounds import Bounds
 
 CHECKED_WHOLE = 2000  # so many undecided mails are all looked at, for the sake of an exact total
 SORTED_WHOLE = 2000  # without SORT: so many arrivals are put in order of date, older ones stay as they came
@@ -97,22 +98,22 @@ def _ordered(session: Session, words: Sequence[bytes]) -> list[int]:
 
 
 def _decided(
-    session: Session, node: Node, limits: Bounds, uids: Sequence[int], wanted: int
+    session: Session, node: Node, limits: Bounds[Keys], uids: Sequence[int], wanted: int
 ) -> tuple[Sequence[int], int | None]:
     """The first `wanted` UIDs that match, and how many match in all."""
     if limits.are_exact:
         return uids[:wanted], len(uids)
     sure = set(session.search((*_PRESENT.words, *limits.lower.words))) if limits.lower != NONE else set[int]()
-    judge = Judge(session, node)
+    judge = judge_for(session, node)
     judge.require_few(len(uids) - len(sure))
     if len(uids) - len(sure) <= CHECKED_WHOLE:
-        accepted = sure | judge.accepted([uid for uid in uids if uid not in sure])
-        matching = [uid for uid in uids if uid in accepted]
+        holding = sure | accepted(session, judge, [uid for uid in uids if uid not in sure])
+        matching = [uid for uid in uids if uid in holding]
         return matching[:wanted], len(matching)
     found: list[int] = []
     for chunk in chunks(uids):
-        accepted = sure.intersection(chunk) | judge.accepted([uid for uid in chunk if uid not in sure])
-        found.extend(uid for uid in chunk if uid in accepted)
+        holding = sure.intersection(chunk) | accepted(session, judge, [uid for uid in chunk if uid not in sure])
+        found.extend(uid for uid in chunk if uid in holding)
         if len(found) >= wanted:
             return found[:wanted], None
     return found, len(found)

@@ -1,7 +1,6 @@
 """One connection: logged in, with at most one folder open. Used by one thread at a time.
 
-IMAPClient speaks the commands. Its answers are read raw (`wire`), because its own reader is many times slower and
-because it hides COPYUID.
+IMAPClient speaks the commands; its answers are read raw (`wire`).
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from postroom.model.errors import PermissionDenied, ProviderError
+from postroom.providers.imap.session import imapclient_internals as internals
 from postroom.providers.imap.session import wire
 from postroom.providers.imap.session.auth import Credentials
 from postroom.providers.imap.session.connecting import connect_and_log_in
@@ -100,8 +100,8 @@ class Session:
             self._ask(self._client.noop)  # else the open folder is counted as it was
         arguments = ["RETURN", f"({' '.join(returning)})"] if returning else []
         self._clear()
-        self._ask(self._client._imap._simple_command, "LIST", '""', '"*"', *arguments)
-        taken = self._client._imap.untagged_responses
+        self._ask(internals.simple_command, self._client, "LIST", '""', '"*"', *arguments)
+        taken = internals.announcements(self._client)
         return taken.pop("LIST", []), taken.pop("STATUS", [])
 
     def status(self, folder: str, *what: str) -> dict[str, int]:
@@ -112,7 +112,7 @@ class Session:
         """What the names of this account's own folders begin with (``INBOX.`` at some servers)."""
         if not self.has("NAMESPACE"):
             return ""
-        _, answer = self._ask(self._client._imap.namespace)
+        _, answer = self._ask(internals.namespace, self._client)
         personal = wire.read_tokens(answer)[0]
         return self.read_name(personal[0][0]) if personal else ""
 
@@ -190,7 +190,7 @@ class Session:
     def _transfer(self, command: bytes, uids: Sequence[int], folder: str) -> tuple[int, dict[int, int]]:
         self._forget()
         self._uid_command(command, [wire.as_set(uids), self._speech.write_name(folder)], "FETCH")
-        return wire.read_copied(self._client._imap.untagged_responses.pop("COPYUID", []))
+        return wire.read_copied(internals.announcements(self._client).pop("COPYUID", []))
 
     def expunge(self, uids: Sequence[int]) -> None:
         """Exactly these. Needs UIDPLUS: a plain EXPUNGE would take other people's deleted mails with it."""
@@ -216,14 +216,9 @@ class Session:
 
     def _begin_idling(self) -> bool:
         """True when there is news already: a server may tell it before it agrees to wait."""
-        imap = self._client._imap
         self._clear()
-        self._client._idle_tag = tag = imap._command("IDLE")
-        while imap._get_response() is not None:
-            if imap.tagged_commands[tag]:
-                raise imaplib.IMAP4.error("IDLE was refused")
-            imap._check_bye()
-        return not _CHANGED.isdisjoint(imap.untagged_responses)
+        internals.begin_idling(self._client)
+        return not _CHANGED.isdisjoint(internals.announcements(self._client))
 
     def is_alive(self) -> bool:
         """Sure after a quick look where something was said lately, after a NOOP otherwise."""
@@ -256,7 +251,7 @@ class Session:
         """Close the connection without a word. Only for the thread that uses it: a closed socket wakes nobody."""
         self.interrupt()
         with contextlib.suppress(OSError, ValueError):
-            self._client._imap.shutdown()
+            internals.shut_down(self._client)
 
     def close(self) -> None:
         with contextlib.suppress(*CONNECTION_LOST, imaplib.IMAP4.error):
@@ -271,7 +266,7 @@ class Session:
         before = sock.gettimeout()
         sock.settimeout(0)
         try:
-            return bool(self._client._imap.file.peek(1))
+            return internals.has_buffered_input(self._client)
         except OSError:  # nothing there
             return False
         finally:
@@ -282,8 +277,8 @@ class Session:
         return [line for line in self._ask(self._speech.command, command, list(words), answer) if line]
 
     def _clear(self) -> None:
-        """imaplib gathers announcements until someone takes them; what is left over belongs to no later command."""
-        self._client._imap.untagged_responses.clear()
+        """What is left over belongs to no later command."""
+        internals.announcements(self._client).clear()
 
     def _ask(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         try:
@@ -295,7 +290,7 @@ class Session:
         except imaplib.IMAP4.error as error:
             raise refused(error) from None
         self._last_used = time.monotonic()
-        if not _CHANGED.isdisjoint(self._client._imap.untagged_responses):
+        if not _CHANGED.isdisjoint(internals.announcements(self._client)):
             self._forget()
         return answer
 

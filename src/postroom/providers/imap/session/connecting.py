@@ -8,19 +8,18 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from postroom.model.errors import AuthRequired, ProviderError
+from postroom.providers.imap.session import imapclient_internals as internals
 from postroom.providers.imap.session.auth import Credentials, prove_identity, tls_context, waited_for
 from postroom.providers.imap.session.failures import refused
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
 
-_LONGEST_LINE = 50_000_000  # imaplib allows 1 MB, which the UIDs of 150,000 mails exceed
-
 
 def connect(account: ImapAccount) -> Any:
     import imapclient
 
-    imaplib._MAXLINE = max(imaplib._MAXLINE, _LONGEST_LINE)  # type: ignore[attr-defined]
+    internals.allow_long_lines()
     context = None if account.security == "none" else tls_context(account)
     client = imapclient.IMAPClient(
         account.host,
@@ -29,8 +28,8 @@ def connect(account: ImapAccount) -> Any:
         ssl_context=context,
         timeout=float(account.timeout),
     )
-    client._imap.debug = 0  # IMAPClient would log every line it reads: slow, and mails do not belong into logs
-    # It also sends the end of a command's line by itself, which would wait 40 ms for the server to confirm the rest.
+    internals.keep_quiet(client)
+    # IMAPClient sends the end of a command's line by itself, which would wait 40 ms for the server to confirm the rest.
     client.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     try:
         if account.security == "starttls":
@@ -46,7 +45,7 @@ def _start_tls(client: Any, context: Any) -> None:
     if not client.has_capability("STARTTLS"):
         raise ProviderError('The mail server offers no STARTTLS. Set security to "tls" and the port that goes with it.')
     client.starttls(context)
-    client._set_read_timeout()
+    internals.keep_timeout(client)
 
 
 def connect_and_log_in(account: ImapAccount, credentials: Credentials) -> Any:
@@ -96,9 +95,7 @@ def log_in(client: Any, account: ImapAccount, secret: str) -> None:
         raise
     except imaplib.IMAP4.error as error:
         raise _login_refused(error) from None
-    # Servers offer more once they know who asks, and not all of them say so unasked.
-    client._cached_capabilities = None
-    client._imap.untagged_responses.pop("CAPABILITY", None)
+    internals.forget_capabilities(client)
 
 
 def _login_refused(error: Exception) -> Exception:

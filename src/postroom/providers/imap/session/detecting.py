@@ -24,10 +24,10 @@ def detect(session: Session, account: ImapAccount) -> Capabilities:
         can_label=inbox.takes_keywords,
         can_create_folder=True,
         has_threading=True,
+        has_raw=True,
         has_server_side_rules=bool(account.sieve_host),
         has_push=session.has("IDLE"),
         has_uids=True,
-        has_delta=session.has("CONDSTORE"),
         max_attachment_size_mb=_largest_attachment(session),
         burst=account.max_connections,
     )

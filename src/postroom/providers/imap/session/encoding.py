@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from postroom.model.errors import InvalidRequest
+from postroom.providers.imap.session import imapclient_internals as internals
 
 _LINE_BREAK = re.compile(rb"[\r\n\0]")
 
@@ -48,8 +49,7 @@ class Speech:
             return raw.decode("ascii")
 
     def write_name(self, name: str) -> bytes:
-        written: bytes = self._client._normalise_folder(name)
-        return written
+        return internals.written_name(self._client, name)
 
     def search_words(self, keys: Sequence[bytes]) -> list[bytes]:
         return [*(() if all(key.isascii() for key in keys) else (b"CHARSET", b"UTF-8")), *keys]
@@ -59,7 +59,7 @@ class Speech:
         return [b"UTF-8", *keys]
 
     def command(self, command: bytes, words: list[bytes], answer: str) -> Any:
-        return self._client._raw_command_untagged(command, words, answer)
+        return internals.uid_command(self._client, command, words, answer)
 
     def append(self, folder: str, raw: bytes, flags: Sequence[str]) -> Any:
         return self._client.append(folder, raw, flags)
@@ -68,7 +68,7 @@ class Speech:
 class Utf8Speech(Speech):
     def __init__(self, client: Any) -> None:
         super().__init__(client)
-        client._normalise_folder = self.write_name  # IMAPClient asks this of every folder it is given
+        internals.write_names_by(client, self.write_name)
 
     def read_name(self, raw: Any) -> str:
         return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else "NIL"
@@ -83,13 +83,7 @@ class Utf8Speech(Speech):
         return [b"UTF-8", *self.search_words(keys)]
 
     def command(self, command: bytes, words: list[bytes], answer: str) -> Any:
-        """IMAPClient would send what is beyond ASCII as literals."""
-        imap, name = self._client._imap, command.decode()
-        tag = imap._new_tag()
-        imap.send(b" ".join([tag, b"UID", command, *words]) + b"\r\n")
-        kind, lines = imap._untagged_response(*imap._command_complete(name, tag), answer)
-        self._client._checkok(name, kind, lines)
-        return lines
+        return internals.uid_command_in_one_line(self._client, command, words, answer)
 
     def append(self, folder: str, raw: bytes, flags: Sequence[str]) -> Any:
         """RFC 6855 wants headers in UTF-8 announced; RFC 9755 took that back, so a newer server may not know it."""
@@ -103,13 +97,8 @@ class Utf8Speech(Speech):
             return super().append(folder, raw, flags)
 
     def _append_announced(self, folder: str, mail: _Announced, flags: Sequence[str]) -> Any:
-        imap = self._client._imap
-        imap.literal = mail.closed
-        kind, answer = imap._simple_command(
-            "APPEND", self.write_name(folder), f"({' '.join(flags)})", f"UTF8 (~{{{mail.size}}}"
-        )
-        self._client._checkok("append", kind, answer)
-        return answer[0]
+        words = (self.write_name(folder), f"({' '.join(flags)})", f"UTF8 (~{{{mail.size}}}")
+        return internals.append(self._client, *words, literal=mail.closed)
 
 
 class _Announced:

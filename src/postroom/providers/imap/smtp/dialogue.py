@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 
 from postroom.mime.write.headers import wire_address
 from postroom.model.outcome import SubmitRequest
+from postroom.providers.imap.smtp.aiosmtplib_internals import has_unread_input, write_all
 from postroom.providers.imap.smtp.answers import Answer, Ended, before_the_dot, by_code, is_positive, refusal
 from postroom.providers.imap.smtp.login import log_in, new_client
 
@@ -118,22 +119,11 @@ def _extension(client: SMTP, name: str, option: bytes) -> bytes:
 async def _begin_data(client: SMTP, text: bytes) -> None:
     """DATA and the whole mail, leading dots doubled, but for the dot; returns when every byte has left our hands."""
     response = await client.execute_command(b"DATA")
-    protocol: Any = client.protocol
     if response.code != 354:
         raise Ended(by_code(response.code, response.message))
-    if not client.is_connected or protocol._buffer:  # what came along with this answer would be taken for the dot's
+    if not client.is_connected or has_unread_input(client):  # what came along would be taken for the dot's answer
         raise ConnectionResetError
-    transport = protocol.transport
-    try:
-        transport.set_write_buffer_limits(high=0)
-        protocol.write(re.sub(rb"(?m)^\.", b"..", text))
-        with anyio.fail_after(_UPLOAD_FACTOR * (client.timeout or 60)):
-            await protocol._drain_helper()
-    except BaseException:
-        transport.abort()  # closing would go on sending
-        raise
-    if not protocol.is_connected:
-        raise ConnectionResetError
+    await write_all(client, re.sub(rb"(?m)^\.", b"..", text), _UPLOAD_FACTOR * (client.timeout or 60))
 
 
 async def _final_dot(client: SMTP, patience: float) -> Answer:

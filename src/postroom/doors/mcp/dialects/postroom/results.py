@@ -34,6 +34,16 @@ if TYPE_CHECKING:
 
 PAGE_BUDGET = 8_350  # bytes of a page's rows and lines together: snippets get what the other fields leave of it
 MAX_SUBJECT, MAX_RECIPIENTS = 120, 3  # in a listing; read_email shows all
+# What an account may be able to do, and the tool or request that then does it. A claim that nothing here makes use of
+# would only send a model looking for it.
+ADVERTISED = {
+    "can_draft": "create_draft",
+    "can_send": "send_email",
+    "can_label": "apply_label",
+    "can_create_folder": "create_folder",
+    "has_threading": "get_thread",
+    "has_push": "resources/subscribe",
+}
 UNTRUSTED_FIELDS = ["from", "to", "subject", "snippet", "labels"]
 
 
@@ -49,7 +59,10 @@ def email_page(page: EmailPage, *, with_account: bool = False) -> CallToolResult
     for shown, row in zip(rows, page.results, strict=True):
         shown["snippet"] = text.cut(row.snippet, min(room, text.MAX_SNIPPET))
     head = plain(replace(page, results=()))
-    return answer({**head, "results": rows, "untrusted_fields": UNTRUSTED_FIELDS}, text.email_page(page, lines, room))
+    del head["notices"]  # said in words; the structure names the accounts in filters_not_applied
+    notices = [TextContent(type="text", text=f"Notice: {each}") for each in page.notices]
+    structured = {**head, "results": rows, "untrusted_fields": UNTRUSTED_FIELDS}
+    return answer(structured, text.email_page(page, lines, room), notices)
 
 
 def open_email(email: OpenEmail) -> CallToolResult:
@@ -102,11 +115,7 @@ def accounts(views: Sequence[AccountView]) -> CallToolResult:
 
 
 def capabilities(account: str, able: Capabilities) -> CallToolResult:
-    claims = {
-        name.removeprefix("can_").removeprefix("has_"): value
-        for name, value in plain(able).items()
-        if isinstance(value, bool)
-    }
+    claims = {name.removeprefix("can_").removeprefix("has_"): getattr(able, name) for name in ADVERTISED}
     structured: shapes.Capabilities = {
         "account": account,
         "provider": able.provider,

@@ -9,7 +9,7 @@ from tests.peers.dovecot import Dovecot
 from tests.peers.tokens import make_token
 
 from postroom.model.errors import AuthRequired, InvalidRequest, NotFound, ProviderUnavailable, Unsupported
-from postroom.providers.imap.sieve import Scripts, SieveScripts
+from postroom.providers.imap.rules.managesieve import Scripts, SieveScripts
 
 FILING = 'require ["fileinto"];\nif header :contains "subject" "invoice" { fileinto "Archive"; }\n'
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio.to_thread
-from sievelib.managesieve import Client, Error
+from sievelib.managesieve import Error
 
 from postroom.model.errors import (
-    AuthRequired,
     InvalidRequest,
     NotFound,
     PostroomError,
@@ -20,7 +17,8 @@ from postroom.model.errors import (
     ProviderUnavailable,
     Unsupported,
 )
-from postroom.providers.imap.session.auth import BearerAnswers, Credentials, tls_context, waited_for
+from postroom.providers.imap.rules.sievelib_internals import SieveClient
+from postroom.providers.imap.session.auth import Credentials
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
@@ -72,7 +70,7 @@ class SieveScripts:
 
 
 def _conversation(account: ImapAccount, credentials: Credentials, work: Callable[[Any], T]) -> T:
-    client = _SieveClient(account)
+    client = SieveClient(account)
     try:
         client.log_in(credentials)
         result = work(client)
@@ -84,70 +82,6 @@ def _conversation(account: ImapAccount, credentials: Credentials, work: Callable
     finally:
         client.hang_up()
     return result
-
-
-class _SieveClient(Client):  # type: ignore[misc]  # sievelib has no types
-    """sievelib's client with our certificates, our timeout, and refusals of tokens answered as they must be.
-
-    The parent calls its private methods by the names Python gives them (``_Client__...``): so they are reached here.
-    """
-
-    def __init__(self, account: ImapAccount) -> None:
-        super().__init__(account.sieve_host, account.sieve_port)
-        self.sock: Any = None
-        self._account = account
-
-    def log_in(self, credentials: Credentials) -> None:
-        """With a newer token, once, where the one we had is refused."""
-        secret = waited_for(credentials.secret)
-        if self._accepts(secret):
-            return
-        newer = waited_for(credentials.renewed, secret)
-        if newer != secret:
-            self.hang_up()
-            if self._accepts(newer):
-                return
-        raise AuthRequired("The ManageSieve server refused the login. Check username and secrets of this account.")
-
-    def _accepts(self, secret: str) -> bool:
-        account = self._account
-        mechanism = "PLAIN" if account.auth == "password" else account.auth.upper()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a plain connection is the operator's explicit choice
-            accepted = self.connect(
-                account.username,
-                secret,
-                ssl=account.sieve_security == "tls",
-                starttls=account.sieve_security == "starttls",
-                authmech=mechanism,
-            )
-        return bool(accepted)
-
-    def hang_up(self) -> None:
-        if self.sock is not None:
-            self.sock.close()
-            self.sock = None
-
-    def _Client__get_capabilities(self) -> bool:  # noqa: N802
-        self.sock.settimeout(self._account.timeout)
-        return bool(super()._Client__get_capabilities())
-
-    def _Client__enable_ssl(self, keyfile: Any = None, certfile: Any = None) -> None:  # noqa: N802
-        self.sock = tls_context(self._account).wrap_socket(self.sock, server_hostname=self._account.sieve_host)
-
-    def _xoauth2_authentication(self, login: bytes, password: bytes, authz_id: bytes = b"") -> bool:
-        return self._present_token("xoauth2", login, password)
-
-    def _oauthbearer_authentication(self, login: bytes, password: bytes, authz_id: bytes = b"") -> bool:
-        return self._present_token("oauthbearer", login, password)
-
-    def _present_token(self, mechanism: str, login: bytes, token: bytes) -> bool:
-        answers = BearerAnswers(mechanism, login.decode(), token.decode())
-        words = [mechanism.upper().encode(), b64encode(answers(b""))]
-        code, _ = self._Client__send_command("AUTHENTICATE", words, nblines=1)
-        if code is None:  # the details of a refusal: they must be answered before it is said
-            code, _ = self._Client__send_command(f'"{b64encode(answers(b"")).decode()}"')
-        return bool(code == "OK")
 
 
 def _listed(client: Any) -> Scripts:

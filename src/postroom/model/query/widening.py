@@ -1,0 +1,66 @@
+"""A query without the conditions that a provider can apply in no way, which are named instead."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from postroom.model.query.tree import (
+    After,
+    And,
+    Before,
+    Correspondent,
+    Filename,
+    HasAttachment,
+    In,
+    Is,
+    Label,
+    Larger,
+    Leaf,
+    MessageId,
+    Node,
+    Not,
+    Or,
+    Query,
+    Smaller,
+    Subject,
+    Text,
+)
+
+_FIELDS: dict[type, str] = {
+    Text: "text",
+    Subject: "subject",
+    HasAttachment: "has",
+    Is: "is",
+    In: "in",
+    Label: "label",
+    After: "after",
+    Before: "before",
+    Larger: "larger",
+    Smaller: "smaller",
+    Filename: "filename",
+    MessageId: "message_id",
+}
+
+
+def field_of(leaf: Leaf) -> str:
+    """The word of the query language before its colon; ``text`` for bare words."""
+    return leaf.field if isinstance(leaf, Correspondent) else _FIELDS[type(leaf)]
+
+
+def widened(query: Query, unknown: Collection[str]) -> tuple[Query, tuple[str, ...]]:
+    """The query that finds all that this one would find, without the fields in `unknown`; and which of them it had."""
+    left_out = tuple(sorted({field for leaf in query.leaves() if (field := field_of(leaf)) in unknown}))
+    if query.node is None or not left_out:
+        return query, left_out
+    return Query(_widened(query.node, unknown, holds=True), query.anywhere), left_out
+
+
+def _widened(node: Node, unknown: Collection[str], *, holds: bool) -> Node:
+    """An unknown condition is taken to hold; below a NOT, not to hold."""
+    if isinstance(node, Not):
+        return Not(_widened(node.node, unknown, holds=not holds))
+    if isinstance(node, (And, Or)):
+        return type(node)(tuple(_widened(child, unknown, holds=holds) for child in node.nodes))
+    if field_of(node) in unknown:
+        return And(()) if holds else Or(())
+    return node

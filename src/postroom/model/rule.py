@@ -1,0 +1,47 @@
+"""Rules: conditions that must all hold, and what is then done with a mail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+ConditionField = Literal[
+    "from", "to", "cc", "subject", "body", "age_days", "has_attachment", "labels", "size", "list_id", "folder"
+]
+Operator = Literal["equals", "matches", "contains", "greater_than", "less_than", "in"]
+ActionType = Literal[
+    "apply_label", "remove_label", "move_folder", "mark_read", "mark_unread", "star", "archive", "delete", "forward"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`matches` is a glob; `in` compares with each of several values. Numbers and truths are written as text."""
+
+    field: ConditionField
+    operator: Operator
+    values: tuple[str, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """`target` is the label, the folder or the address that the action needs."""
+
+    type: ActionType
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    name: str
+    conditions: tuple[Condition, ...]
+    actions: tuple[Action, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """The rules a server keeps for us, in order, and whether it runs them."""
+
+    rules: tuple[Rule, ...]
+    is_active: bool

@@ -1,0 +1,1 @@
+"""Rules that the server runs on arriving mail: compiled to Sieve, kept over ManageSieve."""

@@ -1,0 +1,121 @@
+"""All that is used of IMAPClient and imaplib beyond what they promise, in one place.
+
+A test compares these names with the installed versions: an upgrade that changes one of them fails there, and not in the
+middle of somebody's mailbox. IMAPClient's own reading of answers is not used because it is many times slower, and
+because it hides COPYUID.
+"""
+
+from __future__ import annotations
+
+import imaplib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+_LONGEST_LINE = 50_000_000  # imaplib allows 1 MB, which the UIDs of 150,000 mails exceed
+
+# What must be there, by class; and what an instance must have once it is connected.
+METHODS: dict[str, tuple[str, ...]] = {
+    "IMAPClient": ("_normalise_folder", "_raw_command_untagged", "_checkok", "_set_read_timeout"),
+    "IMAP4": (
+        "_simple_command",
+        "_command",
+        "_command_complete",
+        "_get_response",
+        "_check_bye",
+        "_new_tag",
+        "_untagged_response",
+        "namespace",
+        "send",
+        "shutdown",
+    ),
+}
+ATTRIBUTES: dict[str, tuple[str, ...]] = {
+    "IMAPClient": ("_imap", "_cached_capabilities", "_idle_tag"),
+    "IMAP4": ("debug", "file", "literal", "tagged_commands", "untagged_responses"),
+}
+
+
+def allow_long_lines() -> None:
+    imaplib._MAXLINE = max(imaplib._MAXLINE, _LONGEST_LINE)  # type: ignore[attr-defined]
+
+
+def keep_quiet(client: Any) -> None:
+    """IMAPClient would log every line it reads: slow, and mails do not belong into logs."""
+    client._imap.debug = 0
+
+
+def keep_timeout(client: Any) -> None:
+    """STARTTLS makes a new socket, which IMAPClient gives no timeout."""
+    client._set_read_timeout()
+
+
+def forget_capabilities(client: Any) -> None:
+    """Servers offer more once they know who asks, and not all of them say so unasked."""
+    client._cached_capabilities = None
+    client._imap.untagged_responses.pop("CAPABILITY", None)
+
+
+def announcements(client: Any) -> dict[str, list[Any]]:
+    """What the server said beside its answers. imaplib gathers it until somebody takes it."""
+    gathered: dict[str, list[Any]] = client._imap.untagged_responses
+    return gathered
+
+
+def simple_command(client: Any, *words: str) -> Any:
+    return client._imap._simple_command(*words)
+
+
+def namespace(client: Any) -> Any:
+    return client._imap.namespace()
+
+
+def begin_idling(client: Any) -> None:
+    """Unlike IMAPClient's own `idle`, keeps what the server tells before it agrees to wait."""
+    imap = client._imap
+    client._idle_tag = tag = imap._command("IDLE")
+    while imap._get_response() is not None:
+        if imap.tagged_commands[tag]:
+            raise imaplib.IMAP4.error("IDLE was refused")
+        imap._check_bye()
+
+
+def has_buffered_input(client: Any) -> bool:
+    """Bytes that were read from the socket and by nobody since. OSError where there are none."""
+    return bool(client._imap.file.peek(1))
+
+
+def shut_down(client: Any) -> None:
+    client._imap.shutdown()
+
+
+def written_name(client: Any, name: str) -> bytes:
+    written: bytes = client._normalise_folder(name)
+    return written
+
+
+def write_names_by(client: Any, write_name: Callable[[str], bytes]) -> None:
+    """IMAPClient asks this of every folder it is given."""
+    client._normalise_folder = write_name
+
+
+def uid_command(client: Any, command: bytes, words: list[bytes], answer: str) -> Any:
+    """What is beyond ASCII goes as a literal."""
+    return client._raw_command_untagged(command, words, answer)
+
+
+def uid_command_in_one_line(client: Any, command: bytes, words: Sequence[bytes], answer: str) -> Any:
+    imap, name = client._imap, command.decode()
+    tag = imap._new_tag()
+    imap.send(b" ".join([tag, b"UID", command, *words]) + b"\r\n")
+    kind, lines = imap._untagged_response(*imap._command_complete(name, tag), answer)
+    client._checkok(name, kind, lines)
+    return lines
+
+
+def append(client: Any, *words: str | bytes, literal: Callable[[bytes], bytes]) -> Any:
+    """`literal` is asked for the mail when the server is ready for it."""
+    imap = client._imap
+    imap.literal = literal
+    kind, answer = imap._simple_command("APPEND", *words)
+    client._checkok("append", kind, answer)
+    return answer[0]

@@ -1,0 +1,207 @@
+"""Accounts: opened on first use, kept open, each with what its provider can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import anyio
+
+from postroom.model.address import Address, parse_address
+from postroom.model.capabilities import Capabilities
+from postroom.model.errors import InvalidRequest, Unsupported
+from postroom.service.recent import Recent
+
+if TYPE_CHECKING:
+    from postroom.model.draft import Identity
+    from postroom.model.folder import Folder
+    from postroom.providers.protocol import (
+        AliasMaker,
+        Drafts,
+        FolderMaker,
+        Labels,
+        Mailbox,
+        ManyFolders,
+        Numbered,
+        RawAccess,
+        Rules,
+        Threads,
+        Transport,
+        Watcher,
+    )
+    from postroom.settings import AccountSettings
+
+OF_ANOTHER = "/"  # between an account and whose mailbox it opens: work/sales@example.com
+
+
+class Opener(Protocol):
+    """How an account becomes a mailbox and a transport; `wiring` supplies it, service never names a provider."""
+
+    def mailbox(self, account: AccountSettings) -> Mailbox: ...
+
+    def shared(self, derived: AccountSettings, mailbox: Mailbox) -> Mailbox: ...
+
+    def transport(self, account: AccountSettings, mailbox: Mailbox) -> Transport: ...
+
+
+@dataclass
+class Account:
+    """One open mailbox. The transport is a second slot, opened only by the gate."""
+
+    settings: AccountSettings
+    mailbox: Mailbox
+    capabilities: Capabilities
+    _open_transport: Callable[[], Transport]
+    _transport: Transport | None = None
+
+    def __post_init__(self) -> None:
+        """Both of the last few seconds at most; for what a send depends on, ask the mailbox itself."""
+        self.folders = Recent(self._list_folders)
+        self.identities = Recent(self._list_identities)
+
+    async def _list_folders(self) -> list[Folder]:
+        return await self.mailbox.folders()
+
+    async def _list_identities(self) -> list[Identity]:
+        return await self.mailbox.identities()
+
+    @property
+    def name(self) -> str:
+        return self.settings.name
+
+    @property
+    def transport(self) -> Transport:
+        if not self.capabilities.can_send:
+            raise Unsupported(self.capabilities.provider, "sending")
+        if self._transport is None:
+            self._transport = self._open_transport()
+        return self._transport
+
+    @property
+    def raw_access(self) -> RawAccess:
+        return cast("RawAccess", self._only_if(self.capabilities.has_raw, "raw form of mails"))
+
+    @property
+    def threads(self) -> Threads:
+        return cast("Threads", self._only_if(self.capabilities.has_threading, "threads"))
+
+    @property
+    def drafts(self) -> Drafts:
+        return cast("Drafts", self._only_if(self.capabilities.can_draft, "drafts"))
+
+    @property
+    def labels(self) -> Labels:
+        return cast("Labels", self._only_if(self.capabilities.can_label, "labels"))
+
+    @property
+    def many_folders(self) -> ManyFolders:
+        return cast("ManyFolders", self._only_if(self.capabilities.has_many_folders, "mails in several folders"))
+
+    @property
+    def folder_maker(self) -> FolderMaker:
+        return cast("FolderMaker", self._only_if(self.capabilities.can_create_folder, "creating of folders"))
+
+    @property
+    def numbered(self) -> Numbered:
+        return cast("Numbered", self._only_if(self.capabilities.has_uids, "mail numbers (UIDs)"))
+
+    @property
+    def rules(self) -> Rules:
+        return cast("Rules", self._only_if(self.capabilities.has_server_side_rules, "server-side rules"))
+
+    @property
+    def alias_maker(self) -> AliasMaker:
+        return cast("AliasMaker", self._only_if(self.capabilities.can_create_alias, "creating of aliases"))
+
+    @property
+    def watcher(self) -> Watcher:
+        return cast("Watcher", self._only_if(self.capabilities.has_push, "telling of changes"))
+
+    def _only_if(self, able: bool, feature: str) -> Any:
+        if not able:
+            raise Unsupported(self.capabilities.provider, feature)
+        return self.mailbox
+
+    async def close(self) -> None:
+        if self._transport is not None:
+            await self._transport.close()
+        await self.mailbox.close()
+
+
+class Accounts:
+    """The configured accounts; the first is the default one."""
+
+    def __init__(self, configured: Sequence[AccountSettings], opener: Opener) -> None:
+        self._configured = {account.name: account for account in configured}
+        self._opener = opener
+        self._open: dict[str, Account] = {}
+        self._locks = {name: anyio.Lock() for name in self._configured}
+
+    @property
+    def configured(self) -> tuple[AccountSettings, ...]:
+        return tuple(self._configured.values())
+
+    def names(self, wanted: str | None) -> list[str]:
+        """The accounts a request means: the default, one by name, or ``all``."""
+        if wanted == "all" and "all" not in self._configured:
+            return list(self._configured)
+        return [self.named(wanted).name]
+
+    def named(self, wanted: str | None) -> AccountSettings:
+        if not self._configured:
+            raise InvalidRequest("No account is configured. Add one to postroom.toml.")
+        if wanted is None:
+            return next(iter(self._configured.values()))
+        for account in self._configured.values():
+            if wanted == account.name or (account.address and Address(wanted).key == Address(account.address).key):
+                return account
+        owner, _, user_id = wanted.partition(OF_ANOTHER)
+        if user_id and owner in self._configured:
+            return self._derived(owner, user_id)
+        raise InvalidRequest(
+            f"There is no account {wanted[:80]!r}. Use one of: {', '.join(self._configured)}.",
+            details={"field": "account"},
+        )
+
+    def _derived(self, owner: str, user_id: str) -> AccountSettings:
+        """No configured account has such a name: handles, keys, rate and audit, all kept by account, are its own."""
+        address = parse_address(user_id).email
+        name = f"{self.named(owner).name}{OF_ANOTHER}{Address(address).key}"
+        return self.named(owner).model_copy(update={"name": name, "address": address, "display_name": ""})
+
+    async def derived(self, wanted: str | None, user_id: str) -> Account:
+        """The mailbox of another, over the login of a configured account. Unsupported where the provider has none."""
+        return await self.open(self._derived(self.named(wanted).name, user_id).name)
+
+    async def open(self, wanted: str | None = None) -> Account:
+        settings = self.named(wanted)
+        if settings.name not in self._open:
+            async with self._locks.setdefault(settings.name, anyio.Lock()):
+                await self._connect(settings)
+        return self._open[settings.name]
+
+    async def _connect(self, settings: AccountSettings) -> None:
+        """Unless whoever held the lock before has done it."""
+        if settings.name in self._open:
+            return
+        mailbox = await self._mailbox(settings)
+        capabilities = await mailbox.connect()
+        self._open[settings.name] = Account(
+            settings, mailbox, capabilities, partial(self._opener.transport, settings, mailbox)
+        )
+
+    async def _mailbox(self, settings: AccountSettings) -> Mailbox:
+        if settings.name in self._configured:
+            return self._opener.mailbox(settings)
+        owner = await self.open(settings.name.split(OF_ANOTHER, 1)[0])
+        if not owner.capabilities.has_shared_mailboxes:
+            raise Unsupported(owner.capabilities.provider, "mailboxes of others")
+        return self._opener.shared(settings, owner.mailbox)
+
+    async def close(self) -> None:
+        """The latest first: the mailbox of another goes by the login of its owner."""
+        while self._open:
+            _, account = self._open.popitem()
+            await account.close()

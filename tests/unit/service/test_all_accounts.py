@@ -1,0 +1,85 @@
+"""Every account at once: asked side by side, and what one of them cannot answer is said beside what the others did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from tests.contract.mails import mail
+from tests.peers.memory_mailbox import MemoryMailbox, provided
+
+from postroom.doors.mcp.dialects.postroom import results
+from postroom.model.errors import ProviderUnavailable
+from postroom.service.accounts.folders import list_accounts
+from postroom.service.reading import search
+
+
+class MeetingMailbox(MemoryMailbox):
+    """Answers a search only once the other account is being searched as well."""
+
+    waiting = 0
+    met: anyio.Event
+
+    async def search(self, *args: Any, **kwargs: Any) -> Any:
+        MeetingMailbox.waiting += 1
+        if MeetingMailbox.waiting == 2:
+            self.met.set()
+        await self.met.wait()
+        return await super().search(*args, **kwargs)
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits() -> None:
+    MeetingMailbox.waiting, MeetingMailbox.met = 0, anyio.Event()
+
+
+async def test_all_accounts_are_searched_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with provided(monkeypatch, tmp_path, MeetingMailbox, "one two") as (gateway, (one, two)):
+        one.add(mail("first", days_ago=1))
+        two.add(mail("second", days_ago=2))
+        with anyio.fail_after(20):
+            page = await search.search_emails(gateway, "subject", account="all")
+        assert [row.account for row in page.results] == ["one", "two"]
+        assert (page.total_count, page.filters_not_applied, page.notices) == (2, (), ())
+
+
+async def test_all_accounts_are_checked_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with provided(monkeypatch, tmp_path, MeetingMailbox, "one two") as (gateway, _):
+        with anyio.fail_after(20):
+            assert [account.status for account in await list_accounts(gateway, check=True)] == ["ok", "ok"]
+        assert [account.status for account in await list_accounts(gateway)] == ["", ""]
+
+
+async def test_an_account_that_does_not_answer_is_named_beside_the_mails_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with provided(monkeypatch, tmp_path, names="one dead") as (gateway, (one, dead)):
+        one.add(mail("first"))
+        dead.is_down = True
+        page = await search.list_emails(gateway, account="all")
+        assert [row.account for row in page.results] == ["one"]
+        assert page.total_count is None
+        assert page.filters_not_applied == ("account:dead",)
+        assert page.notices == ("Account dead was not searched. The mail server does not answer. Try again later.",)
+        shown = results.email_page(page, with_account=True)
+        assert "Notice: Account dead was not searched." in shown.content[-1].text  # type: ignore[union-attr]
+        assert shown.structured_content is not None
+        assert "notices" not in shown.structured_content
+        assert shown.structured_content["filters_not_applied"] == ["account:dead"]
+
+
+async def test_where_no_account_answers_the_search_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with provided(monkeypatch, tmp_path, names="one two") as (gateway, contents):
+        for one in contents:
+            one.is_down = True
+        with pytest.raises(ProviderUnavailable):
+            await search.list_emails(gateway, account="all")
+
+
+async def test_one_account_asked_for_by_name_fails_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with provided(monkeypatch, tmp_path, names="one dead") as (gateway, (_, dead)):
+        dead.is_down = True
+        with pytest.raises(ProviderUnavailable):
+            await search.list_emails(gateway, account="dead")
