@@ -40,7 +40,8 @@ VIOLATIONS = {
 }
 
 
-SHARED = (
+# Packages beside the providers, for all of them.
+SHARED = ("layers", "discovery", "querying", "http", "credentials", "oauth")
     "layers",
     "discovery",
     "querying",
