@@ -30,9 +30,5 @@ class Recent(Generic[T]):
         self._answer = (asked_at, answer)
         return answer
 
-    @property
-    def known(self) -> T | None:
-        return self._answer[1] if self._answer else None
-
     def forget(self) -> None:
         self._answer = None

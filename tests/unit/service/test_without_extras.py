@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from tests.contract.mails import PDF, mail
 from tests.peers.memory_mailbox import MemoryMailbox, provided
 
 from postroom.model.capabilities import Capabilities
-from postroom.model.errors import InvalidRequest, NotFound, Unsupported
+from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied, Unsupported
+from postroom.model.folder import Role
 from postroom.model.message import Message
 from postroom.service import recent
 from postroom.service.gateway import Gateway
@@ -122,13 +124,25 @@ async def test_folders_and_identities_are_asked_for_once_in_a_moment_and_again_l
     async with provided(monkeypatch, tmp_path) as (gateway, (contents,)):
         for key in ("one", "two"):
             contents.add(mail(key))
-        for subject, email_id in (await ids(gateway)).items():
+        for subject in await ids(gateway):
             await search.search_emails(gateway, f'from:me "{subject}"', mailbox="Work")
-            await organise.move(gateway, [email_id], "Work")
         assert (contents.calls["folders"], contents.calls["identities"]) == (1, 1)
         monkeypatch.setattr(recent, "KEPT", 0.0)
         await search.search_emails(gateway, "from:me", mailbox="Work")
         assert (contents.calls["folders"], contents.calls["identities"]) == (2, 2)
+
+
+async def test_where_mails_are_put_the_folders_are_looked_up_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with provided(monkeypatch, tmp_path) as (gateway, (contents,)):
+        contents.add(mail("one"))
+        (email_id,) = (await ids(gateway)).values()
+        await organise.move(gateway, [email_id], "Work")
+        moved = await organise.move(gateway, [email_id], "Plans")
+        contents.folders[3] = replace(contents.folders[3], role=Role.SENT)
+        with pytest.raises(PermissionDenied):
+            await organise.undo(gateway, moved.operation_id)
 
 
 async def test_a_folder_that_is_named_but_unknown_is_looked_for_once_more(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 
 from postroom.mime.clean import clean_line
@@ -80,11 +79,9 @@ async def find_folder(account: Account, wanted: str) -> Folder:
     return pick_folder(account, folders, wanted)
 
 
-def forget_folders_unless(account: Account, names: Iterable[str]) -> None:
-    """The folders known from a moment ago are of no use where one that mails lie in is not among them."""
-    known = {folder.name for folder in account.folders.known or ()}
-    if not known.issuperset(names):
-        account.folders.forget()
+async def folders_now(account: Account) -> list[Folder]:
+    """For whoever puts mails into them or makes one: which folder is Sent or Drafts is looked up each time."""
+    return [folder for folder in await account.folders.ask_anew() if folder.selectable]
 
 
 def pick_folder(account: Account, folders: list[Folder], wanted: str) -> Folder:

@@ -13,7 +13,6 @@ from postroom.model.errors import Conflict, InvalidRequest, PostroomError
 from postroom.model.ids import Kind
 from postroom.model.message import Envelope
 from postroom.model.outcome import ItemResult
-from postroom.service.accounts.folders import forget_folders_unless
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import error_view, gone, require_account
 from postroom.service.views import ItemView, WriteView
@@ -91,11 +90,9 @@ async def _planned(gateway: Gateway, part: Wanted, account: str | None, answers:
     works = []
     for name, refs in (await _resolved(gateway, part.email_ids, account, answers)).items():
         opened = await gateway.accounts.open(name)
-        found = await opened.mailbox.envelopes(list(refs.values()))
-        forget_folders_unless(opened, (name for envelope in found if envelope for name in envelope.folders))
         change = await part.plan(opened)
         todo = []
-        for email_id, envelope in zip(refs, found, strict=True):
+        for email_id, envelope in zip(refs, await opened.mailbox.envelopes(list(refs.values())), strict=True):
             answered = _settled_already(email_id, envelope, change, part.expect)
             if answered is not None:
                 answers[email_id] = answered

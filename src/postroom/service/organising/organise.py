@@ -19,7 +19,7 @@ from postroom.model.folder import Folder, Role
 from postroom.model.ids import Kind
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag
-from postroom.service.accounts.folders import find_folder, folder_view, folders_of, pick_folder
+from postroom.service.accounts.folders import folder_view, folders_now, folders_of, pick_folder
 from postroom.service.gateway import Account, Gateway
 from postroom.service.organising.batch import Change, Plan, Progress, Wanted, carry_out, checked_ids
 from postroom.service.organising.places import Places, check_new_folder, folder_refs
@@ -51,8 +51,8 @@ async def move(
     progress: Progress | None = None,
 ) -> WriteView:
     async def plan(opened: Account) -> Change:
-        folder = await find_folder(opened, to_mailbox)
-        places = Places(await folders_of(opened))
+        places = Places(await folders_now(opened))
+        folder = pick_folder(opened, places.folders, to_mailbox)
         places.require_open_to_all(folder)
         return _moving("move", places, folder)
 
@@ -65,7 +65,7 @@ async def delete(
     """To the trash, never further: a person empties it."""
 
     async def plan(opened: Account) -> Change:
-        places = Places(await folders_of(opened))
+        places = Places(await folders_now(opened))
         trash = places.with_role(Role.TRASH) or pick_folder(opened, places.folders, Role.TRASH)
         return _moving("delete", places, trash)
 
@@ -103,8 +103,7 @@ async def create_folder(gateway: Gateway, name: str, *, account: str | None = No
         raise InvalidRequest("A folder name has 1 to 255 characters; '/' separates levels.", details={"field": "name"})
     opened = await gateway.accounts.open(account)
     maker = opened.folder_maker
-    opened.folders.forget()
-    check_new_folder(name, await folders_of(opened))
+    check_new_folder(name, await folders_now(opened))
     try:
         folder = await maker.create_folder(name)
     finally:
@@ -239,7 +238,7 @@ def _reversing(state: dict[str, Any]) -> Plan:
 
     async def plan(account: Account) -> Change:
         if "folder_ref" in state:
-            return _putting_back(Places(await folders_of(account)), state)
+            return _putting_back(Places(await folders_now(account)), state)
         if "label" in state:
             return _labelling(state["label"], state["on"])
         key, value = next(iter(state.items()))
