@@ -42,13 +42,6 @@ VIOLATIONS = {
 
 # Packages beside the providers, for all of them.
 SHARED = ("layers", "discovery", "querying", "http", "credentials", "oauth")
-    "layers",
-    "discovery",
-    "querying",
-    "http",
-    "credentials",
-    "oauth",
-)  # packages beside the providers, for all of them
 
 
 def contracts() -> dict[str, dict[str, Any]]:

@@ -15,8 +15,8 @@ from postroom.model.errors import AuthRequired, PostroomError, ProviderError, Pr
 from postroom.model.outcome import SubmitRequest, WireEnvelope
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
-from postroom.providers.imap.session.auth import Credentials
 from postroom.providers.imap.rules.managesieve import SieveScripts
+from postroom.providers.imap.session.auth import Credentials
 from postroom.providers.imap.smtp.transport import SmtpTransport
 from postroom.settings import ImapAccount
 
