@@ -22,15 +22,13 @@ from postroom.store.vault.folder import LOGS, Vault
 if TYPE_CHECKING:
     from postroom.providers.protocol import Mailbox, Transport
 
-# A promise by structure: whatever else goes wrong, a server of these dialects has nothing that could send.
-DIALECTS_WITHOUT_TRANSPORT = frozenset({"drafts"})
 FIRST_BREATH = 1.0  # seconds
 SMALLER_THAN_SAMPLE = 256 * 1024  # bytes; an empty mailbox has half of it
 
 
 class _Opener:
     def __init__(self, settings: Settings) -> None:
-        self._sends = settings.server.dialect not in DIALECTS_WITHOUT_TRANSPORT
+        self._sends = settings.traits.has_transport
         self._context = ProviderContext(
             home=settings.home,
             neighbours=tuple(settings.accounts),
@@ -63,6 +61,7 @@ async def open_gateway(settings: Settings, *, clock: Clock | None = None) -> Asy
         settings.home / "state.db",
         clock=clock,
         limit=RateLimit(settings.safety.sends_per_hour),
+        key_seconds=settings.traits.key_seconds,
         audit_mirror=vault.root / LOGS / "actions",
     )
     accounts = Accounts(settings.accounts, _Opener(settings))
@@ -105,7 +104,7 @@ def _may_lack_sample(path: Path) -> bool:
 async def open_working_gateway(settings: Settings) -> AsyncIterator[Gateway]:
     """A gateway that also works by itself: approvals given elsewhere, holds, schedules, retries. For servers."""
     async with open_gateway(settings) as gateway:
-        if settings.server.read_only or settings.server.dialect in DIALECTS_WITHOUT_TRANSPORT:
+        if settings.server.read_only or not settings.traits.has_transport:
             yield gateway
             return
         await gateway.in_thread(gateway.store.pauses.try_soon)

@@ -153,6 +153,8 @@ class UndoView(WriteView):
 
 @dataclass(frozen=True, slots=True)
 class DraftView:
+    """`draft_id` is empty where dev mode kept the draft from being saved."""
+
     draft_id: str
     email_id: str
     thread_id: str

@@ -12,9 +12,10 @@ from pydantic import ValidationError
 
 from postroom.settings import file
 from postroom.settings.accounts import AccountSettings
+from postroom.settings.dialects import TRAITS
 from postroom.settings.environment import Data, merge, merge_environment
 from postroom.settings.exposure import refuse_exposed
-from postroom.settings.fields import CONFIG_FOLDER, HOME
+from postroom.settings.fields import CONFIG_FOLDER, HOME, Section
 from postroom.settings.model import ConfigFile, Settings
 from postroom.settings.paths import home_folder
 from postroom.settings.problems import SettingsError, explain
@@ -70,7 +71,20 @@ def build(data: Mapping[str, Any], *, home: Path, config_path: Path | None = Non
     _refuse_twins(read.accounts)
     refuse_exposed(read.server, read.accounts)
     sections = {key: getattr(read, key) for key in ConfigFile.model_fields}
-    return Settings(**sections, home=home, config_path=config_path, is_demo=is_demo)
+    return Settings(**{**sections, **_chosen_by_dialect(read)}, home=home, config_path=config_path, is_demo=is_demo)
+
+
+def _chosen_by_dialect(read: ConfigFile) -> dict[str, Section]:
+    """What the operator left open, as the dialect has it."""
+    traits = TRAITS[read.server.dialect]
+    return {
+        "server": _with_default(read.server, "toolsets", traits.toolsets),
+        "safety": _with_default(read.safety, "gate", traits.gate),
+    }
+
+
+def _with_default(section: Section, key: str, value: object) -> Section:
+    return section if key in section.model_fields_set else section.model_copy(update={key: value})
 
 
 def _layered(found: Path | None, environ: Mapping[str, str], overrides: Mapping[str, Any] | None) -> Data:

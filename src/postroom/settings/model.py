@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from postroom.settings.accounts import AccountSettings
+from postroom.settings.dialects import TRAITS, Traits
 from postroom.settings.fields import Section
 from postroom.settings.sections import LoggingSettings, SafetySettings, ServerSettings, StoreSettings
 
@@ -35,3 +36,8 @@ class Settings:
     home: Path
     config_path: Path | None = None
     is_demo: bool = False
+
+    @property
+    def traits(self) -> Traits:
+        """What the dialect asks of the rest of the gateway."""
+        return TRAITS[self.server.dialect]

@@ -154,9 +154,8 @@ async def _draft(gateway: Gateway, name: str) -> str:
 
 async def _send(gateway: Gateway, name: str) -> str:
     from postroom.service.accounts.logins import check_sending
-    from postroom.wiring import DIALECTS_WITHOUT_TRANSPORT
 
-    if gateway.settings.server.dialect in DIALECTS_WITHOUT_TRANSPORT:
+    if not gateway.settings.traits.has_transport:
         return f"not tried: nothing is ever sent in dialect {gateway.settings.server.dialect}"
     return await check_sending(gateway, name)
 

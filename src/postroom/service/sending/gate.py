@@ -49,7 +49,8 @@ class Question:
 
 async def send(gateway: Gateway, order: Order) -> SendView:
     """Let an order out, or say what is missing. Whatever happens is audited once."""
-    return await audited(gateway, Record.of(order, gateway.now()), _alone(gateway, order))
+    action = gateway.settings.traits.audit_names.get(order.tool, order.tool)
+    return await audited(gateway, Record.of(order, gateway.now(), action), _alone(gateway, order))
 
 
 async def _alone(gateway: Gateway, order: Order) -> SendView:

@@ -77,6 +77,8 @@ async def update_draft(
     opened, saved = await find_draft(gateway, draft_id, account)
     await _check_not_on_its_way(gateway, opened, saved, draft_id)
     draft = await _changed(gateway, opened, await load_draft(opened, saved), changes)
+    if _is_logged_only(gateway):
+        return _unsaved(gateway, opened, draft)
     raw = await gateway.in_thread(compose.compose, draft, date=gateway.now(), keep_bcc=True)
     new = await opened.drafts.update_draft(saved.ref, raw, thread_ref=saved.thread_ref)
     await gateway.in_thread(_follow, gateway, opened.name, saved, new)
@@ -175,9 +177,31 @@ def _texts(given: tuple[str, ...] | None) -> tuple[str, ...]:
 
 
 async def _save(gateway: Gateway, account: Account, draft: Draft) -> DraftView:
+    if _is_logged_only(gateway):
+        return _unsaved(gateway, account, draft)
     raw = await gateway.in_thread(compose.compose, draft, date=gateway.now(), keep_bcc=True)
     saved = await account.drafts.create_draft(raw, thread_ref=draft.threading.thread_ref)
     return await _view_saved(gateway, account, saved)
+
+
+def _is_logged_only(gateway: Gateway) -> bool:
+    return gateway.settings.safety.dev_mode and gateway.settings.traits.dev_mode_covers_drafts
+
+
+def _unsaved(gateway: Gateway, account: Account, draft: Draft) -> DraftView:
+    """What would have been saved, without an id."""
+    return DraftView(
+        draft_id="",
+        email_id="",
+        thread_id="",
+        account=account.name,
+        to=first_of(shown_addresses(draft.to)),
+        cc=first_of(shown_addresses(draft.cc)),
+        bcc=first_of(shown_addresses(draft.bcc)),
+        subject=clean_line(draft.subject),
+        date=gateway.shown_time(gateway.now()),
+        has_attachments=bool(draft.files),
+    )
 
 
 async def _view_saved(gateway: Gateway, account: Account, saved: SavedDraft) -> DraftView:
