@@ -75,7 +75,9 @@ class Database:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it is on disk when this ends, or none of it."""
         if self.read_only:
-            raise PermissionDenied("Postroom runs in read-only mode: nothing in this mailbox can be changed.")
+            raise PermissionDenied(
+                "Postroom runs in read-only mode: nothing in this mailbox can be changed.", reason="read_only"
+            )
         if not self._writing.acquire(timeout=self._wait):
             raise locked(self.path)
         try:

@@ -52,7 +52,10 @@ def _load(text: str, allowed: Sequence[Path], max_bytes: int) -> File:
 def _inside(text: str, allowed: Sequence[Path]) -> tuple[Path, Path]:
     """The allowed folder, and the way from there to the file, both without links."""
     if not allowed:
-        raise PermissionDenied("No folder may be attached from. The operator must set safety.attachment_dirs.")
+        raise PermissionDenied(
+            "No folder may be attached from. The operator must set safety.attachment_dirs.",
+            reason="attachment_not_allowed",
+        )
     if "\0" in text or not text.strip():
         raise _refused("An attachment path is empty or contains NUL.")
     given = Path(os.path.expanduser(text))  # noqa: PTH111 (pathlib's raises where there is no such user)
@@ -68,6 +71,7 @@ def _inside(text: str, allowed: Sequence[Path]) -> tuple[Path, Path]:
             raise PermissionDenied(
                 f"{text[:200]} is outside the folders that may be attached from: "
                 f"{', '.join(str(folder) for folder in allowed)}.",
+                reason="attachment_not_allowed",
                 details={"field": "attachments"},
             )
     raise _missing(text)

@@ -121,7 +121,7 @@ class Accounts:
 
     def named(self, wanted: str | None) -> AccountSettings:
         if not self._configured:
-            raise InvalidRequest("No account is configured. Add one to postroom.toml.")
+            raise InvalidRequest("No account is configured. Add one to postroom.toml.", reason="account_not_configured")
         if wanted is None:
             return next(iter(self._configured.values()))
         for account in self._configured.values():
@@ -129,7 +129,8 @@ class Accounts:
                 return account
         raise InvalidRequest(
             f"There is no account {wanted[:80]!r}. Use one of: {', '.join(self._configured)}.",
-            details={"field": "account"},
+            reason="unknown_account",
+            details={"field": "account", "account": wanted[:80]},
         )
 
     async def open(self, wanted: str | None = None) -> Account:

@@ -46,13 +46,15 @@ def require_account(gateway: Gateway, owner: str, wanted: str | None, shown_id: 
     if wanted is not None and gateway.accounts.named(wanted).name != owner:
         raise InvalidRequest(
             f"{shown_id} belongs to account {owner}, not to {wanted}. Leave `account` out or name {owner}.",
-            details={"field": "account"},
+            reason="wrong_account",
+            details={"field": "account", "id": shown_id},
         )
 
 
 def gone(email_id: str) -> NotFound:
     return NotFound(
         f"The mail {email_id} is no longer there: another program deleted or moved it. Search for it again.",
+        reason="email_gone",
         details={"email_id": email_id},
     )
 

@@ -39,6 +39,7 @@ def checked(handle: str, kind: Kind) -> str:
     if other is not kind and is_handle(tidy, other):
         raise InvalidRequest(
             f"{tidy} is {_WORDS[other][0]}, but {_WORDS[kind][0]} is needed here. {_WORDS[kind][1]}",
+            reason="unknown_id",
             details={"id": tidy},
         )
     return tidy
@@ -46,7 +47,11 @@ def checked(handle: str, kind: Kind) -> str:
 
 def unknown(handle: str, kind: Kind) -> NotFound:
     shown = handle[:40]
-    return NotFound(f"{shown!r} is not {_WORDS[kind][0]} that Postroom knows. {_WORDS[kind][1]}", details={"id": shown})
+    return NotFound(
+        f"{shown!r} is not {_WORDS[kind][0]} that Postroom knows. {_WORDS[kind][1]}",
+        reason="unknown_id",
+        details={"id": shown},
+    )
 
 
 class Handles:

@@ -14,6 +14,7 @@ import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, InputRequiredResult, Resource, TextContent
 
 from postroom import __version__
@@ -32,13 +33,17 @@ from postroom.settings.sections import ServerSettings
 R = TypeVar("R", CallToolResult, CallToolResult | InputRequiredResult)
 
 
+# How a dialect words an error of one of its tools: as the tool's answer, or as an error of the protocol.
+Failure = Callable[[PostroomError, str], CallToolResult | MCPError]
+
+
 class Dialect(Protocol):
     """What a module of `dialects` offers."""
 
     TOOLSETS: tuple[Toolset, ...]
     INSTRUCTIONS: str
     HAS_MAIL_RESOURCES: bool  # mail:// resources and prompts speak the handles of the default dialect
-    # A module may also have `failure(error) -> CallToolResult`, where its contract words errors in a way of its own.
+    # Where its contract words errors in a way of its own, a module also has `failure(error, tool)`: see `Failure`.
 
 
 class PostroomServer(MCPServer[Gateway]):
@@ -63,7 +68,7 @@ class PostroomServer(MCPServer[Gateway]):
         self._inboxes = live.inboxes if live else {}
         self._toolset_of = {spec.name: toolset.name for toolset in dialect.TOOLSETS for spec in toolset.specs}
         self._registered = {tool.name: tool for tool in tools}
-        self._failure: Callable[[PostroomError], CallToolResult] = getattr(dialect, "failure", failures.failure)
+        self._failure: Failure = getattr(dialect, "failure", failures.failure)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Gateway, Any] | None = None
@@ -73,11 +78,17 @@ class PostroomServer(MCPServer[Gateway]):
             return self._noticed(await super().call_tool(name, self._admitted(name, arguments), context))
         except (PostroomError, ToolError) as problem:
             error = failures.as_postroom_error(problem, name)
-            return self._noticed(self._failure(error))
+            return self._noticed(self._worded(error, name))
         finally:
             duration = time.perf_counter() - started
             self._log(name, arguments, error, duration)
             await self._audit(name, error, duration)
+
+    def _worded(self, error: PostroomError, tool: str) -> CallToolResult:
+        answer = self._failure(error, tool)
+        if isinstance(answer, MCPError):
+            raise answer
+        return answer
 
     def _log(self, name: str, arguments: Mapping[str, Any], error: PostroomError | None, duration: float) -> None:
         tool = self._registered.get(name)

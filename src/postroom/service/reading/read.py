@@ -88,7 +88,7 @@ async def get_thread(
     try:
         envelopes = await opened.mailbox.thread(thread_ref)
     except NotFound:
-        raise gone(thread_id) from None
+        raise thread_gone(thread_id) from None
     shown = envelopes[-limit:]
     reading = replace(reading, max_chars=min(max_chars, MAX_BODY_CHARS // len(shown)))  # together as much as one mail
     emails = await _open_thread(gateway, opened, thread_id, envelopes, [one.ref for one in shown], reading)
@@ -147,6 +147,7 @@ async def attachment_bytes(
     if view is None:
         raise NotFound(
             f"The mail {email_id} has no attachment {attachment_id[:40]!r}. Call list_attachments to see what it has.",
+            reason="attachment_unknown",
             details={"email_id": email_id},
         )
     return view, await opened.mailbox.fetch_part(ref, attachment_id)
@@ -170,6 +171,11 @@ async def _locate_thread(gateway: Gateway, thread_id: str, account: str | None) 
     handle = await gateway.in_thread(gateway.store.handles.resolve, thread_id, Kind.THREAD)
     require_account(gateway, handle.account, account, thread_id)
     return await gateway.accounts.open(handle.account), handle.ref
+
+
+def thread_gone(thread_id: str) -> NotFound:
+    missing = gone(thread_id)
+    return NotFound(missing.message, reason="thread_gone", details={"thread_id": thread_id})
 
 
 async def _fetch(account: Account, ref: str, email_id: str) -> Message:

@@ -180,7 +180,7 @@ async def _inspect(gateway: Gateway, account: Account, send: Send, request: Subm
             raise PermissionDenied(f"{masked(request.envelope.sender)} is none of the account's identities any more.")
         denied = policy_denial_of(request.envelope.recipients, policy_for(gateway, account))
         if denied is not None:
-            raise PermissionDenied(denied.reason)
+            raise PermissionDenied(denied.reason, reason="policy_denied")
         check_envelope(request.raw, request.envelope, send.recipients)
     except PostroomError as error:
         if _was_promised(send):

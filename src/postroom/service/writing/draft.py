@@ -95,7 +95,7 @@ async def delete_draft(gateway: Gateway, draft_id: str, *, account: str | None =
     (email_id,) = await gateway.in_thread(gateway.store.handles.issue, Kind.EMAIL, opened.name, [saved.message_ref])
     view = await organise.delete(gateway, [email_id])
     if view.failed:
-        raise NotFound(f"The draft {draft_id} is gone: it was sent or deleted. Call list_drafts.")
+        raise draft_gone(draft_id)
     return view.operation_id
 
 
@@ -112,6 +112,7 @@ async def _check_not_on_its_way(gateway: Gateway, account: Account, saved: Saved
         raise Conflict(
             f"The draft {draft_id} is on its way as {send.send_id} ({send.state.value}) and leaves as it was then. To "
             "change or delete it, stop it first with cancel_send.",
+            reason="draft_on_its_way",
             details={"send_id": send.send_id, "state": send.state.value},
         )
 
@@ -123,7 +124,15 @@ async def find_draft(gateway: Gateway, draft_id: str, account: str | None) -> tu
     try:
         return opened, await opened.drafts.find_draft(handle.ref)
     except NotFound:
-        raise NotFound(f"The draft {draft_id} is gone: it was sent or deleted. Call list_drafts.") from None
+        raise draft_gone(draft_id) from None
+
+
+def draft_gone(draft_id: str) -> NotFound:
+    return NotFound(
+        f"The draft {draft_id} is gone: it was sent or deleted. Call list_drafts.",
+        reason="draft_gone",
+        details={"draft_id": draft_id},
+    )
 
 
 async def load_draft(account: Account, saved: SavedDraft) -> Draft:

@@ -27,9 +27,6 @@ from postroom.service.reading.search import check_page, with_own_addresses
 from postroom.service.views import EmailRow, OpenEmail
 from postroom.service.writing import composing
 
-NO_DRAFTS_FOLDER = "Could not find Drafts folder. Available folders can be listed with list_folders."
-NOT_A_DRAFT = "You can only update drafts. The email you provided is not in the drafts folder."
-
 
 @dataclass(frozen=True, slots=True)
 class Letter:
@@ -83,7 +80,7 @@ async def update_draft(gateway: Gateway, uid: int, letter: Letter) -> NumberedDr
     folder = await drafts_folder(account)
     found = await account.numbered.mail_with_uid(uid, folder.ref)
     if found is None:
-        raise PermissionDenied(NOT_A_DRAFT)
+        raise PermissionDenied(f"The mail {uid} is no draft.", reason="not_a_draft")
     draft = await _written(gateway, account, letter)
     if letter.in_reply_to is None:
         draft = replace(draft, threading=replace(draft.threading, in_reply_to=found.in_reply_to,
@@ -97,14 +94,14 @@ async def drafts_folder(account: Account) -> Folder:
     folders = await account.mailbox.folders()
     found = next((folder for folder in folders if folder.role is Role.DRAFTS and folder.selectable), None)
     if found is None:
-        raise NotFound(NO_DRAFTS_FOLDER)
+        raise NotFound("There is no Drafts folder.", reason="folder_role_missing", details={"role": "drafts"})
     return found
 
 
 async def mail_with_uid(account: Account, uid: int, folder: str) -> Envelope:
     found = await account.numbered.mail_with_uid(uid, (await find_folder(account, folder)).ref)
     if found is None:
-        raise NotFound(f"Email with UID {uid} not found.")
+        raise NotFound(f"There is no mail {uid} in that folder.", reason="unknown_id", details={"id": uid})
     return found
 
 

@@ -54,9 +54,19 @@ class Page(TypedDict):
     has_more: bool
 
 
-def failure(error: PostroomError) -> CallToolResult:
+def failure(error: PostroomError, tool: str) -> CallToolResult:
     """The sentence alone, word for word."""
-    return CallToolResult(is_error=True, content=[TextContent(type="text", text=error.message)])
+    return CallToolResult(is_error=True, content=[TextContent(type="text", text=_sentence(error, tool))])
+
+
+def _sentence(error: PostroomError, tool: str) -> str:
+    if error.reason == "folder_role_missing" and error.details.get("role") == "drafts":
+        return "Could not find Drafts folder. Available folders can be listed with list_folders."
+    if error.reason == "not_a_draft" and tool == "update_draft":
+        return "You can only update drafts. The email you provided is not in the drafts folder."
+    if error.reason == "unknown_id":
+        return f"Email with UID {error.details['id']} not found."
+    return error.message
 
 
 @reading.tool("List folders", returns=shapes.Folders, read_only=True, idempotent=True)
