@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
 from typing import Any, Protocol, TypeVar
@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, InputRequiredResult, Resource, TextContent
 
 from postroom import __version__
-from postroom.doors.mcp import dialects, failures, prompts, resources, subscriptions
+from postroom.doors.mcp import dialects, failures, subscriptions
 from postroom.doors.mcp.call_fields import fields_of
 from postroom.doors.mcp.live import Live, OpenGateway
 from postroom.doors.mcp.log import log
@@ -37,13 +37,31 @@ R = TypeVar("R", CallToolResult, CallToolResult | InputRequiredResult)
 Failure = Callable[[PostroomError, str], CallToolResult | MCPError]
 
 
+# The prompts that can be carried out with the tools of these names.
+RegisterPrompts = Callable[[MCPServer[Gateway], Collection[str]], None]
+
+
+class Resources(Protocol):
+    """Mail as resources, inboxes among them that can be subscribed to."""
+
+    def inboxes(self, accounts: Iterable[str]) -> Mapping[str, str]:
+        """URI to account."""
+        ...
+
+    def listed(self, found: Mapping[str, str]) -> list[Resource]: ...
+
+    def register(self, server: MCPServer[Gateway]) -> None: ...
+
+
 class Dialect(Protocol):
     """What a module of `dialects` offers."""
 
     TOOLSETS: tuple[Toolset, ...]
     INSTRUCTIONS: str
-    HAS_MAIL_RESOURCES: bool  # mail:// resources and prompts speak the handles of the default dialect
-    # Where its contract words errors in a way of its own, a module also has `failure(error, tool)`: see `Failure`.
+    # What a module may have besides; a dialect without them offers none, and fails in the usual words:
+    #   RESOURCES: Resources
+    #   register_prompts: RegisterPrompts
+    #   failure: Failure
 
 
 class PostroomServer(MCPServer[Gateway]):
@@ -65,6 +83,7 @@ class PostroomServer(MCPServer[Gateway]):
         self.gateway = lifespan
         self.listening: subscriptions.Listening | None = None
         self._traits = traits
+        self._resources: Resources | None = getattr(dialect, "RESOURCES", None)
         self._inboxes = live.inboxes if live else {}
         self._toolset_of = {spec.name: toolset.name for toolset in dialect.TOOLSETS for spec in toolset.specs}
         self._registered = {tool.name: tool for tool in tools}
@@ -126,7 +145,7 @@ class PostroomServer(MCPServer[Gateway]):
 
     async def list_resources(self) -> list[Resource]:
         """The inboxes by name. What else can be read is found by listing, searching and following links."""
-        return resources.listed(self._inboxes)
+        return self._resources.listed(self._inboxes) if self._resources else []
 
     def _admitted(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as they may be used. `null` is how many models leave an argument out."""
@@ -198,19 +217,14 @@ def build_server(open_gateway: OpenGateway, settings: Settings) -> PostroomServe
     """The server for one operator's settings: its dialect, its toolsets, read-only or not."""
     dialect = load_dialect(settings.server.dialect)
     tools = [bind(spec) for spec in _chosen(dialect, settings.server)]
-    if not dialect.HAS_MAIL_RESOURCES:
-        return PostroomServer(
-            dialect=dialect, traits=settings.traits, tools=tools, lifespan=SharedGateway(open_gateway), live=None
-        )
-    live = Live(resources.inboxes(account.name for account in settings.accounts))
-    server = PostroomServer(
-        dialect=dialect,
-        traits=settings.traits,
-        tools=tools,
-        lifespan=SharedGateway(live.beside(open_gateway)),
-        live=live,
-    )
-    resources.register(server)
-    prompts.register(server, [tool.name for tool in tools])
-    server.listening = subscriptions.register(server, live)
+    resources: Resources | None = getattr(dialect, "RESOURCES", None)
+    live = Live(resources.inboxes(account.name for account in settings.accounts)) if resources else None
+    lifespan = SharedGateway(live.beside(open_gateway) if live else open_gateway)
+    server = PostroomServer(dialect=dialect, traits=settings.traits, tools=tools, lifespan=lifespan, live=live)
+    if resources is not None and live is not None:
+        resources.register(server)
+        server.listening = subscriptions.register(server, live)
+    register_prompts: RegisterPrompts | None = getattr(dialect, "register_prompts", None)
+    if register_prompts is not None:
+        register_prompts(server, [tool.name for tool in tools])
     return server
