@@ -14,6 +14,7 @@ from postroom.model.errors import InvalidRequest, PermissionDenied
 from postroom.providers import registry
 from postroom.providers.context import ProviderContext
 from postroom.service.gateway import Accounts, Gateway
+from postroom.service.ids import scheme_for
 from postroom.settings import AccountSettings, LocalAccount, Settings, SettingsError
 from postroom.store import RateLimit, open_store
 from postroom.store.clock import Clock
@@ -66,7 +67,7 @@ async def open_gateway(settings: Settings, *, clock: Clock | None = None) -> Asy
     )
     accounts = Accounts(settings.accounts, _Opener(settings))
     try:
-        yield Gateway(settings, store, accounts, vault)
+        yield Gateway(settings, store, accounts, vault, scheme_for(settings.traits.ids))
     finally:
         with anyio.CancelScope(shield=True):
             await accounts.close()

@@ -43,6 +43,7 @@ Reason = Literal[
     "internal_error",
     "invalid_address",
     "invalid_argument",
+    "invalid_base64",
     "invalid_request",
     "login_refused",
     "not_a_draft",

@@ -99,6 +99,19 @@ class Handles:
                 raise unknown(handle, kind)
         return [found[handle] for handle in tidy]
 
+    def owners(self, kind: Kind, refs: Sequence[str]) -> dict[str, list[str]]:
+        """The accounts for which each of the refs was ever shown."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT ref, account FROM handles WHERE kind = ? AND ref IN (SELECT value FROM json_each(?))"
+                " ORDER BY account",
+                (kind.value, json.dumps(list(refs))),
+            ).fetchall()
+        found: dict[str, list[str]] = {}
+        for row in rows:
+            found.setdefault(row["ref"], []).append(row["account"])
+        return found
+
     def rename(self, kind: Kind, account: str, renamed: Mapping[str, str]) -> None:
         """After a move: the handles of each old ref lead to its new ref, and the old ref is free for another mail."""
         changed = {old: new for old, new in renamed.items() if new and old != new}

@@ -93,4 +93,11 @@ _THIRD = (
     "ALTER TABLE outbox ADD COLUMN subject TEXT NOT NULL DEFAULT ''",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD)
+_FOURTH = (
+    # Rows are never removed: the highest number of a folder is how many were ever given out there.
+    """CREATE TABLE numbers (
+        account TEXT NOT NULL, folder TEXT NOT NULL, number INTEGER NOT NULL, ref TEXT NOT NULL,
+        PRIMARY KEY (account, folder, number), UNIQUE (account, folder, ref)) WITHOUT ROWID""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)

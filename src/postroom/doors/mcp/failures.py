@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mcp_types import CallToolResult, TextContent
@@ -85,10 +85,9 @@ def refuse_unfit_text(tool: str, arguments: Mapping[str, Any]) -> None:
     """NUL, half a surrogate pair and texts without end are refused before anything is looked at."""
     total = 0
     for name, value in arguments.items():
-        for text in value if isinstance(value, list) else [value]:
-            if not isinstance(text, str):
-                continue
-            total += len(text)
+        listed = value if isinstance(value, list) else [value]
+        total += sum(len(text) for text in listed if isinstance(text, str))  # a file within a call is weighed as a file
+        for text in _texts(listed):
             if "\0" in text or not _encodable(text):
                 raise InvalidRequest(
                     f"The argument {name} of {tool} contains a NUL or broken Unicode. Remove it and try again.",
@@ -102,6 +101,15 @@ def refuse_unfit_text(tool: str, arguments: Mapping[str, Any]) -> None:
             reason="invalid_argument",
             details={"limit": MAX_ARGUMENT_CHARS},
         )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """However deep they lie."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for inner in value if isinstance(value, list) else [*value, *value.values()]:
+            yield from _texts(inner)
 
 
 def did_you_mean(name: str, candidates: Iterable[str], *, lead: str = " Did you mean") -> str:

@@ -6,11 +6,12 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, cast, get_args
+from urllib.parse import quote
 
 from postroom.mime.clean import clean_line, clean_text
 from postroom.mime.quotes.earlier import Earlier
 from postroom.model.errors import InvalidRequest, NotFound
-from postroom.model.ids import Kind, is_handle
+from postroom.model.ids import Kind
 from postroom.model.message import Attachment, Envelope, Message
 from postroom.service.attachment_files import safe_filename, save
 from postroom.service.gateway import Account, Gateway
@@ -20,7 +21,6 @@ from postroom.service.presenting import (
     first_of,
     gone,
     locate,
-    require_account,
     row,
     shown_addresses,
 )
@@ -121,7 +121,7 @@ async def download_attachment(
         filename=view.filename,
         mime_type=view.mime_type,
         size=len(content),
-        uri=f"mail://{owner}/{email_id}/attachments/{view.attachment_id}",
+        uri=f"mail://{owner}/{quote(email_id, safe='')}/attachments/{quote(view.attachment_id, safe='')}",
     )
     if as_base64:
         return replace(saved, content_base64=_small_base64(content))
@@ -162,15 +162,13 @@ async def raw_email(gateway: Gateway, email_id: str, account: str | None = None)
 
 
 async def _locate_thread(gateway: Gateway, thread_id: str, account: str | None) -> tuple[Account, str]:
-    if is_handle(thread_id, Kind.EMAIL):
+    if gateway.ids.names_mail(thread_id):
         opened, ref = await locate(gateway, thread_id, account)
         envelope = (await opened.mailbox.envelopes([ref]))[0]
         if envelope is None:
             raise gone(thread_id)
         return opened, envelope.thread_ref
-    handle = await gateway.in_thread(gateway.store.handles.resolve, thread_id, Kind.THREAD)
-    require_account(gateway, handle.account, account, thread_id)
-    return await gateway.accounts.open(handle.account), handle.ref
+    return await locate(gateway, thread_id, account, Kind.THREAD)
 
 
 def thread_gone(thread_id: str) -> NotFound:
