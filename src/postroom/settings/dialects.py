@@ -36,6 +36,7 @@ class Traits:
     heeds_handwritten: bool = False  # approvals that a person wrote by hand count
     key_seconds: float = 30 * _DAY  # how long an idempotency key is remembered
     dev_mode_covers_drafts: bool = False
+    may_trust_network: bool = False  # an address that others can reach may be served without a token, if they say so
     has_fences: bool = True  # strangers' words stand between marks; False: the answer is word for word the contract's
     log_fields: Mapping[str, tuple[LogField, ...]] = field(default_factory=lambda: MappingProxyType({}))  # by tool
     audited_tools: frozenset[str] = frozenset()  # beside what the gate audits
@@ -65,7 +66,9 @@ TRAITS: dict[str, Traits] = {
         },
     ),
     # Neither contract has an argument that could confirm a preview, so the person is asked.
-    "mailapi": Traits(toolsets=("read", "organise", "send"), ids="provider", gate="elicit", has_fences=False),
+    "mailapi": Traits(
+        toolsets=("read", "organise", "send"), ids="provider", gate="elicit", may_trust_network=True, has_fences=False
+    ),
     "intentmail": Traits(
         toolsets=("read", "organise", "rules", "send", "identities"),
         ids="provider",

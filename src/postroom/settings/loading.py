@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +41,13 @@ def load(
     """
     environ = os.environ if environ is None else environ
     found = file.find(path, environ)
-    data = _layered(found, environ, overrides)
+    warnings: list[str] = []
+    data = _layered(found, environ, overrides, warnings)
     if not data.get("accounts"):
         if found is not None:
             raise SettingsError(f"{found}: names no account; run postroom accounts add, or postroom demo for a look")
         return _demo(data, environ, None)
-    return build(data, home=home_folder(environ), config_path=found)
+    return replace(build(data, home=home_folder(environ), config_path=found), warnings=tuple(warnings))
 
 
 def load_demo(
@@ -57,7 +59,7 @@ def load_demo(
     """The embedded sample mailbox whatever is configured; a file is read only when it is named here."""
     environ = os.environ if environ is None else environ
     found = file.find(path, environ) if path is not None else None
-    return _demo(_layered(found, environ, overrides), environ, found)
+    return _demo(_layered(found, environ, overrides, []), environ, found)
 
 
 def build(data: Mapping[str, Any], *, home: Path, config_path: Path | None = None, is_demo: bool = False) -> Settings:
@@ -87,8 +89,10 @@ def _with_default(section: Section, key: str, value: object) -> Section:
     return section if key in section.model_fields_set else section.model_copy(update={key: value})
 
 
-def _layered(found: Path | None, environ: Mapping[str, str], overrides: Mapping[str, Any] | None) -> Data:
-    written = file.read(found) if found is not None else {}
+def _layered(
+    found: Path | None, environ: Mapping[str, str], overrides: Mapping[str, Any] | None, warnings: list[str]
+) -> Data:
+    written = file.read(found, warnings.append) if found is not None else {}
     return merge(merge_environment(written, environ), overrides or {})
 
 

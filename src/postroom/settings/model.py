@@ -36,6 +36,7 @@ class Settings:
     home: Path
     config_path: Path | None = None
     is_demo: bool = False
+    warnings: tuple[str, ...] = ()  # what an operator should know though nothing is refused
 
     @property
     def traits(self) -> Traits:

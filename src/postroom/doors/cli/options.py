@@ -35,6 +35,9 @@ def add_serving(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dialect", metavar="NAME", help="which set of tool names to speak")
     parser.add_argument("--toolsets", metavar="A,B", help="which groups of tools to offer, separated by commas")
+    parser.add_argument(
+        "--trust-network", action="store_true", help="serve without a token where the dialect has none to show"
+    )
     parser.add_argument("--read-only", action="store_true", help="offer nothing that writes, and refuse it below too")
 
 
@@ -47,6 +50,8 @@ def serving_overrides(args: argparse.Namespace) -> dict[str, Any]:
         server["dialect"] = args.dialect
     if args.toolsets is not None:
         server["toolsets"] = [name.strip() for name in args.toolsets.split(",") if name.strip()]
+    if args.trust_network:
+        server["trust_network"] = True
     if args.read_only:
         server["read_only"] = True
     return {"server": server}
