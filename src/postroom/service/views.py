@@ -1,4 +1,4 @@
-"""What the service answers, ready for any door: handles instead of refs, strangers' text already cleaned.
+"""What the service answers, ready for any door: ids instead of refs, strangers' text already cleaned.
 
 Names are those of the default dialect; `sender` is shown as `from`. Dates are ISO 8601 with an offset.
 """

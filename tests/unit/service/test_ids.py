@@ -91,6 +91,11 @@ async def test_an_id_that_only_two_others_have_is_not_guessed(gateway: Gateway) 
         await read.read_email(gateway, "5")
 
 
+@pytest.mark.parametrize("ref", [" INBOX|1|2", "メール\u3000保存|1|2", "AAMkAD/+==", "../x", "%2e%2e", "a?b#c"])
+async def test_an_id_is_handed_on_as_it_came(gateway: Gateway, ref: str) -> None:
+    assert await gateway.ids.find(gateway, Kind.EMAIL, [gateway.ids.tidy(ref)], None) == [Handle("alice", ref)]
+
+
 async def test_what_was_changed_by_provider_ids_is_undone_by_handles(gateway: Gateway) -> None:
     ref = await put(gateway)
     view = await organise.move(gateway, [ref], "archive")

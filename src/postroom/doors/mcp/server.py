@@ -23,7 +23,7 @@ from postroom.doors.mcp.call_fields import fields_of
 from postroom.doors.mcp.live import Live, OpenGateway
 from postroom.doors.mcp.log import log
 from postroom.doors.mcp.toolbox import Toolset, ToolSpec, bind, choose
-from postroom.model.errors import PostroomError
+from postroom.model.errors import Conflict, PostroomError
 from postroom.service.gateway import Gateway
 from postroom.service.notices import notices
 from postroom.settings import Settings, SettingsError
@@ -98,6 +98,9 @@ class PostroomServer(MCPServer[Gateway]):
         except (PostroomError, ToolError) as problem:
             error = failures.as_postroom_error(problem, name)
             return self._noticed(self._worded(error, name))
+        except BaseException:
+            error = error or Conflict("The call was given up before it ended.")
+            raise
         finally:
             duration = time.perf_counter() - started
             self._log(name, arguments, error, duration)

@@ -48,7 +48,8 @@ class ByNumber:
         """A draft is called by the number of the mail inside it."""
         opened = await gateway.accounts.open(account)
         refs = {Kind.EMAIL: [saved.message_ref], Kind.THREAD: [saved.thread_ref]}
-        (number,), (thread_id,) = await self.show(gateway, account, refs, [(await _drafts_folder(opened)).ref])
+        folders = [] if opened.capabilities.has_uids else [(await _drafts_folder(opened)).ref]
+        (number,), (thread_id,) = await self.show(gateway, account, refs, folders)
         return number, number, thread_id
 
     def show_moved(self, new_ref: str) -> str:

@@ -6,6 +6,7 @@ its; where none is, it is the default account's, as in every call without one, u
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 
 from postroom.model.draft import SavedDraft
@@ -19,7 +20,7 @@ MAX_CHARS = 1024
 
 class ByProviderId:
     def tidy(self, shown: str) -> str:
-        return shown.strip()
+        return shown  # blanks at its ends may belong to it, such as those of a folder's name
 
     def names_mail(self, thread_id: str) -> bool:
         return False
@@ -59,7 +60,7 @@ class ByProviderId:
 
 
 def _checked(gateway: Gateway, shown: str, owners: Sequence[str], account: str | None) -> Handle:
-    if not shown or len(shown) > MAX_CHARS or not shown.isprintable():
+    if not shown or len(shown) > MAX_CHARS or any(unicodedata.category(char) in ("Cc", "Cs") for char in shown):
         raise NotFound(
             f"{shown[:40]!r} is no id that any mail could have. List or search again to get a current one.",
             reason="unknown_id",
