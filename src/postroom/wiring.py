@@ -16,6 +16,7 @@ from postroom.providers.context import ProviderContext
 from postroom.service.gateway import Accounts, Gateway
 from postroom.service.ids import scheme_for
 from postroom.settings import AccountSettings, LocalAccount, Settings, SettingsError
+from postroom.settings.dialects import IdForm
 from postroom.store import RateLimit, open_store
 from postroom.store.clock import Clock
 from postroom.store.vault.folder import LOGS, Vault
@@ -47,8 +48,13 @@ class _Opener:
 
 
 @asynccontextmanager
-async def open_gateway(settings: Settings, *, clock: Clock | None = None) -> AsyncIterator[Gateway]:
-    """Everything a door needs, closed in order when it leaves. Accounts connect on first use."""
+async def open_gateway(
+    settings: Settings, *, clock: Clock | None = None, ids: IdForm | None = None
+) -> AsyncIterator[Gateway]:
+    """Everything a door needs, closed in order when it leaves. Accounts connect on first use.
+
+    Mails are called as the dialect has it, unless `ids` says otherwise.
+    """
     if settings.store.url:
         raise InvalidRequest("store.url: a shared PostgreSQL store is not available yet; leave it empty for SQLite.")
     _refuse_absent_providers(settings.accounts)
@@ -67,7 +73,7 @@ async def open_gateway(settings: Settings, *, clock: Clock | None = None) -> Asy
     )
     accounts = Accounts(settings.accounts, _Opener(settings))
     try:
-        yield Gateway(settings, store, accounts, vault, scheme_for(settings.traits.ids))
+        yield Gateway(settings, store, accounts, vault, scheme_for(ids or settings.traits.ids))
     finally:
         with anyio.CancelScope(shield=True):
             await accounts.close()

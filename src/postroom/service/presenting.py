@@ -50,7 +50,7 @@ def gone(email_id: str) -> NotFound:
     return NotFound(
         f"The mail {email_id} is no longer there: another program deleted or moved it. Search for it again.",
         reason="email_gone",
-        details={"email_id": email_id},
+        details={"email_id": email_id, "id": email_id},
     )
 
 

@@ -148,6 +148,8 @@ async def _draft(gateway: Gateway, name: str) -> str:
     draft = await create_draft(
         gateway, DraftRequest(subject="Postroom doctor", body="This draft is deleted at once."), account=name
     )
+    if not draft.draft_id:
+        return "not tried: dev mode covers drafts in this dialect"
     await erase_draft(gateway, draft.draft_id)
     return "one was saved and deleted again"
 

@@ -58,7 +58,8 @@ def serving_overrides(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def in_gateway(args: argparse.Namespace, work: Callable[[Gateway], Awaitable[T]]) -> T:
-    """Open the house with the settings of `--config`, do the work, close it."""
+    """Open the house with the settings of `--config`, do the work, close it. People name mails by handle, whatever the
+    dialect shows to agents."""
     import asyncio
 
     from postroom.settings import load
@@ -67,7 +68,7 @@ def in_gateway(args: argparse.Namespace, work: Callable[[Gateway], Awaitable[T]]
     settings = load(args.config)
 
     async def visit() -> T:
-        async with open_gateway(settings) as gateway:
+        async with open_gateway(settings, ids="handle") as gateway:
             return await work(gateway)
 
     return asyncio.run(visit())

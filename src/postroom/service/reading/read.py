@@ -173,7 +173,7 @@ async def _locate_thread(gateway: Gateway, thread_id: str, account: str | None) 
 
 def thread_gone(thread_id: str) -> NotFound:
     missing = gone(thread_id)
-    return NotFound(missing.message, reason="thread_gone", details={"thread_id": thread_id})
+    return NotFound(missing.message, reason="thread_gone", details={"thread_id": thread_id, "id": thread_id})
 
 
 async def _fetch(account: Account, ref: str, email_id: str) -> Message:

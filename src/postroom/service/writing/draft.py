@@ -148,7 +148,7 @@ def draft_gone(draft_id: str) -> NotFound:
     return NotFound(
         f"The draft {draft_id} is gone: it was sent or deleted. Call list_drafts.",
         reason="draft_gone",
-        details={"draft_id": draft_id},
+        details={"draft_id": draft_id, "id": draft_id},
     )
 
 

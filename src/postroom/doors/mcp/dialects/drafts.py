@@ -64,10 +64,10 @@ def failure(error: PostroomError, tool: str) -> CallToolResult:
 def _sentence(error: PostroomError, tool: str) -> str:
     if error.reason == "folder_role_missing" and error.details.get("role") == "drafts":
         return "Could not find Drafts folder. Available folders can be listed with list_folders."
-    if error.reason == "not_a_draft" and tool == "update_draft":
+    if error.reason in ("not_a_draft", "draft_gone") and tool == "update_draft":
         return "You can only update drafts. The email you provided is not in the drafts folder."
-    if error.reason == "unknown_id":
-        return f"Email with UID {error.details['id']} not found."
+    if error.reason in ("unknown_id", "email_gone"):
+        return f"Email with UID {error.details['id'].partition(':')[0]} not found."
     return error.message
 
 
