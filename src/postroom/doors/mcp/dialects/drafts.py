@@ -66,7 +66,7 @@ def _sentence(error: PostroomError, tool: str) -> str:
         return "Could not find Drafts folder. Available folders can be listed with list_folders."
     if error.reason in ("not_a_draft", "draft_gone") and tool == "update_draft":
         return "You can only update drafts. The email you provided is not in the drafts folder."
-    if error.reason in ("unknown_id", "email_gone"):
+    if error.reason in ("unknown_id", "email_gone") and "id" in error.details:
         return f"Email with UID {error.details['id'].partition(':')[0]} not found."
     return error.message
 
