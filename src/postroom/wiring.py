@@ -14,7 +14,9 @@ from postroom.model.errors import InvalidRequest, PermissionDenied
 from postroom.providers import registry
 from postroom.providers.context import ProviderContext
 from postroom.service.gateway import Accounts, Gateway
+from postroom.service.ids import scheme_for
 from postroom.settings import AccountSettings, LocalAccount, Settings, SettingsError
+from postroom.settings.dialects import IdForm
 from postroom.store import RateLimit, open_store
 from postroom.store.clock import Clock
 from postroom.store.vault.folder import LOGS, Vault
@@ -22,15 +24,13 @@ from postroom.store.vault.folder import LOGS, Vault
 if TYPE_CHECKING:
     from postroom.providers.protocol import Mailbox, Transport
 
-# A promise by structure: whatever else goes wrong, a server of these dialects has nothing that could send.
-DIALECTS_WITHOUT_TRANSPORT = frozenset({"drafts"})
 FIRST_BREATH = 1.0  # seconds
 SMALLER_THAN_SAMPLE = 256 * 1024  # bytes; an empty mailbox has half of it
 
 
 class _Opener:
     def __init__(self, settings: Settings) -> None:
-        self._sends = settings.server.dialect not in DIALECTS_WITHOUT_TRANSPORT
+        self._sends = settings.traits.has_transport
         self._context = ProviderContext(
             home=settings.home,
             neighbours=tuple(settings.accounts),
@@ -52,8 +52,13 @@ class _Opener:
 
 
 @asynccontextmanager
-async def open_gateway(settings: Settings, *, clock: Clock | None = None) -> AsyncIterator[Gateway]:
-    """Everything a door needs, closed in order when it leaves. Accounts connect on first use."""
+async def open_gateway(
+    settings: Settings, *, clock: Clock | None = None, ids: IdForm | None = None
+) -> AsyncIterator[Gateway]:
+    """Everything a door needs, closed in order when it leaves. Accounts connect on first use.
+
+    Mails are called as the dialect has it, unless `ids` says otherwise.
+    """
     if settings.store.url:
         raise InvalidRequest("store.url: a shared PostgreSQL store is not available yet; leave it empty for SQLite.")
     _refuse_absent_providers(settings.accounts)
@@ -67,11 +72,12 @@ async def open_gateway(settings: Settings, *, clock: Clock | None = None) -> Asy
         settings.home / "state.db",
         clock=clock,
         limit=RateLimit(settings.safety.sends_per_hour),
+        key_seconds=settings.traits.key_seconds,
         audit_mirror=vault.root / LOGS / "actions",
     )
     accounts = Accounts(settings.accounts, _Opener(settings))
     try:
-        yield Gateway(settings, store, accounts, vault)
+        yield Gateway(settings, store, accounts, vault, scheme_for(ids or settings.traits.ids))
     finally:
         with anyio.CancelScope(shield=True):
             await accounts.close()
@@ -109,7 +115,7 @@ def _may_lack_sample(path: Path) -> bool:
 async def open_working_gateway(settings: Settings) -> AsyncIterator[Gateway]:
     """A gateway that also works by itself: approvals given elsewhere, holds, schedules, retries. For servers."""
     async with open_gateway(settings) as gateway:
-        if settings.server.read_only or settings.server.dialect in DIALECTS_WITHOUT_TRANSPORT:
+        if settings.server.read_only or not settings.traits.has_transport:
             yield gateway
             return
         await gateway.in_thread(gateway.store.pauses.try_soon)

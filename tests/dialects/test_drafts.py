@@ -365,3 +365,30 @@ async def test_the_dialect_works_on_the_embedded_mailbox_too(tmp_path):
         assert (row["uid"], row["subject"]) == (second["uid"], "Two")
         result = await call("update_draft", uid=9999, to="bob@demo.example", subject="x", body="y")
         assert text_of(result) == NOT_A_DRAFT
+
+
+async def test_the_dialect_works_where_the_provider_numbers_nothing(tmp_path, monkeypatch):
+    from dataclasses import replace
+
+    from postroom.providers.local import provider
+
+    monkeypatch.setattr(provider, "CAPABILITIES", replace(provider.CAPABILITIES, has_uids=False))
+    for _ in range(2):  # numbers outlast a restart
+        async with client_of(local_settings(tmp_path, "drafts")) as call:
+            first = await call.ok("create_draft", to="bob@demo.example", subject="One", body="1")
+            second = await call.ok("update_draft", uid=first["uid"], to="bob@demo.example", subject="Two", body="2")
+            rows = (await call.ok("list_emails", folder="Drafts"))["results"]
+            assert (rows[0]["uid"], rows[0]["subject"]) == (second["uid"], "Two")
+            assert text_of(await call("draft_reply", uid=first["uid"], body="ok")) == (
+                f"Email with UID {first['uid']} not found."
+            )
+            result = await call("update_draft", uid=9999, to="bob@demo.example", subject="x", body="y")
+            assert text_of(result) == NOT_A_DRAFT
+    assert len({row["uid"] for row in rows}) == len(rows) == 2
+
+
+async def test_the_words_of_a_mail_stand_there_without_marks(call, mailbox):
+    uid = put(mailbox, letter())
+    for result in (await call("read_email", uid=uid), await call("list_emails")):
+        assert "untrusted" not in text_of(result)
+        assert "Offer" in text_of(result)

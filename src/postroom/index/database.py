@@ -49,7 +49,9 @@ class Database(sqlite_database.Database):
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         if self.read_only and not self._opening:
-            raise PermissionDenied("Postroom runs in read-only mode: nothing in this mailbox can be changed.")
+            raise PermissionDenied(
+                "Postroom runs in read-only mode: nothing in this mailbox can be changed.", reason="read_only"
+            )
         with super().transaction(durable=durable) as connection:
             yield connection
 

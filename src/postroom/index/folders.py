@@ -44,7 +44,9 @@ def revisions(connection: sqlite3.Connection) -> dict[str, int]:
 def add_folder(connection: sqlite3.Connection, name: str, *, ref: str = "", role: Role | None = None) -> Folder:
     """Conflict when there is one of that name, whatever its case. Without a `ref` the name is its own."""
     if any(name.casefold() == folder.name.casefold() for folder in list_folders(connection)):
-        raise Conflict(f"A folder named {name!r} exists already. Use it or choose another name.")
+        raise Conflict(
+            f"A folder named {name!r} exists already. Use it or choose another name.", reason="already_exists"
+        )
     connection.execute("INSERT INTO folder (ref, name, role) VALUES (?, ?, ?)", (ref or name, name, role))
     return Folder(ref or name, name, role, 0, 0)
 
@@ -70,5 +72,7 @@ def find_folder(folders: list[Folder], wanted: str) -> Folder:
 
 def unknown_folder(name: str) -> NotFound:
     return NotFound(
-        f"There is no folder {name[:80]!r}. Call list_folders to see the names.", details={"field": "folder"}
+        f"There is no folder {name[:80]!r}. Call list_folders to see the names.",
+        reason="folder_unknown",
+        details={"field": "folder"},
     )

@@ -42,7 +42,7 @@ def thread_envelopes(connection: sqlite3.Connection, thread_ref: str) -> list[En
         (current(connection, storable(thread_ref)),),
     ).fetchall()
     if not rows:
-        raise NotFound("Nothing of this thread is left. List or search again.")
+        raise NotFound("Nothing of this thread is left. List or search again.", reason="thread_gone")
     return envelopes_of(rows)
 
 

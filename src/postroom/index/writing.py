@@ -115,7 +115,9 @@ def remove_label(connection: sqlite3.Connection, refs: Sequence[str], label: str
 
 
 def gone() -> NotFound:
-    return NotFound("This mail is gone: it was deleted, or its id is out of date. List or search again.")
+    return NotFound(
+        "This mail is gone: it was deleted, or its id is out of date. List or search again.", reason="email_gone"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,7 @@ def parse_address(text: str) -> Address:
         raise InvalidRequest(
             f"The name before {email[:100]} holds a sign that makes it look like an address (U+{ord(sign):04X}). "
             "Write the name without it, or the address alone.",
+            reason="invalid_address",
             details={"field": "address"},
         )
     return address
@@ -182,5 +183,6 @@ def _octets(text: str) -> bytes:
 def _invalid(shown: str) -> InvalidRequest:
     return InvalidRequest(
         f"Invalid email address format: {spelt_out(shown[:100])}. Write one address like alice@example.com.",
-        details={"field": "address"},
+        reason="invalid_address",
+        details={"field": "address", "address": spelt_out(shown[:100])},
     )

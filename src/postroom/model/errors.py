@@ -14,12 +14,59 @@
     └── InternalError              INTERNAL_ERROR        no    a fault of ours
 
 Messages tell a language model what to do next. They never hold a secret, a stack trace, or mail content.
+
+`code` says what kind of trouble it is, `reason` which: a dialect whose contract has sentences of its own words an error
+by its reason and by what `details` names, never by reading the message.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
+
+# Stable: dialects word errors by them. An error that nobody words otherwise has the general reason of its class.
+Reason = Literal[
+    "account_not_configured",
+    "already_exists",
+    "attachment_not_allowed",
+    "attachment_too_large",
+    "attachment_unknown",
+    "auth_required",
+    "conflict",
+    "connection_lost",
+    "draft_gone",
+    "draft_on_its_way",
+    "email_gone",
+    "folder_role_missing",
+    "folder_unknown",
+    "idempotency_key_in_progress",
+    "idempotency_key_reused",
+    "internal_error",
+    "invalid_address",
+    "invalid_argument",
+    "invalid_base64",
+    "invalid_request",
+    "login_refused",
+    "not_a_draft",
+    "not_found",
+    "permission_denied",
+    "policy_denied",
+    "provider_error",
+    "provider_limit",
+    "provider_unavailable",
+    "rate_limited",
+    "read_only",
+    "recipient_missing",
+    "send_limit",
+    "thread_gone",
+    "tool_not_enabled",
+    "unknown_account",
+    "unknown_argument",
+    "unknown_id",
+    "unknown_tool",
+    "unsupported",
+    "wrong_account",
+]
 
 
 class PostroomError(Exception):
@@ -27,12 +74,19 @@ class PostroomError(Exception):
 
     code: ClassVar[str] = "INTERNAL_ERROR"
     retryable: ClassVar[bool] = False
+    general_reason: ClassVar[Reason] = "internal_error"
 
     def __init__(
-        self, message: str, *, details: Mapping[str, Any] | None = None, retry_after: float | None = None
+        self,
+        message: str,
+        *,
+        reason: Reason | None = None,
+        details: Mapping[str, Any] | None = None,
+        retry_after: float | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
+        self.reason: Reason = reason or self.general_reason
         self.details = dict(details or {})
         self.retry_after = retry_after
         self.tries = 1  # how often it was tried before this error was let through
@@ -40,35 +94,43 @@ class PostroomError(Exception):
 
 class InvalidRequest(PostroomError):
     code = "INVALID_REQUEST"
+    general_reason = "invalid_request"
 
 
 class NotFound(PostroomError):
     code = "NOT_FOUND"
+    general_reason = "not_found"
 
 
 class PermissionDenied(PostroomError):
     code = "PERMISSION_DENIED"
+    general_reason = "permission_denied"
 
 
 class AuthRequired(PostroomError):
     code = "AUTH_REQUIRED"
+    general_reason = "auth_required"
 
 
 class RateLimited(PostroomError):
     code = "RATE_LIMIT_EXCEEDED"
+    general_reason = "rate_limited"
     retryable = True
 
 
 class ProviderError(PostroomError):
     code = "PROVIDER_ERROR"
+    general_reason: ClassVar[Reason] = "provider_error"
 
 
 class ProviderUnavailable(ProviderError):
     retryable = True
+    general_reason = "provider_unavailable"
 
 
 class Conflict(PostroomError):
     code = "CONFLICT"
+    general_reason = "conflict"
 
 
 class CursorExpired(Conflict):
@@ -79,6 +141,7 @@ class Unsupported(PostroomError):
     """Raised for a verb or a field that a provider lacks: nothing is ever dropped in silence."""
 
     code = "UNSUPPORTED"
+    general_reason = "unsupported"
 
     def __init__(self, provider: str, feature: str) -> None:
         super().__init__(
@@ -89,3 +152,4 @@ class Unsupported(PostroomError):
 
 class InternalError(PostroomError):
     code = "INTERNAL_ERROR"
+    general_reason = "internal_error"

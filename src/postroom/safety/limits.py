@@ -21,8 +21,10 @@ def check(draft: Draft, *, max_bytes: int) -> None:
     _body(draft)
     size = sum(len(file.content) for file in draft.files) + len(draft.forwarded or b"")
     if size > max_bytes:
-        raise _invalid(
-            "attachments", f"The attachments are larger than the {max_bytes // 2**20} MB this account takes."
+        raise InvalidRequest(
+            f"The attachments are larger than the {max_bytes // 2**20} MB this account takes.",
+            reason="attachment_too_large",
+            details={"field": "attachments"},
         )
 
 
@@ -33,7 +35,11 @@ def check_schedule(send_at: datetime | None, now: datetime) -> None:
 
 def _recipients(draft: Draft) -> None:
     if not draft.recipients:
-        raise _invalid("to", "There is no recipient. Name at least one address in `to`.")
+        raise InvalidRequest(
+            "There is no recipient. Name at least one address in `to`.",
+            reason="recipient_missing",
+            details={"field": "to"},
+        )
     for field in ("to", "cc", "bcc"):
         addresses = getattr(draft, field)
         if len(addresses) > MAX_RECIPIENTS:

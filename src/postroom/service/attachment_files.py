@@ -1,4 +1,4 @@
-"""Attachments as files: read from folders the operator allowed, saved below the download folder.
+"""Attachments as files: read from folders the operator allowed or given within a call, saved below the download folder.
 
 On the way out, links are resolved first, then the file is opened by its real names, from the allowed folder downwards
 and without following any link: whatever is exchanged in between, nothing outside the folder can be reached. On the way
@@ -7,6 +7,8 @@ in, a name cannot lead anywhere else and no file is overwritten.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import errno
 import mimetypes
 import os
@@ -14,6 +16,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from postroom.files.folders import make_private, opened_folder
@@ -24,6 +27,7 @@ from postroom.model.errors import InternalError, InvalidRequest, NotFound, Permi
 
 MAX_FILE_BYTES = 25 * 1024 * 1024
 MAX_FILES = 100
+_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")
 
 
 def load_files(paths: Sequence[str], allowed: Sequence[Path], *, max_bytes: int = MAX_FILE_BYTES) -> tuple[File, ...]:
@@ -33,11 +37,56 @@ def load_files(paths: Sequence[str], allowed: Sequence[Path], *, max_bytes: int 
     files: list[File] = []
     for path in paths:
         files.append(_load(path, allowed, max_bytes))
-        if sum(len(file.content) for file in files) > max_bytes:
-            raise _refused(
-                f"The attachments together are larger than {max_bytes // 2**20} MB. Attach fewer or smaller files."
-            )
+        check_total(files, max_bytes)
     return tuple(files)
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedFile:
+    """A file that came within a call: its bytes in base64. It is read from no folder, so no folder must allow it."""
+
+    filename: str
+    content_base64: str
+    mime_type: str = ""
+
+
+def decode_files(files: Sequence[EncodedFile], *, max_bytes: int = MAX_FILE_BYTES) -> tuple[File, ...]:
+    """Sizes are judged before anything is decoded."""
+    if len(files) > MAX_FILES:
+        raise _refused(f"{len(files)} attachments are given; at most {MAX_FILES} are allowed.")
+    if sum(len(file.content_base64) for file in files) // 4 * 3 > max_bytes + 2 * len(files):
+        raise _too_large(max_bytes)
+    return tuple(map(_decoded, files))
+
+
+def _decoded(file: EncodedFile) -> File:
+    """Strictly: what is not plain base64 in whole groups is refused, for it may not be what its author meant."""
+    shown = safe_filename(file.filename, file.mime_type)
+    try:
+        content = base64.b64decode(file.content_base64, validate=True)
+    except (ValueError, binascii.Error):
+        raise InvalidRequest(
+            f"The content of {shown} is not valid base64. Encode the file's bytes without line breaks, with padding.",
+            reason="invalid_base64",
+            details={"field": "attachments", "filename": shown},
+        ) from None
+    mime_type = file.mime_type.strip().lower() or mimetypes.guess_type(shown)[0] or "application/octet-stream"
+    if not _TYPE.fullmatch(mime_type) or mime_type.startswith("multipart/"):
+        raise _refused(f"The type of {shown} must be like application/pdf, without parameters.")
+    return File(shown, mime_type, content)
+
+
+def check_total(files: Sequence[File], max_bytes: int) -> None:
+    if sum(len(file.content) for file in files) > max_bytes:
+        raise _too_large(max_bytes)
+
+
+def _too_large(max_bytes: int) -> InvalidRequest:
+    return InvalidRequest(
+        f"The attachments together are larger than {max_bytes // 2**20} MB. Attach fewer or smaller files.",
+        reason="attachment_too_large",
+        details={"field": "attachments"},
+    )
 
 
 def _load(text: str, allowed: Sequence[Path], max_bytes: int) -> File:
@@ -52,7 +101,10 @@ def _load(text: str, allowed: Sequence[Path], max_bytes: int) -> File:
 def _inside(text: str, allowed: Sequence[Path]) -> tuple[Path, Path]:
     """The allowed folder, and the way from there to the file, both without links."""
     if not allowed:
-        raise PermissionDenied("No folder may be attached from. The operator must set safety.attachment_dirs.")
+        raise PermissionDenied(
+            "No folder may be attached from. The operator must set safety.attachment_dirs.",
+            reason="attachment_not_allowed",
+        )
     if "\0" in text or not text.strip():
         raise _refused("An attachment path is empty or contains NUL.")
     given = Path(os.path.expanduser(text))  # noqa: PTH111 (pathlib's raises where there is no such user)
@@ -68,6 +120,7 @@ def _inside(text: str, allowed: Sequence[Path]) -> tuple[Path, Path]:
             raise PermissionDenied(
                 f"{text[:200]} is outside the folders that may be attached from: "
                 f"{', '.join(str(folder) for folder in allowed)}.",
+                reason="attachment_not_allowed",
                 details={"field": "attachments"},
             )
     raise _missing(text)

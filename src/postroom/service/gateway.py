@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -15,14 +15,54 @@ import anyio.to_thread
 from postroom.service.open_accounts import Account, Accounts
 
 if TYPE_CHECKING:
+    from postroom.model.draft import SavedDraft
+    from postroom.model.errors import PostroomError
+    from postroom.model.ids import Kind
     from postroom.settings import Settings
     from postroom.store import Store
+    from postroom.store.handles import Handle
     from postroom.store.vault.folder import Vault
 
-__all__ = ["Account", "Accounts", "Gateway"]
+__all__ = ["Account", "Accounts", "Gateway", "IdScheme"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class IdScheme(Protocol):
+    """How refs are called in answers, and what an id stands for; see `service.ids`."""
+
+    def tidy(self, shown: str) -> str:
+        """The id as it is compared; InvalidRequest for what cannot be one."""
+        ...
+
+    def names_mail(self, thread_id: str) -> bool:
+        """Whether what was given for a thread plainly is the id of a mail, which then stands for its thread."""
+        ...
+
+    async def show(
+        self, gateway: Gateway, account: str, wanted: Mapping[Kind, Sequence[str]], folders: Sequence[str] = ()
+    ) -> list[list[str]]:
+        """The ids of each kind's refs, in order. `folders` says where each mail was found, by name."""
+        ...
+
+    async def show_draft(self, gateway: Gateway, account: str, saved: SavedDraft) -> tuple[str, str, str]:
+        """The ids of a draft, of the mail inside it and of its thread."""
+        ...
+
+    def show_moved(self, new_ref: str) -> str:
+        """The new id of a mail that was moved; empty where the old one goes on, or nobody can say."""
+        ...
+
+    async def find(
+        self, gateway: Gateway, kind: Kind, shown: Sequence[str], account: str | None
+    ) -> list[Handle | PostroomError]:
+        """Account and ref behind each id, or what is wrong with it."""
+        ...
+
+    async def handles_of(self, gateway: Gateway, account: str, mails: Mapping[str, str]) -> list[str]:
+        """The lasting handle of each mail (id to ref): what the journal and the outbox keep."""
+        ...
 
 
 @dataclass
@@ -31,6 +71,7 @@ class Gateway:
     store: Store
     accounts: Accounts
     vault: Vault
+    ids: IdScheme
     abandoned: set[str] = field(default_factory=set)  # sends that an error tore from our hands; see worker
     _locks: dict[str, tuple[anyio.Lock, int]] = field(default_factory=dict)
     _readers: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(8))

@@ -151,7 +151,7 @@ class Accounts:
 
     def named(self, wanted: str | None) -> AccountSettings:
         if not self._configured:
-            raise InvalidRequest("No account is configured. Add one to postroom.toml.")
+            raise InvalidRequest("No account is configured. Add one to postroom.toml.", reason="account_not_configured")
         if wanted is None:
             return next(iter(self._configured.values()))
         for account in self._configured.values():
@@ -162,8 +162,18 @@ class Accounts:
             return self._derived(owner, user_id)
         raise InvalidRequest(
             f"There is no account {wanted[:80]!r}. Use one of: {', '.join(self._configured)}.",
-            details={"field": "account"},
+            reason="unknown_account",
+            details={"field": "account", "account": wanted[:80]},
         )
+
+    def require(self, owner: str, wanted: str | None, shown_id: str) -> None:
+        """What belongs to one account is never looked for in another."""
+        if wanted is not None and self.named(wanted).name != owner:
+            raise InvalidRequest(
+                f"{shown_id} belongs to account {owner}, not to {wanted}. Leave `account` out or name {owner}.",
+                reason="wrong_account",
+                details={"field": "account", "id": shown_id},
+            )
 
     def _derived(self, owner: str, user_id: str) -> AccountSettings:
         """No configured account has such a name: handles, keys, rate and audit, all kept by account, are its own."""

@@ -1,4 +1,4 @@
-"""From a provider's envelopes to what is shown: refs become handles, strangers' text is cleaned, dates are ISO 8601."""
+"""From a provider's envelopes to what is shown: refs become ids, strangers' text is cleaned, dates are ISO 8601."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from postroom.mime.clean import clean_line
 from postroom.mime.visible import named, visible_name
 from postroom.model.address import Address
-from postroom.model.errors import InvalidRequest, NotFound, PostroomError
+from postroom.model.errors import NotFound, PostroomError
 from postroom.model.ids import Kind
 from postroom.model.message import Envelope
 from postroom.service.gateway import Account, Gateway
@@ -18,11 +18,14 @@ MAX_NAME, MAX_EMAIL, MAX_SUBJECT, MAX_SHOWN = 100, 320, 1000, 50
 _LOOKED_AT = 4 * MAX_SUBJECT  # characters that are cleaned: this is done by the event loop, for a page of mails at once
 
 
-async def rows(gateway: Gateway, account: Account, envelopes: Sequence[Envelope]) -> tuple[EmailRow, ...]:
-    """One row per envelope, with handles issued for mails and threads."""
+async def rows(
+    gateway: Gateway, account: Account, envelopes: Sequence[Envelope], folder: str = ""
+) -> tuple[EmailRow, ...]:
+    """One row per envelope, with the ids of mail and thread. `folder` is the one that was listed, if one was."""
     if not envelopes:
         return ()
-    ids = await _handles(gateway, account.name, envelopes)
+    refs = {Kind.EMAIL: [each.ref for each in envelopes], Kind.THREAD: [each.thread_ref for each in envelopes]}
+    ids = await gateway.ids.show(gateway, account.name, refs, [folder or each.folder for each in envelopes])
     return tuple(
         [
             _row(gateway, account.name, envelope, email_id, thread_id)
@@ -35,25 +38,19 @@ async def row(gateway: Gateway, account: Account, envelope: Envelope) -> EmailRo
     return (await rows(gateway, account, [envelope]))[0]
 
 
-async def locate(gateway: Gateway, email_id: str, account: str | None) -> tuple[Account, str]:
-    """The account and the provider's ref behind a mail's handle. A wrong account is an error, never a guess."""
-    handle = await gateway.in_thread(gateway.store.handles.resolve, email_id, Kind.EMAIL)
-    require_account(gateway, handle.account, account, email_id)
-    return await gateway.accounts.open(handle.account), handle.ref
-
-
-def require_account(gateway: Gateway, owner: str, wanted: str | None, shown_id: str) -> None:
-    if wanted is not None and gateway.accounts.named(wanted).name != owner:
-        raise InvalidRequest(
-            f"{shown_id} belongs to account {owner}, not to {wanted}. Leave `account` out or name {owner}.",
-            details={"field": "account"},
-        )
+async def locate(gateway: Gateway, shown_id: str, account: str | None, kind: Kind = Kind.EMAIL) -> tuple[Account, str]:
+    """The account and the provider's ref behind an id. A wrong account is an error, never a guess."""
+    (found,) = await gateway.ids.find(gateway, kind, [shown_id], account)
+    if isinstance(found, PostroomError):
+        raise found
+    return await gateway.accounts.open(found.account), found.ref
 
 
 def gone(email_id: str) -> NotFound:
     return NotFound(
         f"The mail {email_id} is no longer there: another program deleted or moved it. Search for it again.",
-        details={"email_id": email_id},
+        reason="email_gone",
+        details={"email_id": email_id, "id": email_id},
     )
 
 
@@ -81,15 +78,6 @@ def first_of(shown: tuple[str, ...]) -> tuple[str, ...]:
 
 def shown_date(gateway: Gateway, envelope: Envelope) -> str:
     return gateway.shown_time(envelope.date) if envelope.date else ""
-
-
-async def _handles(gateway: Gateway, account: str, envelopes: Sequence[Envelope]) -> list[list[str]]:
-    """Of mails and threads. For what was seen before, a read, which no lock can hold up, is quicker done than handed
-    to a thread."""
-    handles = gateway.store.handles
-    refs = {Kind.EMAIL: [each.ref for each in envelopes], Kind.THREAD: [each.thread_ref for each in envelopes]}
-    known = handles.known(account, refs)
-    return known if known is not None else await gateway.in_thread(handles.issue_each, account, refs)
 
 
 def _row(gateway: Gateway, account: str, envelope: Envelope, email_id: str, thread_id: str) -> EmailRow:

@@ -1,4 +1,4 @@
-"""What the service answers, ready for any door: handles instead of refs, strangers' text already cleaned.
+"""What the service answers, ready for any door: ids instead of refs, strangers' text already cleaned.
 
 Names are those of the default dialect; `sender` is shown as `from`. Dates are ISO 8601 with an offset.
 """
@@ -154,6 +154,8 @@ class UndoView(WriteView):
 
 @dataclass(frozen=True, slots=True)
 class DraftView:
+    """`draft_id` is empty where dev mode kept the draft from being saved."""
+
     draft_id: str
     email_id: str
     thread_id: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,8 @@ def find(path: Path | None, environ: Mapping[str, str]) -> Path | None:
     return named
 
 
-def read(path: Path) -> Data:
+def read(path: Path, warn: Callable[[str], None] | None = None) -> Data:
+    """`warn` is told what is dangerous and is let pass all the same."""
     import tomllib
 
     try:
@@ -39,17 +40,22 @@ def read(path: Path) -> Data:
         raise SettingsError(f"{path}: not valid TOML: the file must be UTF-8") from None
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error.strerror}") from None
-    _refuse_exposed_secrets(path, data)
+    secret = next(_secrets(data), None) if is_exposed(path.stat()) else None
+    if secret is not None:
+        _report_exposed(path, secret, warn if "mail_api" in data else None)
     return _from_mail_api(data)
 
 
-def _refuse_exposed_secrets(path: Path, data: Data) -> None:
-    secret = next(_secrets(data), None) if is_exposed(path.stat()) else None
-    if secret is not None:
-        raise SettingsError(
-            f"{secret}: other users of this machine can read the secret in {path}; run chmod 600 on the file, or write "
-            f"{secret.rpartition('.')[2]}_env or {secret.rpartition('.')[2]}_file instead"
-        )
+def _report_exposed(path: Path, secret: str, warn: Callable[[str], None] | None) -> None:
+    """An error, but for the mailapi form: its files are written with the token in them and mounted for everybody."""
+    name = secret.rpartition(".")[2]
+    said = (
+        f"{secret}: other users of this machine can read the secret in {path}; run chmod 600 on the file, or write "
+        f"{name}_env or {name}_file instead"
+    )
+    if warn is None:
+        raise SettingsError(said)
+    warn(said)
 
 
 def _secrets(value: Any, place: str = "") -> Iterator[str]:

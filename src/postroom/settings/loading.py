@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from pydantic import ValidationError
 
 from postroom.settings import file
 from postroom.settings.accounts import AccountSettings
+from postroom.settings.dialects import TRAITS
 from postroom.settings.environment import Data, merge, merge_environment
 from postroom.settings.exposure import refuse_exposed
-from postroom.settings.fields import CONFIG_FOLDER, HOME
+from postroom.settings.fields import CONFIG_FOLDER, HOME, Section
 from postroom.settings.model import ConfigFile, Settings
 from postroom.settings.paths import home_folder
 from postroom.settings.problems import SettingsError, explain
@@ -39,12 +41,13 @@ def load(
     """
     environ = os.environ if environ is None else environ
     found = file.find(path, environ)
-    data = _layered(found, environ, overrides)
+    warnings: list[str] = []
+    data = _layered(found, environ, overrides, warnings)
     if not data.get("accounts"):
         if found is not None:
             raise SettingsError(f"{found}: names no account; run postroom accounts add, or postroom demo for a look")
         return _demo(data, environ, None)
-    return build(data, home=home_folder(environ), config_path=found)
+    return replace(build(data, home=home_folder(environ), config_path=found), warnings=tuple(warnings))
 
 
 def load_demo(
@@ -56,7 +59,7 @@ def load_demo(
     """The embedded sample mailbox whatever is configured; a file is read only when it is named here."""
     environ = os.environ if environ is None else environ
     found = file.find(path, environ) if path is not None else None
-    return _demo(_layered(found, environ, overrides), environ, found)
+    return _demo(_layered(found, environ, overrides, []), environ, found)
 
 
 def build(data: Mapping[str, Any], *, home: Path, config_path: Path | None = None, is_demo: bool = False) -> Settings:
@@ -70,11 +73,26 @@ def build(data: Mapping[str, Any], *, home: Path, config_path: Path | None = Non
     _refuse_twins(read.accounts)
     refuse_exposed(read.server, read.accounts)
     sections = {key: getattr(read, key) for key in ConfigFile.model_fields}
-    return Settings(**sections, home=home, config_path=config_path, is_demo=is_demo)
+    return Settings(**{**sections, **_chosen_by_dialect(read)}, home=home, config_path=config_path, is_demo=is_demo)
 
 
-def _layered(found: Path | None, environ: Mapping[str, str], overrides: Mapping[str, Any] | None) -> Data:
-    written = file.read(found) if found is not None else {}
+def _chosen_by_dialect(read: ConfigFile) -> dict[str, Section]:
+    """What the operator left open, as the dialect has it."""
+    traits = TRAITS[read.server.dialect]
+    return {
+        "server": _with_default(read.server, "toolsets", traits.toolsets),
+        "safety": _with_default(read.safety, "gate", traits.gate),
+    }
+
+
+def _with_default(section: Section, key: str, value: object) -> Section:
+    return section if key in section.model_fields_set else section.model_copy(update={key: value})
+
+
+def _layered(
+    found: Path | None, environ: Mapping[str, str], overrides: Mapping[str, Any] | None, warnings: list[str]
+) -> Data:
+    written = file.read(found, warnings.append) if found is not None else {}
     return merge(merge_environment(written, environ), overrides or {})
 
 

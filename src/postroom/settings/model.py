@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from postroom.settings.accounts import AccountSettings
+from postroom.settings.dialects import TRAITS, Traits
 from postroom.settings.fields import Section
 from postroom.settings.sections import LoggingSettings, NetworkSettings, SafetySettings, ServerSettings, StoreSettings
 
@@ -37,3 +38,9 @@ class Settings:
     home: Path
     config_path: Path | None = None
     is_demo: bool = False
+    warnings: tuple[str, ...] = ()  # what an operator should know though nothing is refused
+
+    @property
+    def traits(self) -> Traits:
+        """What the dialect asks of the rest of the gateway."""
+        return TRAITS[self.server.dialect]

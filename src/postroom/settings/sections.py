@@ -77,6 +77,7 @@ class ServerSettings(Section):
     tokens: Annotated[tuple[SecretStr, ...], *AsList] = ()
     tokens_env: str = ""
     tokens_file: ConfigPath | None = None
+    trust_network: Switch = False
     allowed_hosts: Annotated[tuple[str, ...], *AsList] = ()
     timezone: Annotated[str, AfterValidator(_timezone)] = ""
 

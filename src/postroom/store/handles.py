@@ -39,6 +39,7 @@ def checked(handle: str, kind: Kind) -> str:
     if other is not kind and is_handle(tidy, other):
         raise InvalidRequest(
             f"{tidy} is {_WORDS[other][0]}, but {_WORDS[kind][0]} is needed here. {_WORDS[kind][1]}",
+            reason="unknown_id",
             details={"id": tidy},
         )
     return tidy
@@ -46,7 +47,11 @@ def checked(handle: str, kind: Kind) -> str:
 
 def unknown(handle: str, kind: Kind) -> NotFound:
     shown = handle[:40]
-    return NotFound(f"{shown!r} is not {_WORDS[kind][0]} that Postroom knows. {_WORDS[kind][1]}", details={"id": shown})
+    return NotFound(
+        f"{shown!r} is not {_WORDS[kind][0]} that Postroom knows. {_WORDS[kind][1]}",
+        reason="unknown_id",
+        details={"id": shown},
+    )
 
 
 class Handles:
@@ -93,6 +98,19 @@ class Handles:
             if handle not in found:
                 raise unknown(handle, kind)
         return [found[handle] for handle in tidy]
+
+    def owners(self, kind: Kind, refs: Sequence[str]) -> dict[str, list[str]]:
+        """The accounts for which each of the refs was ever shown."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT ref, account FROM handles WHERE kind = ? AND ref IN (SELECT value FROM json_each(?))"
+                " ORDER BY account",
+                (kind.value, json.dumps(list(refs))),
+            ).fetchall()
+        found: dict[str, list[str]] = {}
+        for row in rows:
+            found.setdefault(row["ref"], []).append(row["account"])
+        return found
 
     def rename(self, kind: Kind, account: str, renamed: Mapping[str, str]) -> None:
         """After a move: the handles of each old ref lead to its new ref, and the old ref is free for another mail."""

@@ -105,4 +105,11 @@ _FOURTH = (
     "ALTER TABLE keys ADD COLUMN kept_seconds REAL",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
+_FIFTH = (
+    # Rows are never removed: the highest number of a folder is how many were ever given out there.
+    """CREATE TABLE numbers (
+        account TEXT NOT NULL, folder TEXT NOT NULL, number INTEGER NOT NULL, ref TEXT NOT NULL,
+        PRIMARY KEY (account, folder, number), UNIQUE (account, folder, ref)) WITHOUT ROWID""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)

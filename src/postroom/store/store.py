@@ -11,6 +11,7 @@ from postroom.store.clock import Clock, system_clock
 from postroom.store.database import Database
 from postroom.store.handles import Handles
 from postroom.store.journal import Journal
+from postroom.store.numbers import Numbers
 from postroom.store.sends.approvals import Approvals
 from postroom.store.sends.history import Duplicates, Previews, Recipients
 from postroom.store.sends.idempotency import DEFAULT_SECONDS, Keys
@@ -32,6 +33,7 @@ class Store:
         self._owner = Owner(database.path.with_name(database.path.name + ".owners"))
         self.clock = clock
         self.handles = Handles(database)
+        self.numbers = Numbers(database)
         self.journal = Journal(database, clock)
         self.keys = Keys(database, clock, key_seconds)
         self.rate = Rate(database, clock, limit)

@@ -149,3 +149,35 @@ def test_a_folder_that_cannot_be_made_is_said_clearly(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(PermissionDenied, match="download_dir"):
         save(Path(tmp_path / "file" / "below"), "a.txt", b"1")
+
+
+def encoded(content: str = "JVBERg==", name: str = "report.pdf", mime_type: str = "") -> attachment_files.EncodedFile:
+    return attachment_files.EncodedFile(name, content, mime_type)
+
+
+def test_a_file_within_a_call_is_taken_with_its_name_and_type():
+    files = attachment_files.decode_files([encoded(), encoded(name="../../x/notes", mime_type="Text/Plain")])
+    assert files == (File("report.pdf", "application/pdf", b"%PDF"), File("notes", "text/plain", b"%PDF"))
+
+
+@pytest.mark.parametrize(
+    "wrong", ["JVBERg", "JVBE Rg==", "JVBE\nRg==", "JVBERg==x", "_-8=", "J", "JVBERg==" + "\0", "é==="]
+)
+def test_what_is_not_strict_base64_is_refused_by_name(wrong):
+    with pytest.raises(InvalidRequest, match=r"report\.pdf is not valid base64") as refused:
+        attachment_files.decode_files([encoded(wrong)])
+    assert refused.value.reason == "invalid_base64"
+
+
+@pytest.mark.parametrize("kind", ["text", "text/plain; charset=x", "multipart/mixed", "a/b\r\nBcc: eve@evil.example"])
+def test_a_type_that_could_say_more_is_refused(kind):
+    with pytest.raises(InvalidRequest, match="must be like application/pdf"):
+        attachment_files.decode_files([encoded(mime_type=kind)])
+
+
+def test_files_within_a_call_count_towards_the_same_limits():
+    with pytest.raises(InvalidRequest, match="together are larger") as refused:
+        attachment_files.decode_files([encoded("AAAA" * 1000)] * 2, max_bytes=5000)
+    assert refused.value.reason == "attachment_too_large"
+    with pytest.raises(InvalidRequest, match="at most"):
+        attachment_files.decode_files([encoded()] * 101)

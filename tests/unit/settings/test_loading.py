@@ -197,3 +197,14 @@ def test_a_file_in_the_mailapi_form_is_one_rest_account_in_its_dialect(tmp_path:
     assert account.auth_token is not None
     assert account.auth_token.get_secret_value() == "t0ken"
     assert (settings.server.dialect, settings.server.host, settings.server.port) == ("mailapi", "0.0.0.0", 8090)
+    assert settings.warnings == ()
+
+
+def test_a_file_in_the_mailapi_form_that_others_can_read_is_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('[mail_api]\nbase_url = "http://mail-rs:8080"\nauth_token = "t0ken"\n')
+    path.chmod(0o644)
+    settings = load(path, environ={"POSTROOM_HOME": str(tmp_path)})
+    (warning,) = settings.warnings
+    assert "mail_api.auth_token: other users of this machine can read" in warning
+    assert "t0ken" not in warning

@@ -39,7 +39,7 @@ async def _accounts(settings: Settings) -> list[Finding]:
     from postroom.doors.cli import checkup
     from postroom.wiring import open_gateway
 
-    async with open_gateway(settings) as gateway:
+    async with open_gateway(settings, ids="handle") as gateway:
         return [
             _shown(await checkup.vault(gateway)),
             *[_shown(found) for account in settings.accounts async for found in checkup.account(gateway, account.name)],

@@ -45,6 +45,9 @@ def add_serving(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dialect", metavar="NAME", help="which set of tool names to speak")
     parser.add_argument("--toolsets", metavar="A,B", help="which groups of tools to offer, separated by commas")
+    parser.add_argument(
+        "--trust-network", action="store_true", help="serve without a token where the dialect has none to show"
+    )
     parser.add_argument("--read-only", action="store_true", help="offer nothing that writes, and refuse it below too")
 
 
@@ -57,6 +60,8 @@ def serving_overrides(args: argparse.Namespace) -> dict[str, Any]:
         server["dialect"] = args.dialect
     if args.toolsets is not None:
         server["toolsets"] = [name.strip() for name in args.toolsets.split(",") if name.strip()]
+    if args.trust_network:
+        server["trust_network"] = True
     if args.read_only:
         server["read_only"] = True
     return {"server": server}
@@ -78,7 +83,8 @@ def say_what_it_waits_for() -> None:
 
 
 def in_gateway(args: argparse.Namespace, work: Callable[[Gateway], Awaitable[T]]) -> T:
-    """Open the house with the settings of `--config`, do the work, close it."""
+    """Open the house with the settings of `--config`, do the work, close it. People name mails by handle, whatever the
+    dialect shows to agents."""
     import asyncio
 
     from postroom.settings import load
@@ -87,7 +93,7 @@ def in_gateway(args: argparse.Namespace, work: Callable[[Gateway], Awaitable[T]]
     settings = load(args.config)
 
     async def visit() -> T:
-        async with open_gateway(settings) as gateway:
+        async with open_gateway(settings, ids="handle") as gateway:
             return await work(gateway)
 
     return asyncio.run(visit())

@@ -22,6 +22,8 @@ def run(args: argparse.Namespace) -> int:
     from postroom.settings import load
 
     settings = load(args.config, overrides=serving_overrides(args))
+    for warning in settings.warnings:
+        print(f"postroom: warning: {warning}", file=sys.stderr)
     if settings.is_demo:
         print("postroom: no settings found, serving the sample mailbox", file=sys.stderr)
     if args.http is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mcp_types import CallToolResult, TextContent
@@ -16,8 +16,8 @@ from postroom.model.errors import InternalError, InvalidRequest, NotFound, Postr
 MAX_ARGUMENT_CHARS = 2_000_000  # of all texts of one call; a mail body is far below, a runaway model is not
 
 
-def failure(error: PostroomError) -> CallToolResult:
-    """The answer a model reads when a call failed."""
+def failure(error: PostroomError, _tool: str = "") -> CallToolResult:
+    """The answer a model reads when a call failed. A dialect may word it in its own way, also as a JSON-RPC error."""
     wait = f" (retry after {error.retry_after:g} s)" if error.retry_after is not None else ""
     return CallToolResult(
         is_error=True,
@@ -53,9 +53,14 @@ def refuse_unknown_tool(name: str, registered: Iterable[str], known: Mapping[str
         return NotFound(
             f"The tool {name} (toolset {known[name]}) is not enabled on this server. "
             "The operator can enable it; do without it for now.",
+            reason="tool_not_enabled",
             details={"tool": name, "toolset": known[name]},
         )
-    return NotFound(f"There is no tool {name[:60]}.{did_you_mean(name, registered)}", details={"tool": name[:60]})
+    return NotFound(
+        f"There is no tool {name[:60]}.{did_you_mean(name, registered)}",
+        reason="unknown_tool",
+        details={"tool": name[:60]},
+    )
 
 
 def refuse_unknown_arguments(tool: str, given: Mapping[str, Any], accepted: Iterable[str]) -> None:
@@ -69,28 +74,42 @@ def refuse_unknown_arguments(tool: str, given: Mapping[str, Any], accepted: Iter
         for name in unknown[:5]
     )
     takes = ", ".join(accepted) or "no arguments"
-    raise InvalidRequest(f"{said} {tool} takes: {takes}.", details={"unknown": [name[:60] for name in unknown[:5]]})
+    raise InvalidRequest(
+        f"{said} {tool} takes: {takes}.",
+        reason="unknown_argument",
+        details={"unknown": [name[:60] for name in unknown[:5]]},
+    )
 
 
 def refuse_unfit_text(tool: str, arguments: Mapping[str, Any]) -> None:
     """NUL, half a surrogate pair and texts without end are refused before anything is looked at."""
     total = 0
     for name, value in arguments.items():
-        for text in value if isinstance(value, list) else [value]:
-            if not isinstance(text, str):
-                continue
-            total += len(text)
+        listed = value if isinstance(value, list) else [value]
+        total += sum(len(text) for text in listed if isinstance(text, str))  # a file within a call is weighed as a file
+        for text in _texts(listed):
             if "\0" in text or not _encodable(text):
                 raise InvalidRequest(
                     f"The argument {name} of {tool} contains a NUL or broken Unicode. Remove it and try again.",
+                    reason="invalid_argument",
                     details={"field": name},
                 )
     if total > MAX_ARGUMENT_CHARS:
         raise InvalidRequest(
             f"The arguments of {tool} are {total} characters long; at most {MAX_ARGUMENT_CHARS} are taken. "
             "Attach long content as a file instead.",
+            reason="invalid_argument",
             details={"limit": MAX_ARGUMENT_CHARS},
         )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """However deep they lie."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for inner in value if isinstance(value, list) else [*value, *value.values()]:
+            yield from _texts(inner)
 
 
 def did_you_mean(name: str, candidates: Iterable[str], *, lead: str = " Did you mean") -> str:
@@ -113,7 +132,11 @@ def _invalid_arguments(error: ValidationError, tool: str) -> InvalidRequest:
         name = str(problem["loc"][0]) if problem["loc"] else "arguments"
         problems[name] = f"{problems[name]}, or: {problem['msg']}" if name in problems else problem["msg"]
     listed = "; ".join(f"{name}: {message}" for name, message in problems.items())
-    return InvalidRequest(f"Invalid arguments for {tool}: {listed}. Correct them and call again.", details=problems)
+    return InvalidRequest(
+        f"Invalid arguments for {tool}: {listed}. Correct them and call again.",
+        reason="invalid_argument",
+        details=problems,
+    )
 
 
 def _internal(error: BaseException, tool: str) -> InternalError:

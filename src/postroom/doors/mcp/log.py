@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import IO, Literal
 
 from postroom.doors.mcp.log_flood import FloodHandler
+from postroom.settings.dialects import logged_names
 
 Form = Literal["json", "text"]
 LIBRARY_MESSAGE = "library_message"
@@ -39,6 +40,7 @@ ALLOWED_FIELDS = (
     "port",
     "attempt",
     "suppressed",
+    *sorted(logged_names()),
 )
 # Messages that are said as they stand.
 EVENTS = frozenset(

@@ -103,11 +103,13 @@ def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:
     from postroom.doors.mcp.http.guard import LOOPBACK
     from postroom.settings.secrets import resolve_tokens
 
-    tokens = resolve_tokens(settings.server)
-    if host not in LOOPBACK and not tokens:
+    tokens, may_trust = resolve_tokens(settings.server), settings.traits.may_trust_network
+    is_trusted = may_trust and settings.server.trust_network
+    if host not in LOOPBACK and not tokens and not is_trusted:
+        trust = " Where everyone who can reach it may read and send this mail, start with --trust-network."
         raise SettingsError(
             f"server.bind_addr: {host} can be reached from other machines, so clients must show a token. "
-            "Set server.tokens (or tokens_env, tokens_file), or bind to 127.0.0.1."
+            f"Set server.tokens (or tokens_env, tokens_file), or bind to 127.0.0.1.{trust if may_trust else ''}"
         )
     return tokens
 

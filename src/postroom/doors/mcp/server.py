@@ -5,27 +5,52 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import timedelta
 from typing import Any, Protocol, TypeVar
 
+import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, InputRequiredResult, Resource, TextContent
 
 from postroom import __version__
-from postroom.doors.mcp import dialects, failures, prompts, resources, subscriptions
+from postroom.doors.mcp import dialects, failures, subscriptions
+from postroom.doors.mcp.call_fields import fields_of
 from postroom.doors.mcp.live import Live, OpenGateway
 from postroom.doors.mcp.log import log
 from postroom.doors.mcp.toolbox import Toolset, ToolSpec, bind, choose
-from postroom.model.errors import PostroomError
+from postroom.model.errors import Conflict, PostroomError
 from postroom.service.gateway import Gateway
 from postroom.service.notices import notices
 from postroom.settings import Settings, SettingsError
+from postroom.settings.dialects import Traits
 from postroom.settings.sections import ServerSettings
 
 R = TypeVar("R", CallToolResult, CallToolResult | InputRequiredResult)
+
+
+# How a dialect words an error of one of its tools: as the tool's answer, or as an error of the protocol.
+Failure = Callable[[PostroomError, str], CallToolResult | MCPError]
+
+
+# The prompts that can be carried out with the tools of these names.
+RegisterPrompts = Callable[[MCPServer[Gateway], Collection[str]], None]
+
+
+class Resources(Protocol):
+    """Mail as resources, inboxes among them that can be subscribed to."""
+
+    def inboxes(self, accounts: Iterable[str]) -> Mapping[str, str]:
+        """URI to account."""
+        ...
+
+    def listed(self, found: Mapping[str, str]) -> list[Resource]: ...
+
+    def register(self, server: MCPServer[Gateway]) -> None: ...
 
 
 class Dialect(Protocol):
@@ -33,14 +58,18 @@ class Dialect(Protocol):
 
     TOOLSETS: tuple[Toolset, ...]
     INSTRUCTIONS: str
-    HAS_MAIL_RESOURCES: bool  # mail:// resources and prompts speak the handles of the default dialect
-    # A module may also have `failure(error) -> CallToolResult`, where its contract words errors in a way of its own.
+    # What a module may have besides; a dialect without them offers none, and fails in the usual words:
+    #   RESOURCES: Resources
+    #   register_prompts: RegisterPrompts
+    #   failure: Failure
 
 
 class PostroomServer(MCPServer[Gateway]):
     """The SDK's server with our rules for a call: nothing unknown passes, every failure has a code, none a trace."""
 
-    def __init__(self, *, dialect: Dialect, tools: list[Tool], lifespan: SharedGateway, live: Live | None) -> None:
+    def __init__(
+        self, *, dialect: Dialect, traits: Traits, tools: list[Tool], lifespan: SharedGateway, live: Live | None
+    ) -> None:
         super().__init__(
             "postroom",
             title="Postroom",
@@ -53,26 +82,62 @@ class PostroomServer(MCPServer[Gateway]):
         )
         self.gateway = lifespan
         self.listening: subscriptions.Listening | None = None
+        self._traits = traits
+        self._resources: Resources | None = getattr(dialect, "RESOURCES", None)
         self._inboxes = live.inboxes if live else {}
         self._toolset_of = {spec.name: toolset.name for toolset in dialect.TOOLSETS for spec in toolset.specs}
         self._registered = {tool.name: tool for tool in tools}
-        self._failure: Callable[[PostroomError], CallToolResult] = getattr(dialect, "failure", failures.failure)
+        self._failure: Failure = getattr(dialect, "failure", failures.failure)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Gateway, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        started = time.perf_counter()
-        status, code = "ok", ""
+        started, error = time.perf_counter(), None
         try:
             return self._noticed(await super().call_tool(name, self._admitted(name, arguments), context))
         except (PostroomError, ToolError) as problem:
             error = failures.as_postroom_error(problem, name)
-            status, code = "error", error.code
-            return self._noticed(self._failure(error))
+            return self._noticed(self._worded(error, name))
+        except BaseException:
+            error = error or Conflict("The call was given up before it ended.")
+            raise
         finally:
-            shown = name if name in self._registered else "unknown"
-            duration = round((time.perf_counter() - started) * 1000, 1)
-            log.info("tool_call", extra={"tool": shown, "status": status, "code": code, "duration_ms": duration})
+            duration = time.perf_counter() - started
+            self._log(name, arguments, error, duration)
+            await self._audit(name, error, duration)
+
+    def _worded(self, error: PostroomError, tool: str) -> CallToolResult:
+        answer = self._failure(error, tool)
+        if isinstance(answer, MCPError):
+            raise answer
+        return answer
+
+    def _log(self, name: str, arguments: Mapping[str, Any], error: PostroomError | None, duration: float) -> None:
+        tool = self._registered.get(name)
+        line: dict[str, Any] = {
+            "tool": name if tool is not None else "unknown",
+            "status": "error" if error else "ok",
+            "code": error.code if error else "",
+            "duration_ms": round(duration * 1000, 1),
+        }
+        if tool is not None:
+            properties = tool.parameters.get("properties", {})
+            line |= fields_of(self._traits.log_fields.get(name, ()), arguments, properties)
+        log.info("tool_call", extra=line)
+
+    async def _audit(self, name: str, error: PostroomError | None, duration: float) -> None:
+        """What the gate does not see, where the dialect wants it audited."""
+        gateway = self.gateway.opened
+        if gateway is None or name not in self._traits.audited_tools or name not in self._registered:
+            return
+        from postroom.service.sending.auditing import audit_call
+
+        annotations = self._registered[name].annotations
+        writes = annotations is None or not annotations.read_only_hint
+        is_logged_only = writes and gateway.settings.safety.dev_mode
+        started = gateway.now() - timedelta(seconds=duration)
+        with anyio.CancelScope(shield=True):
+            await audit_call(gateway, name, started, error, is_logged_only=is_logged_only)
 
     def _noticed(self, result: R) -> R:
         """The answer, and beside it what whoever asks should hear. A block of its own: dialects word theirs exactly."""
@@ -83,7 +148,7 @@ class PostroomServer(MCPServer[Gateway]):
 
     async def list_resources(self) -> list[Resource]:
         """The inboxes by name. What else can be read is found by listing, searching and following links."""
-        return resources.listed(self._inboxes)
+        return self._resources.listed(self._inboxes) if self._resources else []
 
     def _admitted(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as they may be used. `null` is how many models leave an argument out."""
@@ -138,9 +203,8 @@ def count_tools(settings: Settings) -> int:
 
 
 def _chosen(dialect: Dialect, server: ServerSettings) -> list[ToolSpec]:
-    """The toolsets of the default need not all be there in every dialect; those that the operator named do."""
     known = [toolset.name for toolset in dialect.TOOLSETS]
-    absent = [name for name in server.toolsets if name not in known and "toolsets" in server.model_fields_set]
+    absent = [name for name in server.toolsets if name not in known]
     if absent:
         raise SettingsError(
             f"server.toolsets: dialect {server.dialect} has no toolset {', '.join(absent)}; "
@@ -156,11 +220,14 @@ def build_server(open_gateway: OpenGateway, settings: Settings) -> PostroomServe
     """The server for one operator's settings: its dialect, its toolsets, read-only or not."""
     dialect = load_dialect(settings.server.dialect)
     tools = [bind(spec) for spec in _chosen(dialect, settings.server)]
-    if not dialect.HAS_MAIL_RESOURCES:
-        return PostroomServer(dialect=dialect, tools=tools, lifespan=SharedGateway(open_gateway), live=None)
-    live = Live(resources.inboxes(account.name for account in settings.accounts))
-    server = PostroomServer(dialect=dialect, tools=tools, lifespan=SharedGateway(live.beside(open_gateway)), live=live)
-    resources.register(server)
-    prompts.register(server, [tool.name for tool in tools])
-    server.listening = subscriptions.register(server, live)
+    resources: Resources | None = getattr(dialect, "RESOURCES", None)
+    live = Live(resources.inboxes(account.name for account in settings.accounts)) if resources else None
+    lifespan = SharedGateway(live.beside(open_gateway) if live else open_gateway)
+    server = PostroomServer(dialect=dialect, traits=settings.traits, tools=tools, lifespan=lifespan, live=live)
+    if resources is not None and live is not None:
+        resources.register(server)
+        server.listening = subscriptions.register(server, live)
+    register_prompts: RegisterPrompts | None = getattr(dialect, "register_prompts", None)
+    if register_prompts is not None:
+        register_prompts(server, [tool.name for tool in tools])
     return server

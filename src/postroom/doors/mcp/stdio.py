@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio
 from mcp.server.stdio import stdio_server
 
+from postroom.doors.mcp.sdk_internals import lowlevel_server
+
 if TYPE_CHECKING:
     from postroom.doors.mcp.server import PostroomServer
 
@@ -27,7 +29,7 @@ _CONSEQUENCES = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 async def run_stdio(server: PostroomServer) -> bool:
     """Serve until stdin ends. False when the client stopped listening before, so that an answer was lost."""
-    lowlevel = server._lowlevel_server  # as MCPServer.run_stdio_async does, which takes no streams of ours
+    lowlevel = lowlevel_server(server)  # as MCPServer.run_stdio_async does, which takes no streams of ours
     lines = cast("anyio.AsyncFile[str]", Lines(_claimed_stdin()))
     try:
         async with stdio_server(stdin=lines) as (read_stream, write_stream):

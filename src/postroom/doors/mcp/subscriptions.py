@@ -25,6 +25,7 @@ from mcp_types import (
 )
 
 from postroom.doors.mcp.live import Live
+from postroom.doors.mcp.sdk_internals import connection_of, lowlevel_server
 from postroom.service.gateway import Gateway
 
 RequestContext = ServerRequestContext[Gateway, Any]
@@ -35,7 +36,7 @@ _SCOPES = "postroom.subscriptions"  # in a connection's state: URI to what ends 
 
 def register(server: MCPServer[Gateway], live: Live) -> Listening:
     """Answers with what can end the streams of listening clients: they do not end by themselves."""
-    handlers, sessions, listening = server._lowlevel_server, Sessions(live), Listening(live)
+    handlers, sessions, listening = lowlevel_server(server), Sessions(live), Listening(live)
     handlers.add_request_handler("resources/subscribe", SubscribeRequestParams, sessions.subscribe)
     handlers.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, sessions.unsubscribe)
     handlers.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, listening)
@@ -65,7 +66,7 @@ class Sessions:
         self._live = live
 
     async def subscribe(self, ctx: RequestContext, params: SubscribeRequestParams) -> EmptyResult:
-        connection = ctx.session._connection  # the SDK has no public way to it yet
+        connection = connection_of(ctx)
         if not connection.has_standalone_channel:
             raise MCPError(INVALID_REQUEST, "Without a session no news could be sent: initialize one and use its id.")
         mine = _scopes(connection)
@@ -79,7 +80,7 @@ class Sessions:
         return EmptyResult()
 
     async def unsubscribe(self, ctx: RequestContext, params: UnsubscribeRequestParams) -> EmptyResult:
-        scope = _scopes(ctx.session._connection).pop(params.uri, None)
+        scope = _scopes(connection_of(ctx)).pop(params.uri, None)
         if scope is not None:
             scope.cancel()
         return EmptyResult()

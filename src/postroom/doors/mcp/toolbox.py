@@ -23,6 +23,7 @@ from mcp_types import ToolAnnotations
 
 from postroom.doors.mcp import asking
 from postroom.doors.mcp.schema import output_schema, slim_input
+from postroom.doors.mcp.sdk_internals import declare_output
 
 ToolFunction = Callable[..., Awaitable[Any]]
 
@@ -120,7 +121,7 @@ def bind(spec: ToolSpec) -> Tool:
     )
     tool.parameters = slim_input(tool.parameters)
     if spec.returns is not None:
-        tool.fn_metadata.output_schema = output_schema(spec.returns)
+        declare_output(tool, output_schema(spec.returns))
     return tool
 
 

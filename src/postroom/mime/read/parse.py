@@ -68,6 +68,7 @@ def extract_part(raw: bytes, part: str) -> bytes:
             return decode_transfer(raw[leaf.start : leaf.end], leaf.encoding)
     raise NotFound(
         "This email has no such attachment. Call list_attachments to see the ids of its attachments.",
+        reason="attachment_unknown",
         details={"attachment_id": part[:50]},
     )
 

@@ -61,6 +61,15 @@ def reply_recipients(
     return to, cc
 
 
+def author_and_others(
+    envelope: Envelope, own: Sequence[str], reply_all: bool
+) -> tuple[tuple[Address, ...], tuple[Address, ...]]:
+    """To whoever wrote it, and a copy to whoever else got it, one's own addresses left out."""
+    mine = {Address(email).key for email in own}
+    cc = _others((*envelope.to, *envelope.cc), mine | {envelope.sender.key}) if reply_all else ()
+    return _others([envelope.sender], set()), cc
+
+
 def presentable(addresses: Iterable[Address]) -> tuple[Address, ...]:
     """Each once, by the name it came with unless that could pass for an address."""
     return _others(addresses, set())

@@ -18,6 +18,7 @@ def read_only(verb: str, call: Call) -> Call:
         raise PermissionDenied(
             f"Postroom runs read-only, so {verb} is refused and nothing was changed. "
             "Tell the user; only the operator can start it without read_only.",
+            reason="read_only",
             details={"verb": verb},
         )
 

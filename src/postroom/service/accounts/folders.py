@@ -90,7 +90,8 @@ def pick_folder(account: Account, folders: list[Folder], wanted: str) -> Folder:
         names = ", ".join(clean_line(folder.name) for folder in folders[:30])
         raise InvalidRequest(
             f"There is no mailbox {wanted[:80]!r} in account {account.name}. Mailboxes: {names}.",
-            details={"field": "mailbox"},
+            reason="folder_unknown",
+            details={"field": "mailbox", "mailbox": wanted[:80]},
         )
     return found
 

@@ -13,14 +13,13 @@ from postroom.model.errors import Conflict, InvalidRequest, PostroomError
 from postroom.model.ids import Kind
 from postroom.model.message import Envelope
 from postroom.model.outcome import ItemResult
-from postroom.service.gateway import Account, Gateway
-from postroom.service.presenting import error_view, gone, require_account
+from postroom.service.gateway import Account, Gateway, IdScheme
+from postroom.service.presenting import error_view, gone
 from postroom.service.views import ItemView, WriteView
 from postroom.store import JournalItem
 
 Progress = Callable[[int, int], Awaitable[None]]
 MAX_BATCH = 1000
-_MAX_ID = 40
 _BLOCK = 100  # items between two progress reports
 
 
@@ -73,22 +72,32 @@ class Course:
 
 
 async def carry_out(
-    gateway: Gateway, wanted: Sequence[Wanted], account: str | None, progress: Progress | None
+    gateway: Gateway,
+    wanted: Sequence[Wanted],
+    account: str | None,
+    progress: Progress | None,
+    ids: IdScheme | None = None,
 ) -> WriteView:
-    """Plan everything, journal it as one operation, apply it; one answer per id and in the order asked."""
+    """Plan everything, journal it as one operation, apply it; one answer per id and in the order asked.
+
+    The ids are of the scheme `ids`: the dialect's, unless they were taken from the journal.
+    """
+    ids = ids or gateway.ids
     answers: dict[str, ItemView] = {}
-    works = [work for part in wanted for work in await _planned(gateway, part, account, answers)]
-    operation_id = await _journalled(gateway, works) if works else ""
+    works = [work for part in wanted for work in await _planned(gateway, part, ids, account, answers)]
+    operation_id = await _journalled(gateway, works, ids) if works else ""
     course = Course(sum(len(work.todo) for work in works), progress)
     for work in works:
-        await _apply(gateway, work, answers, course)
+        await _apply(gateway, work, ids, answers, course)
     return _written(operation_id, tuple(answers[email_id] for part in wanted for email_id in part.email_ids))
 
 
-async def _planned(gateway: Gateway, part: Wanted, account: str | None, answers: dict[str, ItemView]) -> list[Work]:
+async def _planned(
+    gateway: Gateway, part: Wanted, ids: IdScheme, account: str | None, answers: dict[str, ItemView]
+) -> list[Work]:
     """Per account what is left to do; what is so already, is gone or has moved on is answered here."""
     works = []
-    for name, refs in (await _resolved(gateway, part.email_ids, account, answers)).items():
+    for name, refs in (await _resolved(gateway, part.email_ids, ids, account, answers)).items():
         opened = await gateway.accounts.open(name)
         change = await part.plan(opened)
         todo = []
@@ -117,36 +126,33 @@ def _settled_already(
 
 
 async def _resolved(
-    gateway: Gateway, ids: Sequence[str], account: str | None, answers: dict[str, ItemView]
+    gateway: Gateway, email_ids: Sequence[str], ids: IdScheme, account: str | None, answers: dict[str, ItemView]
 ) -> dict[str, dict[str, str]]:
     """account -> {email_id: ref}; ids that resolve to nothing get their answer at once."""
     found: dict[str, dict[str, str]] = {}
-
-    def resolve_all() -> None:
-        for email_id in ids:
-            try:
-                handle = gateway.store.handles.resolve(email_id, Kind.EMAIL)
-                require_account(gateway, handle.account, account, email_id)
-                found.setdefault(handle.account, {})[email_id] = handle.ref
-            except PostroomError as error:
-                answers[email_id] = ItemView(email_id, False, error=error_view(error))
-
-    await gateway.in_thread(resolve_all)
+    for email_id, one in zip(email_ids, await ids.find(gateway, Kind.EMAIL, email_ids, account), strict=True):
+        if isinstance(one, PostroomError):
+            answers[email_id] = ItemView(email_id, False, error=error_view(one))
+        else:
+            found.setdefault(one.account, {})[email_id] = one.ref
     return found
 
 
-async def _journalled(gateway: Gateway, works: Sequence[Work]) -> str:
+async def _journalled(gateway: Gateway, works: Sequence[Work], ids: IdScheme) -> str:
     """One operation for all: handles know their accounts, so `undo` finds each mail by itself."""
     first = works[0]
-    items = [
-        JournalItem(email_id, work.change.before(envelope), work.change.after(envelope))
-        for work in works
-        for email_id, envelope in work.todo
-    ]
+    items = []
+    for work in works:
+        mails = {email_id: envelope.ref for email_id, envelope in work.todo}
+        handles = await ids.handles_of(gateway, work.account.name, mails)
+        items += [
+            JournalItem(handle, work.change.before(envelope), work.change.after(envelope))
+            for handle, (_, envelope) in zip(handles, work.todo, strict=True)
+        ]
     return await gateway.in_thread(gateway.store.journal.record, first.account.name, first.change.action, items, {})
 
 
-async def _apply(gateway: Gateway, work: Work, answers: dict[str, ItemView], course: Course) -> None:
+async def _apply(gateway: Gateway, work: Work, ids: IdScheme, answers: dict[str, ItemView], course: Course) -> None:
     """In blocks. A block that fails as a whole ends the work in its account: its mails and those behind it are
     answered with the failure, unless nothing at all was done yet, which is a failure of the call."""
     for start in range(0, len(work.todo), _BLOCK):
@@ -159,13 +165,14 @@ async def _apply(gateway: Gateway, work: Work, answers: dict[str, ItemView], cou
             for email_id, _ in work.todo[start:]:
                 answers[email_id] = ItemView(email_id, False, error=error_view(error))
             return
-        await _settle(gateway, work.account, block, results, answers)
+        await _settle(gateway, work.account, ids, block, results, answers)
         await course.advance(len(block))
 
 
 async def _settle(
     gateway: Gateway,
     account: Account,
+    ids: IdScheme,
     block: Sequence[tuple[str, Envelope]],
     results: Sequence[ItemResult],
     answers: dict[str, ItemView],
@@ -177,21 +184,17 @@ async def _settle(
             await gateway.in_thread(gateway.store.handles.rename, kind, account.name, renamed)
     for (email_id, _), result in zip(block, results, strict=True):
         error = error_view(result.error) if result.error else None
-        answers[email_id] = ItemView(email_id, result.ok, error=error)
+        moved = ids.show_moved(result.new_ref) if result.ok and result.new_ref else ""
+        answers[email_id] = ItemView(email_id, result.ok, moved, error)
 
 
-def checked_ids(email_ids: Sequence[str]) -> list[str]:
-    ids = list(dict.fromkeys(email_id.strip().lower() for email_id in email_ids))
+def checked_ids(email_ids: Sequence[str], scheme: IdScheme) -> list[str]:
+    ids = list(dict.fromkeys(map(scheme.tidy, email_ids)))
     if not ids:
         raise InvalidRequest("email_id is empty: name at least one mail.", details={"field": "email_id"})
     if len(ids) > MAX_BATCH:
         raise InvalidRequest(
             f"At most {MAX_BATCH} mails at once; {len(ids)} were named.", details={"field": "email_id"}
-        )
-    if any(len(email_id) > _MAX_ID for email_id in ids):
-        raise InvalidRequest(
-            "email_id holds something longer than any id. Give ids as list_emails or search_emails shows them.",
-            details={"field": "email_id"},
         )
     return ids
 

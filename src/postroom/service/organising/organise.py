@@ -20,7 +20,8 @@ from postroom.model.ids import Kind
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag
 from postroom.service.accounts.folders import folder_view, folders_now, folders_of, pick_folder
-from postroom.service.gateway import Account, Gateway
+from postroom.service.gateway import Account, Gateway, IdScheme
+from postroom.service.ids.handles import BY_HANDLE
 from postroom.service.organising.batch import Change, Plan, Progress, Wanted, carry_out, checked_ids
 from postroom.service.organising.places import Places, check_new_folder, folder_refs
 from postroom.service.views import FolderView, UndoView, WriteView
@@ -60,7 +61,12 @@ async def move(
 
 
 async def delete(
-    gateway: Gateway, email_ids: Sequence[str], *, account: str | None = None, progress: Progress | None = None
+    gateway: Gateway,
+    email_ids: Sequence[str],
+    *,
+    account: str | None = None,
+    progress: Progress | None = None,
+    ids: IdScheme | None = None,
 ) -> WriteView:
     """To the trash, never further: a person empties it."""
 
@@ -69,7 +75,7 @@ async def delete(
         trash = places.with_role(Role.TRASH) or pick_folder(opened, places.folders, Role.TRASH)
         return _moving("delete", places, trash)
 
-    return await _run(gateway, email_ids, account, progress, plan)
+    return await _run(gateway, email_ids, account, progress, plan, ids)
 
 
 async def apply_label(
@@ -150,7 +156,7 @@ async def _reverse(gateway: Gateway, operation: Operation) -> UndoView:
         Wanted([item.handle for item in group], _reversing(group[0].before), group[0].after)
         for group in groups.values()
     ]
-    view = await carry_out(gateway, wanted, None, None)
+    view = await carry_out(gateway, wanted, None, None, BY_HANDLE)
     folders: tuple[str, ...] = ()
     with suppress(PostroomError):  # what was put back is back, whether or not its folders can be named
         folders = await _folders_again(gateway, operation)
@@ -255,9 +261,15 @@ def _always(change: Change) -> Plan:
 
 
 async def _run(
-    gateway: Gateway, email_ids: Sequence[str], account: str | None, progress: Progress | None, plan: Plan
+    gateway: Gateway,
+    email_ids: Sequence[str],
+    account: str | None,
+    progress: Progress | None,
+    plan: Plan,
+    ids: IdScheme | None = None,
 ) -> WriteView:
-    return await carry_out(gateway, [Wanted(checked_ids(email_ids), plan)], account, progress)
+    ids = ids or gateway.ids
+    return await carry_out(gateway, [Wanted(checked_ids(email_ids, ids), plan)], account, progress, ids)
 
 
 def _check_label(label: str) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from postroom.mime.clean import clean_line, clean_text
 from postroom.mime.quotes.earlier import Earlier
 from postroom.model.errors import InvalidRequest, NotFound
-from postroom.model.ids import Kind, is_handle
+from postroom.model.ids import Kind
 from postroom.model.message import Attachment, Envelope, Message
 from postroom.service.attachment_files import safe_filename, save
 from postroom.service.gateway import Account, Gateway
@@ -21,7 +21,6 @@ from postroom.service.presenting import (
     first_of,
     gone,
     locate,
-    require_account,
     row,
     shown_addresses,
 )
@@ -91,7 +90,7 @@ async def get_thread(
     try:
         envelopes = await thread_of(opened, thread_ref)
     except NotFound:
-        raise gone(thread_id) from None
+        raise thread_gone(thread_id) from None
     shown = envelopes[-limit:]
     reading = replace(reading, max_chars=min(max_chars, MAX_BODY_CHARS // len(shown)))  # together as much as one mail
     emails = await _open_thread(gateway, opened, thread_id, envelopes, shown, reading)
@@ -124,7 +123,9 @@ async def download_attachment(
         filename=view.filename,
         mime_type=view.mime_type,
         size=len(content),
-        uri=f"mail://{quote(owner, safe='')}/{email_id}/attachments/{view.attachment_id}",
+        uri="mail://{}/{}/attachments/{}".format(
+            *(quote(one, safe="") for one in (owner, email_id, view.attachment_id))
+        ),
     )
     if as_base64:
         return replace(saved, content_base64=_small_base64(content))
@@ -150,6 +151,7 @@ async def attachment_bytes(
     if view is None:
         raise NotFound(
             f"The mail {email_id} has no attachment {attachment_id[:40]!r}. Call list_attachments to see what it has.",
+            reason="attachment_unknown",
             details={"email_id": email_id},
         )
     return view, await opened.mailbox.fetch_part(ref, attachment_id)
@@ -164,15 +166,18 @@ async def raw_email(gateway: Gateway, email_id: str, account: str | None = None)
 
 
 async def _locate_thread(gateway: Gateway, thread_id: str, account: str | None) -> tuple[Account, str]:
-    if is_handle(thread_id, Kind.EMAIL):
+    if gateway.ids.names_mail(thread_id):
         opened, ref = await locate(gateway, thread_id, account)
         envelope = (await opened.mailbox.envelopes([ref]))[0]
         if envelope is None:
             raise gone(thread_id)
         return opened, envelope.thread_ref
-    handle = await gateway.in_thread(gateway.store.handles.resolve, thread_id, Kind.THREAD)
-    require_account(gateway, handle.account, account, thread_id)
-    return await gateway.accounts.open(handle.account), handle.ref
+    return await locate(gateway, thread_id, account, Kind.THREAD)
+
+
+def thread_gone(thread_id: str) -> NotFound:
+    missing = gone(thread_id)
+    return NotFound(missing.message, reason="thread_gone", details={"thread_id": thread_id, "id": thread_id})
 
 
 async def _fetch(account: Account, ref: str, email_id: str) -> Message:

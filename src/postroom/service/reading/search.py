@@ -14,6 +14,7 @@ from postroom.service.accounts.folders import find_folder
 from postroom.service.concurrently import answers_of
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import rows
+from postroom.service.reading.filters import NO_FILTERS, Filters
 from postroom.service.views import EmailPage, EmailRow
 
 MAX_LIMIT = 100
@@ -41,16 +42,12 @@ async def search_emails(
     mailbox: str | None = None,
     limit: int = 20,
     offset: int = 0,
+    filters: Filters = NO_FILTERS,
 ) -> EmailPage:
     """Without `mailbox` or ``in:`` every folder but Trash and Junk is searched."""
-    return await _find(
-        gateway,
-        parse_query(query, now=gateway.now(), zone=gateway.settings.server.zone),
-        account,
-        mailbox,
-        limit,
-        offset,
-    )
+    zone = gateway.settings.server.zone
+    wanted = filters.narrow(parse_query(query, now=gateway.now(), zone=zone), zone)
+    return await _find(gateway, wanted, account, mailbox, limit, offset)
 
 
 async def with_own_addresses(account: Account, query: Query) -> Query:
@@ -115,7 +112,7 @@ async def _find_in(
     query, left_out = widened(query, account.capabilities.search_not_applied)
     page = await account.mailbox.search(query, limit=limit, offset=offset)
     return EmailPage(
-        results=await rows(gateway, account, page.items),
+        results=await rows(gateway, account, page.items, where[0].folder if where else ""),
         total_count=page.total,
         limit=limit,
         offset=offset,

@@ -34,7 +34,7 @@ class Record:
     started: datetime
 
     @classmethod
-    def of(cls, order: Order, started: datetime) -> Record:
+    def of(cls, order: Order, started: datetime, action: str = "") -> Record:
         recipients = order.draft.recipients
         shown = ", ".join(masked(address.email) for address in recipients[:5])
         parameters: dict[str, Any] = {
@@ -46,7 +46,7 @@ class Record:
             "scheduled": order.wishes.send_at is not None,
         }
         entry = AuditEntry(
-            action_type=order.tool,
+            action_type=action or order.tool,
             result="success",
             correlation_id=secrets.token_hex(8),
             actor=order.wishes.actor,
@@ -102,6 +102,20 @@ async def audit(gateway: Gateway, record: Record) -> bool:
         log.error("audit_failed", extra={"code": error.code})  # noqa: TRY400 (no traces in logs)
         return False
     return True
+
+
+async def audit_call(
+    gateway: Gateway, action: str, started: datetime, error: PostroomError | None, *, is_logged_only: bool = False
+) -> None:
+    """For a call that does not pass the gate, where the dialect wants it audited."""
+    entry = AuditEntry(
+        action_type=action,
+        result="dev_mode" if is_logged_only else "success",
+        correlation_id=secrets.token_hex(8),
+        actor="agent",
+    )
+    record = Record(entry, started)
+    await audit(gateway, record if error is None else record.failed(error))
 
 
 async def verify(gateway: Gateway) -> AuditReport:

@@ -49,7 +49,8 @@ class Question:
 
 async def send(gateway: Gateway, order: Order) -> SendView:
     """Let an order out, or say what is missing. Whatever happens is audited once."""
-    return await audited(gateway, Record.of(order, gateway.now()), _alone(gateway, order))
+    action = gateway.settings.traits.audit_names.get(order.tool, order.tool)
+    return await audited(gateway, Record.of(order, gateway.now(), action), _alone(gateway, order))
 
 
 async def _alone(gateway: Gateway, order: Order) -> SendView:
@@ -113,7 +114,7 @@ async def question(gateway: Gateway, order: Order) -> Question | None:
 
 
 def _refusal(denied: Deny) -> PermissionDenied:
-    return PermissionDenied(denied.reason, details={"by_person": denied.by_person})
+    return PermissionDenied(denied.reason, reason="policy_denied", details={"by_person": denied.by_person})
 
 
 def _logged_only(order: Order) -> SendView:
@@ -149,6 +150,7 @@ async def _check_draft_is_free(gateway: Gateway, order: Order) -> None:
         raise Conflict(
             f"This draft is on its way already as {send.send_id} ({send.state.value}), with another time, or asked for "
             "otherwise. Nothing was sent anew; to send it differently, stop that one first with cancel_send.",
+            reason="draft_on_its_way",
             details={"send_id": send.send_id, "state": send.state.value},
         )
 

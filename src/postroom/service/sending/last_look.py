@@ -34,7 +34,7 @@ async def inspect(gateway: Gateway, account: Account, send: Send, frozen: Submit
             raise PermissionDenied(f"{masked(frozen.envelope.sender)} is none of the account's identities any more.")
         denied = policy_denial_of(frozen.envelope.recipients, policy_for(gateway, account))
         if denied is not None:
-            raise PermissionDenied(denied.reason)
+            raise PermissionDenied(denied.reason, reason="policy_denied")
         request = as_submitted(send, frozen)
         if request.native is None:
             check_envelope(request.raw, request.envelope, send.recipients)

@@ -93,7 +93,7 @@ async def already(gateway: Gateway, send: Send) -> SendView:
 
 async def _thread_id(gateway: Gateway, send: Send, outcome: dict[str, Any]) -> str:
     ref = outcome.get("thread_ref") or send.thread_ref
-    return (await gateway.in_thread(gateway.store.handles.issue, Kind.THREAD, send.account, [ref]))[0] if ref else ""
+    return (await gateway.ids.show(gateway, send.account, {Kind.THREAD: [ref]}))[0][0] if ref else ""
 
 
 def _when(gateway: Gateway, wall: float | None) -> str:

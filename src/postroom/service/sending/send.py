@@ -7,7 +7,7 @@ from functools import partial
 
 from postroom.mime.read.parse import parse_headers
 from postroom.model.draft import Draft
-from postroom.model.errors import InvalidRequest, NotFound
+from postroom.model.errors import InvalidRequest, NotFound, PostroomError
 from postroom.model.ids import Kind as HandleKind
 from postroom.model.message import Message
 from postroom.safety.judge import Kind
@@ -29,8 +29,10 @@ async def order_mail(gateway: Gateway, request: DraftRequest, wishes: Wishes, ac
     _check(wishes)
     opened = await gateway.accounts.open(account)
     composed = await composing.new_mail(gateway, opened, request)
+    kind: Kind = "email_reply" if request.in_reply_to else "email_send"
     draft, action = await native.new_mail(opened, request, composed, wishes)
-    return await make_order(gateway, opened, "send_email", "email_send", draft, wishes, native=action)
+    write = partial(make_order, gateway, opened, "send_email", kind, draft, wishes)
+    return await write(answers_ref=composed.threading.in_reply_to, native=action)
 
 
 async def order_reply(
@@ -40,14 +42,14 @@ async def order_reply(
     opened, ref = await locate(gateway, email_id, account)
     original = await composing.fetch_original(opened, ref, email_id)
     write = partial(make_order, gateway, opened, "reply_email", "email_reply")
-    known = _known_by(original)
+    known, answers = _known_by(original), await _lasting(gateway, opened, email_id, ref)
     by_provider = await native.answer(opened, original, request, wishes)
     if by_provider is None:
         draft = await composing.reply_to(gateway, opened, original, request)
-        return await write(draft, wishes, original=known, answers_ref=email_id)
+        return await write(draft, wishes, original=known, answers_ref=answers)
     draft, action = by_provider
     quoted = await gateway.read(composing.quoted_text, original)
-    return await write(draft, wishes, original=known, answers_ref=email_id, native=action, quoted=quoted)
+    return await write(draft, wishes, original=known, answers_ref=answers, native=action, quoted=quoted)
 
 
 async def order_forward(
@@ -59,7 +61,8 @@ async def order_forward(
     composed = await composing.forward_of(opened, original, request)
     draft, action = await native.forward(opened, original, request, composed, wishes)
     write = partial(make_order, gateway, opened, "forward_email", "email_forward", draft, wishes)
-    return await write(original=_known_by(original), answers_ref=email_id, native=action)
+    answers = await _lasting(gateway, opened, email_id, ref)
+    return await write(original=_known_by(original), answers_ref=answers, native=action)
 
 
 async def order_draft(gateway: Gateway, draft_id: str, wishes: Wishes, account: str | None = None) -> Order | SendView:
@@ -89,6 +92,11 @@ async def question(gateway: Gateway, order: Order) -> gate.Question | None:
     return await gate.question(gateway, order)
 
 
+async def _lasting(gateway: Gateway, account: Account, email_id: str, ref: str) -> str:
+    """The mail's handle: it leads to the mail until the send has left, wherever the mail is moved meanwhile."""
+    return (await gateway.ids.handles_of(gateway, account.name, {email_id: ref}))[0]
+
+
 async def _in_own_name(account: Account, draft: Draft) -> Draft:
     """Whoever put a draft there, it leaves only as one of the account's identities."""
     identity = await composing.find_identity(account, draft.sender.email)
@@ -98,7 +106,9 @@ async def _in_own_name(account: Account, draft: Draft) -> Draft:
 async def _sent_before(gateway: Gateway, draft_id: str, wishes: Wishes) -> SendView | None:
     if not (wishes.confirm and wishes.idempotency_key):
         return None
-    draft = await gateway.in_thread(gateway.store.handles.resolve, draft_id, HandleKind.DRAFT)
+    (draft,) = await gateway.ids.find(gateway, HandleKind.DRAFT, [draft_id], None)
+    if isinstance(draft, PostroomError):
+        raise draft
     held = await gateway.in_thread(gateway.store.keys.holder, draft.account, "send_draft", wishes.idempotency_key)
     return await already(gateway, held) if held is not None and held.draft_ref == draft.ref else None
 

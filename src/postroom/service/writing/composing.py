@@ -19,9 +19,16 @@ from postroom.model.draft import Draft, File, Identity, Importance
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.message import Message
 from postroom.safety.limits import MAX_BODY, MAX_RECIPIENTS, MAX_SUBJECT
-from postroom.service.attachment_files import MAX_FILE_BYTES, load_files, safe_filename
+from postroom.service.attachment_files import (
+    MAX_FILE_BYTES,
+    EncodedFile,
+    check_total,
+    decode_files,
+    load_files,
+    safe_filename,
+)
 from postroom.service.gateway import Account, Gateway
-from postroom.service.presenting import gone
+from postroom.service.presenting import gone, locate
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)  # one without an end goes on to the end
 
@@ -40,6 +47,8 @@ class DraftRequest:
     importance: str = "normal"
     identity: str = ""
     reply_to: tuple[str, ...] = ()
+    in_reply_to: str = ""  # the id of the mail that it answers
+    encoded_files: tuple[EncodedFile, ...] = ()  # given within the call, beside those named by path
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,8 @@ class ReplyRequest:
     identity: str = ""
     quote: bool = True
     importance: str = "normal"
+    encoded_files: tuple[EncodedFile, ...] = ()
+    to_author: bool = False  # to whoever wrote it, wherever answers are asked to go
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +76,7 @@ class ForwardRequest:
 
 async def new_mail(gateway: Gateway, account: Account, request: DraftRequest) -> Draft:
     check_text(request.subject, request.body, request.body_html)
-    return Draft(
+    draft = Draft(
         sender=(await find_identity(account, request.identity)).address,
         to=parse_addresses(request.to, "to"),
         cc=parse_addresses(request.cc, "cc"),
@@ -74,9 +85,20 @@ async def new_mail(gateway: Gateway, account: Account, request: DraftRequest) ->
         subject=request.subject,
         text=request.body,
         html=request.body_html,
-        files=await _files(gateway, account, request.attachments),
+        files=await _files(gateway, account, request.attachments, request.encoded_files),
         importance=parse_importance(request.importance),
     )
+    return await _in_thread_of(gateway, account, draft, request.in_reply_to) if request.in_reply_to else draft
+
+
+async def _in_thread_of(gateway: Gateway, account: Account, draft: Draft, email_id: str) -> Draft:
+    """The draft as an answer to that mail, under one ``Re:``."""
+    _, ref = await locate(gateway, email_id, account.name)
+    original = (await account.mailbox.envelopes([ref]))[0]
+    if original is None:
+        raise gone(email_id)
+    subject = reply.reply_subject(usable_subject(draft.subject))
+    return replace(draft, subject=subject, threading=reply.threading_for(original))
 
 
 async def reply_to(gateway: Gateway, account: Account, original: Message, request: ReplyRequest) -> Draft:
@@ -84,7 +106,8 @@ async def reply_to(gateway: Gateway, account: Account, original: Message, reques
     check_text("", request.body, request.body_html)
     identities = await account.identities.get()
     own = [identity.address.email for identity in identities]
-    to, cc = reply.reply_recipients(original.envelope, own, request.reply_all)
+    chosen = reply.author_and_others if request.to_author else reply.reply_recipients
+    to, cc = chosen(original.envelope, own, request.reply_all)
     if not to:
         raise InvalidRequest("The original names nobody to reply to. Use create_draft with a recipient instead.")
     if len(to) > MAX_RECIPIENTS or len(cc) > MAX_RECIPIENTS:
@@ -102,7 +125,7 @@ async def reply_to(gateway: Gateway, account: Account, original: Message, reques
         subject=reply.reply_subject(usable_subject(original.envelope.subject)),
         text=f"{request.body}\n\n{quoted}" if quoted else request.body,
         html=_html_with_quote(request.body_html, quoted),
-        files=await _files(gateway, account, request.attachments),
+        files=await _files(gateway, account, request.attachments, request.encoded_files),
         importance=parse_importance(request.importance),
         threading=reply.threading_for(original.envelope),
     )
@@ -180,6 +203,18 @@ def parse_addresses(texts: Sequence[str], field: str) -> tuple[Address, ...]:
     return tuple(parse_address(text) for text in texts)
 
 
+def split_addresses(text: str) -> tuple[str, ...]:
+    """Several addresses in one string, where a contract has them so. A comma inside a quoted name separates nothing."""
+    parts, is_quoted = [""], False
+    for char in text:
+        is_quoted ^= char == '"'
+        if char in ",;" and not is_quoted:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return tuple(part for part in parts if part.strip())
+
+
 def _refuse_several(text: str, field: str) -> None:
     """Where one address ends and the next begins is never guessed. A comma within a quoted name separates nothing."""
     bare = _QUOTED.sub("", text)
@@ -208,11 +243,20 @@ def check_text(subject: str, body: str, body_html: str) -> None:
             raise InvalidRequest(f"{field} contains a NUL character. Remove it.", details={"field": field})
 
 
-async def _files(gateway: Gateway, account: Account, paths: Sequence[str]) -> tuple[File, ...]:
-    if not paths:
+async def _files(
+    gateway: Gateway, account: Account, paths: Sequence[str], encoded: Sequence[EncodedFile]
+) -> tuple[File, ...]:
+    if not paths and not encoded:
         return ()
     most = _most_bytes(account)
-    return await gateway.in_thread(load_files, paths, gateway.settings.safety.attachment_dirs, max_bytes=most)
+
+    def read() -> tuple[File, ...]:
+        loaded = load_files(paths, gateway.settings.safety.attachment_dirs, max_bytes=most) if paths else ()
+        files = (*loaded, *decode_files(encoded, max_bytes=most))
+        check_total(files, most)
+        return files
+
+    return await gateway.in_thread(read)
 
 
 def _most_bytes(account: Account) -> int:

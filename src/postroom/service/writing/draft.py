@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import anyio.to_thread
@@ -17,9 +16,10 @@ from postroom.model.ids import Kind
 from postroom.model.message import Envelope
 from postroom.service.accounts.folders import folders_of
 from postroom.service.gateway import Account, Gateway
+from postroom.service.ids.handles import BY_HANDLE
 from postroom.service.organising import organise
 from postroom.service.organising.places import Places
-from postroom.service.presenting import first_of, locate, require_account, shown_addresses, shown_date
+from postroom.service.presenting import first_of, locate, shown_addresses, shown_date
 from postroom.service.reading.search import check_page
 from postroom.service.views import DraftPage, DraftView
 from postroom.service.writing import composing
@@ -77,10 +77,31 @@ async def update_draft(
     opened, saved = await find_draft(gateway, draft_id, account)
     await _check_not_on_its_way(gateway, opened, saved, draft_id)
     draft = await _changed(gateway, opened, await load_draft(opened, saved), changes)
+    if _is_logged_only(gateway):
+        return _unsaved(gateway, opened, draft)
+    return await _put_in_place(gateway, opened, saved, draft)
+
+
+async def replace_draft(
+    gateway: Gateway, draft_id: str, request: DraftRequest, *, account: str | None = None
+) -> DraftView:
+    """A new mail in the place of an old draft. It stays in the old one's thread, unless it answers another mail."""
+    opened, saved = await find_draft(gateway, draft_id, account)
+    await _check_not_on_its_way(gateway, opened, saved, draft_id)
+    draft = await composing.new_mail(gateway, opened, request)
+    if not request.in_reply_to:
+        draft = replace(draft, threading=(await load_draft(opened, saved)).threading)
+    if _is_logged_only(gateway):
+        return _unsaved(gateway, opened, draft)
+    return await _put_in_place(gateway, opened, saved, draft)
+
+
+async def _put_in_place(gateway: Gateway, account: Account, saved: SavedDraft, draft: Draft) -> DraftView:
     raw = await gateway.in_thread(compose.compose, draft, date=gateway.now(), keep_bcc=True)
-    new = await opened.drafts.update_draft(saved.ref, raw, thread_ref=saved.thread_ref)
-    await gateway.in_thread(_follow, gateway, opened.name, saved, new)
-    return await _view_saved(gateway, opened, new)
+    thread_ref = draft.threading.thread_ref or saved.thread_ref
+    new = await account.drafts.update_draft(saved.ref, raw, thread_ref=thread_ref)
+    await gateway.in_thread(_follow, gateway, account.name, saved, new)
+    return await _view_saved(gateway, account, new)
 
 
 async def delete_draft(gateway: Gateway, draft_id: str, *, account: str | None = None) -> str:
@@ -91,9 +112,9 @@ async def delete_draft(gateway: Gateway, draft_id: str, *, account: str | None =
         await opened.drafts.delete_draft(saved.ref)
         return ""
     (email_id,) = await gateway.in_thread(gateway.store.handles.issue, Kind.EMAIL, opened.name, [saved.message_ref])
-    view = await organise.delete(gateway, [email_id])
+    view = await organise.delete(gateway, [email_id], ids=BY_HANDLE)
     if view.failed:
-        raise NotFound(f"The draft {draft_id} is gone: it was sent or deleted. Call list_drafts.")
+        raise draft_gone(draft_id)
     return view.operation_id
 
 
@@ -110,18 +131,25 @@ async def _check_not_on_its_way(gateway: Gateway, account: Account, saved: Saved
         raise Conflict(
             f"The draft {draft_id} is on its way as {send.send_id} ({send.state.value}) and leaves as it was then. To "
             "change or delete it, stop it first with cancel_send.",
+            reason="draft_on_its_way",
             details={"send_id": send.send_id, "state": send.state.value},
         )
 
 
 async def find_draft(gateway: Gateway, draft_id: str, account: str | None) -> tuple[Account, SavedDraft]:
-    handle = await gateway.in_thread(gateway.store.handles.resolve, draft_id, Kind.DRAFT)
-    require_account(gateway, handle.account, account, draft_id)
-    opened = await gateway.accounts.open(handle.account)
+    opened, ref = await locate(gateway, draft_id, account, Kind.DRAFT)
     try:
-        return opened, await opened.drafts.find_draft(handle.ref)
+        return opened, await opened.drafts.find_draft(ref)
     except NotFound:
-        raise NotFound(f"The draft {draft_id} is gone: it was sent or deleted. Call list_drafts.") from None
+        raise draft_gone(draft_id) from None
+
+
+def draft_gone(draft_id: str) -> NotFound:
+    return NotFound(
+        f"The draft {draft_id} is gone: it was sent or deleted. Call list_drafts.",
+        reason="draft_gone",
+        details={"draft_id": draft_id, "id": draft_id},
+    )
 
 
 async def load_draft(account: Account, saved: SavedDraft) -> Draft:
@@ -178,9 +206,31 @@ def _texts(given: tuple[str, ...] | None) -> tuple[str, ...]:
 
 
 async def _save(gateway: Gateway, account: Account, draft: Draft) -> DraftView:
+    if _is_logged_only(gateway):
+        return _unsaved(gateway, account, draft)
     raw = await gateway.in_thread(compose.compose, draft, date=gateway.now(), keep_bcc=True)
     saved = await account.drafts.create_draft(raw, thread_ref=draft.threading.thread_ref)
     return await _view_saved(gateway, account, saved)
+
+
+def _is_logged_only(gateway: Gateway) -> bool:
+    return gateway.settings.safety.dev_mode and gateway.settings.traits.dev_mode_covers_drafts
+
+
+def _unsaved(gateway: Gateway, account: Account, draft: Draft) -> DraftView:
+    """What would have been saved, without an id."""
+    return DraftView(
+        draft_id="",
+        email_id="",
+        thread_id="",
+        account=account.name,
+        to=first_of(shown_addresses(draft.to)),
+        cc=first_of(shown_addresses(draft.cc)),
+        bcc=first_of(shown_addresses(draft.bcc)),
+        subject=clean_line(draft.subject),
+        date=gateway.shown_time(gateway.now()),
+        has_attachments=bool(draft.files),
+    )
 
 
 async def _view_saved(gateway: Gateway, account: Account, saved: SavedDraft) -> DraftView:
@@ -198,17 +248,8 @@ def _follow(gateway: Gateway, account: str, old: SavedDraft, new: SavedDraft) ->
         gateway.store.handles.rename(Kind.EMAIL, account, {old.message_ref: new.message_ref})
 
 
-def _issue(gateway: Gateway, account: str, saved: SavedDraft) -> Sequence[str]:
-    issue = gateway.store.handles.issue
-    return [
-        issue(Kind.DRAFT, account, [saved.ref])[0],
-        issue(Kind.EMAIL, account, [saved.message_ref])[0],
-        issue(Kind.THREAD, account, [saved.thread_ref])[0],
-    ]
-
-
 async def _view(gateway: Gateway, account: Account, saved: SavedDraft, envelope: Envelope) -> DraftView:
-    draft_id, email_id, thread_id = await gateway.in_thread(_issue, gateway, account.name, saved)
+    draft_id, email_id, thread_id = await gateway.ids.show_draft(gateway, account.name, saved)
     return DraftView(
         draft_id=draft_id,
         email_id=email_id,

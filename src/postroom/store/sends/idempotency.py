@@ -54,12 +54,14 @@ class Keys:
             raise Conflict(
                 "This idempotency_key was used for a different email. Use a new key for a new email, or repeat the "
                 "call with exactly the content of the first one.",
+                reason="idempotency_key_reused",
                 details={"send_id": holder.send_id},
             )
         if holder.state in _IN_PROGRESS and holder.owner is not None:
             raise Conflict(
                 "A send with this idempotency_key is in progress. Do not send it again under another key: repeat the "
                 "same call in a few seconds to get its result.",
+                reason="idempotency_key_in_progress",
                 details={"send_id": holder.send_id, "state": holder.state.value},
                 retry_after=_RETRY_SECONDS,
             )

@@ -116,6 +116,7 @@ def _limited(account: str, status: RateStatus, limit: RateLimit) -> RateLimited:
     return RateLimited(
         f"Rate limit exceeded ({limit.sends} emails/{window}). Next send available in {minutes} "
         f"minute{'s' if minutes != 1 else ''}. Nothing was sent from the account {account}; try again then.",
+        reason="send_limit",
         details={"account": account, "limit": limit.sends, "window_seconds": limit.window},
         retry_after=float(status.retry_after),
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from postroom.__main__ import main
+from postroom.model.ids import Kind, is_handle
 from postroom.providers.registry import MAILBOXES
 
 LOCAL = '[[accounts]]\nname = "work"\nprovider = "local"\naddress = "alice@example.com"\n'
@@ -65,6 +66,21 @@ def test_the_default_toolsets_are_no_mistake_in_a_dialect_that_has_only_some(
 
     assert main(["doctor", "--config", str(config)]) == 0
     assert "ok    server: 7 tools of dialect drafts" in capsys.readouterr().out
+
+
+def test_people_find_and_read_mail_by_its_handle_whatever_the_dialect_shows_to_agents(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config.write_text(f'{LOCAL}[server]\ndialect = "drafts"\n')
+    box = config.with_name("one.mbox")
+    box.write_text("From eve@example.com Sun Nov 15 10:00:00 2026\nFrom: eve@example.com\nSubject: Ladder\n\nLong.\n")
+    assert main(["import", str(box), "--config", str(config)]) == 0
+    capsys.readouterr()
+
+    assert main(["search", "ladder", "--config", str(config)]) == 0
+    handle = next(word for word in capsys.readouterr().out.split() if is_handle(word, Kind.EMAIL))
+    assert main(["read", handle, "--config", str(config)]) == 0
+    assert "Long." in capsys.readouterr().out
 
 
 def test_a_store_that_is_not_there_is_refused(config: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,6 +34,14 @@ def test_an_address_that_others_can_reach_is_not_served_without_tokens(tmp_path:
         tokens_for(settings_with(tmp_path), host)
 
 
+def test_a_contract_without_tokens_is_served_on_a_network_that_is_said_to_be_trusted(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="--trust-network"):
+        tokens_for(settings_with(tmp_path, dialect="mailapi"), "0.0.0.0")
+    assert tokens_for(settings_with(tmp_path, dialect="mailapi", trust_network=True), "0.0.0.0") == ()
+    with pytest.raises(SettingsError, match=r"bind to 127\.0\.0\.1\.$"):
+        tokens_for(settings_with(tmp_path, trust_network=True), "0.0.0.0")
+
+
 @pytest.mark.parametrize("toolsets", [["rules"], []])
 def test_toolsets_without_any_tool_are_a_mistake_that_names_the_choice(tmp_path: Path, toolsets: list[str]) -> None:
     with pytest.raises(SettingsError, match=r"server.toolsets: .* choose from read, organise, drafts, send"):

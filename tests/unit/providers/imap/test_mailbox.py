@@ -178,12 +178,13 @@ async def test_a_word_of_the_mime_headers_finds_nothing(dovecot: Dovecot) -> Non
         assert (await mailbox.search(Query(Text("plain")), limit=10, offset=0)).items == ()
 
 
-async def test_no_drafts_folder_is_said_in_the_words_of_the_drafts_dialect() -> None:
+async def test_no_drafts_folder_is_an_error_that_names_the_missing_role() -> None:
     bare = "namespace inbox {\n  mailbox Drafts {\n    auto = no\n  }\n}\n"
     with running_dovecot(settings=bare) as server:
         async with opened(imap_account(server)) as mailbox:
-            with pytest.raises(NotFound, match="Could not find Drafts folder"):
+            with pytest.raises(NotFound, match="no Drafts folder") as missing:
                 await mailbox.create_draft(letter("one"))
+            assert (missing.value.reason, missing.value.details) == ("folder_role_missing", {"role": "drafts"})
 
 
 async def test_draft_update_leaves_other_deleted_drafts_alone(dovecot: Dovecot) -> None:

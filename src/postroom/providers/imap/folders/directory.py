@@ -101,4 +101,8 @@ def _matched(known: list[Folder], name: str) -> Folder:
 
 
 def _unknown(name: str) -> NotFound:
-    return NotFound("There is no such folder. Call list_folders to see what there is.", details={"folder": name[:100]})
+    return NotFound(
+        "There is no such folder. Call list_folders to see what there is.",
+        reason="folder_unknown",
+        details={"folder": name[:100]},
+    )

@@ -121,7 +121,8 @@ def folder_with(folders: list[Folder], role: Role) -> Folder:
     found = next((folder for folder in folders if folder.role == role), None)
     if found is None:
         raise NotFound(
-            f"Could not find {role.value.title()} folder. Available folders can be listed with list_folders.",
+            f"This account has no {role.value.title()} folder. Call list_folders to see what there is.",
+            reason="folder_role_missing",
             details={"role": role.value},
         )
     return found
@@ -133,7 +134,9 @@ def create_folder(session: Session, name: str) -> Folder:
     check_folder_name("/".join(levels))
     ref = tree.written("/".join(levels))
     if any(folder.ref == ref for folder in folders) or ref.upper() == "INBOX":
-        raise Conflict("A folder of that name exists already.", details={"name": tree.shown(ref)})
+        raise Conflict(
+            "A folder of that name exists already.", reason="already_exists", details={"name": tree.shown(ref)}
+        )
     there = {folder.ref for folder in folders}
     for depth in range(1, len(levels) + 1):
         level = tree.written("/".join(levels[:depth]))

@@ -72,5 +72,7 @@ def _in_drafts(draft_ref: str, folder: str) -> MailRef:
     except NotFound:
         raise gone() from None
     if ref.folder != folder:
-        raise PermissionDenied("You can only update drafts. The email you provided is not in the drafts folder.")
+        raise PermissionDenied(
+            "This mail is no draft, so it cannot be changed or sent as one. Call list_drafts.", reason="not_a_draft"
+        )
     return ref

@@ -173,6 +173,7 @@ def fetch_part(session: Session, ref: str, number: str) -> bytes:
     if part is None:
         raise NotFound(
             "This email has no such attachment. Call list_attachments to see the ids of its attachments.",
+            reason="attachment_unknown",
             details={"attachment_id": number[:50]},
         )
     content = as_bytes(_one(session, uid, f"UID BODY.PEEK[{number}]").get(f"BODY[{number}]"))

@@ -30,7 +30,10 @@ def read_ref(ref: str) -> MailRef:
 
 
 def gone() -> NotFound:
-    return NotFound("The email is no longer there: it was moved or deleted. Search again to get its current id.")
+    return NotFound(
+        "The email is no longer there: it was moved or deleted. Search again to get its current id.",
+        reason="email_gone",
+    )
 
 
 def by_folder(refs: Iterable[str]) -> dict[str, list[MailRef]]:

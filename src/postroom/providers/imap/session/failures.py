@@ -17,6 +17,7 @@ from postroom.model.errors import (
     ProviderError,
     ProviderUnavailable,
     RateLimited,
+    Reason,
 )
 
 # What ends a connection, whoever cut it; `abort` is imaplib's word for a broken dialogue.
@@ -37,12 +38,12 @@ def refused(error: Exception) -> PostroomError:
     """A tagged NO or BAD as one of our errors."""
     code = "LIMIT" if _TOO_MANY.search(str(error)) else response_code(error)
     kind, message = _MEANINGS.get(code, (ProviderError, "The mail server refused the command."))
-    return kind(message, details={"response_code": code} if code else None)
+    return kind(message, reason=_REASONS.get(code), details={"response_code": code} if code else None)
 
 
 def unknown_folder() -> NotFound:
     kind, message = _ABSENT
-    return kind(message)
+    return kind(message, reason="folder_unknown")
 
 
 def lost(error: Exception, *, unclear: bool) -> PostroomError:
@@ -55,7 +56,8 @@ def lost(error: Exception, *, unclear: bool) -> PostroomError:
     if unclear:
         return ProviderUnavailable(
             "The connection to the mail server broke during a change that may have happened or not. "
-            "List the folder to see before trying again."
+            "List the folder to see before trying again.",
+            reason="connection_lost",
         )
     return ProviderUnavailable(_what_to_look_at(error))
 
@@ -80,6 +82,16 @@ _ABSENT: tuple[type[NotFound], str] = (
     NotFound,
     "The mail server knows no such folder. Call list_folders to see what there is.",
 )
+_REASONS: dict[str, Reason] = {
+    "AUTHENTICATIONFAILED": "login_refused",
+    "AUTHORIZATIONFAILED": "login_refused",
+    "EXPIRED": "login_refused",
+    "LIMIT": "provider_limit",
+    "ALREADYEXISTS": "already_exists",
+    "NONEXISTENT": "folder_unknown",
+    "TRYCREATE": "folder_unknown",
+    "TOOBIG": "attachment_too_large",
+}
 _MEANINGS: dict[str, tuple[type[PostroomError], str]] = {
     "AUTHENTICATIONFAILED": _LOGIN,
     "AUTHORIZATIONFAILED": _LOGIN,

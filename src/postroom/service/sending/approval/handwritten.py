@@ -21,7 +21,7 @@ from postroom.store.vault.folder import APPROVED, DONE, Found
 
 
 def are_allowed(gateway: Gateway) -> bool:
-    return gateway.settings.server.dialect == "vault"
+    return gateway.settings.traits.heeds_handwritten
 
 
 async def release(gateway: Gateway, order: Order, send_id: str, approval_id: str) -> SendView | None:

@@ -6,10 +6,11 @@ is imported by the first call that needs it: a client that starts the server is 
 
 from __future__ import annotations
 
-from postroom.doors.mcp.dialects.postroom import drafts, organise, read, send
+from postroom.doors.mcp.dialects.postroom import drafts, organise, prompts, read, resources, send
 
 TOOLSETS = (read.toolset, organise.toolset, drafts.toolset, send.toolset)
-HAS_MAIL_RESOURCES = True
+RESOURCES = resources
+register_prompts = prompts.register
 INSTRUCTIONS = """\
 Mail of the configured accounts. Leave `account` out for the default account; list_accounts names the others.
 Mails, threads, drafts and operations have short ids (e..., t..., d..., o...): use them as given; they outlive a move.

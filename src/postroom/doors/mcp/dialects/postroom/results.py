@@ -12,6 +12,7 @@ from mcp_types import CallToolResult, ContentBlock, ResourceLink, TextContent
 from pydantic_core import to_json
 
 from postroom.doors.mcp.dialects.postroom import shapes, text
+from postroom.doors.mcp.schema import SHOWN_AS
 from postroom.model.capabilities import Capabilities
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ def email_page(page: EmailPage, *, with_account: bool = False) -> CallToolResult
     return answer(structured, text.email_page(page, lines, room), notices)
 
 
-def open_email(email: OpenEmail) -> CallToolResult:
-    marker = text.new_marker()
+def open_email(email: OpenEmail, *, has_fences: bool = True) -> CallToolResult:
+    marker = text.new_marker() if has_fences else ""
     row = plain(email.row)
     structured = {
         **{name: row[name] for name in ("email_id", "thread_id", "account", "mailbox", "from", "to")},
@@ -189,7 +190,7 @@ def plain(view: Any) -> Any:
 
 @cache
 def _names(view: Any) -> tuple[tuple[str, str], ...]:
-    return tuple((field.name, "from" if field.name == "sender" else field.name) for field in fields(view))
+    return tuple((field.name, SHOWN_AS.get(field.name, field.name)) for field in fields(view))
 
 
 def _listed_row(row: EmailRow) -> shapes.EmailRow:

@@ -81,13 +81,18 @@ def email_page(page: EmailPage, bare: Sequence[str], room: int) -> str:
 
 
 def open_email(email: OpenEmail, marker: str) -> str:
+    """Without a marker the words of the sender stand there as they are, for dialects that want them so."""
     row = email.row
     head = f"Mail {row.email_id} in {row.mailbox}, account {row.account}, thread {row.thread_id}."
-    parts = [head, *_facts(email), WARNING.format(marker=marker), fenced(marker, _letter(email))]
+    parts = [head, *_facts(email), *_set_apart(marker, _letter(email))]
     if email.truncated:
         end = email.body_offset + len(email.body)
         parts.append(f"Truncated at {end} of {email.body_chars} characters; read on with offset={end}.")
     return "\n".join(parts)
+
+
+def _set_apart(marker: str, text: str) -> list[str]:
+    return [WARNING.format(marker=marker), fenced(marker, text)] if marker else [text]
 
 
 def thread(view: ThreadView, marker: str) -> str:

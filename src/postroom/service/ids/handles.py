@@ -1,0 +1,63 @@
+"""Short handles: they know their account, outlive a move and never come to mean another mail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from postroom.model.draft import SavedDraft
+from postroom.model.errors import InvalidRequest, PostroomError
+from postroom.model.ids import Kind, is_handle
+from postroom.service.gateway import Gateway
+from postroom.store.handles import Handle
+
+MAX_CHARS = 40
+
+
+class ByHandle:
+    def tidy(self, shown: str) -> str:
+        if len(shown.strip()) > MAX_CHARS:
+            raise InvalidRequest(
+                "email_id holds something longer than any id. Give ids as list_emails or search_emails shows them.",
+                reason="unknown_id",
+                details={"field": "email_id"},
+            )
+        return shown.strip().lower()
+
+    def names_mail(self, thread_id: str) -> bool:
+        return is_handle(thread_id, Kind.EMAIL)
+
+    async def show(
+        self, gateway: Gateway, account: str, wanted: Mapping[Kind, Sequence[str]], folders: Sequence[str] = ()
+    ) -> list[list[str]]:
+        """For what was seen before, a read, which no lock can hold up, is quicker done than handed to a thread."""
+        known = gateway.store.handles.known(account, wanted)
+        return (
+            known if known is not None else await gateway.in_thread(gateway.store.handles.issue_each, account, wanted)
+        )
+
+    async def show_draft(self, gateway: Gateway, account: str, saved: SavedDraft) -> tuple[str, str, str]:
+        refs = {Kind.DRAFT: [saved.ref], Kind.EMAIL: [saved.message_ref], Kind.THREAD: [saved.thread_ref]}
+        (draft_id,), (email_id,), (thread_id,) = await self.show(gateway, account, refs)
+        return draft_id, email_id, thread_id
+
+    def show_moved(self, new_ref: str) -> str:
+        return ""
+
+    async def find(
+        self, gateway: Gateway, kind: Kind, shown: Sequence[str], account: str | None
+    ) -> list[Handle | PostroomError]:
+        def found(one: str) -> Handle | PostroomError:
+            try:
+                handle = gateway.store.handles.resolve(one, kind)
+                gateway.accounts.require(handle.account, account, one)
+            except PostroomError as error:
+                return error
+            return handle
+
+        return await gateway.in_thread(lambda: [found(one) for one in shown])
+
+    async def handles_of(self, gateway: Gateway, account: str, mails: Mapping[str, str]) -> list[str]:
+        return list(mails)
+
+
+BY_HANDLE = ByHandle()

@@ -1,0 +1,79 @@
+"""The provider's own ids. Each is an opaque text: it is compared and handed on as it came, never taken apart.
+
+An id does not say whose it is, so it is kept for whom it was shown. Where an account is named, the id must be one of
+its; where none is, it is the default account's, as in every call without one, unless it was only shown for another.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from postroom.model.draft import SavedDraft
+from postroom.model.errors import InvalidRequest, NotFound, PostroomError
+from postroom.model.ids import Kind
+from postroom.service.gateway import Gateway
+from postroom.store.handles import Handle
+
+MAX_CHARS = 1024
+
+
+class ByProviderId:
+    def tidy(self, shown: str) -> str:
+        return shown  # blanks at its ends may belong to it, such as those of a folder's name
+
+    def names_mail(self, thread_id: str) -> bool:
+        return False
+
+    async def show(
+        self, gateway: Gateway, account: str, wanted: Mapping[Kind, Sequence[str]], folders: Sequence[str] = ()
+    ) -> list[list[str]]:
+        """Handles are issued beside them: they keep which account an id was shown for."""
+        handles = gateway.store.handles
+        if handles.known(account, wanted) is None:
+            await gateway.in_thread(handles.issue_each, account, wanted)
+        return [list(refs) for refs in wanted.values()]
+
+    async def show_draft(self, gateway: Gateway, account: str, saved: SavedDraft) -> tuple[str, str, str]:
+        refs = {Kind.DRAFT: [saved.ref], Kind.EMAIL: [saved.message_ref], Kind.THREAD: [saved.thread_ref]}
+        await self.show(gateway, account, refs)
+        return saved.ref, saved.message_ref, saved.thread_ref
+
+    def show_moved(self, new_ref: str) -> str:
+        return new_ref
+
+    async def find(
+        self, gateway: Gateway, kind: Kind, shown: Sequence[str], account: str | None
+    ) -> list[Handle | PostroomError]:
+        owners = await gateway.in_thread(gateway.store.handles.owners, kind, shown)
+
+        def found(one: str) -> Handle | PostroomError:
+            try:
+                return _checked(gateway, one, owners.get(one, []), account)
+            except PostroomError as error:
+                return error
+
+        return [found(one) for one in shown]
+
+    async def handles_of(self, gateway: Gateway, account: str, mails: Mapping[str, str]) -> list[str]:
+        return await gateway.in_thread(gateway.store.handles.issue, Kind.EMAIL, account, list(mails.values()))
+
+
+def _checked(gateway: Gateway, shown: str, owners: Sequence[str], account: str | None) -> Handle:
+    if not shown or len(shown) > MAX_CHARS or any(unicodedata.category(char) in ("Cc", "Cs") for char in shown):
+        raise NotFound(
+            f"{shown[:40]!r} is no id that any mail could have. List or search again to get a current one.",
+            reason="unknown_id",
+            details={"id": shown[:40]},
+        )
+    wanted = gateway.accounts.named(account).name
+    if not owners or wanted in owners:
+        return Handle(wanted, shown)
+    if len(owners) == 1:
+        gateway.accounts.require(owners[0], account, shown)
+        return Handle(owners[0], shown)
+    raise InvalidRequest(
+        f"The id belongs to one of the accounts {', '.join(owners)}. Name the account.",
+        reason="wrong_account",
+        details={"field": "account", "id": shown},
+    )

@@ -1,0 +1,93 @@
+"""What sets one dialect apart, as data: the only place that decides anything by a dialect's name.
+
+A dialect's package words tools and answers; what the rest of the gateway does differently for it stands in its row here
+and is read as `Settings.traits`. A row may be there before its package is; `load_dialect` refuses such a dialect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from postroom.settings.sections import Gate, Toolset
+
+IdForm = Literal["handle", "provider", "number"]
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class LogField:
+    """One field of a tool's log line, under its contract's name. No form lets a word of the caller's pass:
+    `count` of addresses, a `choice` (a switch, or a value that the schema lists), or whether something `is_given`."""
+
+    name: str
+    arguments: tuple[str, ...]
+    form: Literal["count", "choice", "is_given"]
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    toolsets: tuple[Toolset, ...] = ("read", "organise", "drafts", "send")  # on unless the operator names others
+    ids: IdForm = "handle"  # short handles, the provider's own ids, or numbers within a folder
+    has_transport: bool = True  # False: a promise by structure, nothing is ever built that could send
+    gate: Gate = "auto"  # unless the operator names one
+    heeds_handwritten: bool = False  # approvals that a person wrote by hand count
+    key_seconds: float = 30 * _DAY  # how long an idempotency key is remembered
+    dev_mode_covers_drafts: bool = False
+    may_trust_network: bool = False  # an address that others can reach may be served without a token, if they say so
+    has_fences: bool = True  # strangers' words stand between marks; False: the answer is word for word the contract's
+    log_fields: Mapping[str, tuple[LogField, ...]] = field(default_factory=lambda: MappingProxyType({}))  # by tool
+    audited_tools: frozenset[str] = frozenset()  # beside what the gate audits
+    audit_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # the gate's own -> shown
+
+
+_COUNTED_SEND = LogField("recipientCount", ("to", "cc"), "count")
+_COUNTED_FORWARD = LogField("recipientCount", ("to",), "count")
+
+TRAITS: dict[str, Traits] = {
+    "postroom": Traits(),
+    "drafts": Traits(toolsets=("read", "drafts"), ids="number", has_transport=False, has_fences=False),
+    "graph": Traits(
+        toolsets=("read", "send"),
+        ids="provider",
+        gate="confirm",
+        key_seconds=600.0,
+        has_fences=False,
+        log_fields={
+            "send_email": (
+                _COUNTED_SEND,
+                LogField("bodyType", ("body_type",), "choice"),
+                LogField("importance", ("importance",), "choice"),
+            ),
+            "reply_email": (LogField("replyAll", ("reply_all",), "choice"),),
+            "forward_email": (_COUNTED_FORWARD, LogField("hasComment", ("comment",), "is_given")),
+        },
+    ),
+    # Neither contract has an argument that could confirm a preview, so the person is asked.
+    "mailapi": Traits(
+        toolsets=("read", "organise", "send"), ids="provider", gate="elicit", may_trust_network=True, has_fences=False
+    ),
+    "intentmail": Traits(
+        toolsets=("read", "organise", "rules", "send", "identities"),
+        ids="provider",
+        gate="elicit",
+        has_fences=False,
+        audit_names={"send_email": "send_message", "reply_email": "send_message"},
+    ),
+    "vault": Traits(
+        toolsets=("read", "drafts", "send"),
+        ids="provider",
+        gate="approval",
+        heeds_handwritten=True,
+        dev_mode_covers_drafts=True,
+        has_fences=False,
+        audited_tools=frozenset({"search_email", "draft_email"}),
+    ),
+}
+
+
+def logged_names() -> frozenset[str]:
+    """Every name under which some dialect logs."""
+    return frozenset(one.name for traits in TRAITS.values() for fields in traits.log_fields.values() for one in fields)
