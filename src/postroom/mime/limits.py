@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 # --- headers: 30 to 200 KB are seen with many relays and thousands of recipients
-MAX_HEADER_BYTES: Final = 1_000_000  # the whole header block of one part
-MAX_HEADERS: Final = 2_000  # header fields of one part
+MAX_HEADER_BYTES: Final = 1_000_000  # the whole header block of one mail, and those of all its parts together
+MAX_HEADERS: Final = 2_000  # header fields of one block
+MAX_PART_HEADERS: Final = 10_000  # header fields of all parts of one mail together
 MAX_VALUE: Final = 131_072  # characters of one header field: 2,000 recipients with their names
 MAX_PARAMETERS: Final = 8_192  # characters of one Content-Type or Content-Disposition
 MAX_ADDRESSES: Final = 2_000  # of one header
@@ -19,21 +20,25 @@ MAX_EMAIL: Final = 998  # characters of one address: as much as one line may hav
 # --- structure
 MAX_PARTS: Final = 1_000  # of one mail, at all depths
 MAX_DEPTH: Final = 40  # multiparts within multiparts: every level is looked through once more
+MAX_SCANNED: Final = 300_000_000  # bytes that are looked through for boundaries, level by level: 100 MB in three levels
+MAX_MARKS: Final = 100_000  # places that look like a boundary; nearly all of those in real mail are one
 MAX_TEXT: Final = 2_000_000  # bytes of one reading (all its parts, text or HTML) before their charset is decoded
 MAX_FILENAME: Final = 180  # characters
-MAX_UU_LINES: Final = 2_000_000  # of one uuencoded part: 90 MB in full lines, which are decoded one by one
+MAX_UU_LINES: Final = 600_000  # of one uuencoded part: 27 MB in full lines, which are decoded one by one
 
 # --- HTML: a long thread in one mail has some 20,000 elements and a depth of 200
-MAX_TAGS: Final = 100_000  # that open or close something, in the source
-MAX_ELEMENTS: Final = 60_000  # of one document
+MAX_TAGS: Final = 75_000  # that open or close something, in the source
+MAX_ELEMENTS: Final = 30_000  # of one document; real ones mostly have 200 to 2,000
 MAX_HTML_DEPTH: Final = 400  # elements within elements; browsers draw the line at 512
-MAX_STYLE: Final = 1_000_000  # characters of all style elements together
-MAX_STYLE_RULES: Final = 20_000
+MAX_STYLE: Final = 300_000  # characters of all style elements together; 25,000 are the most that was seen
+MAX_STYLE_RULES: Final = 5_000  # 65 were
 MAX_STYLE_DEPTH: Final = 8  # blocks within blocks of a style element: each is one more ``:is()`` around the selectors
-MAX_STYLE_WORK: Final = 20_000_000  # rules times elements, of those that can match
+MAX_STYLE_WORK: Final = 10_000_000  # elements that all selectors together are compared with, and those around them
 MAX_STYLE_DECLARATIONS: Final = 200  # of one rule, of those that have to do with what is seen
-MAX_MATCHES: Final = 1_000_000  # declarations that all rules together make for all elements
+MAX_MATCHES: Final = 300_000  # elements that all selectors together match
+MAX_CASCADE_WORK: Final = 60_000  # units of working out what styles do (see `css_syntax.work_of`); 3,000 were seen
 MAX_VARIABLES: Final = 500  # that hold for one element
+MAX_LINKS: Final = 5_000  # of one document whose addresses are told; 170 are the most that was seen
 MAX_RENDERED: Final = 2_000_000  # characters of one rendering
 
 # --- quoted history: what is beyond is not known as a copy, and shown

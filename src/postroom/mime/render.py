@@ -5,6 +5,7 @@ from __future__ import annotations
 import html as html_module
 import re
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,8 +15,16 @@ from postroom.mime.html.document import OpenedHtml, open_html
 from postroom.mime.html.hidden import DOUBT_CLOSES, DOUBT_OPENS
 from postroom.mime.html.hidden_words import HiddenText, reads_like_an_order, warnings
 from postroom.mime.html.links import LINK_IN_TEXT, shorten_in_text
-from postroom.mime.html.markdown import compact, is_pixel, to_links, to_markdown, to_plain_text, to_text_with_links
-from postroom.mime.limits import MAX_RENDERED, MAX_TEXT
+from postroom.mime.html.markdown import (
+    compact,
+    has_more_links,
+    is_pixel,
+    to_links,
+    to_markdown,
+    to_plain_text,
+    to_text_with_links,
+)
+from postroom.mime.limits import MAX_LINKS, MAX_RENDERED, MAX_TEXT
 from postroom.mime.quotes.folding import UNKNOWN, Folded, ThreadContext, fold_lines, fold_text, new_words
 from postroom.mime.quotes.html import drop_quotes, flag_quotes, may_quote, read_flags, without_flags
 from postroom.mime.quotes.regions import plain_lines
@@ -27,6 +36,7 @@ if TYPE_CHECKING:
 Format = Literal["markdown", "text", "words", "html", "links"]
 
 _CUT = ("The HTML is too large or too deeply nested; the rest of it was left out.",)
+_LINKS_CUT = (f"The mail has more than {MAX_LINKS} links; the others are shown without their addresses.",)
 _TEXT_CUT = ("The text is too long; the rest of it was left out.",)
 _ONLY_PLAIN = (
     "The plain-text part of this mail says what its shown part does not. It is not shown here; body_format=text does."
@@ -148,6 +158,7 @@ def _from_text(text: str, fmt: Format, context: ThreadContext | None) -> Rendere
 
 def _from_html(html: str, fmt: Format, context: ThreadContext | None) -> Rendered:
     opened = _flagged(html) if context else open_html(html)
+    defects: tuple[str, ...] = _LINKS_CUT if fmt == "markdown" and has_more_links(opened.document) else ()
     shown = _WRITTEN[fmt](opened.document)
     lines = read_flags(shown)
     whole = "\n".join(lines.lines)
@@ -157,7 +168,7 @@ def _from_html(html: str, fmt: Format, context: ThreadContext | None) -> Rendere
     was_cut = opened.was_cut or len(shown) >= MAX_RENDERED
     if was_cut:
         folded += _CUT_NOTE
-    defects = _CUT if was_cut else ()
+    defects += _CUT if was_cut else ()
     return Rendered(folded, result.folded, opened.hidden_removed, defects, result.may_quote, whole, notes)
 
 
@@ -178,13 +189,14 @@ def _links(body: Body) -> Rendered:
     if not body.html:
         found = dict.fromkeys(LINK_IN_TEXT.findall(clean_text(body.text[:MAX_TEXT])))
         return Rendered("\n".join(f"{number}. {link}" for number, link in enumerate(found, 1)))
-    return Rendered(to_links(open_html(body.html).document))
+    document = open_html(body.html).document
+    return Rendered(to_links(document), defects=_LINKS_CUT if has_more_links(document) else ())
 
 
 def _flagged(html: str) -> OpenedHtml:
     """The document with a flag before and after each quote."""
     opened = open_html(html)
-    if may_quote(html):
+    if may_quote(html[:MAX_TEXT]):
         flag_quotes(opened.document)
     return opened
 
@@ -195,8 +207,10 @@ def _safe_html(body: Body, context: ThreadContext | None) -> Rendered:
         paragraphs = html_module.escape(plain.text).replace("\n", "<br>\n")
         return replace(plain, whole="", text=f"<p>{paragraphs}</p>" if plain.text else "")
     opened, folded, undecided = open_html(body.html), 0, False
-    if context and may_quote(body.html):
-        decided = fold_lines(read_flags(to_markdown(_flagged(body.html).document)), context)
+    if context and may_quote(body.html[:MAX_TEXT]):
+        flagged = deepcopy(opened.document)
+        flag_quotes(flagged)
+        decided = fold_lines(read_flags(to_markdown(flagged)), context)
         folded, undecided = _dropped(opened.document, decided.elements), decided.may_quote
     for image in opened.document.select("img"):
         if is_pixel(image):

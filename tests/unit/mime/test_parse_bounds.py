@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from postroom.mime.limits import MAX_ADDRESSES, MAX_HEADERS, MAX_PARTS, MAX_TEXT, MAX_VALUE
+from postroom.mime.limits import (
+    MAX_ADDRESSES,
+    MAX_HEADERS,
+    MAX_MARKS,
+    MAX_PART_HEADERS,
+    MAX_PARTS,
+    MAX_TEXT,
+    MAX_VALUE,
+)
+from postroom.mime.read import structure
 from postroom.mime.read.parse import extract_part, parse
 
 HEAD = b'Subject: bomb\r\nContent-Type: multipart/mixed; boundary="b"\r\n\r\n'
@@ -101,3 +112,47 @@ def test_hostile_parameters_are_read_like_any_other(value: bytes) -> None:
 def test_a_part_number_of_any_size_is_only_not_found() -> None:
     with pytest.raises(Exception, match="no such attachment"):
         extract_part(HEAD, "1." * 100_000)
+
+
+def test_the_headers_of_all_parts_have_one_bound() -> None:
+    parsed = parse(HEAD + (b"--b\r\nContent-Type: image/png\r\n" + b"X: 1\r\n" * 500 + b"\r\nx\r\n") * 900 + b"--b--")
+    images = [file for file in parsed.attachments if file.mime_type == "image/png"]
+    assert len(images) == MAX_PART_HEADERS // 501 + 1
+    assert any("header block is too long" in defect for defect in parsed.defects)
+
+
+def test_the_bytes_of_all_headers_have_one_bound() -> None:
+    part = b"--b\r\nContent-Type: image/png; name=" + b"=?utf-8?q?=41?= " * 200 + b"\r\n\r\nx\r\n"
+    parsed = parse(HEAD + part * 900 + b"--b--")
+    assert sum(file.mime_type == "image/png" for file in parsed.attachments) < 400
+    assert any("header block is too long" in defect for defect in parsed.defects)
+
+
+def test_places_that_look_like_a_boundary_are_looked_at_up_to_the_bound() -> None:
+    parsed = parse(HEAD + b"--b\r\n\r\nfirst\r\n" + b"--bx\r\n" * (MAX_MARKS + 10) + b"--b\r\n\r\nlast\r\n--b--")
+    assert parsed.body.text.endswith("last\n--b--")  # nothing is lost, only not taken apart
+    assert any("looks like the boundary" in defect for defect in parsed.defects)
+
+
+def test_multiparts_are_opened_until_so_much_was_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    nest = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (n, n) for n in range(5))
+    raw = nest + b"\r\n" + b"x" * 10_000
+    assert "xxx" in parse(raw).body.text
+    monkeypatch.setattr(structure, "_Budget", partial(structure._Budget, scanned=35_000))
+    parsed = parse(raw)
+    assert not parsed.body.text
+    assert any("nested too deeply" in defect for defect in parsed.defects)
+
+
+def test_the_subject_of_an_attached_mail_is_found_among_many_headers() -> None:
+    attached = (
+        b"Content-Type: message/rfc822\r\n\r\n" + b"Received: x\r\n y\r\n" * 3_000 + b"SUBJECT: =?utf-8?q?=41b?=\r\n"
+    )
+    parsed = parse(HEAD + b"--b\r\n" + attached + b"\r\nSubject: not this\r\n--b--")
+    assert parsed.attachments[0].filename == "Ab.eml"
+
+
+def test_a_uuencoded_file_is_measured_as_it_would_be_decoded() -> None:
+    lines = b"begin 644 a\r\n" + b"#0V%T\r\n" * 1_000 + b"`\r\nend\r\n"
+    parsed = parse(b"Content-Type: application/pdf\r\nContent-Transfer-Encoding: x-uuencode\r\n\r\n" + lines)
+    assert parsed.attachments[0].size == 3_000

@@ -45,6 +45,9 @@ class Effect:
     variables: Mapping[str, str] | None = None
 
 
+UNKNOWN_EFFECT: Final = Effect(sight=DOUBTFUL)  # of a style that was not worked out
+
+
 def effect_of(style: Style, *, animations: frozenset[str] = frozenset()) -> Effect | None:
     """None where the style does nothing to the text."""
     if not style:

@@ -9,7 +9,7 @@ from typing import Final
 
 from postroom.mime.css.longhands import is_relevant
 from postroom.mime.css.media import media_holds, supports_holds
-from postroom.mime.css.syntax import Declaration, blocks, declaration, split_outside, without_comments
+from postroom.mime.css.syntax import Declaration, blocks, declaration, split_outside, without_comments, work_of
 from postroom.mime.limits import MAX_STYLE, MAX_STYLE_DECLARATIONS, MAX_STYLE_DEPTH, MAX_STYLE_RULES
 
 _MAX_LIST: Final = 100_000  # characters of the selectors of one rule
@@ -31,6 +31,7 @@ class Rule:
     selector: str
     declarations: tuple[Declaration, ...]
     weight: tuple[int, ...]
+    work: int = 1  # units, to work out its declarations
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +69,8 @@ class _Reader:
             self.is_whole = self.is_whole and len(own) <= MAX_STYLE_DECLARATIONS
             kept = tuple(own[-MAX_STYLE_DECLARATIONS:])  # the last ones win
             weighed = ((selector, _weight(selector)) for selector in parents)
-            self.rules += [Rule(one, kept, (not layered, *weight)) for one, weight in weighed if weight]
+            work = sum(work_of(one.value) for one in kept)
+            self.rules += [Rule(one, kept, (not layered, *weight), work) for one, weight in weighed if weight]
 
     def _read_block(
         self, prelude: str, body: str, parents: tuple[str, ...], around: str, *, layered: bool, depth: int

@@ -8,13 +8,14 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from postroom.mime.css.effects import Effect, effect_of
+from postroom.mime.css.effects import UNKNOWN_EFFECT, Effect, effect_of
 from postroom.mime.css.longhands import longhands
 from postroom.mime.css.media import media_holds
 from postroom.mime.css.rules import Rule, Sheet, read_sheet
-from postroom.mime.css.syntax import Declaration, declarations
+from postroom.mime.css.syntax import Declaration, declarations, work_of
 from postroom.mime.css.values import Style, legacy_colour
-from postroom.mime.limits import MAX_MATCHES, MAX_STYLE_WORK, MAX_VARIABLES
+from postroom.mime.limits import MAX_CASCADE_WORK, MAX_VARIABLES
+from postroom.mime.style_matching import Matches
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Node
@@ -23,13 +24,10 @@ _OLD: Final = "[bgcolor],[background],font[color],font[size],body[text],[hidden]
 _BOXES: Final = frozenset({"body", "table", "tbody", "thead", "tfoot", "tr", "td", "th"})
 _FONT_SIZES: Final = ("x-small", "small", "medium", "large", "x-large", "xx-large", "48px")
 _SHORT: Final = 300  # characters of a style that is worth remembering beyond its document
-_NEEDS = re.compile(r"[.#]((?:[\w-]|[^\x00-\x7f])++)")
-_DEAR: Final = (":has(", ":lang(", ":dir(", ":nth-", "~")  # selectors that look beyond an element and those around it
 _LONGEST: Final = 1_000  # characters of a variable's value
 _VALUES: Final = 10  # variables of one value
-_RESOLVING: Final = 20  # times the work of a declaration that names no variable
-_STEP: Final = 50  # characters of a selector that are matched in one step
-_MANY: Final = 24  # rules from which it pays to know the document's names
+_STYLE: Final = 6  # units of work for a style, whatever it says
+_VARIABLES: Final = 20  # variables from around that are gone through in one unit
 _VARIABLE = re.compile(r"var\(\s*+(--[^\s,()]++)\s*+(?:,((?:[^()]++|\([^()]*+\))*+))?+\)")
 
 
@@ -40,67 +38,44 @@ class Stylesheet:
         self._quirks = quirks
         self._sheet = _sheet_of(document)
         self.presented: dict[Node, str] = {element: _presented(element) for element in document.select(_OLD)}
-        self.matched: dict[Node, int] = {}  # to a number that stands for the rules: elements of one kind share it
-        self._groups: list[tuple[int, int]] = [(0, 0)]  # (the group before, the rule that was added)
-        self._numbers: dict[tuple[int, int], int] = {}
-        self.is_whole = self._sheet.is_whole
-        if self._sheet.rules:
-            self._match_all(document)
+        self._matches = Matches(document, self._sheet.rules)
+        self.matched = self._matches.groups
+        self._effects: dict[tuple[str, str, int], Effect | None] = {}  # without variables from around
+        self._work = MAX_CASCADE_WORK
+        self.is_whole = self._sheet.is_whole and self._matches.is_whole
+
+    def spend(self, units: int) -> bool:
+        """Whether so much more work may be done. Nobody knows whether what is not worked out is seen."""
+        self._work -= units
+        if self._work < 0:
+            self.is_whole = False
+        return self._work >= 0
 
     def effect(
         self, inline: str | None, presented: str | None, matched: int, variables: Mapping[str, str] | None
     ) -> Effect | None:
         """What a style attribute, old attributes and matching rules do together; None where that is nothing."""
-        own, old = inline or "", presented or ""
-        if not matched and variables is None and len(old) + len(own) <= _SHORT:
+        key = presented or "", inline or "", matched
+        if variables is not None:
+            return self._worked_out(*key, variables)
+        if key not in self._effects:
+            self._effects[key] = self._worked_out(*key, None)
+        return self._effects[key]
+
+    def _worked_out(self, old: str, own: str, matched: int, variables: Mapping[str, str] | None) -> Effect | None:
+        numbers = self._matches.rules_of(matched) if self.spend(_STYLE) else ()
+        if not self.spend(_work(own, (self._sheet.rules[number] for number in numbers), variables)):
+            return UNKNOWN_EFFECT
+        is_short = variables is None and len(old) + len(own) + len(numbers) <= _SHORT
+        if not numbers and is_short:
             return _usual_effect(old, own, self._quirks)
-        numbers = self._rules_of(matched)
-        if variables is None and self._sheet.is_small and len(old) + len(own) + len(numbers) <= _SHORT:
+        if self._sheet.is_small and is_short:
             return _known_effect(self._sheet, numbers, old, own, self._quirks)
         return _effect(self._sheet, numbers, old, own, variables or {}, quirks=self._quirks)
-
-    def _rules_of(self, group: int) -> tuple[int, ...]:
-        found: list[int] = []
-        while group:
-            group, number = self._groups[group]
-            found.append(number)
-        return tuple(reversed(found))
 
     def effect_on(self, element: Element) -> Effect | None:
         """Without what it inherits."""
         return self.effect(element.attr("style"), self.presented.get(element), self.matched.get(element, 0), None)
-
-    def _match_all(self, document: Document) -> None:
-        elements = sum(1 for _ in document.iter_elements())
-        names = _names(document) if len(self._sheet.rules) >= _MANY else None
-        work, self._left = MAX_STYLE_WORK, MAX_MATCHES
-        for number, rule in enumerate(self._sheet.rules):
-            if names is not None and not _can_match(rule.selector, names):
-                continue
-            is_dear = any(sign in rule.selector for sign in _DEAR)
-            cost = elements * (max(40, elements) if is_dear else 1) * (1 + len(rule.selector) // _STEP)
-            if cost > work:  # a dear one is left out, plain ones go on
-                self.is_whole = False
-                if not is_dear:
-                    return
-                continue
-            work -= cost
-            self._match(document, number, rule)
-
-    def _match(self, document: Document, number: int, rule: Rule) -> None:
-        found = document.select(rule.selector)
-        each = sum(_RESOLVING if "var(" in value else 1 for _, value, _ in rule.declarations)
-        if len(found) * each > self._left:
-            self.is_whole = False
-            return
-        self._left -= len(found) * each
-        for element in found:
-            before = self.matched.get(element, 0)
-            group = self._numbers.get((before, number))
-            if group is None:
-                group = self._numbers[before, number] = len(self._groups)
-                self._groups.append((before, number))
-            self.matched[element] = group
 
 
 def _sheet_of(document: Document) -> Sheet:
@@ -112,18 +87,8 @@ def _sheet_of(document: Document) -> Sheet:
     return read_sheet("\n".join(texts)) if any(map(str.strip, texts)) else Sheet()
 
 
-def _names(document: Document) -> frozenset[str]:
-    """The classes and ids that occur; lower-case, since old documents compare them so."""
-    found = " ".join(
-        f"{element.attr('class') or ''} {element.attr('id') or ''}" for element in document.select("[class],[id]")
-    )
-    return frozenset(found.lower().split())
-
-
-def _can_match(selector: str, names: frozenset[str]) -> bool:
-    if ":" in selector or "[" in selector or "\\" in selector:
-        return True
-    return all(name.lower() in names for name in _NEEDS.findall(selector))
+def _work(inline: str, rules: Iterable[Rule], variables: Mapping[str, str] | None) -> int:
+    return work_of(inline) + sum(rule.work for rule in rules) + len(variables or ()) // _VARIABLES
 
 
 def _cascaded(

@@ -77,6 +77,12 @@ def in_block(look: Look) -> Look:
     return judged(replace(look, grounds=look.behind or look.grounds, behind=None))
 
 
+@lru_cache(maxsize=1024)
+def doubted(look: Look) -> Look:
+    """The look of something of which nobody knows whether it is seen."""
+    return judged(replace(look, fate=max(look.fate, DOUBTFUL)))
+
+
 def _changed(look: Look, effect: Effect, *, is_block: bool, is_cell: bool) -> Look:
     boxed = effect.is_block if effect.is_block is not None else is_block
     clip = max(look.clip, effect.clip) if boxed and not is_cell else look.clip

@@ -12,7 +12,7 @@ from postroom.mime.css.effects import Effect
 from postroom.mime.css.sight import DOUBTFUL, HIDDEN, SEEN
 from postroom.mime.css.stylesheet import Stylesheet
 from postroom.mime.css.values import BLACK, Colour, legacy_colour
-from postroom.mime.css.visibility import LINK, ROOT, Look, changed, drawn, in_block, judged
+from postroom.mime.css.visibility import LINK, ROOT, Look, changed, doubted, drawn, in_block, judged
 from postroom.mime.html.hidden_words import HiddenText
 from postroom.mime.limits import MAX_ELEMENTS
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 DOUBT_OPENS, DOUBT_CLOSES = "[hidden? ", "]"
 _MAX_COVERS: Final = 20  # with more of them everything is doubtful
 _FILLS_ANY_BOX: Final = 10_000  # characters
+_LOOK: Final = 4  # units of work for the look of an element, when its style is known
+_STRINGS: Final = 16  # texts that are measured in one unit
 _NEVER_SHOWN: Final = (
     "script,template,style,head,title,embed,applet,iframe,audio,video,datalist,noframes,noembed,rp,progress,meter,"
     "dialog:not([open]),svg title,svg desc,svg defs,svg metadata"
@@ -155,6 +157,8 @@ class _Walk:
         self, element: Element, around: Look, inline: str | None, rules: int, old: str | None
     ) -> tuple[Look, Effect | None]:
         tag = element.tag
+        if not self.sheet.spend(_LOOK):
+            return doubted(around), None
         if tag == "summary" and element.parent in self._closed:
             around = self._closed[element.parent]
         if around.behind is not None and (tag in _BLOCKS or tag in _CELLS):
@@ -168,7 +172,7 @@ class _Walk:
             effect is not None
             and effect.room is not None
             and look.sight is SEEN
-            and not _fits(element, look, effect, tag)
+            and not self._fits(element, look, effect, tag)
         ):
             look = judged(replace(look, clip=DOUBTFUL))
         if tag == "body":
@@ -176,8 +180,26 @@ class _Walk:
         elif tag in _ODD or (tag == "details" and element.attr("open") is None):
             if tag == "details":
                 self._closed[element] = look
-            look = judged(replace(look, fate=max(look.fate, DOUBTFUL)))
+            look = doubted(look)
         return look, effect
+
+    def _fits(self, element: Element, look: Look, effect: Effect, tag: str) -> bool:
+        """Whether a box that hides the rest shows at least half of its text, by a guess at the letters' width."""
+        boxed = effect.is_block if effect.is_block is not None else tag in _BLOCKS
+        if not boxed or tag in _CELLS or effect.room is None:
+            return True
+        width, height = effect.room
+        lines = 1 + self._length(element) * look.font * 0.5 / max(width, 1.0)
+        return lines * look.font * 1.15 <= 2 * height + look.font
+
+    def _length(self, element: Element) -> int:
+        """Of its text, as far as any box could show it: boxes stand within boxes, and each is looked through."""
+        length = 0
+        for strings, words in enumerate(element.stripped_strings, 1):
+            length += 1 + len(words)
+            if length > _FILLS_ANY_BOX or (strings % _STRINGS == 0 and not self.sheet.spend(1)):
+                return _FILLS_ANY_BOX
+        return length
 
     def _by_itself(self, element: Element, tag: str, around: Look) -> Look:
         """As the browser shows such an element before any style."""
@@ -201,26 +223,6 @@ def _texts(element: Element) -> list[Node]:
     from turbohtml import Element as ElementType
 
     return [child for child in element.children if not isinstance(child, ElementType)]
-
-
-def _fits(element: Element, look: Look, effect: Effect, tag: str) -> bool:
-    """Whether a box that hides the rest shows at least half of its text, by a guess at the letters' width."""
-    boxed = effect.is_block if effect.is_block is not None else tag in _BLOCKS
-    if not boxed or tag in _CELLS or effect.room is None:
-        return True
-    width, height = effect.room
-    lines = 1 + _length(element) * look.font * 0.5 / max(width, 1.0)
-    return lines * look.font * 1.15 <= 2 * height + look.font
-
-
-def _length(element: Element) -> int:
-    """Of its text, as far as any box could show it: boxes stand within boxes."""
-    length = 0
-    for words in element.stripped_strings:
-        length += 1 + len(words)
-        if length > _FILLS_ANY_BOX:
-            break
-    return length
 
 
 def _mark(walk: _Walk) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from functools import lru_cache
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
@@ -14,6 +16,8 @@ _MAX_UNWRAPPED: Final = 3  # redirectors within redirectors
 _TOKEN_LENGTH: Final = 32
 _MAX_HREF: Final = 16_000  # characters of a link that are looked at
 _CUT: Final = "…"  # ends whatever is not shown whole: nothing a reader needs is left out in silence
+_MAX_HOST: Final = 253  # characters: longer ones do not exist
+_MAX_LABEL: Final = 63  # of what stands between two dots
 
 _SCHEMES: Final = frozenset({"http", "https", "mailto", "tel", "ftp", "geo", "sms", "xmpp", "matrix"})
 _JUNK = re.compile(r"[\s\x00-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
@@ -129,12 +133,17 @@ def _host(parts: SplitResult) -> str:
 
 
 def _ascii(host: str) -> str:
-    if host.isascii():
-        return host
-    try:
-        return host.encode("idna").decode("ascii")
-    except UnicodeError:
-        return quote(host, safe=".-")
+    return host if host.isascii() else _spelt_out(host[:_MAX_HOST])
+
+
+@lru_cache(maxsize=1024)  # one host is asked for several times
+def _spelt_out(host: str) -> str:
+    """As IDNA has it, without its list of forbidden letters: the codec takes five times as long for it."""
+    plain = unicodedata.normalize("NFKC", host.casefold()).replace("。", ".")
+    labels = [
+        label if label.isascii() else f"xn--{label.encode('punycode').decode('ascii')}" for label in plain.split(".")
+    ]
+    return ".".join(labels) if max(map(len, labels)) <= _MAX_LABEL else quote(host, safe=".-")
 
 
 def _unwrapped(url: str) -> SplitResult | None:

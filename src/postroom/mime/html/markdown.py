@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from postroom.mime.clean import clean_line, clean_text
 from postroom.mime.html.hidden import DOUBT_CLOSES, DOUBT_OPENS
 from postroom.mime.html.links import disguised_host, numbered_link, whole_link
-from postroom.mime.limits import MAX_RENDERED
+from postroom.mime.limits import MAX_LINKS, MAX_RENDERED
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Markdown
@@ -26,12 +26,18 @@ _TAG = re.compile(r"<(?=/?[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>|!--|!\[)")  # a
 _DOUBT_SEAM = re.compile(re.escape(DOUBT_CLOSES) + r"(\s*)" + re.escape(DOUBT_OPENS))
 _FEW_WORDS: Final = 600  # characters of text beside which a linked picture without words says something
 _PICTURE: Final = "picture"
+_DEEPEST: Final = 10  # quotes within quotes, and lists within lists, that are shown as such
+_DEEPEST_PLAIN: Final = 4  # the same in plain text, which indents further
 _MARKS: Final = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~", "strike": "~~"}
+_STRESSED: Final = f":is({','.join(_MARKS)})"
+_DEEPEST_STRESS: Final = 4  # each is rendered by itself, with all that is in it
+_MAX_STRESSED: Final = 4_000  # characters
 
 
 def to_markdown(document: Document) -> str:
     """The document is used up: links, images and tables are changed in place on the way."""
     _flatten_tables(document)
+    _flatten_deep(document)
     _flatten_lists(document)
     _tell_images(document)
     _tell_links(document)
@@ -42,6 +48,7 @@ def to_plain_text(document: Document) -> str:
     """Words only, for the index: images say nothing. The document is used up."""
     for part in document.select(_TABLE_PARTS):
         part.tag = "div"
+    _flatten_deep(document, _DEEPEST_PLAIN)
     _flatten_lists(document)
     return compact(document.to_text())
 
@@ -89,7 +96,9 @@ def _options() -> Markdown:
 
 def _emphasised(mark: str, _element: Element, inner: str) -> str:
     """The library writes tags where letters beyond ASCII or signs touch the mark: right for a Markdown parser, noise
-    for a reader. Several paragraphs stay as they are."""
+    for a reader. Several paragraphs stay as they are, and so does what is longer than anybody would stress."""
+    if len(inner) > _MAX_STRESSED:
+        return inner
     words = inner.strip()
     if not words or "\n\n" in words:
         return inner
@@ -106,6 +115,16 @@ def _flatten_tables(document: Document) -> None:
     for part in document.select(_TABLE_PARTS):
         if part not in kept:
             part.tag = "div"
+
+
+def _flatten_deep(document: Document, deepest: int = _DEEPEST) -> None:
+    """Every line is indented once for each quote and each list around it: without a bound they would be the most of
+    a rendering."""
+    for kind in ("blockquote", "ul", "ol"):
+        for element in document.select(f"{kind} " * deepest + kind):
+            element.tag = "div"
+    for element in document.select(f"{_STRESSED} " * _DEEPEST_STRESS + _STRESSED):
+        element.tag = "span"
 
 
 def _flatten_lists(document: Document) -> None:
@@ -178,9 +197,14 @@ def is_pixel(image: Element) -> bool:
 def _numbered(document: Document) -> dict[str, int]:
     """Every address once, in the order of the mail."""
     numbers: dict[str, int] = {}
-    for link in document.select("a[href]"):
+    for link in document.select("a[href]")[:MAX_LINKS]:
         numbers.setdefault(link.attr("href") or "", len(numbers) + 1)
     return numbers
+
+
+def has_more_links(document: Document) -> bool:
+    """Than are told."""
+    return len(document.select("a[href]")) > MAX_LINKS
 
 
 def to_links(document: Document) -> str:
@@ -195,6 +219,9 @@ def _tell_links(document: Document) -> None:
     numbers = _numbered(document)
     for link in document.select("a"):
         href = link.attr("href") or ""
+        if href and href not in numbers:
+            link.unwrap()
+            continue
         words = clean_line(link.text)
         shown = numbered_link(href, numbers.get(href, 0), len(words))
         if not shown or not (words or link.select_one("img")):

@@ -27,6 +27,7 @@ from postroom.mime.quotes.earlier import words_of
 _MAX_JOINED: Final = 4  # lines an attribution may be wrapped over
 _MAX_LOOKS: Final = 2_000  # at lines that may open history or name its author; what comes after so many is shown
 _MAX_HEAD: Final = 12  # lines of a header block
+_MAX_LINES: Final = 40_000  # of a text that are looked at: all others are shown
 
 
 class Region(IntEnum):
@@ -56,6 +57,7 @@ def plain_lines(text: str) -> Lines:
 
 def find_regions(text: Lines, *, subject: str | None, names: Set[str]) -> None:
     """Label what is not labelled yet, and the heads. `subject` and `names`: what a head may be expected to say."""
+    text.regions[_MAX_LINES:] = [Region.NONE] * (len(text.lines) - _MAX_LINES)
     finder = _Finder(text, subject, names)
     finder.label()
 
@@ -86,7 +88,7 @@ class _Finder:
         self.opened = Region.NONE  # what all lines from here on are at least
 
     def label(self) -> None:
-        for index, line in enumerate(self.lines):
+        for index, line in enumerate(self.lines[:_MAX_LINES]):
             may_open = ":" in line or "--" in line or "：" in line  # most lines have none of these
             if not may_open and not self.regions[index]:
                 self.regions[index] = self.opened

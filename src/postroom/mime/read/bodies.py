@@ -11,7 +11,7 @@ from postroom.mime.read.charsets import charset_in_html, decode_text
 from postroom.mime.read.decode import decode_transfer, decoded_size
 from postroom.mime.read.filenames import message_filename, safe_filename
 from postroom.mime.read.flowed import unflow
-from postroom.mime.read.headers import decode_value, read_headers
+from postroom.mime.read.headers import subject_of
 from postroom.mime.read.structure import Part
 from postroom.model.message import Attachment, Body
 
@@ -148,5 +148,4 @@ def _name(raw: bytes, part: Part) -> str:
     wanted = filename_of(part)
     if part.content.value != "message/rfc822":
         return safe_filename(wanted, part.content.value, part.number)
-    subject = "" if wanted else decode_value(read_headers(raw, part.start, part.end).first("subject"))
-    return message_filename(wanted, subject)
+    return message_filename(wanted, "" if wanted else subject_of(raw, part.start, part.end))

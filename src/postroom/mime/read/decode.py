@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import binascii
+from collections.abc import Iterator
+from io import BytesIO
+from itertools import islice
+from typing import Final
 
 from postroom.mime.limits import MAX_UU_LINES
 from postroom.mime.read.charsets import decode_text as decode_text
 
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _NOT_BASE64 = bytes(byte for byte in range(256) if byte not in _BASE64)
+_UUENCODE: Final = frozenset({"x-uuencode", "uuencode", "x-uue", "uue"})
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
@@ -18,9 +23,7 @@ def decode_transfer(data: bytes, encoding: str) -> bytes:
         return from_base64(data)
     if encoding == "quoted-printable":
         return binascii.a2b_qp(data)
-    if encoding in ("x-uuencode", "uuencode", "x-uue", "uue"):
-        return _from_uuencode(data)
-    return data
+    return b"".join(_from_uuencode(data)) if encoding in _UUENCODE else data
 
 
 def decoded_size(data: bytes, encoding: str, start: int = 0, end: int | None = None) -> int:
@@ -29,6 +32,8 @@ def decoded_size(data: bytes, encoding: str, start: int = 0, end: int | None = N
     Attachments are listed far more often than they are opened.
     """
     end = len(data) if end is None else end
+    if encoding in _UUENCODE:
+        return sum(map(len, _from_uuencode(data[start:end])))
     size = _size_by_lines(data, start, end) if encoding == "base64" else 0
     return size or len(decode_transfer(data[start:end], encoding))
 
@@ -65,15 +70,14 @@ def _lenient_base64(data: bytes) -> bytes:
     return binascii.a2b_base64(letters[:whole] + b"=" * (-whole % 4))
 
 
-def _from_uuencode(data: bytes) -> bytes:
-    out = []
-    for line in data.split(b"\n", MAX_UU_LINES)[:MAX_UU_LINES]:
+def _from_uuencode(data: bytes) -> Iterator[bytes]:
+    """Line by line: the lines of a large file, kept, take several times its size."""
+    for line in islice(BytesIO(data), MAX_UU_LINES):
         if line.startswith(b"begin ") or not line.strip():
             continue
         if line.strip() == b"end":
             break
-        out.append(_uu_line(line.rstrip(b"\r")))
-    return b"".join(out)
+        yield _uu_line(line.rstrip(b"\r\n"))
 
 
 def _uu_line(line: bytes) -> bytes:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
+from typing import Final
 
 from postroom.mime.limits import MAX_HEADER_BYTES, MAX_HEADERS, MAX_VALUE
 from postroom.mime.read.charsets import decode_text
@@ -15,6 +16,7 @@ from postroom.mime.read.decode import from_base64
 
 _FIELD = re.compile(r"^([!-9;-~]++)[ \t]*+:(.*)$", re.MULTILINE)
 _BLANK_LINE = re.compile(rb"\n(?:\r\n|\n(?!\r\n))")
+_SUBJECT = re.compile(rb"^subject[ \t]*+:", re.IGNORECASE | re.MULTILINE)
 _BREAKS = re.compile(r"[\r\n\0\x0b\x0c\x85\u2028\u2029]+")
 _CHARSET = re.compile(rb"charset\s*=\s*\"?([\w.:-]{2,40})", re.IGNORECASE)
 # An encoded word may hold a stray "?"; the second alternative is bounded so that hostile values stay linear.
@@ -24,6 +26,9 @@ _CUT_WORD = re.compile(
     r"=\?([^?*\s]{1,60})(?:\*[^?\s]{0,40})?\?(?:([bB])\?([\w+/=]*+)|([qQ])\?([!->@-~]*+))\??\Z", re.ASCII
 )
 _HALF_ESCAPE = re.compile(r"=[0-9A-Fa-f]?\Z")
+
+_ODD_LINES: Final = 4  # lines that are no field: with two of them the text has begun
+_MAX_SUBJECT: Final = 2_000  # bytes of the subject of an attached mail: it becomes the name of a file
 
 _VALUE_CUT = "A header is too long; the rest of it was left out."
 
@@ -44,12 +49,16 @@ class HeaderBlock:
         return ""
 
 
-def read_headers(data: bytes, start: int = 0, end: int | None = None) -> HeaderBlock:
+def read_headers(
+    data: bytes, start: int = 0, end: int | None = None, *, most: int = MAX_HEADERS, most_bytes: int = MAX_HEADER_BYTES
+) -> HeaderBlock:
     """Read the fields that stand at `start`. A block without any field is a body alone."""
     separator, body_start = _find_end(data, start, len(data) if end is None else end)
-    cut = min(separator, start + MAX_HEADER_BYTES)
+    cut = min(separator, start + most_bytes)
     block = data[start:cut].rstrip(b"\r\n").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    text = _text(block.replace(b"\n ", b" ").replace(b"\n\t", b" "))
+    lines = block.replace(b"\n ", b" ").replace(b"\n\t", b" ").split(b"\n", most + _ODD_LINES)
+    has_more = cut < separator or len(lines) > most + _ODD_LINES
+    text = _text(lines[: most + _ODD_LINES])
     found = _FIELD.findall(text)
     fields: list[Field] = [(name.lower(), value[:MAX_VALUE].strip()) for name, value in found]
     defects = [_VALUE_CUT] if len(text) > MAX_VALUE and any(len(value) > MAX_VALUE for _, value in found) else []
@@ -59,9 +68,20 @@ def read_headers(data: bytes, start: int = 0, end: int | None = None) -> HeaderB
             defects.append("A line among the headers is no header; the text was taken to begin there.")
             line_start = data.find(odd_line[:30].encode("utf-8", "replace"), start, separator)
             body_start = line_start if line_start >= 0 else body_start
-    if cut < separator or len(fields) > MAX_HEADERS:
+    if has_more or len(fields) > most:
         defects.append("The header block is too long; the rest of it was left out.")
-    return HeaderBlock(fields[:MAX_HEADERS], body_start, tuple(defects))
+    return HeaderBlock(fields[:most], body_start, tuple(defects))
+
+
+def subject_of(data: bytes, start: int, end: int) -> str:
+    """Of the mail that stands there: its other headers, and there may be many, are not read."""
+    separator, _ = _find_end(data, start, end)
+    found = _SUBJECT.search(data, start, separator)
+    return (
+        decode_value(read_headers(data, found.start(), separator, most=1, most_bytes=_MAX_SUBJECT).first("subject"))
+        if found
+        else ""
+    )
 
 
 def _find_end(data: bytes, start: int, end: int) -> tuple[int, int]:
@@ -75,17 +95,15 @@ def _find_end(data: bytes, start: int, end: int) -> tuple[int, int]:
     return (bare, bare + 2) if bare >= 0 else (end, end)
 
 
-def _text(block: bytes) -> str:
+def _text(lines: list[bytes]) -> str:
     """Raw 8-bit bytes are UTF-8, else most likely in the charset that the mail names for its text."""
+    block = b"\n".join(lines)
     if block.isascii():
         return block.decode("ascii")
     named = _CHARSET.search(block)
     charset = named[1].decode("ascii") if named else ""
     return "\n".join(
-        [
-            line.decode("ascii") if line.isascii() else decode_text(line, charset).replace("\n", " ")
-            for line in block.split(b"\n")
-        ]
+        [line.decode("ascii") if line.isascii() else decode_text(line, charset).replace("\n", " ") for line in lines]
     )
 
 

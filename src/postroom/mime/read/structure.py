@@ -6,13 +6,22 @@ Postroom splits mails itself: IMAP part numbers must be exact, 8-bit headers mus
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from postroom.mime.limits import MAX_DEPTH, MAX_PARTS
+from postroom.mime.limits import (
+    MAX_DEPTH,
+    MAX_HEADER_BYTES,
+    MAX_HEADERS,
+    MAX_MARKS,
+    MAX_PART_HEADERS,
+    MAX_PARTS,
+    MAX_SCANNED,
+)
 from postroom.mime.read.headers import HeaderBlock, read_headers
 from postroom.mime.read.parameters import Parameters, read_parameters
 
 _TEXT = Parameters("text/plain")
+_TOO_MANY = "The mail has too many parts; the rest of them was left out."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +52,12 @@ class Part:
 class _Budget:
     """What is still allowed while one mail is split, and what was wrong with it so far."""
 
-    parts: int
-    defects: dict[str, None]  # ordered, each once
+    parts: int = MAX_PARTS
+    headers: int = MAX_PART_HEADERS  # fields of all parts
+    header_bytes: int = MAX_HEADER_BYTES  # of all parts
+    scanned: int = MAX_SCANNED  # bytes that may still be looked through for boundaries
+    marks: int = MAX_MARKS  # places that may still be looked at for one
+    defects: dict[str, None] = field(default_factory=dict)  # ordered, each once
 
     def note(self, defect: str) -> None:
         self.defects.setdefault(defect)
@@ -52,7 +65,7 @@ class _Budget:
 
 def split(raw: bytes) -> tuple[Part, tuple[str, ...]]:
     """The root part and the defects met on the way. A leaf at the root is part ``1``."""
-    budget = _Budget(MAX_PARTS, {})
+    budget = _Budget()
     start = len(raw) - len(raw.lstrip(b"\r\n"))
     headers = read_headers(raw, start)
     return _part(raw, headers, "", len(raw), _TEXT, budget, 0), tuple(budget.defects)
@@ -84,7 +97,8 @@ def _part(
 
 def _opened(raw: bytes, part: Part, budget: _Budget, depth: int) -> Part:
     """The multipart with its children, or as a plain text leaf where no boundary holds it together."""
-    if depth >= MAX_DEPTH:
+    budget.scanned -= part.end - part.start
+    if depth >= MAX_DEPTH or budget.scanned < 0:
         budget.note("Parts are nested too deeply; the innermost were left unopened.")
         return replace(part, content=Parameters("application/octet-stream"))
     spans = list(_spans(raw, part, budget))
@@ -94,17 +108,25 @@ def _opened(raw: bytes, part: Part, budget: _Budget, depth: int) -> Part:
     default = Parameters("message/rfc822") if part.content.value == "multipart/digest" else _TEXT
     prefix = f"{part.number}." if part.number else ""
     children = (
-        _part(raw, read_headers(raw, start, end), f"{prefix}{index}", end, default, budget, depth + 1)
+        _part(raw, _part_headers(raw, start, end, budget), f"{prefix}{index}", end, default, budget, depth + 1)
         for index, (start, end) in enumerate(spans, 1)
     )
     return replace(part, children=tuple(children))
+
+
+def _part_headers(raw: bytes, start: int, end: int, budget: _Budget) -> HeaderBlock:
+    most, most_bytes = min(MAX_HEADERS, budget.headers), budget.header_bytes
+    headers = read_headers(raw, start, end, most=most, most_bytes=most_bytes)
+    budget.headers -= len(headers.fields)
+    budget.header_bytes -= min(most_bytes, headers.body_start - start)
+    return headers
 
 
 def _spans(raw: bytes, part: Part, budget: _Budget) -> Iterator[tuple[int, int]]:
     """[start:end] of each child. The line break before a boundary belongs to the boundary."""
     boundary = part.content.get("boundary").rstrip()
     start = -1
-    for line_start, next_line, closing in _delimiters(raw, boundary, part.start, part.end):
+    for line_start, next_line, closing in _delimiters(raw, boundary, part, budget):
         if start >= 0:
             if not _spend(budget):
                 return
@@ -121,18 +143,23 @@ def _spans(raw: bytes, part: Part, budget: _Budget) -> Iterator[tuple[int, int]]
 def _spend(budget: _Budget) -> bool:
     budget.parts -= 1
     if budget.parts < 0:
-        budget.note("The mail has too many parts; the rest of them was left out.")
+        budget.note(_TOO_MANY)
     return budget.parts >= 0
 
 
-def _delimiters(raw: bytes, boundary: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
+def _delimiters(raw: bytes, boundary: str, part: Part, budget: _Budget) -> Iterator[tuple[int, int, bool]]:
     """(start of the delimiter line, start of the next line, closing?) for every line that is a delimiter."""
     if not boundary:
         return
+    start, end = part.start, part.end
     mark = b"--" + boundary.encode("utf-8", "surrogateescape")
     next_line = start  # looked for only where it lies behind: marks by the million may share one line
     position = raw.find(mark, start, end)
     while position >= 0:
+        budget.marks -= 1
+        if budget.marks < 0:
+            budget.note("Too much looks like the boundary of a multipart; its last part was taken to the end.")
+            return
         behind = position + len(mark)
         if position == start or raw[position - 1] in b"\r\n":
             if next_line <= position:

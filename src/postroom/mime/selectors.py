@@ -1,0 +1,62 @@
+"""What a selector asks of an element, as far as that tells whether it can match at all, and what matching costs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+_ATTRIBUTE = re.compile(r"""\[[^\[\]"']*+(?:"[^"]*+"|'[^']*+')?[^\[\]"']*+\]""")
+_STATE = re.compile(r"::?[a-z-]++(?!\()", re.IGNORECASE)
+_FUNCTION = re.compile(r":([a-z-]++)\(([^()]*+)\)", re.IGNORECASE)
+_COMBINATOR = re.compile(r"\s*+[>+~]\s*+|\s++")
+_WITHIN = re.compile(r"[>+~]|(?<=[^\s,])\s++(?=[^\s,])")
+_NAME = re.compile(r"[.#]?(?:[\w-]|[^\x00-\x7f])++")
+_FAR: Final = frozenset({"has", "lang", "dir", "nth-last-child", "nth-last-of-type"})  # they look at other elements
+_DEEPEST: Final = 8  # functions within functions; with more of them nothing is known
+_STEP: Final = 20  # characters of a selector that are about one thing to compare
+_SHORT: Final = 200  # characters of one that is worth remembering
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Names are lower-case (old documents compare them so): ``td``, ``.class``, ``#id``."""
+
+    needs: tuple[str, ...] = ()  # what must occur somewhere in the document
+    own: tuple[str, ...] = ()  # what the element itself must have
+    steps: int = 1
+    reaches: int = 0  # how often all elements around another are gone through, one within the other
+    beside: bool = False  # elements beside it are looked at too
+    reads_attributes: bool = False
+
+
+def shape_of(selector: str) -> Shape:
+    return _usual_shape(selector) if len(selector) <= _SHORT else _shape(selector)
+
+
+def _shape(selector: str) -> Shape:
+    bare, far = _without_functions(_STATE.sub("", _ATTRIBUTE.sub("", selector)))
+    steps = 1 + len(selector) // _STEP
+    beside, reads = "~" in selector or "nth-" in selector, "[" in selector
+    if any(sign in bare for sign in "\\([:|\"'&"):
+        return Shape((), (), steps, 2 + selector.count("("), beside=beside, reads_attributes=reads)
+    compounds = _COMBINATOR.split(bare.lower().strip())
+    reaches = far + (len(compounds) > 1)
+    needs = tuple(name for compound in compounds for name in _NAME.findall(compound))
+    return Shape(needs, tuple(_NAME.findall(compounds[-1])), steps, reaches, beside=beside, reads_attributes=reads)
+
+
+_usual_shape = lru_cache(maxsize=4096)(_shape)
+
+
+def _without_functions(selector: str) -> tuple[str, int]:
+    """(the selector without ``:not(…)`` and the like, how many of them look at other elements)."""
+    far = 0
+    for _ in range(_DEEPEST):
+        if "(" not in selector:
+            break
+        for name, argument in _FUNCTION.findall(selector):
+            far += name.lower() in _FAR or _WITHIN.search(argument.strip()) is not None
+        selector = _FUNCTION.sub("", selector)
+    return selector, far

@@ -1,0 +1,142 @@
+"""Which rules of a style sheet hold for which elements: counted work, and no more of it than `limits` allows.
+
+How long a selector takes follows from the document (its elements, how deep they lie, how long their attributes are) and
+from how the selector is made. It is reckoned before it is matched: a stranger wrote both.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from postroom.mime.css.rules import Rule
+from postroom.mime.limits import MAX_MATCHES, MAX_STYLE_WORK
+from postroom.mime.selectors import Shape, shape_of
+
+if TYPE_CHECKING:
+    from turbohtml import Document, Element, Node
+
+_MANY: Final = 24  # rules from which it pays to know the document
+_LARGE: Final = 2_000  # elements, the same
+_CHARACTERS: Final = 16  # of an attribute that are compared while one element is gone past
+
+
+@dataclass(frozen=True, slots=True)
+class _Census:
+    """What a document is made of, as far as selectors ask."""
+
+    elements: int
+    names: Counter[str]  # tags, .classes, #ids: elements that have them
+    depth: int
+    family: int  # the most children of one element
+    name_characters: int
+    attribute_characters: int
+
+    def can_match(self, shape: Shape) -> bool:
+        return all(name in self.names for name in shape.needs)
+
+    def cost(self, shape: Shape) -> int:
+        passed = self.elements + self.name_characters // _CHARACTERS
+        if shape.reads_attributes:
+            passed += self.attribute_characters // _CHARACTERS
+        candidates = min((self.names[name] for name in shape.own), default=self.elements)
+        reach = max(self.depth, self.family) if shape.beside else self.depth
+        return shape.steps * (passed + (candidates * reach ** min(shape.reaches, 4) if shape.reaches else 0))
+
+
+def _census(document: Document, *, with_attributes: bool) -> _Census:
+    depths: dict[Node | None, int] = {}
+    parents, tags, classes, ids, attributes = [], [], [], [], 0
+    for element in document.iter_elements():
+        parent = element.parent
+        depths[element] = depths.get(parent, 0) + 1
+        parents.append(parent)
+        tags.append(element.tag)
+        classes.append(element.attr("class"))
+        ids.append(element.attr("id"))
+        if with_attributes:
+            attributes += sum(len(str(value)) for value in element.attrs.values())
+    return _Census(
+        len(tags),
+        _names(tags, classes, ids),
+        max(depths.values(), default=1),
+        max(Counter(parents).values(), default=1),
+        sum(len(value) for value in classes if value),
+        attributes,
+    )
+
+
+def _names(tags: Iterable[str], classes: Iterable[str | None], ids: Iterable[str | None]) -> Counter[str]:
+    names = Counter({tag.lower(): count for tag, count in Counter(tags).items()})
+    for identity, count in Counter(filter(None, ids)).items():
+        names[f"#{identity.lower()}"] += count
+    for value, count in Counter(filter(None, classes)).items():
+        for name in set(value.lower().split()):
+            names[f".{name}"] += count
+    return names
+
+
+class Matches:
+    """`groups`: each element's number stands for the rules that hold for it. Elements of one kind share it."""
+
+    def __init__(self, document: Document, rules: Sequence[Rule]) -> None:
+        self.groups: dict[Node, int] = {}
+        self.is_whole = True
+        self._chain: list[tuple[int, int]] = [(0, 0)]  # (the group before, the rule that was added)
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._left = MAX_MATCHES
+        if rules:
+            self._match_all(document, rules)
+
+    def rules_of(self, group: int) -> tuple[int, ...]:
+        """In the order of the sheet."""
+        found: list[int] = []
+        while group:
+            group, number = self._chain[group]
+            found.append(number)
+        return tuple(reversed(found))
+
+    def _match_all(self, document: Document, rules: Sequence[Rule]) -> None:
+        shapes = [shape_of(rule.selector) for rule in rules]
+        census = _needed_census(document, shapes)
+        known: dict[str, list[Element]] = {}  # sheets of many mails in one say the same again and again
+        work = MAX_STYLE_WORK
+        for number, (rule, shape) in enumerate(zip(rules, shapes, strict=True)):
+            found = known.get(rule.selector)
+            if found is None:
+                if census is not None:
+                    if not census.can_match(shape):
+                        continue
+                    cost = census.cost(shape)
+                    if cost > work:  # others may cost less
+                        self.is_whole = False
+                        continue
+                    work -= cost
+                found = known[rule.selector] = document.select(rule.selector)
+            self._add(number, found)
+
+    def _add(self, number: int, found: Sequence[Element]) -> None:
+        if len(found) > self._left:
+            self.is_whole = False
+            return
+        self._left -= len(found)
+        groups, numbers = self.groups, self._numbers
+        for element in found:
+            before = groups.get(element, 0)
+            group = numbers.get((before, number))
+            if group is None:
+                group = numbers[before, number] = len(self._chain)
+                self._chain.append((before, number))
+            groups[element] = group
+
+
+def _needed_census(document: Document, shapes: Sequence[Shape]) -> _Census | None:
+    """None where few plain rules meet a small document: to count it would take longer than to match them."""
+    is_plain = len(shapes) < _MANY and all(
+        shape.reaches < 2 and not shape.beside and shape.steps < 8 for shape in shapes
+    )
+    if is_plain and sum(1 for _ in document.iter_elements()) <= _LARGE:
+        return None
+    return _census(document, with_attributes=any(shape.reads_attributes for shape in shapes))

@@ -1,0 +1,101 @@
+"""The work that a style sheet makes is counted, and ends at a bound, whatever its author thought of."""
+
+from __future__ import annotations
+
+import pytest
+
+from postroom.mime import style_matching
+from postroom.mime.css import stylesheet
+from postroom.mime.css.rules import read_sheet
+from postroom.mime.html.document import open_html
+from postroom.mime.html.hidden import DOUBT_OPENS
+from postroom.mime.html.markdown import to_markdown
+from postroom.mime.selectors import shape_of
+from postroom.mime.style_matching import Matches
+
+DEEP = "<div class=a>" * 200 + "<p class=a>x"
+
+
+def matches(sheet: str, html: str) -> Matches:
+    from turbohtml import parse
+
+    return Matches(parse(html), read_sheet(sheet).rules)
+
+
+@pytest.mark.parametrize(
+    ("selector", "needs", "own"),
+    [
+        ("td.a > P#b", ("td", ".a", "p", "#b"), ("p", "#b")),
+        (".a:not(.b):hover .c", (".a", ".c"), (".c",)),
+        ("a[href^='x .y']:link b", ("a", "b"), ("b",)),
+        (":is(.a .b, .c) > i", ("i",), ("i",)),
+        (r".\78 y", (), ()),
+    ],
+)
+def test_a_selector_says_what_a_document_must_have(selector: str, needs: tuple[str, ...], own: tuple[str, ...]) -> None:
+    shape = shape_of(selector)
+    assert (shape.needs, shape.own) == (needs, own)
+
+
+def test_a_rule_for_names_that_do_not_occur_is_not_even_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(style_matching, "MAX_STYLE_WORK", 0)
+    unused = "".join(f".b{number} p{{color:red}}video{{color:red}}" for number in range(50))
+    assert matches(unused, DEEP).is_whole
+    assert not matches(unused + ".a p{color:red}", DEEP).is_whole
+
+
+@pytest.mark.parametrize("selector", [".z .a", ":has(.z)", ".a ~ .a", ":lang(de) .a", ":is(.z :is(.z .a) .a)"])
+def test_selectors_that_go_through_what_is_around_cost_more_in_a_deep_document(
+    selector: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(style_matching, "_MANY", 0)
+    monkeypatch.setattr(style_matching, "MAX_STYLE_WORK", 2_000)
+    html = f"<i class=z></i>{DEEP}"
+    assert matches(".a{color:red}", html).is_whole
+    assert not matches(selector + "{color:red}", html).is_whole
+
+
+def test_long_lists_of_classes_cost_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(style_matching, "_MANY", 0)
+    monkeypatch.setattr(style_matching, "MAX_STYLE_WORK", 2_000)
+    assert not matches(".a{color:red}", f"<p class='a {'b ' * 40_000}'>x").is_whole
+
+
+def test_the_same_selector_is_matched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    once = matches(".a{color:red}" * 30, DEEP)
+    monkeypatch.setattr(style_matching, "MAX_STYLE_WORK", 500)
+    assert matches(".a{color:red}" * 30, DEEP).is_whole
+    assert max(map(len, map(once.rules_of, once.groups.values()))) == 30
+
+
+def test_matches_end_at_a_bound_and_cheaper_rules_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(style_matching, "MAX_MATCHES", 150)
+    found = matches(".a{color:red}p{color:blue}", DEEP)
+    assert not found.is_whole
+    assert len(found.groups) == 1
+
+
+def test_styles_beyond_the_bound_leave_their_text_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stylesheet, "MAX_CASCADE_WORK", 1_000)
+    html = "".join(f"<p style='margin:{number}px'>a</p>" for number in range(1_000)) + "<p style='color:#fff'>b</p><p>c"
+    opened = open_html(html)
+    shown = to_markdown(opened.document)
+    assert not opened.is_judged
+    assert shown.startswith("a\n")
+    assert DOUBT_OPENS in shown
+    assert shown.endswith("b]\n\nc")
+
+
+def test_one_style_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stylesheet, "MAX_CASCADE_WORK", 1_000)
+    assert open_html("<p style='margin:1px'>a</p>" * 1_000).is_judged
+
+
+def test_functions_and_variables_count_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stylesheet, "MAX_CASCADE_WORK", 1_800)
+    plain, dear = (
+        "".join(f"<p style='color:{colour % number}'>a</p>" for number in range(100, 190))
+        for colour in ("#000%d", "rgb(%d 0 0 / 50%%)")
+    )
+    assert open_html(plain).is_judged
+    assert not open_html(dear).is_judged
