@@ -7,12 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.mime.css.geometry import Shift, clip_state, scale_of, shift_of
-from postroom.mime.css.longhands import WIDE
+from postroom.mime.css.geometry import Shift, clip_state, scale_of, shift_of, turned_state
+from postroom.mime.css.longhands import OVERLAID, WIDE
 from postroom.mime.css.sight import DOUBTFUL, HIDDEN, SEEN, Sight
 from postroom.mime.css.syntax import split_outside
-from postroom.mime.css.values import Colour, Style, colour, is_unknown_colour, lengths, numbers, pixels
+from postroom.mime.css.values import Colour, Style, colour, is_uncertain, is_unknown_colour, lengths, numbers, pixels
 
+_TALL: Final = 600.0  # pixels: a box of this height shows whatever is in it, more or less
+_LINE: Final = 20.0
+_UNSEEN_DISPLAYS: Final = frozenset({"none", "table-column", "table-column-group"})
+_CONTAINED: Final = frozenset({"paint", "strict", "content"})
+_EMPTY_TRACK = re.compile(r"(?<![\w.])0(?:fr|px|%)?(?![\w.])")
 _TINY: Final = 2.0  # pixels: nobody reads through a box of this height or width
 _COLOURS_IN = re.compile(r"#[0-9a-f]{3,8}\b|(?<![a-z-])[a-z-]++\([^()]*+\)|[a-z]++")
 _OPACITY = re.compile(r"opacity\(\s*+([\d.]++%?)")
@@ -42,6 +47,9 @@ class Effect:
     is_block: bool | None = None  # None: as its element is by itself
     outlined: bool = False  # drawn by a shadow, a stroke or its background
     covers: bool = False  # an opaque box that may lie over other text
+    takes: tuple[float, float] = (0.0, 0.0)  # pixels to the right and down, before the text in it
+    leading: float = 0.0  # pixels between the top of a line and its letters
+    height: float = 0.0  # that it has by itself
     variables: Mapping[str, str] | None = None
 
 
@@ -74,12 +82,15 @@ def effect_of(style: Style, *, animations: frozenset[str] = frozenset()) -> Effe
         is_block=True if is_placed or style.get("float", "none") != "none" else _is_block(style.get("display", "")),
         outlined=_is_outlined(style),
         covers=bool(grounds or has_image) and _may_cover(style, position),
+        takes=_taken(style, position),
+        leading=_leading(style.get("line-height", "")),
+        height=_side(style, "height") or 0.0,
         variables=custom or None,
     )
 
 
 def _own_sight(style: Style, animations: frozenset[str]) -> Sight:
-    if style.get("display") == "none" or style.get("content-visibility") == "hidden":
+    if style.get("display") in _UNSEEN_DISPLAYS or style.get("content-visibility") == "hidden":
         return HIDDEN
     if style.get("-webkit-text-security", "none") not in ("none", *WIDE):
         return HIDDEN
@@ -95,8 +106,13 @@ def _own_sight(style: Style, animations: frozenset[str]) -> Sight:
         or (style.get("z-index", "").startswith("-") and style.get("position", "static") != "static")
         or (pixels(style.get("letter-spacing", "0")) or 0) <= -8
         or any(name in animations for name in style.get("animation-name", "").replace(",", " ").split())
+        or any(is_uncertain(style.get(name, "")) for name in ("font-size", "opacity"))
+        or style.get("offset-path", "none") not in ("none", *WIDE)
+        or _EMPTY_TRACK.search(style.get("grid-template-rows", "")) is not None
+        or (pixels(style.get("outline-offset", "0")) or 0) <= -8
+        or OVERLAID in style
     )
-    return DOUBTFUL if is_odd else SEEN
+    return DOUBTFUL if is_odd else turned_state(style)
 
 
 def _opacity(style: Style) -> float:
@@ -138,6 +154,8 @@ def _grounds(style: Style) -> tuple[tuple[Colour, ...] | None, bool]:
     if flat is None and is_unknown_colour(style.get("background-color", "")):
         has_picture = True
     found: tuple[Colour, ...] = (flat,) if flat and flat[3] > 0 else ()
+    if "inset" in style.get("box-shadow", ""):  # is painted over them
+        found += _colours_in(style["box-shadow"])
     if "gradient(" in image:
         stops = _stops(image)
         found = stops if all(stop[3] > 0.9 for stop in stops) else found + stops
@@ -146,7 +164,11 @@ def _grounds(style: Style) -> tuple[tuple[Colour, ...] | None, bool]:
 
 def _stops(image: str) -> tuple[Colour, ...]:
     inner = image.partition("gradient(")[2]
-    words = [word for part in split_outside(inner, ",") for word in _COLOURS_IN.findall(part)[:3]]
+    return _colours_in(",".join(split_outside(inner, ",")[:20]))
+
+
+def _colours_in(value: str) -> tuple[Colour, ...]:
+    words = [word for part in split_outside(value, ",") for word in _COLOURS_IN.findall(part)[:3]]
     return tuple(found for word in words if (found := colour(word)) is not None)[:6]
 
 
@@ -180,7 +202,8 @@ def _is_block(display: str) -> bool | None:
 
 
 def _hides_rest(style: Style) -> bool:
-    return any(style.get(name, "visible") not in ("visible", *WIDE) for name in ("overflow-x", "overflow-y"))
+    is_cut = any(style.get(name, "visible") not in ("visible", *WIDE) for name in ("overflow-x", "overflow-y"))
+    return is_cut or not _CONTAINED.isdisjoint(style.get("contain", "").split())
 
 
 def _side(style: Style, side: str) -> float | None:
@@ -201,6 +224,8 @@ def _room_state(style: Style) -> Sight:
         return SEEN
     for side, padding in (("height", "padding-bottom"), ("width", "padding-right")):
         length = _side(style, side)
+        if any(is_uncertain(style.get(name, "")) for name in (side, f"max-{side}")):
+            return DOUBTFUL
         if length is not None and length <= _TINY:
             padded = pixels(style.get(padding, "") or "0") or 0.0
             return DOUBTFUL if padded > _TINY else HIDDEN
@@ -217,9 +242,26 @@ def _room(style: Style) -> tuple[float, float] | None:
     if not _hides_rest(style):
         return None
     width, height = _side(style, "width"), _side(style, "height")
+    if (clamp := style.get("-webkit-line-clamp", "")[:3]).isdecimal():
+        height = min(height or _TALL, _LINE * int(clamp))
     if style.get("white-space", "").startswith(("nowrap", "pre")) and width is not None:
         return width, min(height or 20.0, 20.0)
-    return (width or 800.0, height) if height is not None and height < 120 else None
+    return (width or 800.0, height) if height is not None and height < _TALL else None
+
+
+def _taken(style: Style, position: str) -> tuple[float, float]:
+    right = sum(pixels(style.get(name, "")) or 0.0 for name in ("padding-left", "margin-left", "text-indent"))
+    down = sum(pixels(style.get(name, "")) or 0.0 for name in ("padding-top", "margin-top"))
+    if position and position != "static":
+        right, down = right + (pixels(style.get("left", "")) or 0.0), down + (pixels(style.get("top", "")) or 0.0)
+    return right, down
+
+
+def _leading(line: str) -> float:
+    """A high line has its letters in the middle."""
+    is_factor = line[:8].replace(".", "", 1).isdecimal()
+    high = _LINE * float(line[:8]) if is_factor else pixels(line, whole=_LINE) or 0.0
+    return max(0.0, high / 2 - _LINE)
 
 
 def _is_outlined(style: Style) -> bool:
@@ -236,4 +278,14 @@ def _may_cover(style: Style, position: str) -> bool:
     is_large = min(sizes) >= 8 or sum(name in style for name in ("top", "right", "bottom", "left")) >= 3
     is_large = is_large or "100%" in (style.get("width"), style.get("height"))
     pulled = any((pixels(style.get(name, "") or "0") or 0.0) <= -8 for name in ("margin-top", "margin-left"))
-    return is_large and (position in ("absolute", "fixed") or pulled)
+    pulls = position == "relative" and (pixels(style.get("margin-bottom", "") or "0") or 0.0) <= -8
+    # What a margin pulls up from below lies under a positioned box, however narrow that is.
+    return (is_large and (position in ("absolute", "fixed") or pulled)) or pulls
+
+
+def overlays(style: Style) -> bool:
+    """Whether a box before or after the words of an element may lie over them: a bullet does not."""
+    sizes = [_side(style, side) or 0.0 for side in ("width", "height")]
+    is_wide = sum(name in style for name in ("top", "right", "bottom", "left")) >= 3 or min(sizes) >= 40
+    effect = effect_of(style)
+    return effect is not None and effect.covers and (is_wide or "100%" in (style.get("width"), style.get("height")))

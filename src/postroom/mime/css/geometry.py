@@ -6,12 +6,15 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.mime.css.media import HEIGHT, WIDTH
+from postroom.mime.css.media import HEIGHT, WIDTH, number
 from postroom.mime.css.sight import DOUBTFUL, HIDDEN, SEEN, Sight
 from postroom.mime.css.syntax import split_outside
 from postroom.mime.css.values import Style, lengths, numbers, pixels
 
 _FUNCTION = re.compile(r"(?<![a-z0-9])([a-z0-9]++)\(([^()]*+(?:\([^()]*+\)[^()]*+)*+)\)")
+_WORDS = re.compile(r"(?:[^\s()]++|\([^()]*+\))++")
+_ANGLE = re.compile(r"([+-]?(?:\d++(?:\.\d*+)?+|\.\d++))(deg|turn|rad|grad)?")
+_DEGREES: Final = {"deg": 1.0, "turn": 360.0, "rad": 57.29578, "grad": 0.9}
 _FAR: Final = 5_000.0  # pixels that no mail is long
 
 
@@ -92,8 +95,8 @@ def scale_of(style: Style) -> float:
         values = [abs(value) for value in numbers(arguments)]
         if name.startswith("scale") and name != "scalez" and values:
             factor *= min(values[:2])
-        elif name in ("rotatex", "rotatey") and values and "deg" in arguments:
-            factor *= 0.0 if abs(values[0] % 180 - 90) < 1 else 1.0
+        elif name in ("rotatex", "rotatey"):
+            factor *= 0.0 if abs(_degrees(arguments) % 180 - 90) < 1 else 1.0
         elif name == "matrix" and len(values) == 6:
             factor *= abs(values[0] * values[3] - values[1] * values[2])
     if style.get("scale", "none") != "none" and (values := numbers(style["scale"])):
@@ -101,6 +104,26 @@ def scale_of(style: Style) -> float:
     if (zoom := numbers(style.get("zoom", ""))) and zoom[0] > 0:
         factor *= zoom[0]
     return factor
+
+
+def _degrees(angle: str) -> float:
+    found = _ANGLE.match(angle.strip())
+    return number(found[1]) * _DEGREES.get(found[2], 1.0) if found else 0.0
+
+
+def turned_state(style: Style) -> Sight:
+    """Of a box that is turned in space. Seen from behind it may show nothing; what else it comes to takes a camera."""
+    behind = style.get("backface-visibility") == "hidden"
+    for name, arguments in _FUNCTION.findall(style.get("transform", "")):
+        if name in ("rotatex", "rotatey") and behind and 90 < _degrees(arguments) % 360 < 270:
+            return HIDDEN
+        angles = [abs(_degrees(part)) % 180 for part in arguments.split(",")]
+        is_flat = all(value == 0 for value in numbers(arguments.rpartition(",")[2]))
+        if name in ("rotate3d", "matrix3d", "perspective") or (name in ("translatez", "translate3d") and not is_flat):
+            return DOUBTFUL
+        if name.startswith("skew") and any(60 < angle < 120 for angle in angles):
+            return DOUBTFUL
+    return DOUBTFUL if len(style.get("rotate", "none").split()) > 1 else SEEN
 
 
 def clip_state(style: Style) -> Sight:
@@ -141,7 +164,7 @@ def _path_state(path: str) -> Sight:
 
 
 def _inset_state(arguments: str) -> Sight:
-    words = arguments.split()
+    words = _WORDS.findall(arguments)
     if not words:
         return SEEN
     top = words[0]

@@ -8,9 +8,10 @@ from functools import lru_cache
 from typing import Final
 
 from postroom.mime.css.syntax import split_outside
-from postroom.mime.css.values import Style, colour, is_unknown_colour, numbers, pixels
+from postroom.mime.css.values import UNKNOWN, Style, colour, is_uncertain, is_unknown_colour, numbers, pixels
 
 WIDE: Final = frozenset({"inherit", "initial", "unset", "revert", "revert-layer"})
+OVERLAID: Final = "-overlaid"  # our own word: something that is no element may lie over the text
 FONT_SIZES: Final = {
     "xx-small": 9.0,
     "x-small": 10.0,
@@ -33,8 +34,9 @@ _POSITIONS: Final = frozenset({"static", "relative", "absolute", "fixed", "stick
 
 def longhands(name: str, value: str, quirks: bool) -> Style:
     """What a declaration sets; empty where it says nothing of interest, or nothing valid."""
-    if name not in _READERS or not value or len(value) > _LONGEST:
+    if name not in _READERS or not value:
         return {}
+    value = value if len(value) <= _LONGEST else UNKNOWN
     return (_usual_longhands if len(value) <= _SHORT else _longhands)(name, value, quirks)
 
 
@@ -72,19 +74,19 @@ def _length(name: str, value: str, quirks: bool) -> Style | None:
         "fit-content("
     ):
         return {name: value}
-    return {name: value} if pixels(value, unitless=quirks) is not None else None
+    return {name: value} if pixels(value, unitless=quirks) is not None or is_uncertain(value) else None
 
 
 def _font_size(name: str, value: str, quirks: bool) -> Style | None:
     if value in FONT_SIZES or value in ("smaller", "larger"):
         return {"font-size": value}
     size = pixels(value, unitless=quirks)
-    return {"font-size": value} if size is not None and size >= 0 else None
+    return {"font-size": value} if (size is not None and size >= 0) or is_uncertain(value) else None
 
 
 def _font(name: str, value: str, quirks: bool) -> Style | None:
     """``bold 0/0 a``: the size comes before the family, and both must be there."""
-    words = value.replace(" /", "/").replace("/ ", "/").split()
+    words = _WORDS.findall(value.replace(" /", "/").replace("/ ", "/"))
     for index, word in enumerate(words[:-1]):
         size = word.partition("/")[0]
         is_weight = size.isdecimal() and size != "0"
@@ -136,7 +138,9 @@ def _overflow_side(name: str, value: str, quirks: bool) -> Style | None:
 
 
 def _opacity(name: str, value: str, quirks: bool) -> Style | None:
-    value = value.removeprefix("calc(").removesuffix(")") if value.startswith("calc(") else value
+    if "(" in value:
+        reckoned = pixels(value)
+        return {name: value} if is_uncertain(value) else None if reckoned is None else {name: f"{reckoned:.4f}"}
     return {name: value} if re.fullmatch(r"[+-]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:e[+-]?\d++)?+%?", value) else None
 
 
@@ -194,6 +198,11 @@ _SAME: Final = {
     "-webkit-animation": "animation-name",
     "-webkit-animation-name": "animation-name",
     "-webkit-background-clip": "background-clip",
+    "-webkit-backface-visibility": "backface-visibility",
+    "offset": "offset-path",
+    "grid-template": "grid-template-rows",
+    "grid-template-columns": "grid-template-rows",
+    "grid-auto-rows": "grid-template-rows",
     "inset-inline-start": "left",
     "inset-inline-end": "right",
     "inset-block-start": "top",
@@ -263,7 +272,6 @@ _READERS: Final[dict[str, Callable[[str, str, bool], Style | None]]] = {
             "padding-right",
             "text-indent",
             "letter-spacing",
-            "line-height",
         ],
         _length,
     ),
@@ -316,6 +324,20 @@ _READERS: Final[dict[str, Callable[[str, str, bool], Style | None]]] = {
             "-webkit-text-stroke",
             "-webkit-line-clamp",
             "-webkit-text-security",
+            "line-height",
+            "contain",
+            "offset-path",
+            "offset",
+            "backface-visibility",
+            "-webkit-backface-visibility",
+            "grid-template",
+            "grid-template-rows",
+            "grid-template-columns",
+            "grid-auto-rows",
+            "box-shadow",
+            "outline",
+            "outline-offset",
+            OVERLAID,
         ],
         _as_is,
     ),

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 
-from postroom.mime.css.longhands import is_relevant
+from postroom.mime.css.effects import overlays
+from postroom.mime.css.longhands import OVERLAID, is_relevant, longhands
 from postroom.mime.css.media import media_holds, supports_holds
-from postroom.mime.css.syntax import Declaration, blocks, declaration, split_outside, without_comments, work_of
+from postroom.mime.css.syntax import (
+    Declaration,
+    blocks,
+    declaration,
+    declarations,
+    sheet_in,
+    split_outside,
+    without_comments,
+    work_of,
+)
 from postroom.mime.limits import MAX_STYLE, MAX_STYLE_DECLARATIONS, MAX_STYLE_DEPTH, MAX_STYLE_RULES
 
 _MAX_LIST: Final = 100_000  # characters of the selectors of one rule
@@ -21,6 +32,10 @@ _PSEUDO_ELEMENT = re.compile(
     r"|::(?:selection|placeholder|marker|backdrop|cue|file-selector-button|part\(|-webkit-)",
     re.IGNORECASE,
 )
+_PART = re.compile(r"::?(first-line|before|after)\s*\Z", re.IGNORECASE)
+_OVERLAY: Final = (Declaration(OVERLAID, "yes", important=False),)
+_CONTAINER = re.compile(r"container(?:-type)?\s*+:", re.IGNORECASE)
+_NO_LAYER: Final = 1_000_000  # more than there are layers
 _HIDING: Final = ("opacity", "visibility", "transform", "color", "size", "display", "height", "clip", "left", "top")
 
 
@@ -32,6 +47,7 @@ class Rule:
     declarations: tuple[Declaration, ...]
     weight: tuple[int, ...]
     work: int = 1  # units, to work out its declarations
+    is_sure: bool = True  # False: holds perhaps, or for a part of the element's text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,46 +57,86 @@ class Sheet:
     rules: tuple[Rule, ...] = ()
     is_whole: bool = True  # no bound was hit
     animations: frozenset[str] = frozenset()  # names of those that may hide what they move
+    variables: Mapping[str, str] = field(default_factory=dict)  # that hold from the beginning
     is_small: bool = True  # worth remembering with what it does
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """What holds for all rules of a block."""
+
+    depth: int = 0
+    layer: int = 0  # of later ones rules win; outside of all of them they win over all
+    path: str = ""
+    is_sure: bool = True
+
+    def deeper(self) -> _Where:
+        return replace(self, depth=self.depth + 1)
 
 
 @dataclass(slots=True)
 class _Reader:
     rules: list[Rule] = field(default_factory=list)
     animations: set[str] = field(default_factory=set)
+    variables: dict[str, str] = field(default_factory=dict)
+    layers: dict[str, int] = field(default_factory=dict)  # their order is that of their first mention
     is_whole: bool = True
     room: int = 0  # characters of selectors that may still be written out
+    has_containers: bool = False
 
-    def read(self, text: str, parents: tuple[str, ...], *, layered: bool, depth: int) -> None:
+    def read(self, text: str, parents: tuple[str, ...], where: _Where) -> None:
         """`parents` are the selectors of the rule around; none at the top."""
+        depth = where.depth
         around = parents[0] if len(parents) == 1 else f":is({','.join(parents)})" if parents else ""
         own: list[Declaration] = []
         for block in blocks(text, is_sheet=depth == 0):
             if len(self.rules) >= MAX_STYLE_RULES:
                 self.is_whole = False
                 break
-            if block.body is None or block.prelude.startswith("--"):
+            if block.body is None and block.prelude.startswith("@"):
+                self._read_statement(block.prelude, where)
+            elif block.body is None or block.prelude.startswith("--"):
                 statement = block.prelude if block.body is None else f"{block.prelude}{{{block.body}}}"
                 found = declaration(statement)
                 own += [found] if found is not None and is_relevant(found.name) else []
             else:
-                self._read_block(block.prelude, block.body, parents, around, layered=layered, depth=depth)
+                self._read_block(block.prelude, block.body, parents, around, where)
         if own:
             self.is_whole = self.is_whole and len(own) <= MAX_STYLE_DECLARATIONS
             kept = tuple(own[-MAX_STYLE_DECLARATIONS:])  # the last ones win
-            weighed = ((selector, _weight(selector)) for selector in parents)
-            work = sum(work_of(one.value) for one in kept)
-            self.rules += [Rule(one, kept, (not layered, *weight), work) for one, weight in weighed if weight]
+            self._add(parents, kept, where)
 
-    def _read_block(
-        self, prelude: str, body: str, parents: tuple[str, ...], around: str, *, layered: bool, depth: int
-    ) -> None:
-        if depth >= MAX_STYLE_DEPTH or len(prelude) > _MAX_LIST:
+    def _add(self, selectors: tuple[str, ...], kept: tuple[Declaration, ...], where: _Where) -> None:
+        work = sum(work_of(one.value) for one in kept)
+        for selector in selectors:
+            if weight := _weight(selector):
+                self.rules.append(Rule(selector, kept, (where.layer, *weight), work, where.is_sure))
+            elif (part := _PART.search(selector)) and (weight := _weight(selector[: part.start()] or "*")):
+                whole = selector[: part.start()] or "*"
+                if part[1].lower() == "first-line":
+                    self.rules.append(Rule(whole, kept, (where.layer, *weight), work, is_sure=False))
+                elif overlays(_style(kept)):
+                    self.rules.append(Rule(whole, _OVERLAY, (where.layer, *weight), 1, where.is_sure))
+
+    def _read_statement(self, statement: str, where: _Where) -> None:
+        name, _, rest = statement.partition(" ")
+        if name.lower() == "@layer":
+            for layer in rest.split(","):
+                self._layer(layer, where)
+        elif name.lower().startswith("@import") and (sheet := sheet_in(statement)) and where.depth < MAX_STYLE_DEPTH:
+            self.read(without_comments(sheet), (), where.deeper())
+
+    def _layer(self, name: str, where: _Where) -> _Where:
+        path = f"{where.path}.{name.strip() or len(self.layers)}"
+        return replace(where.deeper(), path=path, layer=self.layers.setdefault(path, len(self.layers) - _NO_LAYER))
+
+    def _read_block(self, prelude: str, body: str, parents: tuple[str, ...], around: str, where: _Where) -> None:
+        if where.depth >= MAX_STYLE_DEPTH or len(prelude) > _MAX_LIST:
             self.is_whole = False
         elif prelude.startswith("@"):
-            self._read_conditional(prelude, body, parents, layered=layered, depth=depth)
+            self._read_conditional(prelude, body, parents, where)
         elif selectors := self._selectors(prelude, around):
-            self.read(body, selectors, layered=layered, depth=depth + 1)
+            self.read(body, selectors, where.deeper())
         elif parents:
             self.is_whole = False
 
@@ -89,21 +145,25 @@ class _Reader:
         self.room -= sum(map(len, found)) if around else 0
         return found if self.room >= 0 else ()
 
-    def _read_conditional(
-        self, prelude: str, body: str, parents: tuple[str, ...], *, layered: bool, depth: int
-    ) -> None:
+    def _read_conditional(self, prelude: str, body: str, parents: tuple[str, ...], where: _Where) -> None:
         name, _, condition = prelude.partition(" ") if " " in prelude else (*_at_name(prelude),)
         name = name.lower()
         if name == "@keyframes" or name.endswith("-keyframes"):
             if any(word in body for word in _HIDING):
                 self.animations.add(condition.strip())
         elif name == "@layer":
-            self.read(body, parents, layered=True, depth=depth + 1)
+            self.read(body, parents, self._layer(condition, where))
         elif (name == "@media" and media_holds(condition)) or (name == "@supports" and supports_holds(condition)):
-            self.read(body, parents, layered=layered, depth=depth + 1)
+            self.read(body, parents, where.deeper())
+        elif name == "@container" and self.has_containers:
+            self.read(body, parents, replace(where.deeper(), is_sure=False))
+        elif name == "@property":
+            self.variables |= {
+                condition.strip(): one.value for one in declarations(body) if one.name == "initial-value"
+            }
         elif name == "@scope":
             within = _selectors(condition.partition(" to ")[0].strip().strip("()"), "")
-            self.read(body, (f":is({','.join(within)})",) if within else parents, layered=layered, depth=depth + 1)
+            self.read(body, (f":is({','.join(within)})",) if within else parents, where.deeper())
 
 
 def _at_name(prelude: str) -> tuple[str, str, str]:
@@ -124,19 +184,30 @@ def _selectors(prelude: str, around: str) -> tuple[str, ...]:
     return tuple(one.replace("&", f":is({around})") if "&" in one else f":is({around}) {one}" for one in found)
 
 
-def read_sheet(text: str) -> Sheet:
-    return _usual_sheet(text) if len(text) <= _SMALL else _read_sheet(text)
+def read_sheet(text: str, *, has_containers: bool = False) -> Sheet:
+    """`has_containers`: some element has said of itself that rules may ask for its size."""
+    return (_usual_sheet if len(text) <= _SMALL else _read_sheet)(text, has_containers)
 
 
 @lru_cache(maxsize=64)  # the mails of one sender mostly come with the same sheet
-def _usual_sheet(text: str) -> Sheet:
-    return _read_sheet(text)
+def _usual_sheet(text: str, has_containers: bool) -> Sheet:
+    return _read_sheet(text, has_containers)
 
 
-def _read_sheet(text: str) -> Sheet:
+def _read_sheet(text: str, has_containers: bool) -> Sheet:
     reader = _Reader(is_whole=len(text) <= MAX_STYLE, room=10_000 + 10 * min(len(text), MAX_STYLE))
-    reader.read(without_comments(text[:MAX_STYLE]), (), layered=False, depth=0)
-    return Sheet(tuple(reader.rules), reader.is_whole, frozenset(reader.animations), len(text) <= _SMALL)
+    reader.has_containers = has_containers or _CONTAINER.search(text) is not None
+    reader.read(without_comments(text[:MAX_STYLE]), (), _Where())
+    return Sheet(
+        tuple(reader.rules), reader.is_whole, frozenset(reader.animations), reader.variables, len(text) <= _SMALL
+    )
+
+
+def _style(kept: Iterable[Declaration]) -> dict[str, str]:
+    style: dict[str, str] = {}
+    for name, value, _ in kept:
+        style.update(longhands(name, value, False))
+    return style
 
 
 def _weight(selector: str) -> tuple[int, int, int] | None:

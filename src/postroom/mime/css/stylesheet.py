@@ -12,7 +12,7 @@ from postroom.mime.css.effects import UNKNOWN_EFFECT, Effect, effect_of
 from postroom.mime.css.longhands import longhands
 from postroom.mime.css.media import media_holds
 from postroom.mime.css.rules import Rule, Sheet, read_sheet
-from postroom.mime.css.syntax import Declaration, declarations, work_of
+from postroom.mime.css.syntax import Declaration, declarations, sheet_in, work_of
 from postroom.mime.css.values import Style, legacy_colour
 from postroom.mime.limits import MAX_CASCADE_WORK, MAX_VARIABLES
 from postroom.mime.style_matching import Matches
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _OLD: Final = "[bgcolor],[background],font[color],font[size],body[text],[hidden],[popover]"
 _BOXES: Final = frozenset({"body", "table", "tbody", "thead", "tfoot", "tr", "td", "th"})
 _FONT_SIZES: Final = ("x-small", "small", "medium", "large", "x-large", "xx-large", "48px")
+_SHEETS: Final = 'style,link[rel~="stylesheet" i][href^="data:" i]'
+_CONTAINERS: Final = '[style*="container" i]'
 _SHORT: Final = 300  # characters of a style that is worth remembering beyond its document
 _LONGEST: Final = 1_000  # characters of a variable's value
 _VALUES: Final = 10  # variables of one value
@@ -40,7 +42,8 @@ class Stylesheet:
         self.presented: dict[Node, str] = {element: _presented(element) for element in document.select(_OLD)}
         self._matches = Matches(document, self._sheet.rules)
         self.matched = self._matches.groups
-        self._effects: dict[tuple[str, str, int], Effect | None] = {}  # without variables from around
+        self._effects: dict[tuple[str, str, int, bool], Effect | None] = {}  # without variables from around
+        self.is_sure = all(rule.is_sure for rule in self._sheet.rules)
         self._work = MAX_CASCADE_WORK
         self.is_whole = self._sheet.is_whole and self._matches.is_whole
 
@@ -52,18 +55,29 @@ class Stylesheet:
         return self._work >= 0
 
     def effect(
-        self, inline: str | None, presented: str | None, matched: int, variables: Mapping[str, str] | None
+        self,
+        inline: str | None,
+        presented: str | None,
+        matched: int,
+        variables: Mapping[str, str] | None,
+        *,
+        is_sure: bool = True,
     ) -> Effect | None:
-        """What a style attribute, old attributes and matching rules do together; None where that is nothing."""
-        key = presented or "", inline or "", matched
+        """What a style attribute, old attributes and matching rules do together; None where that is nothing. With
+        `is_sure` False it is what they may do: rules that hold perhaps are among them."""
+        key = presented or "", inline or "", matched, is_sure
         if variables is not None:
             return self._worked_out(*key, variables)
         if key not in self._effects:
             self._effects[key] = self._worked_out(*key, None)
         return self._effects[key]
 
-    def _worked_out(self, old: str, own: str, matched: int, variables: Mapping[str, str] | None) -> Effect | None:
+    def _worked_out(
+        self, old: str, own: str, matched: int, is_sure: bool, variables: Mapping[str, str] | None
+    ) -> Effect | None:
         numbers = self._matches.rules_of(matched) if self.spend(_STYLE) else ()
+        if is_sure and not self.is_sure:
+            numbers = tuple(number for number in numbers if self._sheet.rules[number].is_sure)
         if not self.spend(_work(own, (self._sheet.rules[number] for number in numbers), variables)):
             return UNKNOWN_EFFECT
         is_short = variables is None and len(old) + len(own) + len(numbers) <= _SHORT
@@ -80,11 +94,14 @@ class Stylesheet:
 
 def _sheet_of(document: Document) -> Sheet:
     texts = [
-        element.text
-        for element in document.select("style")
+        element.text if element.tag == "style" else sheet_in(element.attr("href") or "")
+        for element in document.select(_SHEETS)
         if media_holds(element.attr("media") or "") and (element.attr("type") or "text/css").lower() == "text/css"
     ]
-    return read_sheet("\n".join(texts)) if any(map(str.strip, texts)) else Sheet()
+    if not any(map(str.strip, texts)):
+        return Sheet()
+    text = "\n".join(texts)
+    return read_sheet(text, has_containers="@container" in text and document.select_one(_CONTAINERS) is not None)
 
 
 def _work(inline: str, rules: Iterable[Rule], variables: Mapping[str, str] | None) -> int:
@@ -95,9 +112,13 @@ def _cascaded(
     presented: str, inline: str, rules: Sequence[Rule], variables: Mapping[str, str], *, quirks: bool
 ) -> Style:
     """The winning declarations, shorthands taken apart. One that no browser understands does not count."""
-    ordered: list[Iterable[Declaration]] = [declarations(presented), *(rule.declarations for rule in rules)]
-    ordered.append(declarations(inline))
-    winning = [one for important in (False, True) for group in ordered for one in group if one.important is important]
+    old, own = declarations(presented), declarations(inline)
+    ordered: list[Iterable[Declaration]] = [old, *(rule.declarations for rule in rules), own]
+    important = ordered
+    if rules and rules[0].weight[0]:  # of layers the first one wins with what is important
+        important = [old, *(rule.declarations for rule in sorted(rules, key=_by_layers_backwards)), own]
+    winning = [one for group in ordered for one in group if not one.important]
+    winning += [one for group in important for one in group if one.important]
     custom = {name: value[:_LONGEST] for name, value, _ in winning if name.startswith("--")}
     custom = dict(islice(custom.items(), MAX_VARIABLES))
     known = {**variables, **custom} if custom else variables
@@ -107,6 +128,10 @@ def _cascaded(
         if not name.startswith("--"):
             style.update(longhands(name, _resolved(value, known) if "var(" in value else value, quirks))
     return {**style, **custom}
+
+
+def _by_layers_backwards(rule: Rule) -> tuple[int, ...]:
+    return (-rule.weight[0], *rule.weight[1:])
 
 
 def _resolved(value: str, variables: Mapping[str, str]) -> str:
@@ -131,6 +156,7 @@ def _effect(
     sheet: Sheet, numbers: tuple[int, ...], presented: str, inline: str, variables: Mapping[str, str], *, quirks: bool
 ) -> Effect | None:
     rules = sorted((sheet.rules[number] for number in numbers), key=lambda rule: rule.weight)  # in order, where alike
+    variables = {**sheet.variables, **variables} if sheet.variables else variables
     return effect_of(_cascaded(presented, inline, rules, variables, quirks=quirks), animations=sheet.animations)
 
 

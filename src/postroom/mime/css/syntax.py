@@ -7,9 +7,12 @@ fast enough for mail (see decision 9), so that is done here, after CSS Syntax 3.
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
+from urllib.parse import unquote_to_bytes
 
 # None of these fails once it has begun: nothing is looked through twice.
 _STRING: Final = r'"(?:[^"\\\n]++|\\.)*+(?:"|\n|\\?\Z)' + r"|'(?:[^'\\\n]++|\\.)*+(?:'|\n|\\?\Z)"
@@ -20,6 +23,8 @@ _MARK = re.compile(rf"{_STRING}|{_URL}|\\.|[{{}}()\[\];]", re.DOTALL | re.IGNORE
 _HEX_ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})[ \t\n\r\f]?|([^\n0-9a-fA-F]))")
 _IMPORTANT = re.compile(r"!\s*+important\s*+\Z", re.IGNORECASE)
 _FIRST = re.compile(r"\s*+(.?)", re.DOTALL)
+_DATA = re.compile(r"""data:text/css[^,"'()]{0,60}?(;base64)?,([^"')]*+)""", re.IGNORECASE)
+_LONGEST_ADDRESS: Final = 100_000
 _CLOSES: Final = {"{": "}", "(": ")", "[": "]"}
 
 
@@ -96,11 +101,22 @@ def declarations(text: str) -> list[Declaration]:
     return [one for one in found if one is not None]
 
 
+def sheet_in(address: str) -> str:
+    """The style sheet that an address is itself: ``data:text/css,…``; of others nothing is ever fetched."""
+    found = _DATA.search(address[:_LONGEST_ADDRESS])
+    if found is None:
+        return ""
+    content = unquote_to_bytes(found[2])
+    with suppress(ValueError):
+        content = b64decode(content) if found[1] else content
+    return content.decode("utf-8", "replace")
+
+
 def work_of(text: str) -> int:
     """What it takes to understand declarations, in units of some five microseconds: functions are mostly colours, which
-    others read, and variables are looked up."""
+    others read, or variables, which are looked up."""
     functions = text.count("(")
-    return 1 + text.count(";") + len(text) // 40 + (10 * functions + 10 * text.count("var(") if functions else 0)
+    return 1 + text.count(";") + len(text) // 12 + 20 * functions
 
 
 def unescaped(text: str) -> str:

@@ -70,7 +70,12 @@ _SYSTEM: Final = {
 _HEX = re.compile("#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})")
 _RGB = re.compile(r"rgb\(([0-9]{1,3}), ?([0-9]{1,3}), ?([0-9]{1,3})\)")
 _UNKNOWN_COLOUR = re.compile(
-    r"(?:color-mix|light-dark|color|rgba?|hsla?|hwb|lab|lch|oklab|oklch|contrast-color|device-cmyk)\("
+    r"(?:color-mix|light-dark|color|rgba?|hsla?|hwb|lab|lch|oklab|oklch|contrast-color|device-cmyk|unknown)\("
+)
+UNKNOWN: Final = "unknown()"  # stands for a value that is too long to be read
+_RECKONED = re.compile(
+    r"(?:-webkit-calc|calc|min|max|clamp|round|mod|rem|a?sin|a?cos|a?tan|atan2|pow|sqrt|hypot|log|exp|abs|sign|env|attr"
+    r"|anchor|anchor-size|calc-size|progress|random|if|unknown)\("
 )
 _MATH = re.compile(rf"(?<!\s)\s*+(?:({_NUMBER})([a-z%]*)|((?<![a-z-])[a-z-]++)?+(\()|([-+*/,)]))")
 
@@ -170,6 +175,11 @@ def _in_pixels(digits: str, unit: str, font: float, whole: float, *, unitless: b
         return amount * whole / 100
     factor = _PER_FONT[unit] * font if unit in _PER_FONT else _PIXELS.get(unit)
     return None if factor is None else number(amount * factor)
+
+
+def is_uncertain(value: str) -> bool:
+    """A length or a number that only a browser can work out."""
+    return "(" in value and _RECKONED.match(value) is not None and pixels(value) is None
 
 
 def lengths(value: str, *, font: float = _FONT, whole: float = WIDTH) -> list[float]:

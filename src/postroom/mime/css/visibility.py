@@ -180,6 +180,14 @@ def _sight(look: Look) -> Sight:
     return max(sight, moved, indented, _contrast_state(look))
 
 
+def hides_pictures(look: Look) -> bool:
+    """Whether not even a picture is seen: the colour and the size of letters are nothing to it."""
+    if not look.visible or look.opacity <= 0.03 or look.scale <= 0.02 or look.clip is HIDDEN:
+        return True
+    moved = place_state(look.right, look.down, is_from_page=look.is_from_page, is_fixed=look.is_fixed)
+    return moved is HIDDEN
+
+
 def _size_state(look: Look) -> Sight:
     size = look.font * look.scale
     return HIDDEN if size <= _UNREADABLE else DOUBTFUL if size < _HARD_TO_READ else SEEN

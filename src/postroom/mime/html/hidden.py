@@ -5,6 +5,7 @@ Every element's look is worked out from its parent's: parents come before their 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, cast
 
@@ -12,47 +13,24 @@ from postroom.mime.css.effects import Effect
 from postroom.mime.css.sight import DOUBTFUL, HIDDEN, SEEN
 from postroom.mime.css.stylesheet import Stylesheet
 from postroom.mime.css.values import BLACK, Colour, legacy_colour
-from postroom.mime.css.visibility import LINK, ROOT, Look, changed, doubted, drawn, in_block, judged
+from postroom.mime.css.visibility import LINK, ROOT, Look, changed, doubted, drawn, hides_pictures, in_block, judged
 from postroom.mime.html.hidden_words import HiddenText
 from postroom.mime.limits import MAX_ELEMENTS
+from postroom.mime.room import BLOCKS, CELLS, fits
 
 if TYPE_CHECKING:
     from turbohtml import Comment, Document, Element, Node
 
 DOUBT_OPENS, DOUBT_CLOSES = "[hidden? ", "]"
 _MAX_COVERS: Final = 20  # with more of them everything is doubtful
-_FILLS_ANY_BOX: Final = 10_000  # characters
 _LOOK: Final = 4  # units of work for the look of an element, when its style is known
-_STRINGS: Final = 16  # texts that are measured in one unit
 _NEVER_SHOWN: Final = (
     "script,template,style,head,title,embed,applet,iframe,audio,video,datalist,noframes,noembed,rp,progress,meter,"
-    "dialog:not([open]),svg title,svg desc,svg defs,svg metadata"
+    "dialog:not([open]),svg title,svg desc,svg defs,svg metadata,math annotation,math annotation-xml,math mphantom"
 )
 _SPEECHLESS: Final = frozenset({"style", "head", "title"})  # dropped like the others, but no hiding place worth a word
-_BLOCKS: Final = frozenset(
-    {
-        *("address", "article", "aside", "blockquote", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt"),
-        *("fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup"),
-        *(
-            "legend",
-            "li",
-            "listing",
-            "main",
-            "marquee",
-            "menu",
-            "nav",
-            "ol",
-            "p",
-            "plaintext",
-            "pre",
-            "search",
-            "section",
-        ),
-        *("summary", "ul", "xmp", "button", "select", "textarea", "input"),
-    }
-)
-_CELLS: Final = frozenset({"table", "tbody", "thead", "tfoot", "tr", "td", "th", "caption"})
 _CONTROLS: Final = frozenset({"button", "select", "textarea", "input"})
+_COLUMNS: Final = frozenset({"col", "colgroup"})
 _ODD: Final = frozenset({"svg", "canvas", "object"})  # some readers show the text inside, others do not
 _ALONE: Final = frozenset({"body", "details", "summary"}) | _ODD  # looked at one by one
 _SPECIAL: Final = frozenset({"a", "table", "mark"}) | _CONTROLS | _ALONE  # shown otherwise than what is around them
@@ -148,10 +126,17 @@ class _Walk:
                 continue
             if look is not root:
                 looks[element] = look
-                if look.sight is HIDDEN:
-                    self.gone.extend(_texts(element))
-                elif look.sight is DOUBTFUL:
-                    self.doubtful.append(element)
+                self._judge(element, tag, look)
+
+    def _judge(self, element: Element, tag: str, look: Look) -> None:
+        if tag == "img" and hides_pictures(look):
+            self.gone.append(element)
+        elif tag in _COLUMNS and not look.visible:
+            self.doubtful += _table_of(element)
+        if look.sight is HIDDEN:
+            self.gone.extend(_texts(element))
+        elif look.sight is DOUBTFUL:
+            self.doubtful.append(element)
 
     def _look(
         self, element: Element, around: Look, inline: str | None, rules: int, old: str | None
@@ -161,18 +146,22 @@ class _Walk:
             return doubted(around), None
         if tag == "summary" and element.parent in self._closed:
             around = self._closed[element.parent]
-        if around.behind is not None and (tag in _BLOCKS or tag in _CELLS):
+        if around.behind is not None and (tag in BLOCKS or tag in CELLS):
             around = in_block(around)
         around = self._by_itself(element, tag, around)
         effect = self.sheet.effect(inline, old, rules, around.variables)
-        is_cell = tag in _CELLS or tag in ("body", "html")
-        is_block = tag in _BLOCKS
+        is_cell = tag in CELLS or tag in ("body", "html")
+        is_block = tag in BLOCKS
         look = around if effect is None else changed(around, effect, is_block=is_block, is_cell=is_cell)
+        if not self.sheet.is_sure and rules:
+            perhaps = self.sheet.effect(inline, old, rules, around.variables, is_sure=False)
+            if perhaps and changed(around, perhaps, is_block=is_block, is_cell=is_cell).sight > look.sight:
+                look = doubted(look)
         if (
             effect is not None
             and effect.room is not None
             and look.sight is SEEN
-            and not self._fits(element, look, effect, tag)
+            and not fits(element, look, effect, tag, self.sheet)
         ):
             look = judged(replace(look, clip=DOUBTFUL))
         if tag == "body":
@@ -182,24 +171,6 @@ class _Walk:
                 self._closed[element] = look
             look = doubted(look)
         return look, effect
-
-    def _fits(self, element: Element, look: Look, effect: Effect, tag: str) -> bool:
-        """Whether a box that hides the rest shows at least half of its text, by a guess at the letters' width."""
-        boxed = effect.is_block if effect.is_block is not None else tag in _BLOCKS
-        if not boxed or tag in _CELLS or effect.room is None:
-            return True
-        width, height = effect.room
-        lines = 1 + self._length(element) * look.font * 0.5 / max(width, 1.0)
-        return lines * look.font * 1.15 <= 2 * height + look.font
-
-    def _length(self, element: Element) -> int:
-        """Of its text, as far as any box could show it: boxes stand within boxes, and each is looked through."""
-        length = 0
-        for strings, words in enumerate(element.stripped_strings, 1):
-            length += 1 + len(words)
-            if length > _FILLS_ANY_BOX or (strings % _STRINGS == 0 and not self.sheet.spend(1)):
-                return _FILLS_ANY_BOX
-        return length
 
     def _by_itself(self, element: Element, tag: str, around: Look) -> Look:
         """As the browser shows such an element before any style."""
@@ -217,6 +188,12 @@ class _Walk:
             named = legacy_colour((body.attr("link") if body is not None else None) or "")
             self._link = named or LINK
         return self._link
+
+
+def _table_of(column: Element) -> Iterable[Element]:
+    """Which of its cells a column that is not shown takes with it is for a layout to say."""
+    table = column.closest("table")
+    return () if table is None else table.iter_elements()
 
 
 def _texts(element: Element) -> list[Node]:

@@ -21,6 +21,7 @@ _MEANINGLESS_ALT = re.compile(
     r"|(?:image|img)[-_ ]?\d+|\S+\.(?:png|jpe?g|gif|webp|svg|bmp))\Z",
     re.IGNORECASE,
 )
+_NO_SIZE = re.compile(r"(?<![\w-])(?:max-)?(?:width|height)\s*+:\s*+[0-3](?:px)?+\s*+(?:;|!|\Z)", re.IGNORECASE)
 _SPACES = re.compile(r"(?<=\S)[ \t]{2,}")
 _TAG = re.compile(r"<(?=/?[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>|!--|!\[)")  # as text: somebody wrote about HTML
 _DOUBT_SEAM = re.compile(re.escape(DOUBT_CLOSES) + r"(\s*)" + re.escape(DOUBT_OPENS))
@@ -191,7 +192,9 @@ def _alt(image: Element) -> str:
 def is_pixel(image: Element) -> bool:
     """An image that nobody sees is there to tell its sender that the mail was opened."""
     sides = [(image.attr(side) or "").strip(" px")[:6] for side in ("width", "height")]
-    return any(side.isdecimal() and int(side) <= 3 for side in sides)
+    if any(side.isdecimal() and int(side) <= 3 for side in sides):
+        return True
+    return _NO_SIZE.search((image.attr("style") or "")[:2_000]) is not None
 
 
 def _numbered(document: Document) -> dict[str, int]:

@@ -1,0 +1,89 @@
+"""Whether what is in a box fits into it, by a guess at the letters' width and at what pushes them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from postroom.mime.css.effects import Effect
+from postroom.mime.css.stylesheet import Stylesheet
+from postroom.mime.css.visibility import Look
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+_FILLS_ANY_BOX: Final = 10_000  # characters
+_NODES: Final = 8  # that are measured in one unit of work
+BLOCKS: Final = frozenset(
+    {
+        *("address", "article", "aside", "blockquote", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt"),
+        *("fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup"),
+        *(
+            "legend",
+            "li",
+            "listing",
+            "main",
+            "marquee",
+            "menu",
+            "nav",
+            "ol",
+            "p",
+            "plaintext",
+            "pre",
+            "search",
+            "section",
+        ),
+        *("summary", "ul", "xmp", "button", "select", "textarea", "input"),
+    }
+)
+CELLS: Final = frozenset({"table", "tbody", "thead", "tfoot", "tr", "td", "th", "caption"})
+
+
+@dataclass(slots=True)
+class _Content:
+    """What comes before a word: letters, and pixels that are taken by other things."""
+
+    letters: int = 0
+    breaks: int = 0
+    right: float = 0.0
+    down: float = 0.0
+
+
+def fits(element: Element, look: Look, effect: Effect, tag: str, sheet: Stylesheet) -> bool:
+    """Whether a box that hides the rest shows at least half of its text."""
+    from turbohtml import Element as ElementType
+    from turbohtml import Text
+
+    boxed = effect.is_block if effect.is_block is not None else tag in BLOCKS
+    if not boxed or tag in CELLS or effect.room is None:
+        return True
+    content = _Content(right=max(0.0, effect.indent or 0.0), down=effect.leading)
+    for number, node in enumerate(element.descendants):
+        if content.letters > _FILLS_ANY_BOX or (number % _NODES == 0 and not sheet.spend(1)):
+            return False
+        if isinstance(node, ElementType):
+            _add(content, node, sheet)
+        elif isinstance(node, Text) and (words := node.text.strip()):
+            content.letters += 1 + len(words)
+            if not _is_within(content, effect.room, look.font):
+                return False
+    return True
+
+
+def _add(content: _Content, element: Element, sheet: Stylesheet) -> None:
+    tag = element.tag
+    content.breaks += tag == "br"
+    effect = sheet.effect_on(element)
+    if effect is None:
+        return
+    content.right += effect.takes[0]
+    if effect.position not in ("", "static") or effect.is_block or tag in BLOCKS or tag in CELLS:
+        content.down += effect.takes[1] + effect.leading
+    if effect.height and (tag == "img" or not element.text.strip()):
+        content.down += effect.height
+
+
+def _is_within(content: _Content, room: tuple[float, float], font: float) -> bool:
+    width, height = room
+    lines = 1 + content.breaks + content.letters * font * 0.5 / max(width, 1.0)
+    return lines * font * 1.15 <= 2 * height + font and content.down < height and content.right < width
