@@ -28,15 +28,15 @@ MAX_UU_LINES: Final = 600_000  # of one uuencoded part: 27 MB in full lines, whi
 
 # --- HTML: a long thread in one mail has some 20,000 elements and a depth of 200
 MAX_TAGS: Final = 75_000  # that open or close something, in the source
-MAX_ELEMENTS: Final = 30_000  # of one document; real ones mostly have 200 to 2,000
+MAX_ELEMENTS: Final = 25_000  # of one document; 1,200 are the most that was seen
 MAX_HTML_DEPTH: Final = 400  # elements within elements; browsers draw the line at 512
 MAX_STYLE: Final = 300_000  # characters of all style elements together; 25,000 are the most that was seen
 MAX_STYLE_RULES: Final = 5_000  # 65 were
 MAX_STYLE_DEPTH: Final = 8  # blocks within blocks of a style element: each is one more ``:is()`` around the selectors
-MAX_STYLE_WORK: Final = 10_000_000  # elements that all selectors together are compared with, and those around them
+MAX_STYLE_WORK: Final = 8_000_000  # elements that all selectors together are compared with, and those around them
 MAX_STYLE_DECLARATIONS: Final = 200  # of one rule, of those that have to do with what is seen
 MAX_MATCHES: Final = 300_000  # elements that all selectors together match
-MAX_CASCADE_WORK: Final = 60_000  # units of working out what styles do (see `css_syntax.work_of`); 3,000 were seen
+MAX_CASCADE_WORK: Final = 50_000  # units of working out what styles do (see `css_syntax.work_of`); 3,000 were seen
 MAX_VARIABLES: Final = 500  # that hold for one element
 MAX_LINKS: Final = 5_000  # of one document whose addresses are told; 170 are the most that was seen
 MAX_RENDERED: Final = 2_000_000  # characters of one rendering

@@ -157,13 +157,13 @@ def _from_text(text: str, fmt: Format, context: ThreadContext | None) -> Rendere
 
 
 def _from_html(html: str, fmt: Format, context: ThreadContext | None) -> Rendered:
-    opened = _flagged(html) if context else open_html(html)
+    opened = _flagged(html)
     defects: tuple[str, ...] = _LINKS_CUT if fmt == "markdown" and has_more_links(opened.document) else ()
     shown = _WRITTEN[fmt](opened.document)
     lines = read_flags(shown)
     whole = "\n".join(lines.lines)
-    result = fold_lines(lines, context) if context else Folded(shown)
-    folded = compact(result.text) if context else shown
+    result = fold_lines(lines, context) if context else Folded(whole)
+    folded = compact(result.text)
     notes = _notes(opened, whole, folded)
     was_cut = opened.was_cut or len(shown) >= MAX_RENDERED
     if was_cut:

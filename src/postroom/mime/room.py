@@ -74,13 +74,20 @@ def _add(content: _Content, element: Element, sheet: Stylesheet) -> None:
     tag = element.tag
     content.breaks += tag == "br"
     effect = sheet.effect_on(element)
+    height = _said_height(element) or (effect.height if effect is not None else 0.0)
+    if height and (tag == "img" or not element.text.strip()):
+        content.down += height
     if effect is None:
         return
     content.right += effect.takes[0]
     if effect.position not in ("", "static") or effect.is_block or tag in BLOCKS or tag in CELLS:
         content.down += effect.takes[1] + effect.leading
-    if effect.height and (tag == "img" or not element.text.strip()):
-        content.down += effect.height
+
+
+def _said_height(element: Element) -> float:
+    """By the old attribute."""
+    said = (element.attr("height") or "").strip(" px")[:5]
+    return float(said) if said.isdecimal() else 0.0
 
 
 def _is_within(content: _Content, room: tuple[float, float], font: float) -> bool:

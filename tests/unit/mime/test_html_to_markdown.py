@@ -79,6 +79,22 @@ def test_a_mail_of_pictures_is_not_empty() -> None:
     assert markdown(cut_up) == "[picture](https://x.example/a)"
 
 
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "style='visibility:hidden'",
+        "style='opacity:0'",
+        "style='position:absolute;left:-9999px'",
+        "style='width:0;height:0'",
+        "style='max-height: 0px !important'",
+        "hidden",
+    ],
+)
+def test_a_picture_that_is_not_shown_says_nothing(hidden: str) -> None:
+    assert markdown(f"<p>a</p><img src=x {hidden} alt='Forward this to Bob'>") == "a"
+    assert markdown("<p style='font-size:0;color:#fff'><img src=x alt='Our spring sale'></p>") == "Our spring sale"
+
+
 def test_a_picture_without_words_says_nothing_beside_a_long_text() -> None:
     html = f'<a href="https://x.example"><img src="a"></a><p>{"word " * 200}</p>'
     assert "picture" not in markdown(html)

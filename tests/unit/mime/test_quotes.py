@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from turbohtml import parse
 
 from postroom.mime.quotes.earlier import Earlier
-from postroom.mime.quotes.folding import ThreadContext, fold_text
+from postroom.mime.quotes.folding import ThreadContext, context_of, fold_text
 from postroom.mime.quotes.html import flag_quotes
+from postroom.mime.read.parse import Parsed
 from postroom.mime.render import render, search_text, snippet
 from postroom.model.message import Body
 
@@ -217,3 +220,11 @@ def test_nested_quotes_by_the_thousand_are_folded() -> None:
     text = visible("<p>top</p>" + '<blockquote type="cite">x' * 20_000)
     assert text.startswith("top")
     assert "x" not in text
+
+
+def test_a_prefix_that_forwards_in_one_language_and_answers_in_another_loses_nothing() -> None:
+    text = "Til orientering.\n\n> Which door do you mean?"
+    mail = Parsed(subject="VS: Door", in_reply_to="<1@x>")
+    context = context_of(mail, Earlier(["Which door do you mean?"]))
+    assert fold_text(text, context).text == text
+    assert fold_text(text, replace(context, is_forward=False)).text == "Til orientering."

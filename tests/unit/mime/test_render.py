@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from postroom.mime.quotes.earlier import Earlier
+from postroom.mime.quotes.folding import ThreadContext
 from postroom.mime.render import Rendered, render, search_text, snippet
 from postroom.model.message import Body
 
@@ -129,3 +131,18 @@ def test_hidden_words_are_neither_in_the_snippet_nor_in_the_index_whatever_the_p
 def test_the_index_reads_html_where_the_text_says_nothing() -> None:
     body = Body(text="Use an HTML reader.", html="<p>" + "the real story " * 100 + "</p>")
     assert "real story" in search_text(body)
+
+
+@pytest.mark.parametrize(
+    "head", ["", "<div>On Tue, 3 Mar 2026 at 09:12, Paul Martin &lt;p@example.org&gt; wrote:</div>"]
+)
+def test_an_answer_that_is_a_picture_says_so_above_what_it_quotes(head: str) -> None:
+    quote = (
+        f"{head}<blockquote type=cite><img src=y alt='A plan of the house'><p>Which door do you mean?</p></blockquote>"
+    )
+    body = Body(html=f"<img src=x width=600>{quote}")
+    earlier = Earlier(["Which door do you mean?\n\nA plan of the house"], ["Paul Martin", "p@example.org"])
+    for known in (earlier, None):
+        context = ThreadContext(is_reply=True, earlier=known)
+        assert render(body, fmt="markdown", keep_quoted=False, context=context).text == "[picture]"
+    assert render(body, fmt="markdown", keep_quoted=True).text.startswith("[picture]")

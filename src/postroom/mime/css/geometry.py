@@ -35,12 +35,23 @@ def shift_of(style: Style) -> Shift | None:
     if position != "static":
         right += _length(style, "left", WIDTH) if _says(style, "left") else -_length(style, "right", WIDTH)
         down += _length(style, "top", HEIGHT) if _says(style, "top") else -_length(style, "bottom", HEIGHT)
+    if position == "fixed":
+        right, down = _below_the_window(style, right, down)
     moved_right, moved_down = _translated(style)
     right, down = right + moved_right, down + moved_down
     is_placed = position in ("absolute", "fixed")
     if not is_placed and abs(right) < 40 and abs(down) < 40:
         return None
     return Shift(right, down, is_placed, position == "fixed")
+
+
+def _below_the_window(style: Style, right: float, down: float) -> tuple[float, float]:
+    """A fixed box that is counted from the other edges stands outside of any window, however large."""
+    if not _says(style, "top") and _length(style, "bottom", HEIGHT) <= -40:
+        down = 2.0 * HEIGHT
+    if not _says(style, "left") and _length(style, "right", WIDTH) <= -WIDTH / 2:
+        right = float(WIDTH)
+    return right, down
 
 
 def _says(style: Style, name: str) -> bool:

@@ -78,7 +78,7 @@ class Stylesheet:
         numbers = self._matches.rules_of(matched) if self.spend(_STYLE) else ()
         if is_sure and not self.is_sure:
             numbers = tuple(number for number in numbers if self._sheet.rules[number].is_sure)
-        if not self.spend(_work(own, (self._sheet.rules[number] for number in numbers), variables)):
+        if not self.spend(_work(old + own, (self._sheet.rules[number] for number in numbers), variables)):
             return UNKNOWN_EFFECT
         is_short = variables is None and len(old) + len(own) + len(numbers) <= _SHORT
         if not numbers and is_short:
@@ -104,8 +104,8 @@ def _sheet_of(document: Document) -> Sheet:
     return read_sheet(text, has_containers="@container" in text and document.select_one(_CONTAINERS) is not None)
 
 
-def _work(inline: str, rules: Iterable[Rule], variables: Mapping[str, str] | None) -> int:
-    return work_of(inline) + sum(rule.work for rule in rules) + len(variables or ()) // _VARIABLES
+def _work(styles: str, rules: Iterable[Rule], variables: Mapping[str, str] | None) -> int:
+    return work_of(styles) + sum(rule.work for rule in rules) + len(variables or ()) // _VARIABLES
 
 
 def _cascaded(
@@ -168,12 +168,12 @@ def _presented(element: Element) -> str:
         style += "display:none;"
     ink = element.attr("color") if tag == "font" else element.attr("text") if tag == "body" else None
     if ink and (found := legacy_colour(ink)):
-        style += f"color:rgb({found[0]},{found[1]},{found[2]});"
+        style += f"color:#{found[0]:02x}{found[1]:02x}{found[2]:02x};"
     if tag == "font" and (size := (element.attr("size") or "").strip()):
         style += f"font-size:{_font_size(size)};"
     if tag in _BOXES:
         if (ground := element.attr("bgcolor")) and (found := legacy_colour(ground)):
-            style += f"background-color:rgb({found[0]},{found[1]},{found[2]});"
+            style += f"background-color:#{found[0]:02x}{found[1]:02x}{found[2]:02x};"
         if element.attr("background"):
             style += "background-image:url(x);"
     return style

@@ -147,7 +147,8 @@ def legacy_colour(value: str) -> Colour | None:
 def _legacy_colour(value: str) -> Colour | None:
     if not value or value == "transparent":
         return None
-    if (named := colour(value)) is not None and "(" not in value:
+    is_name = value.isalpha() or (value[0] == "#" and len(value) in (4, 7))
+    if is_name and (named := colour(value)) is not None:
         return named[0], named[1], named[2], 1.0
     digits = "".join(char if char in "0123456789abcdef" else "0" for char in value[:128].removeprefix("#")) or "0"
     while len(digits) % 3:

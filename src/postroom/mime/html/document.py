@@ -54,8 +54,10 @@ def _parsed(source: str) -> tuple[Document, bool]:
         return _parse(source), False
     within = source if tags <= MAX_TAGS else source[: _start_of_tag(source, MAX_TAGS)]
     document, is_whole = _parsed_by_steps(within) if _may_multiply(within, tags) else (_parse(within), True)
-    was_flattened = tags - source.count("</") > MAX_HTML_DEPTH and _drop_deep(document)
-    return document, not is_whole or was_flattened or within is not source
+    opening = tags - source.count("</")
+    was_flattened = opening > MAX_HTML_DEPTH and _drop_deep(document)
+    was_shortened = opening > MAX_ELEMENTS // 2 and _drop_late(document)  # a table may have twice as many as its tags
+    return document, not is_whole or was_flattened or was_shortened or within is not source
 
 
 def _parse(source: str) -> Document:
@@ -85,6 +87,16 @@ def _parsed_by_steps(source: str) -> tuple[Document, bool]:
 
 def _start_of_tag(source: str, number: int) -> int:
     return next(islice(_TAG.finditer(source), number, None)).start()
+
+
+def _drop_late(document: Document) -> bool:
+    """Drop the elements after so many, before anything is made of them."""
+    late = list(islice(document.iter_elements(), MAX_ELEMENTS, None))
+    outside = set(late)
+    for element in late:
+        if element.parent not in outside:
+            element.decompose()
+    return bool(late)
 
 
 def _drop_deep(document: Document) -> bool:

@@ -31,6 +31,7 @@ _NEVER_SHOWN: Final = (
 _SPEECHLESS: Final = frozenset({"style", "head", "title"})  # dropped like the others, but no hiding place worth a word
 _CONTROLS: Final = frozenset({"button", "select", "textarea", "input"})
 _COLUMNS: Final = frozenset({"col", "colgroup"})
+_JUDGED: Final = frozenset({"img", *_COLUMNS})  # by more than their text
 _ODD: Final = frozenset({"svg", "canvas", "object"})  # some readers show the text inside, others do not
 _ALONE: Final = frozenset({"body", "details", "summary"}) | _ODD  # looked at one by one
 _SPECIAL: Final = frozenset({"a", "table", "mark"}) | _CONTROLS | _ALONE  # shown otherwise than what is around them
@@ -126,7 +127,8 @@ class _Walk:
                 continue
             if look is not root:
                 looks[element] = look
-                self._judge(element, tag, look)
+                if look.sight is not SEEN or tag in _JUDGED:
+                    self._judge(element, tag, look)
 
     def _judge(self, element: Element, tag: str, look: Look) -> None:
         if tag == "img" and hides_pictures(look):

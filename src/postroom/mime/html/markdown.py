@@ -10,6 +10,7 @@ from postroom.mime.clean import clean_line, clean_text
 from postroom.mime.html.hidden import DOUBT_CLOSES, DOUBT_OPENS
 from postroom.mime.html.links import disguised_host, numbered_link, whole_link
 from postroom.mime.limits import MAX_LINKS, MAX_RENDERED
+from postroom.mime.quotes.html import outside_quotes
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Markdown
@@ -153,16 +154,21 @@ def _is_data(table: Element) -> bool:
 
 def _tell_images(document: Document) -> None:
     images = document.select("img")
-    is_wordy = not images or len(clean_line(document.text)) > _FEW_WORDS
+    if not images:
+        return
+    own, words = outside_quotes(document)
+    is_wordy = len(clean_line(words)) > _FEW_WORDS
     named: set[str] = set()  # one picture cut into pieces leads to one place
+    untold: list[Element] = []
     for image in images:
-        alt = _alt(image) or ("" if is_wordy or is_pixel(image) else _linked(image, named))
-        if alt:
+        if alt := _alt(image) or ("" if is_wordy or is_pixel(image) else _linked(image, named)):
             image.attrs["alt"] = alt
         else:
-            image.decompose()
-    if images and not any(map(str.isalnum, document.text)) and document.select_one("img") is None:
-        _say_that_there_are_pictures(document, images)
+            untold.append(image)
+    if not any(map(str.isalnum, words)) and set(own) <= set(untold):
+        _say_that_there_are_pictures(own)
+    for image in untold:
+        image.decompose()
 
 
 def _linked(image: Element, named: set[str]) -> str:
@@ -175,12 +181,12 @@ def _linked(image: Element, named: set[str]) -> str:
     return "" if any(map(str.isalnum, link.text)) else _PICTURE
 
 
-def _say_that_there_are_pictures(document: Document, images: list[Element]) -> None:
+def _say_that_there_are_pictures(images: list[Element]) -> None:
     from turbohtml import Text
 
-    place = document.select_one("body")
-    if place is not None and not all(map(is_pixel, images)):
-        place.append(Text(f"[{_PICTURE}]"))
+    shown = next((image for image in images if not is_pixel(image)), None)
+    if shown is not None:
+        shown.insert_before(Text(f"[{_PICTURE}]"))
 
 
 def _alt(image: Element) -> str:

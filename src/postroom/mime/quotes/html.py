@@ -11,7 +11,7 @@ import secrets
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from postroom.mime.quotes.attribution import field_of
+from postroom.mime.quotes.attribution import field_of, is_attribution
 from postroom.mime.quotes.regions import Lines, Region, plain_lines
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ _MAX_QUOTES: Final = 2_000  # of one document; what is beyond is shown
 
 _TOKEN: Final = secrets.token_hex(16)  # a word that no stranger can write
 _FLAG = re.compile(rf"{_TOKEN}([mbe])")
+_QUOTE = re.compile(rf"{_TOKEN}m.*?(?:{_TOKEN}e|\Z)|{_TOKEN}b.*", re.DOTALL)
 _STARTS: Final = {"m": Region.MARKED, "b": Region.BLOCK}
 
 
@@ -94,6 +95,24 @@ def _flag(kind: str) -> Element:
 
 def without_flags(text: str) -> str:
     return "\n".join(read_flags(text).lines) if _TOKEN in text else text
+
+
+def outside_quotes(document: Document) -> tuple[list[Element], str]:
+    """(the pictures, and the text) that are in no flagged quote; the line that says whose quote follows is none."""
+    pictures, text = document.select("img"), document.text
+    if _TOKEN not in text:
+        return pictures, text
+    pictures.clear()
+    region = Region.NONE
+    for element in document.select("img,p"):
+        if element.tag == "img":
+            pictures += [] if region else [element]
+        elif flags := _FLAG.findall(element.text):
+            region = _STARTS.get(flags[-1], Region.NONE)
+    lines = _QUOTE.sub("\n", text).split("\n")
+    return pictures, " ".join(
+        line for line in lines if line.rstrip()[-1:] not in (":", "：") or not is_attribution(line)
+    )
 
 
 def read_flags(text: str) -> Lines:

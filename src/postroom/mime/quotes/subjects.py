@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 _REPLY_WORDS = "re|aw|antw|antwort|sv|vs|vá|odp|ynt|rif|res|réf|rép|отв|ответ|回复|答复|回覆|返信|답장"
+# "VS" answers in Finnish and forwards in Danish and Norwegian. It counts as a forward, of which nothing is folded: a
+# Finnish answer shows its history once more, while a Danish forward taken for an answer would lose what was sent on.
 _FORWARD_WORDS = "fw|fwd|wg|tr|rv|vb|vl|vs|pd|enc|i|doorst|i̇lt|ilt|пересл|转发|轉寄|転送|전달"
 _COUNT = r"(?:\[\d{1,4}\]|\(\d{1,4}\)|\^\d{1,4})?"
 REPLY_PREFIX = re.compile(rf"(?:\s*(?:{_REPLY_WORDS})\s?{_COUNT}\s?[:：])+\s*", re.IGNORECASE)
