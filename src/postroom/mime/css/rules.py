@@ -32,7 +32,7 @@ _PSEUDO_ELEMENT = re.compile(
     r"|::(?:selection|placeholder|marker|backdrop|cue|file-selector-button|part\(|-webkit-)",
     re.IGNORECASE,
 )
-_PART = re.compile(r"::?(first-line|before|after)\s*\Z", re.IGNORECASE)
+_PART = re.compile(r"::?(first-line|before|after)\s*+\Z", re.IGNORECASE)
 _OVERLAY: Final = (Declaration(OVERLAID, "yes", important=False),)
 _CONTAINER = re.compile(r"container(?:-type)?\s*+:", re.IGNORECASE)
 _NO_LAYER: Final = 1_000_000  # more than there are layers
