@@ -15,10 +15,11 @@ from tests.gate.transports import Acts, acting
 
 from postroom.model.address import Address
 from postroom.model.draft import Importance
-from postroom.model.errors import Conflict, InvalidRequest, PermissionDenied
+from postroom.model.errors import Conflict, InternalError, InvalidRequest, PermissionDenied
 from postroom.model.native import NativeAction, Recipients, freeze, thaw
 from postroom.model.query.tree import In, Query
 from postroom.service.reading import search
+from postroom.service.sending import order as orders
 from postroom.service.sending import outbox, send, worker
 from postroom.service.sending.approval import approvals
 from postroom.service.sending.order import Answered, Order, Wishes
@@ -243,6 +244,19 @@ async def test_whatever_is_changed_after_the_approval_keeps_it_from_leaving(tmp_
         await worker.work_once(gate.gateway)
         assert acts.submitted == []
         assert gate.gateway.store.outbox.get(asked.send_id).state is State.NEEDS_HUMAN
+
+
+async def test_a_slip_in_freezing_an_action_is_noticed_before_anything_leaves(tmp_path, monkeypatch):
+    """The digest covers the slip as well, so only the action itself can tell."""
+    async with native_rig(tmp_path) as (gate, acts, email_id):
+
+        def slipping(action: NativeAction) -> bytes:
+            return freeze(replace(action, named=Recipients(bcc=(EVE,))))
+
+        monkeypatch.setattr(orders, "freeze", slipping)
+        with pytest.raises(InternalError, match="names a recipient who was not approved"):
+            await send.send(gate.gateway, await reply(gate, email_id))
+        assert acts.submitted == []
 
 
 async def test_a_lost_answer_is_found_out_about_and_not_asked_for_twice(tmp_path):
