@@ -12,6 +12,7 @@ from postroom.settings.exposure import is_exposed
 from postroom.settings.paths import config_file
 from postroom.settings.problems import SettingsError
 
+_OTHERS_MAY_WRITE = 0o022
 _SECRET_KEYS = frozenset({"tokens", "client_secret"}.union(*(account.secrets for account in BY_PROVIDER.values())))
 
 
@@ -40,14 +41,15 @@ def read(path: Path, warn: Callable[[str], None] | None = None) -> Data:
         raise SettingsError(f"{path}: not valid TOML: the file must be UTF-8") from None
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error.strerror}") from None
-    secret = next(_secrets(data), None) if is_exposed(path.stat()) else None
-    if secret is not None:
-        _report_exposed(path, secret, warn if "mail_api" in data else None)
+    state = path.stat()
+    for secret in _secrets(data) if is_exposed(state) else ():
+        is_let_pass = secret.startswith("mail_api.") and not state.st_mode & _OTHERS_MAY_WRITE
+        _report_exposed(path, secret, warn if is_let_pass else None)
     return _from_mail_api(data)
 
 
 def _report_exposed(path: Path, secret: str, warn: Callable[[str], None] | None) -> None:
-    """An error, but for the mailapi form: its files are written with the token in them and mounted for everybody."""
+    """An error, but for the token in the mailapi form: such files are written with it and mounted for everybody."""
     name = secret.rpartition(".")[2]
     said = (
         f"{secret}: other users of this machine can read the secret in {path}; run chmod 600 on the file, or write "

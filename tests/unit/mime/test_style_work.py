@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.mime import style_matching
-from postroom.mime.css import stylesheet
+from postroom.mime.css import matching, stylesheet
+from postroom.mime.css.matching import Matches
 from postroom.mime.css.rules import read_sheet
+from postroom.mime.css.selectors import shape_of
 from postroom.mime.html.document import open_html
 from postroom.mime.html.hidden import DOUBT_OPENS
 from postroom.mime.html.markdown import to_markdown
-from postroom.mime.selectors import shape_of
-from postroom.mime.style_matching import Matches
 
 DEEP = "<div class=a>" * 200 + "<p class=a>x"
 
@@ -38,7 +37,7 @@ def test_a_selector_says_what_a_document_must_have(selector: str, needs: tuple[s
 
 
 def test_a_rule_for_names_that_do_not_occur_is_not_even_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(style_matching, "MAX_STYLE_WORK", 0)
+    monkeypatch.setattr(matching, "MAX_STYLE_WORK", 0)
     unused = "".join(f".b{number} p{{color:red}}video{{color:red}}" for number in range(50))
     assert matches(unused, DEEP).is_whole
     assert not matches(unused + ".a p{color:red}", DEEP).is_whole
@@ -48,28 +47,28 @@ def test_a_rule_for_names_that_do_not_occur_is_not_even_tried(monkeypatch: pytes
 def test_selectors_that_go_through_what_is_around_cost_more_in_a_deep_document(
     selector: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(style_matching, "_MANY", 0)
-    monkeypatch.setattr(style_matching, "MAX_STYLE_WORK", 2_000)
+    monkeypatch.setattr(matching, "_MANY", 0)
+    monkeypatch.setattr(matching, "MAX_STYLE_WORK", 2_000)
     html = f"<i class=z></i>{DEEP}"
     assert matches(".a{color:red}", html).is_whole
     assert not matches(selector + "{color:red}", html).is_whole
 
 
 def test_long_lists_of_classes_cost_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(style_matching, "_MANY", 0)
-    monkeypatch.setattr(style_matching, "MAX_STYLE_WORK", 2_000)
+    monkeypatch.setattr(matching, "_MANY", 0)
+    monkeypatch.setattr(matching, "MAX_STYLE_WORK", 2_000)
     assert not matches(".a{color:red}", f"<p class='a {'b ' * 40_000}'>x").is_whole
 
 
 def test_the_same_selector_is_matched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     once = matches(".a{color:red}" * 30, DEEP)
-    monkeypatch.setattr(style_matching, "MAX_STYLE_WORK", 500)
+    monkeypatch.setattr(matching, "MAX_STYLE_WORK", 500)
     assert matches(".a{color:red}" * 30, DEEP).is_whole
     assert max(map(len, map(once.rules_of, once.groups.values()))) == 30
 
 
 def test_matches_end_at_a_bound_and_cheaper_rules_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(style_matching, "MAX_MATCHES", 150)
+    monkeypatch.setattr(matching, "MAX_MATCHES", 150)
     found = matches(".a{color:red}p{color:blue}", DEEP)
     assert not found.is_whole
     assert len(found.groups) == 1

@@ -91,13 +91,18 @@ def test_a_wrong_value_is_never_repeated_where_it_may_be_a_secret(tmp_path: Path
         (IMAP + 'password = "hunter2"\n', "accounts[0].password"),
         (LOCAL + '[server]\ntokens = ["hunter2"]\n', "server.tokens"),
         (LOCAL + '[store]\nurl = "postgresql://u:hunter2@h/x"\n', "store.url"),
-        ('[mail_api]\nbase_url = "http://x"\nauth_token = "hunter2"\n', "mail_api.auth_token"),
+        ('[mail_api]\nbase_url = "http://x"\nauth_token = "a"\n[server]\ntokens = ["hunter2"]\n', "server.tokens"),
     ],
 )
 def test_a_secret_that_others_can_read_is_refused_by_its_key(tmp_path: Path, text: str, key: str, mode: int) -> None:
     message = problem(tmp_path, text, mode=mode)
     assert message.startswith(f"{key}: other users of this machine can read the secret")
     assert "hunter2" not in message
+
+
+def test_a_token_that_others_could_exchange_is_refused_in_the_mailapi_form_too(tmp_path: Path) -> None:
+    text = '[mail_api]\nbase_url = "http://x"\nauth_token = "hunter2"\n'
+    assert problem(tmp_path, text, mode=0o666).startswith("mail_api.auth_token: other users of this machine")
 
 
 def test_a_file_without_secrets_may_be_readable_by_others(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from postroom.mime.css.effects import UNKNOWN_EFFECT, Effect, effect_of
 from postroom.mime.css.longhands import longhands
+from postroom.mime.css.matching import Matches
 from postroom.mime.css.media import media_holds
 from postroom.mime.css.rules import Rule, Sheet, read_sheet
 from postroom.mime.css.syntax import Declaration, declarations, sheet_in, work_of
 from postroom.mime.css.values import Style, legacy_colour
 from postroom.mime.limits import MAX_CASCADE_WORK, MAX_VARIABLES
-from postroom.mime.style_matching import Matches
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Node

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, cast
 
 from postroom.mime.css.effects import Effect
+from postroom.mime.css.room import BLOCKS, CELLS, fits
 from postroom.mime.css.sight import DOUBTFUL, HIDDEN, SEEN
 from postroom.mime.css.stylesheet import Stylesheet
 from postroom.mime.css.values import BLACK, Colour, legacy_colour
 from postroom.mime.css.visibility import LINK, ROOT, Look, changed, doubted, drawn, hides_pictures, in_block, judged
 from postroom.mime.html.hidden_words import HiddenText
 from postroom.mime.limits import MAX_ELEMENTS
-from postroom.mime.room import BLOCKS, CELLS, fits
 
 if TYPE_CHECKING:
     from turbohtml import Comment, Document, Element, Node

@@ -123,9 +123,7 @@ async def download_attachment(
         filename=view.filename,
         mime_type=view.mime_type,
         size=len(content),
-        uri="mail://{}/{}/attachments/{}".format(
-            *(quote(one, safe="") for one in (owner, email_id, view.attachment_id))
-        ),
+        uri=_attachment_uri(owner, email_id, view.attachment_id),
     )
     if as_base64:
         return replace(saved, content_base64=_small_base64(content))
@@ -308,3 +306,7 @@ def _too_many(attachments: int) -> tuple[str, ...]:
     if attachments <= MAX_SHOWN:
         return ()
     return (f"It has {attachments} attachments; {MAX_SHOWN} are shown here, list_attachments names all.",)
+
+
+def _attachment_uri(account: str, email_id: str, attachment_id: str) -> str:
+    return "mail://{}/{}/attachments/{}".format(*(quote(part, safe="") for part in (account, email_id, attachment_id)))

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from postroom.mime.css.rules import Rule
+from postroom.mime.css.selectors import Shape, shape_of
 from postroom.mime.limits import MAX_MATCHES, MAX_STYLE_WORK
-from postroom.mime.selectors import Shape, shape_of
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Node
