@@ -22,8 +22,12 @@ _ALLOWED = frozenset(
     {"date", "from", "to", "cc", "reply-to", "subject", "message-id", "in-reply-to", "references", "mime-version"}
     | {"importance", "x-priority", "content-type", "content-transfer-encoding", "content-disposition"}
 )
-_ADDRESS = re.compile(rb"[^\s<>,;:\"()]+@[^\s<>,;:\"()]+")
-_QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*"')
+# An address header as compose writes it: no group, comment, route or literal, on which readers disagree. Quotes before
+# the @ are read all the same, so that a name in quotes cannot hide whose mailbox it is.
+_ATOM = rb'[^\x00-\x20\x7f<>()\[\],;:@\\"]+'
+_WORD = rb'(?:%b|"(?:[^"\\]|\\.)*")' % _ATOM
+_EMAIL = rb"%b@%b" % (_WORD, _ATOM)
+_MAILBOX = re.compile(rb"[ \t]*(?:(?:%b[ \t]+)*<(%b)>|(%b))[ \t]*(?:,|\Z)" % (_WORD, _EMAIL, _EMAIL))
 
 
 def check_envelope(raw: bytes, envelope: WireEnvelope, draft_recipients: tuple[str, ...]) -> None:
@@ -39,9 +43,9 @@ def check_envelope(raw: bytes, envelope: WireEnvelope, draft_recipients: tuple[s
         raise _differs("a header stands twice")
     approved = set(map(_key, draft_recipients))
     for name, value in headers:
-        if name in ("to", "cc") and not _addresses(value) <= approved:
+        if name in ("to", "cc") and not approved.issuperset(_addresses(value)):
             raise _differs("a header names a recipient who was not approved")
-        if name == "from" and _addresses(value) != {_key(envelope.sender)}:
+        if name == "from" and _addresses(value) != [_key(envelope.sender)]:
             raise _differs("the sender is not the approved one")
 
 
@@ -64,9 +68,15 @@ def _headers(raw: bytes) -> list[tuple[str, bytes]]:
     return headers
 
 
-def _addresses(value: bytes) -> set[str]:
-    bare = _QUOTED.sub(b"", value)
-    return {_key(found.decode("utf-8", "replace")) for found in _ADDRESS.findall(bare)}
+def _addresses(value: bytes) -> list[str]:
+    found, position = [], 0
+    while position < len(value):
+        mailbox = _MAILBOX.match(value, position)
+        if mailbox is None:
+            raise _differs("an address header is not written as Postroom writes it")
+        found.append(_key((mailbox[1] or mailbox[2]).decode("utf-8", "replace")))
+        position = mailbox.end()
+    return found
 
 
 def _key(email: str) -> str:

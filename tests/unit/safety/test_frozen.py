@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from postroom.mime.write.compose import compose
 from postroom.model.address import Address
 from postroom.model.draft import Draft
 from postroom.model.errors import InternalError
@@ -93,6 +94,112 @@ def test_an_approved_address_whose_first_part_stands_in_quotes_passes():
     approved = ("bob@example.com", '"carol c"@example.com')
     raw = GOOD.replace(b"carol@example.com", b'"carol c"@example.com')
     check_envelope(raw, WireEnvelope("alice@example.com", approved), approved)
+
+
+def to(value: bytes) -> bytes:
+    return GOOD.replace(b"carol@example.com", value)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        b'"eve x"@evil.example',
+        b'"carol c"@evil.example',
+        b'Carol <"eve x"@evil.example>',
+        b'"a\\"b"@evil.example, carol@example.com',
+        b'"carol@example.com"@evil.example',
+        b"Carol <eve@evil.example>",
+        b"=?utf-8?q?Carol?=\r\n <eve@evil.example>",
+    ],
+)
+def test_a_recipient_nobody_approved_is_seen_in_whatever_spelling(named):
+    with pytest.raises(InternalError, match="a recipient who was not approved"):
+        check_envelope(to(named), WIRE, APPROVED)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        b"friends: eve@evil.example;",
+        b"friends: carol@example.com;",
+        b"carol@example.com (eve@evil.example)",
+        b"carol(x)@example.com",
+        b"<@evil.example:carol@example.com>",
+        b"<carol@example.com> <eve@evil.example>",
+        b"carol@example.com eve@evil.example",
+        b"carol @example.com",
+        b"carol@[192.0.2.1]",
+        b"carol\\@example.com",
+        b'"carol@example.com',
+        b"<carol@example.com",
+        b"=?utf-8?q?eve=40evil=2Eexample?=",
+        b"carol",
+        b"carol@example.com,,",
+        b'"x" "eve x"@evil.example',
+    ],
+)
+def test_an_address_that_could_be_read_in_another_way_is_refused(named):
+    """Groups, comments, routes and the rest: nothing of ours is written so, and readers disagree on them."""
+    with pytest.raises(InternalError, match="an address header is not written as Postroom writes it"):
+        check_envelope(to(named), WIRE, APPROVED)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        b"Carol <carol@example.com>",
+        b"Carol\r\n\tC <carol@example.com>",
+        b'"Carol\r\n \\"eve@evil.example\\", C." <carol@example.com>',
+        b'"Carol" "C." C <carol@example.com>',
+        b"=?utf-8?q?Carol?=\r\n =?utf-8?b?w6k=?= <carol@example.com>",
+        b"CAROL@example.com,\r\n dave@EXAMPLE.com",
+    ],
+)
+def test_an_approved_recipient_is_known_under_any_name_and_fold(named):
+    check_envelope(to(named), WIRE, APPROVED)
+
+
+@pytest.mark.parametrize("sender", [b'"alice a"@example.com', b'Alice <"alice a"@example.com>'])
+def test_a_sender_whose_first_part_stands_in_quotes_is_compared_too(sender):
+    raw = GOOD.replace(b"Alice <alice@example.com>", sender)
+    check_envelope(raw, WireEnvelope('"alice a"@example.com', APPROVED), APPROVED)
+    with pytest.raises(InternalError, match="the sender is not the approved one"):
+        check_envelope(raw, WIRE, APPROVED)
+
+
+def test_a_sender_named_twice_is_refused():
+    raw = GOOD.replace(b"Alice <alice@example.com>", b"alice@example.com, Alice <alice@example.com>")
+    with pytest.raises(InternalError, match="the sender is not the approved one"):
+        check_envelope(raw, WIRE, APPROVED)
+
+
+ODD_NAMES = (
+    "",
+    "Bob",
+    "Bob <b>, (c); d: [e]",
+    'O"B\\\\ob',
+    "Bøb " * 40,
+    "B. o'b",
+    "x" * 200,
+    "two  spaces",
+    "=?utf-8?q?x?=",
+    "\t",
+)
+ODD_EMAILS = (
+    "bob@example.com",
+    "o'b+x=%!@example.com",
+    "jürgen@bücher.example",
+    "juergen@bücher.example",
+    "a.b@x-y.example",
+)
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+@pytest.mark.parametrize("email", ODD_EMAILS)
+def test_whatever_is_composed_for_the_approved_people_passes(name, email):
+    people = (Address(email, name), Address("carol@example.com", name))
+    draft = Draft(Address("alice@example.com", name), to=people, cc=people, subject="Hi", text="x")
+    check_envelope(compose(draft), wire_envelope(draft), (email, "carol@example.com"))
 
 
 def test_the_wire_envelope_of_a_draft_names_its_sender_and_every_recipient():
