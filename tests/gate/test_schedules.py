@@ -9,10 +9,12 @@ import pytest
 from tests.gate.rigs import MAIL, gate_rig
 
 from postroom.model.errors import Conflict, InvalidRequest
+from postroom.service.organising import organise
+from postroom.service.reading import search
 from postroom.service.sending import outbox, send, worker
 from postroom.service.sending.approval import approvals
 from postroom.service.sending.order import Wishes, parse_time
-from postroom.service.writing import composing, draft
+from postroom.service.writing import composing, draft, numbered
 
 
 async def test_a_preview_for_next_year_does_not_release_a_send_for_now(tmp_path):
@@ -139,6 +141,72 @@ async def test_a_draft_that_waits_for_approval_is_not_changed_under_it(tmp_path)
         await send.send(gate.gateway, order)
         with pytest.raises(Conflict, match="awaiting_approval"):
             await draft.update_draft(gate.gateway, saved.draft_id, draft.DraftChanges(body="Another time"))
+        assert (await organise.delete(gate.gateway, [saved.email_id])).failed == 1
+
+
+async def drafts_in(gate, mailbox="drafts"):
+    return [row.subject for row in (await search.list_emails(gate.gateway, mailbox=mailbox)).results]
+
+
+ORGANISED = {
+    "deleted": organise.delete,
+    "moved": lambda gateway, ids: organise.move(gateway, ids, "archive"),
+}
+
+
+@pytest.mark.parametrize("way", ORGANISED)
+async def test_the_mail_of_a_scheduled_draft_stays_where_it_is_until_it_is_stopped(tmp_path, way):
+    async with gate_rig(tmp_path) as gate:
+        saved, view = await scheduled_draft(gate)
+        free = await draft.create_draft(gate.gateway, replace(MAIL, subject="Free"))
+        done = await ORGANISED[way](gate.gateway, [saved.email_id, free.email_id])
+        kept, moved = done.results
+        assert (done.succeeded, done.failed) == (1, 1)
+        assert (kept.ok, kept.error.code, moved.ok) == (False, "CONFLICT", True)
+        assert view.send_id in kept.error.message
+        assert "cancel_send" in kept.error.message
+        assert await drafts_in(gate) == ["Lunch?"]
+        await outbox.cancel_send(gate.gateway, view.send_id)
+        assert (await ORGANISED[way](gate.gateway, [saved.email_id])).succeeded == 1
+        assert await drafts_in(gate) == []
+
+
+async def test_a_scheduled_draft_can_be_marked_and_labelled(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        saved, _ = await scheduled_draft(gate)
+        assert (await organise.mark(gate.gateway, [saved.email_id], "starred")).failed == 0
+        assert (await organise.apply_label(gate.gateway, [saved.email_id], "Soon")).failed == 0
+
+
+async def test_undoing_does_not_take_a_scheduled_draft_away(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        saved = await draft.create_draft(gate.gateway, MAIL)
+        deleted = await draft.delete_draft(gate.gateway, saved.draft_id)
+        restored = await organise.undo(gate.gateway, deleted)
+        wishes = Wishes(confirm=True, send_at=gate.gateway.now() + timedelta(hours=1))
+        view = await send.send(gate.gateway, await send.order_draft(gate.gateway, saved.draft_id, wishes))
+        again = await organise.undo(gate.gateway, restored.operation_id)
+        assert (again.succeeded, again.failed) == (0, 1)
+        assert again.results[0].error.code == "CONFLICT"
+        assert await drafts_in(gate) == ["Lunch?"]
+        await outbox.cancel_send(gate.gateway, view.send_id)
+        assert (await organise.undo(gate.gateway, restored.operation_id)).succeeded == 1
+        assert await drafts_in(gate, "trash") == ["Lunch?"]
+
+
+async def test_a_scheduled_draft_is_not_replaced_by_its_number(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        _, view = await scheduled_draft(gate)
+        opened = await gate.gateway.accounts.open()
+        (envelope,) = (await opened.drafts.list_drafts(limit=5, offset=0)).items[0][1:]
+        uid = await opened.numbered.uid_of(envelope.ref)
+        letter = numbered.Letter("bob@demo.example", "Another time", "Or not")
+        with pytest.raises(Conflict, match=f"UID {uid} is on its way") as refusal:
+            await numbered.update_draft(gate.gateway, uid, letter)
+        assert refusal.value.details["send_id"] == view.send_id
+        assert await drafts_in(gate) == ["Lunch?"]
+        await outbox.cancel_send(gate.gateway, view.send_id)
+        assert (await numbered.update_draft(gate.gateway, uid, letter)).subject == "Another time"
 
 
 def test_a_time_is_read_with_its_offset():

@@ -5,7 +5,7 @@ What can be refused is refused before anything is changed; what fails later is s
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +13,11 @@ from postroom.model.errors import Conflict, InvalidRequest, PostroomError
 from postroom.model.ids import Kind
 from postroom.model.message import Envelope
 from postroom.model.outcome import ItemResult
+from postroom.service.draft_locks import locked, locks_among
 from postroom.service.gateway import Account, Gateway, IdScheme
 from postroom.service.presenting import error_view, gone
 from postroom.service.views import ItemView, WriteView
-from postroom.store import JournalItem
+from postroom.store import JournalItem, Send
 
 Progress = Callable[[int, int], Awaitable[None]]
 MAX_BATCH = 1000
@@ -31,6 +32,7 @@ class Change:
     apply: Callable[[Account, Sequence[str]], Awaitable[list[ItemResult]]]
     before: Callable[[Envelope], dict[str, Any]]
     after: Callable[[Envelope], dict[str, Any]]
+    takes_away: bool = False  # from where the mail lies
 
     def alters(self, envelope: Envelope) -> bool:
         return self.before(envelope) != self.after(envelope)
@@ -100,9 +102,10 @@ async def _planned(
     for name, refs in (await _resolved(gateway, part.email_ids, ids, account, answers)).items():
         opened = await gateway.accounts.open(name)
         change = await part.plan(opened)
+        locks = await locks_among(gateway, name, refs.values()) if change.takes_away else {}
         todo = []
         for email_id, envelope in zip(refs, await opened.mailbox.envelopes(list(refs.values())), strict=True):
-            answered = _settled_already(email_id, envelope, change, part.expect)
+            answered = _settled_already(email_id, envelope, change, part.expect, locks)
             if answered is not None:
                 answers[email_id] = answered
             elif envelope is not None:
@@ -113,7 +116,11 @@ async def _planned(
 
 
 def _settled_already(
-    email_id: str, envelope: Envelope | None, change: Change, expect: dict[str, Any] | None
+    email_id: str,
+    envelope: Envelope | None,
+    change: Change,
+    expect: dict[str, Any] | None,
+    locks: Mapping[str, Send],
 ) -> ItemView | None:
     if envelope is None:
         return ItemView(email_id, False, error=error_view(gone(email_id)))
@@ -122,6 +129,8 @@ def _settled_already(
     if expect is not None and change.before(envelope) != expect:
         moved_on = Conflict("The mail was changed again since; it was left as it is.")
         return ItemView(email_id, False, error=error_view(moved_on))
+    if envelope.ref in locks:
+        return ItemView(email_id, False, error=error_view(locked(locks[envelope.ref], f"The draft {email_id}")))
     return None
 
 

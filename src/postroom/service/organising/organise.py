@@ -209,6 +209,7 @@ def _moving(action: str, places: Places, target: Folder) -> Change:
         lambda account, refs: account.mailbox.move(refs, target.ref),
         lambda envelope: places.named(*envelope.folders),
         lambda envelope: places.after_move(envelope, target),
+        takes_away=True,
     )
 
 
@@ -222,7 +223,7 @@ def _putting_back(places: Places, state: dict[str, Any]) -> Change:
             return account.many_folders.put_into(refs, refs_wanted)
         return account.mailbox.move(refs, refs_wanted[0])
 
-    return Change("move", apply, lambda envelope: places.named(*envelope.folders), lambda _: wanted)
+    return Change("move", apply, lambda envelope: places.named(*envelope.folders), lambda _: wanted, takes_away=True)
 
 
 def _labelling(label: str, wanted: bool) -> Change:

@@ -10,11 +10,12 @@ from postroom.mime.clean import clean_line
 from postroom.mime.read import parse
 from postroom.mime.write import compose, reply
 from postroom.model.draft import Draft, File, SavedDraft
-from postroom.model.errors import Conflict, NotFound
+from postroom.model.errors import NotFound
 from postroom.model.folder import Role
 from postroom.model.ids import Kind
 from postroom.model.message import Envelope
 from postroom.service.accounts.folders import folders_of
+from postroom.service.draft_locks import check_unlocked
 from postroom.service.gateway import Account, Gateway
 from postroom.service.ids.handles import BY_HANDLE
 from postroom.service.organising import organise
@@ -75,7 +76,7 @@ async def update_draft(
 ) -> DraftView:
     """Only what `changes` names; recipients, thread, files and the rest stay as they are."""
     opened, saved = await find_draft(gateway, draft_id, account)
-    await _check_not_on_its_way(gateway, opened, saved, draft_id)
+    await check_unlocked(gateway, opened.name, saved.ref, f"The draft {draft_id}")
     draft = await _changed(gateway, opened, await load_draft(opened, saved), changes)
     if _is_logged_only(gateway):
         return _unsaved(gateway, opened, draft)
@@ -87,7 +88,7 @@ async def replace_draft(
 ) -> DraftView:
     """A new mail in the place of an old draft. It stays in the old one's thread, unless it answers another mail."""
     opened, saved = await find_draft(gateway, draft_id, account)
-    await _check_not_on_its_way(gateway, opened, saved, draft_id)
+    await check_unlocked(gateway, opened.name, saved.ref, f"The draft {draft_id}")
     draft = await composing.new_mail(gateway, opened, request)
     if not request.in_reply_to:
         draft = replace(draft, threading=(await load_draft(opened, saved)).threading)
@@ -107,7 +108,7 @@ async def _put_in_place(gateway: Gateway, account: Account, saved: SavedDraft, d
 async def delete_draft(gateway: Gateway, draft_id: str, *, account: str | None = None) -> str:
     """To the trash; answers the operation that `undo` takes. Where there is no trash it is gone, and that is empty."""
     opened, saved = await find_draft(gateway, draft_id, account)
-    await _check_not_on_its_way(gateway, opened, saved, draft_id)
+    await check_unlocked(gateway, opened.name, saved.ref, f"The draft {draft_id}")
     if Places(await folders_of(opened)).with_role(Role.TRASH) is None:
         await opened.drafts.delete_draft(saved.ref)
         return ""
@@ -122,18 +123,6 @@ async def erase_draft(gateway: Gateway, draft_id: str) -> None:
     """For good: for a draft that nobody wrote, such as one made to try whether drafts work."""
     opened, saved = await find_draft(gateway, draft_id, None)
     await opened.drafts.delete_draft(saved.ref)
-
-
-async def _check_not_on_its_way(gateway: Gateway, account: Account, saved: SavedDraft, draft_id: str) -> None:
-    """What leaves is the draft as it was when it was sent off, and the draft goes with it: a change would be lost."""
-    send = await gateway.in_thread(gateway.store.outbox.of_draft, account.name, saved.ref)
-    if send is not None:
-        raise Conflict(
-            f"The draft {draft_id} is on its way as {send.send_id} ({send.state.value}) and leaves as it was then. To "
-            "change or delete it, stop it first with cancel_send.",
-            reason="draft_on_its_way",
-            details={"send_id": send.send_id, "state": send.state.value},
-        )
 
 
 async def find_draft(gateway: Gateway, draft_id: str, account: str | None) -> tuple[Account, SavedDraft]:

@@ -7,6 +7,7 @@ idempotency key and the approval in one transaction. SENDING is on disk before t
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -182,13 +183,19 @@ class Outbox:
 
     def of_draft(self, account: str, draft_ref: str) -> Send | None:
         """The send on its way, or before a person, that this saved draft went into, or that staging made it for."""
+        return self.of_drafts(account, [draft_ref]).get(draft_ref)
+
+    def of_drafts(self, account: str, draft_refs: Collection[str]) -> dict[str, Send]:
+        """Those of the drafts that belong to such a send, and to which."""
+        wanted = {ref for ref in draft_refs if ref}
         with self._database.read() as connection:
-            row = connection.execute(
-                "SELECT * FROM outbox WHERE account = ?1 AND (draft_ref = ?2 AND draft_ref != ''"
-                " OR staged_ref = ?2 AND staged_ref != '') AND state NOT IN (SELECT value FROM json_each(?3)) LIMIT 1",
-                (account, draft_ref, among(FINISHED | {State.PREPARED})),
-            ).fetchone()
-        return None if row is None else send_rows.from_row(row)
+            rows = connection.execute(
+                "SELECT * FROM outbox WHERE account = ?1 AND (draft_ref IN (SELECT value FROM json_each(?2))"
+                " OR staged_ref IN (SELECT value FROM json_each(?2))) AND state NOT IN (SELECT value FROM json_each(?3))",
+                (account, json.dumps(list(wanted)), among(FINISHED | {State.PREPARED})),
+            ).fetchall()
+        sends = [send_rows.from_row(row) for row in rows]
+        return {ref: send for send in sends for ref in (send.staged_ref, send.draft_ref) if ref in wanted}
 
     def list(
         self, *, account: str | None = None, states: Collection[State] = tuple(State), limit: int = 20, offset: int = 0

@@ -1,0 +1,34 @@
+"""A draft that was sent off and has not left (scheduled, held, waiting for approval) stays as it is and where it is.
+
+What leaves is the draft as it was when it was sent off, and the draft goes with it: a change would be lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from postroom.model.errors import Conflict
+from postroom.service.gateway import Gateway
+from postroom.store import Send
+
+
+async def check_unlocked(gateway: Gateway, account: str, draft_ref: str, named: str) -> None:
+    """Conflict when the draft is on its way. `named` is how the caller knows it."""
+    send = await gateway.in_thread(gateway.store.outbox.of_draft, account, draft_ref)
+    if send is not None:
+        raise locked(send, named)
+
+
+async def locks_among(gateway: Gateway, account: str, refs: Collection[str]) -> dict[str, Send]:
+    """The mails that are drafts on their way, each with its send. A draft's ref is that of the mail inside it with
+    every provider there is."""
+    return await gateway.in_thread(gateway.store.outbox.of_drafts, account, refs)
+
+
+def locked(send: Send, named: str) -> Conflict:
+    return Conflict(
+        f"{named} is on its way as {send.send_id} ({send.state.value}) and leaves as it was then. To change, move or "
+        "delete it, stop it first with cancel_send.",
+        reason="draft_on_its_way",
+        details={"send_id": send.send_id, "state": send.state.value},
+    )
