@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from mcp_types import ElicitResult, InputRequiredResult
 from tests.flows.caller import Caller
 from tests.flows.conftest import ERAS
@@ -34,6 +34,18 @@ NO = [
     ElicitResult(action="decline"),
     ElicitResult(action="cancel"),
 ]
+# The form came back, but nobody said yes or no in it.
+NO_ANSWER = {
+    "no content": ElicitResult(action="accept"),
+    "null content": ElicitResult(action="accept", content=None),
+    "empty content": ElicitResult(action="accept", content={}),
+    "another field": ElicitResult(action="accept", content={"ok": True}),
+    "null as the answer": ElicitResult(action="accept", content={"send": None}),
+    "words as the answer": ElicitResult(action="accept", content={"send": "certainly"}),
+    "a list as the answer": ElicitResult(action="accept", content={"send": ["true"]}),
+    "a number as the answer": ElicitResult(action="accept", content={"send": 1}),
+    "true in quotes": ElicitResult(action="accept", content={"send": "true"}),
+}
 
 
 @dataclass
@@ -149,6 +161,33 @@ async def test_whatever_is_not_a_yes_is_a_no_and_leaves_nothing_behind(sit, era,
 
 
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("answer", NO_ANSWER)
+async def test_a_form_that_comes_back_without_an_answer_is_no_answer(sit, era, answer):
+    desk = await sit(era, NO_ANSWER[answer], gate="elicit")
+    error = await desk.call.error("send_email", **MAIL, confirm=True)
+    assert error["code"] == "PERMISSION_DENIED"
+    assert "not answered" in error["message"]
+    assert error["details"] == {"by_person": False}
+    assert len(desk.asked) == 1
+    assert await desk.arrived() == []
+    assert (await desk.call.ok("list_outbox"))["total_count"] == 0
+    assert desk.tokens_used() == 0
+
+
+async def test_a_client_that_answers_the_question_with_an_error_is_told_that_nothing_was_sent(sit):
+    desk = await sit("legacy", YES, gate="elicit")
+
+    async def breaks() -> None:
+        raise MCPError(-32603, "no window to show it in")
+
+    desk.meanwhile.append(breaks)
+    error = await desk.call.error("send_email", **MAIL, confirm=True)
+    assert "not answered" in error["message"]
+    assert await desk.arrived() == []
+    assert (await desk.call.ok("list_outbox"))["total_count"] == 0
+
+
+@pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("gate", ["elicit", "auto", "approval"])
 async def test_where_nobody_can_be_asked_a_person_approves_and_the_mail_leaves_by_itself(sit, era, gate):
     desk = await sit(era, gate=gate)
@@ -234,8 +273,6 @@ async def test_an_answer_to_one_mail_does_not_release_another_and_counts_once(si
 
 
 async def raw_call(desk: Desk, mail: dict[str, Any], given: dict[str, Any]) -> Any:
-    from mcp import MCPError
-
     try:
         return await desk.client.session.call_tool("send_email", mail, allow_input_required=True, **given)
     except MCPError as error:

@@ -3,6 +3,8 @@
 A tool that may ask is declared with `asks`, a function of the same arguments that answers the question or None. The
 SDK ties an answer to the exact text it was given for, and the tool is told which send that question was about: whatever
 the arguments have come to mean while the person was thinking, the answer is for that send.
+
+A form that comes back without its answer, or an error in its place, is an answer that was not given.
 """
 
 from __future__ import annotations
@@ -14,7 +16,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol
 
 from mcp.server.mcpserver import AcceptedElicitation, CancelledElicitation, Context, Elicit, ElicitationResult, Resolve
-from pydantic import BaseModel, Field
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel, Field, StrictBool
 
 Verdict = Literal["accepted", "declined", "dismissed"]
 
@@ -36,18 +41,39 @@ class Answer:
 
 
 Ask = Callable[..., Awaitable[Question | None]]
-_asked: ContextVar[str] = ContextVar("asked")  # the send this call's question was about; a call is one task
+# Of this call, which is one task: the send its question was about, and whether what came back was no answer.
+_asked: ContextVar[str] = ContextVar("asked", default="")
+_unanswered: ContextVar[bool] = ContextVar("unanswered", default=False)
 PARAMETER = "answer"
 
 
 class Say(BaseModel):
     """The form the person fills in."""
 
-    send: bool = Field(description="Send exactly this mail?")
+    send: StrictBool = Field(description="Send exactly this mail?")
 
 
 class _NotAsked:
     """Stands for the answer where there was nothing to ask."""
+
+
+class _NotAnswered:
+    """Stands for the answer where the client brought none."""
+
+
+class AskingTool(Tool):
+    """The SDK fails a call over an answer it cannot read; here such a call goes on without one."""
+
+    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
+        _asked.set("")
+        _unanswered.set(False)
+        try:
+            return await super().run(arguments, context, convert_result)
+        except (ToolError, MCPError):
+            if not _asked.get():  # nothing was asked, or it was answered and the tool itself failed
+                raise
+        _unanswered.set(True)
+        return await super().run(arguments, context, convert_result)
 
 
 def can_ask(ctx: Context[Any, Any]) -> bool:
@@ -59,18 +85,22 @@ def can_ask(ctx: Context[Any, Any]) -> bool:
 
 def answer(outcome: Any) -> Answer | None:
     """None where nobody was asked. A form left unticked is a no; one that was closed is no answer, and no yes."""
-    if isinstance(outcome, CancelledElicitation):
-        return Answer("dismissed", _asked.get())
-    accepted = isinstance(outcome, AcceptedElicitation)
-    if accepted and not isinstance(outcome.data, Say):
+    send_id = _asked.get()
+    _asked.set("")  # what goes wrong from here on is no fault of the answer
+    said = outcome.data if isinstance(outcome, AcceptedElicitation) else outcome
+    if isinstance(said, _NotAsked):
         return None
-    return Answer("accepted" if accepted and outcome.data.send else "declined", _asked.get())
+    if isinstance(said, (CancelledElicitation, _NotAnswered)):
+        return Answer("dismissed", send_id)
+    return Answer("accepted" if isinstance(said, Say) and said.send else "declined", send_id)
 
 
 def parameter(name: str, ask: Ask, shown: list[inspect.Parameter]) -> inspect.Parameter:
     """The hidden parameter through which the SDK hands a tool the person's answer."""
 
     async def question(ctx: Context[Any, Any], **arguments: Any) -> Any:
+        if _unanswered.get():
+            return _NotAnswered()
         asked = await ask(ctx.request_context.lifespan_context, ctx, **arguments)
         if asked is None:
             return _NotAsked()

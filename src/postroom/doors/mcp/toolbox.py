@@ -106,7 +106,8 @@ def choose(toolsets: Iterable[Toolset], enabled: Iterable[str], *, read_only: bo
 
 def bind(spec: ToolSpec) -> Tool:
     """Make the SDK's tool: slim schemas, and `gateway` filled in from the lifespan of the request."""
-    tool = Tool.from_function(
+    kind = Tool if spec.asks is None else asking.AskingTool
+    tool = kind.from_function(
         _without_gateway(spec),
         name=spec.name,
         title=spec.title,
