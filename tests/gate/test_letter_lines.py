@@ -146,3 +146,25 @@ async def test_of_long_bodies_the_preview_shows_both_ends_of_the_text_and_of_the
     assert preview.html_excerpt.startswith("opened hhh")
     assert preview.html_ending.endswith("hhh closed")
     assert (preview.body_chars, preview.html_chars) == (len(text), len(html))
+
+
+async def test_quoted_history_is_read_as_part_of_the_mail(freeze):
+    quoting = replace(
+        BARE,
+        text="Yes.\n\nOn Monday Bob wrote:\n> pay 900",
+        html="<p>Yes.</p><p>On Monday Bob wrote:</p><blockquote>pay 900</blockquote>",
+        forwarded=b"From: a@b.example\r\n\r\nSee below.\r\n\r\nOn Monday Bob wrote:\r\n> pay 800\r\n",
+    )
+    order = await freeze(quoting)
+    assert preview_of(order).notes == ()
+    assert "pay 900" in question_text(replace(order, draft=replace(order.draft, text="")), (), "s123")
+    assert "pay 800" in pending_file(order, NOW, NOW).body
+    other = replace(quoting, html=quoting.html.replace("900", "901"))
+    assert preview_of(await freeze(other)).notes == (NOTE,)
+
+
+async def test_all_that_is_odd_about_the_html_is_noted_the_difference_first(freeze):
+    html = "<style>p:after{content:' and pay 900'}</style><p>Hello</p><p style='display:none'>secret</p>"
+    notes = preview_of(await freeze(replace(BARE, text="Bye", html=html))).notes
+    assert [note.split()[4] for note in notes] == [NOTE.split()[4], "1", "styles"]
+    assert preview_of(await freeze(replace(BARE, text="HELLO", html="<p>Hello</p>"))).notes == ()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
+from tests.gate.rigs import gate_rig
 
+from postroom.mime.read.parse import parse_headers
 from postroom.model.address import Address
+from postroom.model.draft import Draft, Threading
 from postroom.model.errors import InvalidRequest
 from postroom.model.outcome import WireEnvelope
-from postroom.service.sending.order import Wishes, digest_of, likeness, parse_time, schedule_text
+from postroom.service.sending.order import Wishes, digest_of, likeness, make_order, parse_time, schedule_text
 
 RAW = b"From: a@x.example\r\nSubject: hi\r\n\r\nhello\r\n"
 WIRE = WireEnvelope("a@x.example", ("b@x.example",))
@@ -61,3 +65,25 @@ def test_two_mails_are_alike_by_their_recipients_subject_and_beginning() -> None
     assert likeness(to, "Hi", "hello") != likeness(to, "Hi", "goodbye")
     assert likeness(to, "Hi", "hello") != likeness(to, "Ho", "hello")
     assert likeness(to, "Hi", "hello") != likeness([Address("c@x.example")], "Hi", "hello")
+
+
+async def test_an_order_is_frozen_by_the_clock_of_the_house_and_keeps_all_it_was_given(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path) as gate:
+        account = await gate.gateway.accounts.open("alice")
+        to, threading = (Address("bob@demo.example"),), Threading(thread_ref="t7")
+        draft = Draft(Address("alice@demo.example"), to=to, subject="Hi", text="hello", threading=threading)
+        wishes = Wishes(save_to_sent=False, send_at=datetime(2027, 2, 1, 9, tzinfo=timezone(timedelta(hours=9))))
+        order = await make_order(
+            gate.gateway, account, "send_draft", "email_reply", draft, wishes,
+            original=("Old", "Zoe"), draft_ref="d7", answers_ref="e7",
+        )  # fmt: skip
+        head = parse_headers(order.raw)
+        assert (head.date, head.message_id) == (datetime.fromtimestamp(gate.time.wall, UTC), order.message_id)
+        assert order.message_id.endswith("@demo.example>")
+        assert (order.account, order.tool, order.kind, order.draft) == (account, "send_draft", "email_reply", draft)
+        assert (order.original, order.draft_ref, order.answers_ref) == (("Old", "Zoe"), "d7", "e7")
+        assert order.wishes.send_at == datetime(2027, 2, 1, 0, tzinfo=UTC)
+        assert order.wishes.send_at.utcoffset() == timedelta(0)
+        at = "2027-02-01T00:00:00+00:00"
+        assert order.digest == digest_of(order.raw, order.envelope, "alice", "t7", "d7", False, at)
+        assert (order.as_send().answers_ref, order.as_send().subject) == ("e7", "Hi")

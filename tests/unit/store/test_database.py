@@ -12,6 +12,7 @@ from postroom.sqlite.errors import translate
 from postroom.store import State, Store, database, open_store
 from postroom.store.database import STATE_FILE, Database
 from postroom.store.sends.history import Recipients
+from postroom.store.sends.rate import Rate
 
 
 def mode(path: Path) -> int:
@@ -47,6 +48,18 @@ def test_a_durable_transaction_syncs_and_the_others_need_not(path: Path) -> None
     with opened.transaction(durable=False) as connection:
         assert connection.execute("PRAGMA synchronous").fetchone()[0] == 1
         assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+    opened.close()
+
+
+def test_a_store_whose_tokens_cannot_be_stamped_anew_opens_all_the_same(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_rate: Rate) -> None:
+        raise ProviderUnavailable("The disk is full.")
+
+    monkeypatch.setattr(Rate, "adopt", full)
+    opened = open_store(path)
+    assert opened.outbox.list().items == ()
     opened.close()
 
 

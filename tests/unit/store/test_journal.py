@@ -79,6 +79,8 @@ def test_which_folders_were_made_here_is_never_forgotten(store: Store, time: Fak
 
     assert store.journal.made_folder(WORK, "Plans")
     assert not store.journal.made_folder(WORK, "Sent")
+    store.journal.record(WORK, "move", [], {"folder_ref": "Sent"})
+    assert not store.journal.made_folder(WORK, "Sent")
     assert not store.journal.made_folder("home", "Plans")
     for operation in (made, moved):  # neither can be undone any more
         with pytest.raises(NotFound):

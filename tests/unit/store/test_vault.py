@@ -240,6 +240,15 @@ def test_an_unchanged_file_is_not_read_again_and_a_changed_one_is(vault):
     assert changed.recipients == {"eve@example.com"}
 
 
+def test_a_file_that_grew_is_read_again_though_its_time_agrees(vault):
+    path = put(vault)
+    vault.scan(APPROVED)
+    before = path.stat()
+    path.write_bytes(render(FILE).replace(b"bob", b"eve.e"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert [found.recipients for found in vault.scan(APPROVED)] == [{"eve.e@example.com"}]
+
+
 def test_a_file_put_in_the_place_of_another_is_read_though_size_and_time_agree(vault, tmp_path):
     path = put(vault)
     vault.scan(APPROVED)

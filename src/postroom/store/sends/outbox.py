@@ -244,15 +244,14 @@ class Outbox:
         for table in ("outbox_raw", "outbox_events", "approvals", "outbox"):
             connection.executemany(f"DELETE FROM {table} WHERE send_id = :send_id", map(dict, old))  # noqa: S608 (ours)
 
-    def _mine(self, connection: sqlite3.Connection, send_id: str) -> Send:
-        """The send, if no other process holds it. A dead holder's sends are freed by `WorkList.recover` first."""
+    def _mine(self, connection: sqlite3.Connection, send_id: str) -> None:
+        """Conflict where another process holds it. A dead holder's sends are freed by `WorkList.recover` first."""
         send = send_rows.load(connection, send_id)
         if send.owner not in (None, self._owner.name):
             raise Conflict(
                 f"Another process is working on the send {send.send_id}. Call list_outbox to see what comes of it.",
                 details={"send_id": send.send_id, "state": send.state.value},
             )
-        return send
 
     def _earlier(self, connection: sqlite3.Connection, send: Send) -> Send | None:
         if not send.idempotency_key:
