@@ -67,15 +67,14 @@ class Tests:
         Its own tests come first, then the fast ones. What no test was seen to run may run in a process that one forks.
         """
         found: set[str] = set()
-        own = f"/test_{Path(mutant.path).stem}"
         if self.is_warm(mutant):
             found = found.union(*(self._by_line.get((mutant.path, line), ()) for line in mutant.lines))
             found = found or self._by_file.get(mutant.path, set())
         else:
             files = [mutant.path, *self._importers.get(mutant.module, ())]
             found = set().union(*(self._by_file.get(path, ()) for path in files))
-            found |= {test for test in self.seconds if own in test}
-        return self._within_time(sorted(found, key=lambda test: (own not in test, self.seconds[test], test)))
+            found |= {test for test in self.seconds if is_own(mutant, test)}
+        return self._within_time(sorted(found, key=lambda test: (not is_own(mutant, test), self.seconds[test], test)))
 
     def is_warm(self, mutant: Mutant) -> bool:
         """Run by tests alone, so that it can be put in place after everything was imported."""
@@ -96,6 +95,11 @@ class Tests:
             if spent <= _ENOUGH:
                 chosen.append(test)
         return chosen
+
+
+def is_own(mutant: Mutant, test: str) -> bool:
+    """Whether it stands in a file named after the mutant's."""
+    return f"/test_{Path(mutant.path).stem}" in test
 
 
 def _every_line(runs: dict[str, Run]) -> Iterator[tuple[str, str, int]]:

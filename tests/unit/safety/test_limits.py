@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from postroom.model.address import Address
 from postroom.model.draft import Draft, File, Threading
 from postroom.model.errors import InvalidRequest
-from postroom.safety.limits import MAX_BODY, check
+from postroom.safety.limits import MAX_BODY, check, check_schedule
 
 ALICE, BOB = Address("alice@example.com"), Address("bob@example.com")
 GOOD = Draft(ALICE, to=(BOB,), subject="Hi", text="words")
@@ -106,3 +107,18 @@ def test_a_line_break_is_refused_with_the_name_of_its_place(bad, field):
 def test_an_address_that_is_none_is_refused_in_every_place(bad):
     with pytest.raises(InvalidRequest):
         check(bad, max_bytes=1000)
+
+
+NOW, SECOND, YEAR = datetime(2026, 11, 15, 10, tzinfo=UTC), timedelta(seconds=1), timedelta(days=365)
+
+
+@pytest.mark.parametrize("send_at", [None, NOW + SECOND, NOW + YEAR])
+def test_a_time_within_a_year_can_be_waited_for(send_at):
+    check_schedule(send_at, NOW)
+
+
+@pytest.mark.parametrize("send_at", [NOW - SECOND, NOW, NOW + YEAR + SECOND])
+def test_a_time_that_has_come_or_is_years_away_is_refused(send_at):
+    with pytest.raises(InvalidRequest, match="send_at must lie in the future, within a year") as refused:
+        check_schedule(send_at, NOW)
+    assert refused.value.details == {"field": "send_at"}

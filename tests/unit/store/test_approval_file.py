@@ -163,3 +163,14 @@ def test_a_file_that_could_not_be_read_back_after_an_editor_had_it_is_refused():
     for body in ("x" * MAX_FILE_BYTES, "x\n" * (MAX_FILE_BYTES // 3)):
         with pytest.raises(InvalidRequest, match="Shorten the body"):
             refuse_endless(replace(PENDING, body=body))
+
+
+def test_a_file_is_refused_when_it_could_not_be_read_back_after_an_editor_had_it():
+    bare = len(render(PENDING)) - len(PENDING.body)
+    lines = render(replace(PENDING, body="")).count(b"\n")
+    fits = replace(PENDING, body="x" * (MAX_FILE_BYTES - 4096 - bare - lines))
+    refuse_endless(fits)
+    for longer in (fits.body + "x", fits.body[1:] + "\n"):  # a line end may become two bytes
+        with pytest.raises(InvalidRequest, match="1 MiB") as refused:
+            refuse_endless(replace(fits, body=longer))
+        assert refused.value.details == {"field": "body"}

@@ -166,6 +166,18 @@ def test_an_older_file_gets_the_migrations_it_lacks(path: Path, monkeypatch: pyt
     opened.close()
 
 
+def test_a_file_that_another_process_upgraded_in_the_same_moment_is_opened(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_store(path).close()
+    real, too_early = database._version, iter([0])
+    monkeypatch.setattr(database, "_version", lambda connection: next(too_early, real(connection)))
+    opened = Database(path)
+    with opened.read() as connection:
+        assert real(connection) == len(database.MIGRATIONS)
+    opened.close()
+
+
 def test_a_migration_that_fails_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     open_store(path).close()
     whole = database.MIGRATIONS

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from postroom.store.sends import owner
+from postroom.store.sends.owner import Owner
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "owners"
+
+
+def test_an_owner_is_alive_until_it_is_closed_and_a_stranger_never_is(folder: Path) -> None:
+    one, other = Owner(folder), Owner(folder)
+    assert one.name != other.name
+    assert (one.is_alive(other.name), one.is_alive(one.name), one.is_alive("nobody")) == (True, True, False)
+    other.close()
+    other.close()
+    assert one.is_alive(other.name) is False
+    assert os.listdir(folder) == [one.name]
+    one.close()
+    assert os.listdir(folder) == []
+
+
+def test_the_names_are_for_this_user_alone(folder: Path) -> None:
+    one = Owner(folder)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (folder / one.name).stat().st_mode & 0o777 == 0o600
+    one.close()
+
+
+def test_who_let_go_of_its_lock_is_dead_and_swept_away_by_the_next(folder: Path) -> None:
+    gone, here = Owner(folder), Owner(folder)
+    gone.disown()
+    assert here.is_alive(gone.name) is False
+    third = Owner(folder)
+    assert sorted(os.listdir(folder)) == sorted([here.name, third.name])
+    for one in (here, third):
+        one.close()
+
+
+def test_a_name_swept_away_before_it_was_locked_is_not_taken(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    locked: list[int] = []
+
+    def lock(descriptor: int) -> bool:
+        if not locked:
+            (swept,) = folder.iterdir()
+            swept.unlink()
+        locked.append(descriptor)
+        return real(descriptor)
+
+    real = owner._lock
+    monkeypatch.setattr(owner, "_lock", lock)
+    one = Owner(folder)
+    assert locked[0] == locked[1]  # the first was closed, so its number was free again
+    assert os.listdir(folder) == [one.name]
+    one.close()
+
+
+def test_no_descriptor_is_left_open_by_asking_or_sweeping(folder: Path) -> None:
+    one = Owner(folder)
+    before = os.listdir("/proc/self/fd")
+    for _ in range(3):
+        assert one.is_alive(one.name)
+        one._sweep()
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+    one.close()
