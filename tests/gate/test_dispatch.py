@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.gate.rigs import GateRig, gate_rig
+from tests.gate.rigs import MAIL, GateRig, gate_rig
 from tests.gate.test_originals import received, reply
 from tests.gate.test_outcomes import answering
 from tests.unit.store.kit import A_DAY
 
-from postroom.model.errors import Conflict, PostroomError, ProviderUnavailable, RateLimited
+from postroom.model.errors import Conflict, PermissionDenied, PostroomError, ProviderUnavailable, RateLimited
 from postroom.model.outcome import SubmitOutcome
 from postroom.service.sending import dispatch, outbox, worker
 from postroom.service.sending.approval import approvals
@@ -102,3 +103,101 @@ async def test_a_warning_about_the_original_stands_beside_all_that_the_provider_
             "The copy was late.",
             "The mail was sent, but the one it answers could not be marked as answered. The server is away.",
         )
+
+
+def failing(error: Exception, verb, *, when=lambda _: True):
+    """The verb, but for the first call that `when` says yes to."""
+    failed = []
+
+    def meddled(*args, **kwargs):
+        if not failed and when(kwargs):
+            failed.append(True)
+            raise error
+        return verb(*args, **kwargs)
+
+    return meddled
+
+
+async def test_what_could_not_be_taken_back_after_a_refusal_is_taken_back_by_the_worker(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path) as gate:
+        out = gate.gateway.store.outbox
+        monkeypatch.setattr(out, "reserve", failing(RateLimited("Full."), out.reserve))
+        monkeypatch.setattr(out, "withdraw", failing(ProviderUnavailable("The disk is full."), out.withdraw))
+        with pytest.raises(RateLimited, match="Full"):
+            await gate.send(idempotency_key="k")
+        (left,) = out.list().items
+        assert (left.state, gate.gateway.abandoned) == (State.PREPARED, {left.send_id})
+        await worker.work_once(gate.gateway)
+        assert (state(gate, left.send_id), gate.gateway.abandoned) == (State.CANCELLED, set())
+        assert (await gate.send(idempotency_key="k")).status == "sent"
+
+
+async def test_a_state_file_that_fails_after_the_hand_over_is_no_reason_to_send_again(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path) as gate:
+        out, meddled = gate.gateway.store.outbox, await gate.meddle()
+        full = failing(AWAY, out.advance, when=lambda given: given["to"] is State.ACCEPTED)
+        monkeypatch.setattr(out, "advance", full)
+        with pytest.raises(ProviderUnavailable):
+            await gate.send()
+        (send,) = out.list().items
+        assert (send.state, gate.gateway.abandoned) == (State.SENDING, {send.send_id})
+        await worker.work_once(gate.gateway)
+        assert (state(gate, send.send_id), len(meddled.submitted)) == (State.DONE, 1)
+        assert await gate.inbox() == ["Lunch?"]
+
+
+async def test_a_send_that_somebody_else_has_is_left_to_them(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path) as gate:
+        out = gate.gateway.store.outbox
+        monkeypatch.setattr(out, "advance", failing(Conflict("Another process has it."), out.advance))
+        with pytest.raises(Conflict, match="Another process"):
+            await gate.send()
+        assert gate.gateway.abandoned == set()
+
+
+@pytest.mark.parametrize(
+    ("error", "then"),
+    [
+        (lambda _: Conflict("in progress", retry_after=5), State.APPROVED),
+        (lambda send_id: Conflict("held by another process", details={"send_id": send_id}), State.APPROVED),
+        (lambda _: Conflict("the key stands for another mail", details={"send_id": "s0000000000"}), State.NEEDS_HUMAN),
+        (lambda _: Conflict("the key stands for another mail"), State.NEEDS_HUMAN),
+        (lambda _: PermissionDenied("the approval covers other content"), State.NEEDS_HUMAN),
+        (lambda _: RateLimited("full", retry_after=60), State.APPROVED),
+    ],
+)
+async def test_an_approved_mail_waits_for_what_passes_and_asks_about_what_does_not(tmp_path, monkeypatch, error, then):
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        asked = await gate.send()
+        store = gate.gateway.store
+        store.approvals.approve(asked.approval.approval_id, who="ada", how="test")
+        trouble = error(asked.send_id)
+        monkeypatch.setattr(store.outbox, "reserve", failing(trouble, store.outbox.reserve))
+        with pytest.raises(type(trouble)):
+            await dispatch.go_on(gate.gateway, store.outbox.get(asked.send_id))
+        row = store.outbox.get(asked.send_id)
+        assert row.state is then
+        assert row.outcome == ({"reason": trouble.message} if then is State.NEEDS_HUMAN else None)
+
+
+async def test_a_full_hour_of_unknown_length_is_looked_at_again_after_five_minutes(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path) as gate:
+        out = gate.gateway.store.outbox
+        full = failing(RateLimited("Full."), out.advance, when=lambda given: given["to"] is State.SENDING)
+        monkeypatch.setattr(out, "advance", full)
+        view = await gate.send()
+        row = out.get(view.send_id)
+        assert (row.wake_at - gate.time.wall, row.outcome) == (300, {"reason": "Full."})
+
+
+async def test_who_has_got_it_is_not_forgotten_when_the_rest_may_no_longer_be_written_to(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        (await gate.meddle()).before = answering("retryable", accepted=("bob@demo.example",), reason="451 later")
+        view = await gate.send(replace(MAIL, cc=("carol@demo.example",)))
+        time = gate.time
+    time.pass_(60)
+    async with gate_rig(tmp_path, time=time, block_recipients=["carol@demo.example"]) as gate:
+        await worker.work_once(gate.gateway)
+        row = gate.gateway.store.outbox.get(view.send_id)
+        assert (row.state, row.outcome["accepted"]) == (State.NEEDS_HUMAN, ["bob@demo.example"])
+        assert "block list" in row.outcome["reason"]

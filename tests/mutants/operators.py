@@ -30,11 +30,16 @@ _IN_SQL = [(re.compile(old), new) for old, new in (
 
 
 def mutants_of(path: str) -> list[Mutant]:
-    """All of one file, by position. Those that are no program are left out."""
+    """All of one file, by position. Those that are no program, or the program as it is, are left out."""
     text = source(path)
     tree = ast.parse(text)
     found = {(one.start, one.end, one.new): one for one in _Finder(path, text).walk(tree)}
-    return sorted(one for one in found.values() if _is_a_program(one))
+    return sorted(one for one in found.values() if _changes_something(one) and _is_a_program(one))
+
+
+def _changes_something(mutant: Mutant) -> bool:
+    """Not so where nothing was returned before, for one."""
+    return source(mutant.path)[mutant.start : mutant.end].decode() != mutant.new
 
 
 def _is_a_program(mutant: Mutant) -> bool:

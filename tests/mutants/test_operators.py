@@ -17,6 +17,7 @@ from tests.mutants.tests_of import LEFT_OUT, SUITE
     [
         ("return a", {"return None"}),
         ("return", set()),
+        ("return None", set()),
         ("a()", {"pass"}),
         ("await a(b=1)", {"pass", "await a()", "await a(b=2)"}),
         ("log.info('words')", set()),

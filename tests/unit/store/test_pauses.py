@@ -30,6 +30,11 @@ def test_each_refusal_doubles_the_pause_up_to_six_hours(store: Store, time: Fake
     assert pauses == [900, 1800, 3600, 7200, 14_400, 21_600, 21_600]
 
 
+@pytest.mark.parametrize(("left", "lasts"), [(-1, False), (0, False), (1, True), (21_600, True), (21_601, False)])
+def test_a_pause_lasts_until_its_end_and_never_longer_than_any_is(left: float, lasts: bool) -> None:
+    assert Pause(WORK, "535 no", 1000.0, 1, 5000.0 + left).lasts(5000.0) is lasts
+
+
 def test_many_refusals_are_no_trouble(store: Store, time: FakeTime) -> None:
     for _ in range(2):
         store.pauses.login_refused(WORK, "535 no")

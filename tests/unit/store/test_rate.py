@@ -68,6 +68,14 @@ def test_two_sends_exactly_a_window_apart_are_in_one_window(store: Store, time: 
     reserve(store)
 
 
+def test_a_send_exactly_a_window_old_is_not_forgotten_by_one_that_comes_then(store: Store, time: FakeTime) -> None:
+    for _ in range(2):
+        reserve(store)
+    time.passes(WINDOW)
+    reserve(store)
+    assert refused_for(store) == 1
+
+
 def test_a_limit_of_none_at_all_never_lets_one_through(path: Path, time: FakeTime) -> None:
     store = open_store(path, clock=time.clock(), limit=RateLimit(0, 60))
     with pytest.raises(RateLimited, match=r"0 emails/60 seconds.*in 1 minute\."):

@@ -262,3 +262,13 @@ def test_a_schedule_of_years_does_not_block_what_comes_now(store: Store, time: F
     brought_to(store, State.HELD, a_send(not_before=time.wall + 3650 * A_DAY))
     soon = brought_to(store, State.HELD)
     assert claimed(store) == {soon.send_id}
+
+
+def test_a_question_can_be_answered_for_a_quarter_of_an_hour(store: Store, time: FakeTime) -> None:
+    asked = store.outbox.prepare(a_send())
+    time.passes(900)
+    store.worklist.expire_questions()
+    assert store.outbox.get(asked.send_id).state is State.PREPARED
+    time.passes(1)
+    store.worklist.expire_questions()
+    assert store.outbox.get(asked.send_id).state is State.CANCELLED

@@ -1,0 +1,110 @@
+"""The steps of the gate once more, for what a person is asked and what an answer leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from tests.gate.rigs import MAIL, GateRig, gate_rig, vars_of
+
+from postroom.model.draft import File
+from postroom.model.errors import Conflict, InvalidRequest, PermissionDenied, RateLimited
+from postroom.service.sending import send
+from postroom.service.sending.order import Answered, Wishes
+from postroom.store import State
+
+ASKABLE = Wishes(confirm=True, can_elicit=True)
+
+
+def rows(gate: GateRig) -> list[State]:
+    return [row.state for row in gate.gateway.store.outbox.list().items]
+
+
+async def test_nobody_is_asked_about_a_time_that_has_passed(tmp_path):
+    async with gate_rig(tmp_path, gate="elicit") as gate:
+        past = replace(ASKABLE, send_at=gate.gateway.now() - timedelta(seconds=1))
+        with pytest.raises(InvalidRequest, match="future"):
+            await send.question(gate.gateway, await gate.order(wishes=past))
+        assert rows(gate) == []
+
+
+@pytest.mark.parametrize("wrong", [{"subject": " "}, {"files": (File("a", "text/plain", b"x" * (26 * 2**20)),)}])
+async def test_nobody_is_asked_about_a_mail_that_could_not_be_sent(tmp_path, wrong):
+    async with gate_rig(tmp_path, gate="elicit") as gate:
+        order = await gate.order(wishes=ASKABLE)
+        bad = replace(order, draft=replace(order.draft, **wrong))
+        with pytest.raises(InvalidRequest):
+            await send.question(gate.gateway, bad)
+        with pytest.raises(InvalidRequest):
+            await send.send(gate.gateway, bad)
+        assert rows(gate) == []
+
+
+async def test_nobody_is_asked_in_a_full_hour_or_in_dev_mode(tmp_path):
+    async with gate_rig(tmp_path, gate="elicit", sends_per_hour=1) as gate:
+        await gate.send(**vars_of(await gate.asked()))
+        with pytest.raises(RateLimited):
+            await send.question(gate.gateway, await gate.order(replace(MAIL, subject="Second"), ASKABLE))
+        assert rows(gate) == [State.DONE]
+    async with gate_rig(tmp_path / "dev", gate="elicit", dev_mode=True) as gate:
+        assert await send.question(gate.gateway, await gate.order(wishes=ASKABLE)) is None
+
+
+async def test_an_answer_about_a_mail_that_has_changed_leaves_no_question_behind(tmp_path):
+    async with gate_rig(tmp_path, gate="elicit") as gate:
+        answered = await gate.asked()
+        with pytest.raises(Conflict, match="was changed while the person was being asked"):
+            await gate.send(replace(MAIL, subject="Other"), **vars_of(answered))
+        assert rows(gate) == [State.CANCELLED]
+
+
+@pytest.mark.parametrize("verdict", ["declined", "dismissed"])
+async def test_a_late_no_does_not_touch_what_has_left(tmp_path, verdict):
+    async with gate_rig(tmp_path, gate="elicit") as gate:
+        answered = await gate.asked()
+        view = await gate.send(**vars_of(answered))
+        assert view.status == "sent"
+        late = replace(answered, answer=Answered(verdict, view.send_id))
+        with pytest.raises(PermissionDenied) as refusal:
+            await gate.send(**vars_of(late))
+        assert refusal.value.details == {"by_person": verdict == "declined"}
+        assert rows(gate) == [State.DONE]
+
+
+async def test_a_yes_that_was_used_is_shown_the_mail_again_and_sends_nothing(tmp_path):
+    async with gate_rig(tmp_path, gate="elicit") as gate:
+        answered = await gate.asked()
+        await gate.send(**vars_of(answered))
+        again = await gate.send(**vars_of(answered))
+        assert (again.status, again.account) == ("preview", "alice")
+        assert "exactly this mail has left before" in again.message
+        assert await gate.inbox() == ["Lunch?"]
+
+
+async def test_dev_mode_says_to_whom_it_would_have_gone_and_names_nobody_whole(tmp_path):
+    async with gate_rig(tmp_path, dev_mode=True) as gate:
+        to = tuple(f"{letter}ob@demo.example" for letter in "bcdefg")
+        view = await gate.send(replace(MAIL, to=to))
+        masked = ", ".join(f"{letter}***@demo.example" for letter in "bcdef")
+        assert (view.status, view.account) == ("dev_mode", "alice")
+        assert view.message == f"[DEV_MODE] Send logged but not executed. To: {masked}, Subject: Lunch?"
+
+
+async def test_what_is_sent_with_a_warning_says_it_in_the_receipt_too(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        await gate.send()
+        again = await gate.send()
+        assert again.warnings == ("A mail with the same recipients, subject and beginning was just sent.",)
+        shown = await gate.send(confirm=False)
+        assert shown.warnings == again.warnings
+
+
+async def test_a_draft_on_its_way_is_refused_with_the_send_it_went_into(tmp_path):
+    from tests.gate.test_schedules import scheduled_draft
+
+    async with gate_rig(tmp_path) as gate:
+        saved, view = await scheduled_draft(gate)
+        with pytest.raises(Conflict, match="on its way already") as refusal:
+            await send.send(gate.gateway, await send.order_draft(gate.gateway, saved.draft_id, Wishes(confirm=True)))
+        assert refusal.value.details == {"send_id": view.send_id, "state": "held"}
