@@ -168,3 +168,11 @@ async def test_all_that_is_odd_about_the_html_is_noted_the_difference_first(free
     notes = preview_of(await freeze(replace(BARE, text="Bye", html=html))).notes
     assert [note.split()[4] for note in notes] == [NOTE.split()[4], "1", "styles"]
     assert preview_of(await freeze(replace(BARE, text="HELLO", html="<p>Hello</p>"))).notes == ()
+
+
+async def test_a_file_tells_its_times_to_the_second_and_only_of_an_original_that_is_there(freeze):
+    created = NOW.replace(microsecond=123_456)
+    file = pending_file(await freeze(BARE), created, created + timedelta(hours=24))
+    assert (file.created, file.expires) == ("2027-01-15T00:00:00+00:00", "2027-01-16T00:00:00+00:00")
+    assert "forwarded mail" not in file.body
+    assert "HTML" not in file.body
