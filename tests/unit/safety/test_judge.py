@@ -215,3 +215,13 @@ def test_a_forward_to_an_address_that_routes_elsewhere_is_external():
     facts = Facts(kind="email_forward", own_domain="example.com")
     draft = Draft(ALICE, to=(Address("mallory%evil.example@example.com"),), subject="Hi", text="x")
     assert "external_forward" in [finding.code for finding in findings(draft, Policy(), facts)]
+
+
+def test_of_a_request_nothing_is_believed_that_was_not_found_out():
+    facts = Facts()
+    assert (facts.kind, facts.answer, facts.known, facts.own_domain) == ("email_send", None, frozenset(), "")
+    beliefs = (facts.confirm, facts.previewed, facts.can_elicit, facts.approved, facts.duplicate)
+    assert beliefs == (False,) * 5
+    assert facts.unreachable == ()
+    assert (Allow().findings, NeedsHuman(Ask.PREVIEW).findings, Deny("no").by_person) == ((), (), False)
+    assert [ask.value for ask in Ask] == ["preview", "elicit", "approval"]

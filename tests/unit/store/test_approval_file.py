@@ -174,3 +174,13 @@ def test_a_file_is_refused_when_it_could_not_be_read_back_after_an_editor_had_it
         with pytest.raises(InvalidRequest, match="1 MiB") as refused:
             refuse_endless(replace(fits, body=longer))
         assert refused.value.details == {"field": "body"}
+
+
+def test_what_a_file_does_not_say_is_nothing():
+    bare = ApprovalFile("email_send", "pending")
+    said = {field.name: getattr(bare, field.name) for field in fields(bare)}
+    assert said.pop("to") == ()
+    assert (said.pop("type"), said.pop("status")) == ("email_send", "pending")
+    assert set(said.values()) == {""}
+    assert render(bare) == b"---\ntype: email_send\nstatus: pending\n---\n"
+    assert parse(b"---\ntype: email_send\nstatus: pending\n---\n") == bare
