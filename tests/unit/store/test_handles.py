@@ -181,3 +181,11 @@ def test_no_handle_ever_comes_to_mean_another_mail(
     for handle, mail in given_out.items():
         assert lies_at[book.resolve(handle, Kind.EMAIL).ref] == mail
     database.close()
+
+
+def test_a_mail_known_by_two_handles_keeps_the_one_it_is_given_out_by_wherever_it_goes(store: Store) -> None:
+    (old,), (given_out,) = store.handles.issue(Kind.EMAIL, WORK, ["a"]), store.handles.issue(Kind.EMAIL, WORK, ["b"])
+    for renamed in ({"a": "b"}, {"b": "c"}, {"c": "d"}):
+        store.handles.rename(Kind.EMAIL, WORK, renamed)
+    assert store.handles.issue(Kind.EMAIL, WORK, ["d"]) == [given_out]
+    assert {store.handles.resolve(handle, Kind.EMAIL).ref for handle in (old, given_out)} == {"d"}

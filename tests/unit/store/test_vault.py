@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
 
 from postroom.model.errors import InternalError
 from postroom.store.vault.approval_file import ApprovalFile, render
-from postroom.store.vault.folder import APPROVED, DONE, PENDING, Vault
+from postroom.store.vault.folder import APPROVED, DONE, PENDING, REJECTED, Vault
 
 FILE = ApprovalFile(type="email_send", status="approved", to=("bob@example.com",))
 
@@ -310,3 +311,11 @@ def test_a_file_that_goes_while_we_look_hides_no_other(vault, monkeypatch):
 
     monkeypatch.setattr("postroom.store.vault.folder._names", listing)
     assert [found.path.name for found in vault.scan(APPROVED)] == listed[1:]
+
+
+def test_a_folder_that_the_disk_does_not_give_is_told_with_the_reason(vault, monkeypatch):
+    def broken(*_args, **_kwargs):
+        raise OSError(errno.EIO, "not shown")
+
+    monkeypatch.setattr("postroom.store.vault.folder.opened_folder", broken)
+    assert vault.troubles() == [(name, os.strerror(errno.EIO)) for name in (PENDING, APPROVED, REJECTED)]
