@@ -108,3 +108,12 @@ async def test_a_draft_on_its_way_is_refused_with_the_send_it_went_into(tmp_path
         with pytest.raises(Conflict, match="on its way already") as refusal:
             await send.send(gate.gateway, await send.order_draft(gate.gateway, saved.draft_id, Wishes(confirm=True)))
         assert refusal.value.details == {"send_id": view.send_id, "state": "held"}
+
+
+async def test_a_repeated_call_to_somebody_who_is_blocked_by_now_is_refused_and_not_answered(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        assert (await gate.send(idempotency_key="k")).status == "sent"
+        time = gate.time
+    async with gate_rig(tmp_path, time=time, block_recipients=["bob@demo.example"]) as gate:
+        with pytest.raises(PermissionDenied, match="block list"):
+            await gate.send(idempotency_key="k")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -184,8 +186,18 @@ def test_no_handle_ever_comes_to_mean_another_mail(
 
 
 def test_a_mail_known_by_two_handles_keeps_the_one_it_is_given_out_by_wherever_it_goes(store: Store) -> None:
-    (old,), (given_out,) = store.handles.issue(Kind.EMAIL, WORK, ["a"]), store.handles.issue(Kind.EMAIL, WORK, ["b"])
-    for renamed in ({"a": "b"}, {"b": "c"}, {"c": "d"}):
-        store.handles.rename(Kind.EMAIL, WORK, renamed)
-    assert store.handles.issue(Kind.EMAIL, WORK, ["d"]) == [given_out]
-    assert {store.handles.resolve(handle, Kind.EMAIL).ref for handle in (old, given_out)} == {"d"}
+    places = [[f"{place}{number}" for number in range(9)] for place in "abcd"]
+    old, given_out = (store.handles.issue(Kind.EMAIL, WORK, refs) for refs in places[:2])
+    for here, there in pairwise(places):
+        store.handles.rename(Kind.EMAIL, WORK, dict(zip(here, there, strict=True)))
+    assert store.handles.issue(Kind.EMAIL, WORK, places[3]) == given_out
+    for handles_of_one in zip(old, given_out, places[3], strict=True):
+        assert {store.handles.resolve(handle, Kind.EMAIL).ref for handle in handles_of_one[:2]} == {handles_of_one[2]}
+
+
+def test_mails_that_change_places_are_given_out_by_the_handles_they_had(store: Store) -> None:
+    one, two, three = store.handles.issue(Kind.EMAIL, WORK, ["1", "2", "3"])
+    store.handles.rename(Kind.EMAIL, WORK, {"1": "2", "2": "1"})
+    assert store.handles.issue(Kind.EMAIL, WORK, ["1", "2"]) == [two, one]
+    store.handles.rename(Kind.EMAIL, WORK, {"2": "3", "3": "4", "1": "2"})
+    assert store.handles.issue(Kind.EMAIL, WORK, ["2", "3", "4"]) == [two, one, three]

@@ -319,3 +319,14 @@ def test_a_folder_that_the_disk_does_not_give_is_told_with_the_reason(vault, mon
 
     monkeypatch.setattr("postroom.store.vault.folder.opened_folder", broken)
     assert vault.troubles() == [(name, os.strerror(errno.EIO)) for name in (PENDING, APPROVED, REJECTED)]
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(vault, monkeypatch):
+    done = []
+    for verb in ("fsync", "rename"):
+        real = getattr(os, verb)
+        monkeypatch.setattr(
+            os, verb, lambda *args, real=real, verb=verb, **more: (done.append(verb), real(*args, **more))
+        )
+    vault.write_pending("x.md", render(FILE))
+    assert done == ["fsync", "rename"]

@@ -272,3 +272,9 @@ def test_a_question_can_be_answered_for_a_quarter_of_an_hour(store: Store, time:
     time.passes(1)
     store.worklist.expire_questions()
     assert store.outbox.get(asked.send_id).state is State.CANCELLED
+
+
+def test_no_send_rests_longer_than_a_day_whatever_it_was_told(store: Store, time: FakeTime) -> None:
+    send = brought_to(store, State.RESERVED, a_send())
+    store.worklist.release(send.send_id, wake_at=time.wall + 9 * 86_400)
+    assert store.outbox.get(send.send_id).wake_at == time.wall + 86_400
