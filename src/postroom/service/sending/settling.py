@@ -51,7 +51,7 @@ async def settle(gateway: Gateway, send: Send, outcome: SubmitOutcome) -> Send:
 async def _try_later(gateway: Gateway, send: Send, outcome: SubmitOutcome) -> Send:
     """Provably not accepted: again after a pause. A refused login pauses the whole account."""
     now = gateway.store.clock.wall()
-    pause = min(max(outcome.retry_after or 0, FIRST_RETRY * 2 ** min(max(send.attempt - 1, 0), 16)), _LONGEST_RETRY)
+    pause = min(max(outcome.retry_after or 0, FIRST_RETRY * 2 ** min(send.attempt - 1, 16)), _LONGEST_RETRY)
     if outcome.login_refused:
         refused = await gateway.in_thread(gateway.store.pauses.login_refused, send.account, outcome.reason)
         pause = refused.probe_at - now

@@ -191,7 +191,8 @@ class Outbox:
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT * FROM outbox WHERE account = ?1 AND (draft_ref IN (SELECT value FROM json_each(?2))"
-                " OR staged_ref IN (SELECT value FROM json_each(?2))) AND state NOT IN (SELECT value FROM json_each(?3))",
+                " OR staged_ref IN (SELECT value FROM json_each(?2)))"
+                " AND state NOT IN (SELECT value FROM json_each(?3))",
                 (account, json.dumps(list(wanted)), among(FINISHED | {State.PREPARED})),
             ).fetchall()
         sends = [send_rows.from_row(row) for row in rows]
