@@ -21,7 +21,7 @@ from postroom.doors.mcp.http import accept
 from postroom.doors.mcp.http import deadlines
 from postroom.__main__ import main
 for module, name, value in {limits!r}:
-    setattr({{"http_accept": http_accept, "http_deadlines": http_deadlines}}[module], name, value)
+    setattr({{"http_accept": accept, "http_deadlines": deadlines}}[module], name, value)
 sys.exit(main(["serve", "--http"]))
 """
 

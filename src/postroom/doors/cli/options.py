@@ -72,7 +72,7 @@ def serving_flags(settings: Settings) -> list[str]:
     server = settings.server
     config = ["--config", str(settings.config_path.resolve())] if settings.config_path else []
     dialect = ["--dialect", server.dialect] if "dialect" in server.model_fields_set else []
-    toolsets = ["--toolsets", ",".join(server.toolsets)] if "toolsets" in server.model_fields_set else []
+    toolsets = ["--toolsets", ",".join(server.toolsets)] if server.toolsets != settings.traits.toolsets else []
     return [*config, *dialect, *toolsets, *(["--read-only"] if server.read_only else [])]
 
 
