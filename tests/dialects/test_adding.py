@@ -63,7 +63,7 @@ async def test_its_errors_are_worded_by_itself_also_as_errors_of_the_protocol(se
     with pytest.raises(MCPError) as refused:
         await client.call_tool("show", {"number": 4711})
     error = refused.value.error
-    assert (error.code, error.message) == (INVALID_PARAMS, "No mail has the number 4711.")
+    assert (error.code, error.message) == (INVALID_PARAMS, "No message has the number 4711.")
     assert error.data == {"reason": "unknown_id"}
     result = await client.call_tool("latest", {"count": "many"})
     assert (result.is_error, text_of(result)) == (True, "Sorry, latest did not work.")
