@@ -103,7 +103,7 @@ def test_nothing_is_read_through_a_link_in_place_of_a_folder_and_the_vault_itsel
     (vault.root / APPROVED).symlink_to(tmp_path / "elsewhere")
     read, again = everything_read(linked, found)
     assert read == []
-    assert "is a link" in again.problem
+    assert "is a symbolic link" in again.problem
     assert linked.troubles() == [(APPROVED, again.problem)]
 
 
@@ -133,9 +133,9 @@ def test_links_devices_and_files_of_others_are_not_read(vault, tmp_path):
     found = {entry.path.name: entry for entry in vault.scan(APPROVED)}
     assert all(entry.file is None for entry in found.values())
     assert {name: entry.problem for name, entry in found.items()} == {
-        "link.md": "The approval file is a link. Name the file itself.",
+        "link.md": "The approval file is a symbolic link. Name the file itself.",
         "hard.md": "The approval file has a second name somewhere. It was not used.",
-        "pipe.md": "The approval file is not a plain file.",
+        "pipe.md": "The approval file is not a regular file.",
         "open.md": "The approval file belongs to, or is writable by, somebody else. It was not used.",
     }
 
