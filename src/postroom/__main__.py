@@ -1,4 +1,4 @@
-"""The `postroom` command: the one place that knows two doors, and hands the command line a way to serve over MCP."""
+"""The `postroom` command: the only place that knows both the CLI and MCP; it gives the CLI a way to serve over MCP."""
 
 from __future__ import annotations
 

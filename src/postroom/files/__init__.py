@@ -1,5 +1,5 @@
-"""The file system, where it takes care: files for their owner's eyes, files that somebody else named, database files.
+"""File system access that needs care: private files, files that somebody else named, database files.
 
-Below everything that keeps or reads files. Knows nothing of mail, settings or SQL; what a path means is its callers'
-business.
+Every package that stores or reads files builds on this one. It knows nothing of mail, settings or SQL; callers decide
+what a path means.
 """

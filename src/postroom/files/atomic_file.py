@@ -1,4 +1,4 @@
-"""Writing files that hold a person's settings and secrets: whole or not at all, and for their owner's eyes."""
+"""Writing files that hold a person's settings and secrets: atomically, and readable only by their owner."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OWNER_ONLY = 0o600
 
 
 def replace(path: Path, content: bytes, *, mode: int = OWNER_ONLY) -> None:
-    """Nobody ever sees half of it, and nobody else sees any of it unless `mode` says so."""
+    """No reader ever sees a partial file, and no other user can read it unless `mode` allows it."""
     draft = _written(path, content, mode)
     try:
         draft.replace(path)
@@ -23,7 +23,7 @@ def replace(path: Path, content: bytes, *, mode: int = OWNER_ONLY) -> None:
 
 
 def create(path: Path, content: bytes) -> bool:
-    """False, and nothing changed, where the file exists already: of two creators exactly one wins."""
+    """False, with nothing changed, if the file already exists: of two creators exactly one wins."""
     draft = _written(path, content, OWNER_ONLY)
     try:
         os.link(draft, path)

@@ -1,8 +1,8 @@
-"""Files that SQLite works on. Nothing else in this process may open one, not even to look or to create it.
+"""Files that SQLite works on. Nothing else in this process may open one, not even to inspect or create it.
 
-SQLite guards its files with POSIX locks, and whoever closes any descriptor on a file drops every lock that the process
-has on it (https://www.sqlite.org/howtocorrupt.html, 2.2). Another process then believes it is alone, deletes a log that
-is still written to, and mail is lost.
+SQLite guards its files with POSIX locks, and closing any descriptor on a file drops every lock that the process has on
+it (https://www.sqlite.org/howtocorrupt.html, 2.2). Another process then believes it is alone, deletes a log that is
+still being written, and mail is lost.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _in_use: set[str] = set()
 
 
 def make(path: Path) -> None:
-    """An empty file for its owner's eyes, where there is none. All who make it at once get the same one."""
+    """Create an empty private file if there is none. Concurrent callers get the same file."""
     in_use(path)
     real = Path(os.path.realpath(path))
     if real.exists():
@@ -35,29 +35,29 @@ def make(path: Path) -> None:
         os.mknod(real, stat.S_IFREG | 0o600)
     except FileExistsError:
         return
-    except (OSError, AttributeError):  # not everywhere are users allowed to; a link to a file that is closed does too
+    except (OSError, AttributeError):  # not allowed everywhere; linking to a closed file works too
         atomic_file.create(real, b"")
 
 
 def close_to_others(path: Path) -> None:
-    """By path: a descriptor would have to be closed."""
+    """By path, since a descriptor would have to be closed again."""
     for part in _PARTS:
         with suppress(FileNotFoundError):
             Path(f"{path}{part}").chmod(0o600)
 
 
 def in_use(path: Path) -> None:
-    """Remember that SQLite works on this file here, from now on."""
+    """Remember that SQLite uses this file in this process from now on."""
     _in_use.add(os.path.realpath(path))
 
 
 def is_in_use(file: os.stat_result) -> bool:
-    """Whether it is part of a database that this process has open, by whatever name it was found."""
+    """Whether it is part of a database that this process has open, under any name."""
     return any(os.path.samestat(file, part) for part in _states())
 
 
 def switch_to_wal(connection: sqlite3.Connection, seconds: float) -> None:
-    """SQLite waits for its locks, but not for this one: two who make a new file would stumble over each other."""
+    """SQLite waits for its other locks but not for this one, so two processes that create a file would collide."""
     end = time.monotonic() + seconds
     while not _is_switched(connection, is_last_try=time.monotonic() > end):
         time.sleep(random.uniform(0, _LONGEST_PAUSE))  # noqa: S311 (nothing secret)

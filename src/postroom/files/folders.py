@@ -1,4 +1,4 @@
-"""Folders for their owner alone, and folders reached without following a link."""
+"""Private folders, and folders opened without following a link."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pathlib import Path
 from postroom.model.errors import PermissionDenied
 
 _OTHERS_MAY_WRITE = 0o022
-_TO_PASS = getattr(os, "O_PATH", os.O_RDONLY)  # does for folders that may be passed through but not listed
+_TO_PASS = getattr(os, "O_PATH", os.O_RDONLY)  # enough for folders that may be traversed but not listed
 
 
 def make_private(folder: Path) -> None:
-    """Make it and whatever is missing above it, each for its owner only. What is there already is left as it is."""
+    """Create the folder and its missing parents, accessible to the owner only. Existing ones are not changed."""
     missing = [folder]
     while not (parent := missing[-1].parent).exists() and parent != missing[-1]:
         missing.append(parent)
     for path in reversed(missing):
-        path.mkdir(mode=0o700, exist_ok=True)  # pathlib's `parents` would give the upper ones the umask's mode
+        path.mkdir(mode=0o700, exist_ok=True)  # with pathlib's `parents` the parents would get the umask's mode
 
 
 @contextmanager
 def opened_folder(root: Path, *below: str, check: Callable[[int, str], None] | None = None) -> Iterator[int]:
-    """A descriptor of a folder below `root`. Links on the way to `root` are followed, below it none.
+    """A descriptor of a folder below `root`. Links in the path to `root` are followed, those below it are not.
 
     `check` is given each folder from `root` down, by descriptor and name.
     """
@@ -42,13 +42,13 @@ def opened_folder(root: Path, *below: str, check: Callable[[int, str], None] | N
 
 
 def keep_others_from_writing(folder: int, shown: str) -> None:
-    """Where they may, and it is ours to forbid, they no longer may. PermissionDenied where it is not."""
+    """Remove write permission for other users. PermissionDenied if that fails or the folder is another user's."""
     state = os.fstat(folder)
     if state.st_mode & _OTHERS_MAY_WRITE:
         with suppress(OSError):
             os.fchmod(folder, stat.S_IMODE(state.st_mode) & ~_OTHERS_MAY_WRITE)
         state = os.fstat(folder)
     if state.st_uid != os.geteuid():
-        raise PermissionDenied(f"The folder {shown} belongs to another user. Nothing in it is used.")
+        raise PermissionDenied(f"The folder {shown} belongs to another user. Its contents are ignored.")
     if state.st_mode & _OTHERS_MAY_WRITE:  # some file systems have no modes
-        raise PermissionDenied(f"Other users may write to the folder {shown}. Nothing in it is used.")
+        raise PermissionDenied(f"Other users can write to the folder {shown}. Its contents are ignored.")

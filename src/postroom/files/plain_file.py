@@ -1,7 +1,7 @@
-"""Reading a file that somebody else named: no link on the way, no pipe that blocks, no device, no endless file.
+"""Reading a file that somebody else named: no links in its path, no pipe that blocks, no device, no endless file.
 
-Every step is taken from the descriptor of the step before, so that nobody can exchange a folder for a link between the
-look at a path and its opening.
+Every step starts from the descriptor of the previous one, so that nobody can swap a folder for a link between the
+check of a path and its opening.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def read_below(root: Path, path: Sequence[str], shown: str, max_bytes: int) -> b
 
 
 def read_from(folder: int, name: str, shown: str, max_bytes: int) -> tuple[bytes, os.stat_result]:
-    """Up to `max_bytes` + 1 bytes (the one more tells that it is too large) and what the file is."""
+    """Up to `max_bytes` + 1 bytes (the extra byte shows that it is too large) and the file's stat result."""
     try:
         _check(os.stat(name, dir_fd=folder, follow_symlinks=False), shown)
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
@@ -40,15 +40,15 @@ def read_from(folder: int, name: str, shown: str, max_bytes: int) -> tuple[bytes
         _check(state, shown)
         return _bytes_of(descriptor, max_bytes), state
     finally:
-        if not is_in_use(state):  # put in place of the one looked at: to close it would drop SQLite's locks
+        if not is_in_use(state):  # swapped in after the check: closing it would drop SQLite's locks
             os.close(descriptor)
 
 
 def _check(state: os.stat_result, shown: str) -> None:
     if stat.S_ISLNK(state.st_mode):
-        raise PermissionDenied(f"{shown} is a link. Name the file itself.")
+        raise PermissionDenied(f"{shown} is a symbolic link. Name the file itself.")
     if not stat.S_ISREG(state.st_mode):
-        raise PermissionDenied(f"{shown} is not a plain file.")
+        raise PermissionDenied(f"{shown} is not a regular file.")
     if is_in_use(state):
         raise PermissionDenied(f"{shown} is one of Postroom's own database files. Nothing else may open it.")
 
@@ -63,5 +63,5 @@ def _bytes_of(descriptor: int, max_bytes: int) -> bytes:
 
 def _unreadable(shown: str, error: OSError) -> PermissionDenied:
     if error.errno in _EXCHANGED:
-        return PermissionDenied(f"The path to {shown} changed while it was opened, or leads through a link. Try again.")
+        return PermissionDenied(f"The path to {shown} changed while it was opened, or contains a link. Try again.")
     return PermissionDenied(f"{shown} cannot be read ({os.strerror(error.errno or 0)}).")

@@ -1,5 +1,5 @@
-"""A searchable table of mails: full text, threads, the query language as SQL. Knows no provider.
+"""A searchable table of messages: full text, threads, the query language as SQL. Knows no provider.
 
-The local mailbox stands on it, and so does the mirror of every other one. Row ids follow the date, so that the newest
+The local mailbox is built on it, and so is the mirror of every other one. Row ids follow the date, so that the newest
 matches of any search are found without sorting.
 """

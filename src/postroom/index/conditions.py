@@ -1,4 +1,4 @@
-"""Any query node as a condition in SQL, for what the full text does not hold."""
+"""Any query node as an SQL condition, for what is not in the full text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from postroom.model.words import folded
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`needs_mail` is false where the key alone decides, so that counting need not look into the table."""
+    """`needs_mail` is false if the key alone decides, so that counting need not read the table."""
 
     sql: str
     values: tuple[Any, ...] = ()
@@ -38,7 +38,7 @@ class Condition:
 
 
 def condition(node: Node, names: Names, key: str) -> Condition:
-    """`key` is how the query at hand spells a mail's key: by the table or by the full text."""
+    """`key` is the SQL expression for a message's key: a column of the table or of the full text."""
     match node:
         case Not():
             inner = condition(node.node, names, key)

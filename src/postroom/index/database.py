@@ -1,4 +1,4 @@
-"""A mailbox file: tables that are brought up to date when it is opened, and only in a file that is ours."""
+"""A mailbox file: its tables are migrated when it is opened, and only in a file of ours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAILBOX_FILE: Final = FileKind("mailbox file", ProviderError, "Ask the operator 
 
 
 class Database(sqlite_database.Database):
-    """`read_only` opens what exists and refuses to write; otherwise a missing file is made, for its owner's eyes."""
+    """`read_only` opens what exists and refuses to write; otherwise a missing file is created, private to its owner."""
 
     def __init__(
         self, path: Path, schema: Schema, *, read_only: bool = False, wait_for_lock: float = WAIT_FOR_LOCK
@@ -32,17 +32,17 @@ class Database(sqlite_database.Database):
         self._opening = False
 
     def open(self) -> None:
-        """Make or update the file. Every other method may be called only after this."""
+        """Create or migrate the file. Every other method may be called only after this."""
         self._make_file()
         self._closed, self._opening = False, True
         try:
-            with self.snapshot() as connection:  # one look: another process may be making the tables
+            with self.snapshot() as connection:  # a single snapshot: another process may be creating the tables
                 version = self._checked_version(connection)
             if version < self._schema.version:
                 self.switch_to_wal()
                 self._migrate()
         finally:
-            self.close()  # nothing of what was just looked at is believed later
+            self.close()  # nothing that was just read is relied on later
             self._opening = False
         self._closed = False
 
@@ -50,7 +50,7 @@ class Database(sqlite_database.Database):
     def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         if self.read_only and not self._opening:
             raise PermissionDenied(
-                "Postroom runs in read-only mode: nothing in this mailbox can be changed.", reason="read_only"
+                "Postroom is in read-only mode: nothing in this mailbox can be changed.", reason="read_only"
             )
         with super().transaction(durable=durable) as connection:
             yield connection
@@ -69,22 +69,22 @@ class Database(sqlite_database.Database):
         try:
             database_file.make(self.path)
         except OSError as error:
-            what, remedy = f"cannot be made or written ({error.strerror})", "Ask the operator to check its folder."
+            what, remedy = f"cannot be created or written ({error.strerror})", "Ask the operator to check its folder."
             raise unusable(self.path, self.kind, what, remedy) from error
 
     def _checked_version(self, connection: sqlite3.Connection) -> int:
         (owner,) = connection.execute("PRAGMA application_id").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if owner != APPLICATION_ID and (tables or self.read_only):
-            raise unusable(self.path, self.kind, "is no Postroom mailbox", "Give the account another path.")
+            raise unusable(self.path, self.kind, "is not a Postroom mailbox", "Give the account another path.")
         version = user_version(connection)
         if version > self._schema.version:
-            raise unusable(self.path, self.kind, "was written by a newer Postroom", "Upgrade Postroom.")
+            raise unusable(self.path, self.kind, "was written by a newer version of Postroom", "Upgrade Postroom.")
         return version
 
     def _migrate(self) -> None:
-        """Also a file that is only to be read: that is about its mail, and an older file could not be read at all."""
-        with self.transaction() as connection:  # two processes may start at once: the second finds the work done
+        """Also when read-only: that concerns the mail in it, and an older file could not be read at all."""
+        with self.transaction() as connection:  # two processes may start together: the second finds the work done
             for step in self._schema.steps[user_version(connection) :]:
                 carry_out(connection, step)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

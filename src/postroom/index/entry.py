@@ -1,4 +1,4 @@
-"""What is indexed: a mail's line in a list, its visible words and its attachments' names."""
+"""What is indexed: a message's envelope, its visible words and its attachments' names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from postroom.model.words import folded
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """A mail's words in the form the index keeps them. Making them needs no file: it may be done ahead, elsewhere."""
+    """A message's words as the index stores them. Computing them needs no file: it may be done ahead, elsewhere."""
 
     subject: str
     body: str
@@ -24,7 +24,7 @@ class Texts:
 class Entry:
     """`envelope.folders` name folders of this index. An empty `envelope.thread_ref` means: find its thread.
 
-    With `texts` made ahead, `body` and `filenames` are not looked at.
+    If `texts` is given, `body` and `filenames` are ignored.
     """
 
     envelope: Envelope

@@ -9,7 +9,7 @@ from postroom.model.folder import Folder, Role, match_folder
 
 
 def list_folders(connection: sqlite3.Connection) -> list[Folder]:
-    """Those with a role first, in the order they were made, then the others by name."""
+    """Those with a role first, in the order they were created, then the others by name."""
     rows = connection.execute(
         "SELECT ref, name, role, total, unread FROM folder ORDER BY role IS NULL, iif(role IS NULL, name, id)"
     )
@@ -29,7 +29,7 @@ def folder_ids(connection: sqlite3.Connection) -> dict[str, int]:
 
 
 def shared_folders(connection: sqlite3.Connection) -> frozenset[int]:
-    """Those with mails that are shown in another folder."""
+    """Those with messages that are shown in another folder."""
     rows = connection.execute(
         "SELECT id FROM folder WHERE EXISTS (SELECT 1 FROM mail_folder WHERE mail_folder.folder = folder.id)"
     )
@@ -42,10 +42,10 @@ def revisions(connection: sqlite3.Connection) -> dict[str, int]:
 
 
 def add_folder(connection: sqlite3.Connection, name: str, *, ref: str = "", role: Role | None = None) -> Folder:
-    """Conflict when there is one of that name, whatever its case. Without a `ref` the name is its own."""
+    """Conflict if there is one of that name, ignoring case. Without a `ref`, the name is used as the ref."""
     if any(name.casefold() == folder.name.casefold() for folder in list_folders(connection)):
         raise Conflict(
-            f"A folder named {name!r} exists already. Use it or choose another name.", reason="already_exists"
+            f"A folder named {name!r} already exists. Use it or choose another name.", reason="already_exists"
         )
     connection.execute("INSERT INTO folder (ref, name, role) VALUES (?, ?, ?)", (ref or name, name, role))
     return Folder(ref or name, name, role, 0, 0)
@@ -57,7 +57,7 @@ def remove_folder(connection: sqlite3.Connection, ref: str) -> None:
     name, role, total = connection.execute("SELECT name, role, total FROM folder WHERE id = ?", (number,)).fetchone()
     below = any(folder.name.startswith(f"{name}/") for folder in list_folders(connection))
     if role or total or below:
-        reason = "is one the mailbox needs" if role else "is not empty"
+        reason = "is required by the mailbox" if role else "is not empty"
         raise Conflict(f"The folder {name!r} {reason}; only an empty folder can be removed.")
     connection.execute("DELETE FROM folder WHERE id = ?", (number,))
 

@@ -1,4 +1,4 @@
-"""Labels: any number per mail, one spelling per name."""
+"""Labels: any number per message, one spelling per name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from postroom.index.words import storable
 from postroom.model.errors import InvalidRequest
 
 MAX_NAME = 100
-FORWARDED = "$Forwarded"  # how IMAP calls it: a mark of a mail that is kept like a label, and shown as none
+FORWARDED = "$Forwarded"  # IMAP's name for it: a mark that is stored like a label but not shown as one
 
 
 def list_labels(connection: sqlite3.Connection) -> list[str]:
@@ -17,7 +17,7 @@ def list_labels(connection: sqlite3.Connection) -> list[str]:
 
 
 def label_key(name: str) -> str:
-    """What two spellings of one label share."""
+    """The same for all spellings of one label."""
     return storable(name).casefold()
 
 
@@ -35,10 +35,10 @@ def make_label(connection: sqlite3.Connection, name: str) -> int:
 def check_label_name(name: str) -> None:
     if not name or name != name.strip() or len(name) > MAX_NAME or not all(char.isprintable() for char in name):
         raise InvalidRequest(
-            f"A label is 1 to {MAX_NAME} printable characters without blanks around them.", details={"field": "label"}
+            f"A label is 1 to {MAX_NAME} printable characters, with no space at either end.", details={"field": "label"}
         )
     if label_key(name) == label_key(FORWARDED):
         raise InvalidRequest(
-            f"{FORWARDED} is no label but says that a mail was forwarded. Choose another name.",
+            f"{FORWARDED} is not a label: it marks a message as forwarded. Choose another name.",
             details={"field": "label"},
         )

@@ -1,4 +1,4 @@
-"""A query as one FTS5 expression over words and state: what the full text can answer by itself."""
+"""A query as one FTS5 expression over words and state: what the full text alone can decide."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ from postroom.model.query.tree import (
     Text,
 )
 
-NOTHING = 'state : "\ue0ff"'  # no mail has this token
+NOTHING = 'state : "\ue0ff"'  # no message has this token
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the names in a query stand for in this index."""
+    """What the names in a query refer to in this index."""
 
     connection: sqlite3.Connection
     folders: list[Folder]
     numbers: dict[str, int]  # of folders, by name
-    shared: frozenset[int] = frozenset()  # folders with mails that are shown in another one
+    shared: frozenset[int] = frozenset()  # folders with messages that are shown in another one
     _people: dict[str, list[str] | None] = field(default_factory=dict)
 
     def folder(self, wanted: str) -> int:
         return self.numbers[find_folder(self.folders, wanted).name]
 
     def people(self, wanted: str) -> list[str] | None:
-        """Asked several times while a search is planned, looked up once."""
+        """Needed several times while a search is planned, looked up once."""
         if wanted not in self._people:
             self._people[wanted] = people_tokens(self.connection, wanted)
         return self._people[wanted]
 
 
 def expression(node: Node, names: Names) -> str | None:
-    """None where some part of it (a date, a size, a file's name) is not in the full text."""
+    """None if some part of it (a date, a size, a file's name) is not in the full text."""
     match node:
         case Not():
             return conjunction((node,), names)
@@ -62,7 +62,7 @@ def expression(node: Node, names: Names) -> str | None:
 
 
 def conjunction(nodes: tuple[Node, ...], names: Names) -> str | None:
-    """``(a AND b) NOT (c OR d)``; with nothing to take from, from every mail."""
+    """``(a AND b) NOT (c OR d)``; without positive terms, every message is the base."""
     wanted = tuple(node for node in nodes if not isinstance(node, Not))
     unwanted = tuple(node.node for node in nodes if isinstance(node, Not))
     positive = _each_of(wanted, " AND ", names) if wanted else has_state(state.ANY)

@@ -1,7 +1,7 @@
 """Correspondents, found by any part of a name or an address.
 
-Each name and address that occurs is listed once in `person`; searching that short list gives the few people meant, and
-each of them is a token in the full text. Where too many are meant, the mails themselves are looked at.
+Each name and address that occurs is listed once in `person`; searching that short list gives the few people who match,
+and each of them is a token in the full text. If too many match, the messages themselves are searched.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ COLUMNS: dict[AddressField, str] = {"from": "sender", "to": "receiver", "cc": "c
 
 
 class People:
-    """Enters those of a block of mails: the same few write again and again, so each is looked up once."""
+    """Enters those of a batch of messages: the same few people recur, so each is looked up once."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._words: dict[Address, str] = {}
 
     def words(self, people: Iterable[Address]) -> str:
-        """Theirs for the full text."""
+        """Their words for the full text."""
         return " ".join([self._words.get(who) or self._entered(who) for who in people])
 
     def _entered(self, who: Address) -> str:
-        """The person's token stands before each text, so that no phrase reaches from one into the next."""
+        """The person's token comes before each text, so that no phrase spans two of them."""
         mark = _token(_person(self._connection, who))
         words = self._words[who] = " ".join((mark, normal(who.name), mark, normal(who.email)))
         return words
 
 
 def add_parts(connection: sqlite3.Connection, mails: Iterable[tuple[int, Envelope]]) -> None:
-    """What `part_condition` asks of these mails."""
+    """What `part_condition` searches in these messages."""
     connection.executemany(
         "INSERT INTO mail_people (id, sender, receiver, cc) VALUES (?, ?, ?, ?)",
         [(key, _part((mail.sender,)), _part(mail.to), _part(mail.cc)) for key, mail in mails],
@@ -49,7 +49,7 @@ def add_parts(connection: sqlite3.Connection, mails: Iterable[tuple[int, Envelop
 
 
 def people_tokens(connection: sqlite3.Connection, value: str) -> list[str] | None:
-    """The tokens of all who are meant; None when they are too many. What has an ``@`` is part of an address."""
+    """The tokens of all who match; None if they are too many. A value with an ``@`` is part of an address."""
     wanted = _plain(value)
     rows = connection.execute(
         "SELECT id FROM person WHERE instr(email, ?1) OR (NOT instr(?1, '@') AND instr(name, ?1)) LIMIT ?2",
@@ -59,7 +59,7 @@ def people_tokens(connection: sqlite3.Connection, value: str) -> list[str] | Non
 
 
 def part_condition(node: Correspondent, key: str) -> tuple[str, str]:
-    """The same question asked of the mail with that key: a condition, and its value."""
+    """The same test on the message with that key: a condition, and its value."""
     wanted, column = _plain(node.value), COLUMNS[node.field]
     text = f"substr({column}, 1, instr({column}, char(10)))" if "@" in wanted else column
     return f"(SELECT instr({text}, ?) FROM mail_people WHERE mail_people.id = {key})", wanted  # noqa: S608

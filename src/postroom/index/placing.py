@@ -1,4 +1,4 @@
-"""Which folders mails lie in. Each function is part of its caller's transaction."""
+"""Which folders messages are in. Each function is part of its caller's transaction."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from postroom.index.writing import found_rows, results
 from postroom.model.folder import Role
 from postroom.model.outcome import ItemResult
 
-LEAVING_ALL = (Role.TRASH, Role.JUNK)  # what is thrown away lies nowhere else any more
+LEAVING_ALL = (Role.TRASH, Role.JUNK)  # a discarded message is in no other folder
 
 
 def move(connection: sqlite3.Connection, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
-    """Out of the folder a mail is shown in and into this one; to Trash and Junk out of all."""
+    """From the folder a message is shown in to this one; on a move to Trash or Junk, from all folders."""
     new = folder_id(connection, folder_ref)
     (role,) = connection.execute("SELECT role FROM folder WHERE id = ?", (new,)).fetchone()
     found = found_rows(connection, refs, "folder")
@@ -43,14 +43,14 @@ def _further(connection: sqlite3.Connection, key: int) -> list[int]:
 
 
 def _lay(connection: sqlite3.Connection, wanted: Mapping[int, Sequence[int]]) -> None:
-    """Mails by key into their folders. The full text last and in one go (see `writing`)."""
+    """Messages by key into their folders. The full text last and in one batch (see `writing`)."""
     exchanged = [(key, *_lay_one(connection, key, folders)) for key, folders in sorted(wanted.items())]
     for key, left, entered in exchanged:
         state.exchange(connection, [key], drop=_tokens(left), add=_tokens(entered))
 
 
 def _lay_one(connection: sqlite3.Connection, key: int, folders: Sequence[int]) -> tuple[set[int], set[int]]:
-    """The folders that the mail left and those it came into."""
+    """The folders that the message left and those it entered."""
     (shown,) = connection.execute("SELECT folder FROM mail WHERE id = ?", (key,)).fetchone()
     before, after = {shown, *_further(connection, key)}, set(folders)
     connection.execute("DELETE FROM mail_folder WHERE mail = ?", (key,))

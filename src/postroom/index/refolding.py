@@ -1,4 +1,4 @@
-"""Files from before ``ß`` was found as ``ss``: what they hold of it is entered anew."""
+"""Files from before ``ß`` was indexed as ``ss``: their entries with it are indexed again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PLAIN = (
 
 
 def fold_sharp_s(connection: sqlite3.Connection) -> None:
-    connection.execute(FURTHER_FOLDERS_TABLE)  # of a later version, which `state` asks for
+    connection.execute(FURTHER_FOLDERS_TABLE)  # of a later version, needed by `state`
     for statement in _PLAIN:
         connection.execute(statement)
     for (key,) in connection.execute("SELECT id FROM mail_text ORDER BY id").fetchall():

@@ -28,7 +28,7 @@ CHUNK = 500  # bound parameters of one statement
 
 
 def envelopes_of(rows: Sequence[Sequence[Any]]) -> list[Envelope]:
-    """Rows selected as ENVELOPE. The people of all are read at once: a call of the JSON reader outweighs its work."""
+    """Rows selected as ENVELOPE. The people of all rows are parsed at once: most of the cost is per call."""
     people = json.loads(f"[{','.join([row[3] for row in rows])}]")
     return [_envelope(row, groups) for row, groups in zip(rows, people, strict=True)]
 
@@ -58,7 +58,7 @@ def row_of(key: int, thread: str, folder: int, envelope: Envelope) -> tuple[Any,
 
 
 def envelopes(connection: sqlite3.Connection, refs: Sequence[str]) -> list[Envelope | None]:
-    """The line of each ref, in order; None where there is no such mail."""
+    """The envelope of each ref, in order; None if there is no such message."""
     found: dict[str, Envelope] = {}
     for chunk in chunks(refs):
         rows = connection.execute(f"SELECT {ENVELOPE} FROM mail WHERE mail.ref IN ({marks(chunk)})", chunk)  # noqa: S608
@@ -109,4 +109,4 @@ def _addresses(pairs: list[list[str]]) -> tuple[Address, ...]:
     return tuple([_address(email, name) for email, name in pairs]) if pairs else ()
 
 
-_address = lru_cache(maxsize=4096)(Address)  # the same few people come by again and again
+_address = lru_cache(maxsize=4096)(Address)  # the same few people recur

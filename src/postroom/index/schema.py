@@ -1,7 +1,7 @@
-"""The tables of an index, and how a file that holds them is brought up to date.
+"""The tables of an index, and how a file that contains them is migrated.
 
-A file belongs to one owner (the embedded mailbox, a mirror) that adds its own tables behind these; `Schema` is the
-whole of it, versioned together by ``PRAGMA user_version``.
+A file belongs to one owner (the embedded mailbox, a mirror) that adds its own tables after these; `Schema` is all of
+it, versioned together by ``PRAGMA user_version``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# "Post" in ASCII: tells our files from any other SQLite file.
+# "Post" in ASCII: distinguishes our files from any other SQLite file.
 APPLICATION_ID = 0x506F7374
 
 
@@ -29,7 +29,7 @@ class Schema:
 
 
 # mail.id is the date in seconds and a counter (see `keys`), so that the newest rows of any search come first without
-# sorting. It changes with the date; what names a mail for ever is `ref`.
+# sorting. It changes with the date; the permanent name of a message is `ref`.
 MAIL = """
 CREATE TABLE folder (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -63,10 +63,10 @@ CREATE INDEX mail_by_folder ON mail (folder);
 CREATE INDEX mail_by_thread ON mail (thread);
 """
 
-# The full text holds no copy of what it indexes; `mail_text` keeps it, compressed, because taking a mail out of the
-# full text needs the very words that went in. `state` is explained in the module of that name. `hashsize` lets a block
-# of mails be gathered in memory before it is written. Prefixes of other lengths are found too, a little slower; older
-# files index those of two and four letters as well and answer alike.
+# The full text has no copy of what it indexes; `mail_text` keeps it, compressed, because removing a message from the
+# full text needs exactly the words that went in. `state` is explained in the module of that name. `hashsize` lets a
+# batch of messages be collected in memory before it is written. Prefixes of other lengths are found too, a little
+# slower; older files also index those of two and four letters and give the same results.
 WORDS = """
 CREATE VIRTUAL TABLE words USING fts5 (
     subject, sender, receiver, cc, bcc, body, state,
@@ -86,14 +86,14 @@ CREATE TABLE mail_label (label INTEGER NOT NULL, mail INTEGER NOT NULL, PRIMARY 
 CREATE INDEX mail_label_by_mail ON mail_label (mail);
 """
 
-# Every Message-ID that was seen, as a mail's own or as one it refers to, and the thread it led to.
+# Every Message-ID that was seen, as a message's own or in its references, and the thread it led to.
 THREADS = """
 CREATE TABLE thread (id INTEGER PRIMARY KEY AUTOINCREMENT, merged_into TEXT);
 CREATE TABLE thread_link (message_id TEXT PRIMARY KEY, thread TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX thread_link_by_thread ON thread_link (thread);
 """
 
-# Counts that are always true, and a revision that tells a watcher which folder changed.
+# Counts that are always correct, and a revision that tells a watcher which folder changed.
 COUNTERS = """
 CREATE TRIGGER mail_added AFTER INSERT ON mail BEGIN
     UPDATE folder SET total = total + 1, unread = unread + NEW.unread, revision = revision + 1 WHERE id = NEW.folder;
@@ -115,13 +115,13 @@ END;
 
 FIRST_TABLES = MAIL + WORDS + LABELS + THREADS + COUNTERS
 
-# The body's words apart from the others, packed ahead of the transaction. Where this is NULL, `words` holds them all.
+# The body's words, compressed before the transaction. If this is NULL, `words` contains all of them.
 BODIES = """
 ALTER TABLE mail_text ADD COLUMN body BLOB;
 """
 
-# A mail's further folders, beside `mail.folder`, in which it is shown. Only a mail that lies in several has rows here:
-# mailboxes with one folder per mail pay nothing for it. Counts and revisions stay true for these folders too.
+# A message's folders other than `mail.folder`, in which it is shown. Only a message in several folders has rows here:
+# mailboxes with one folder per message pay nothing for it. Counts and revisions stay correct for these folders too.
 FURTHER_FOLDERS_TABLE = """
 CREATE TABLE IF NOT EXISTS mail_folder (
     mail INTEGER NOT NULL, folder INTEGER NOT NULL, PRIMARY KEY (mail, folder)

@@ -1,4 +1,4 @@
-"""A query as SQL: the newest matches first, found without sorting, and their exact number."""
+"""A query as SQL: the newest matches first, found without sorting, and their exact count."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNSEARCHED = (Role.TRASH, Role.JUNK)  # unless a query names a folder
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where a search begins (`counted` is enough of it for counting), and what must hold. `total` is set where it is
+    """Where a search starts (`counted` is the part needed for counting), and what must match. `total` is set if it is
     known without counting."""
 
     source: str
@@ -54,12 +54,12 @@ def _plan(connection: sqlite3.Connection, query: Query) -> Plan:
     nodes = _conjuncts(query.node)
     told = tuple(node for node in nodes if expression(node, names) is not None)
     if all(isinstance(node, In) and names.folder(node.folder) not in names.shared for node in told):
-        return _table_plan(nodes, hidden, names)  # a folder alone is better looked up in the table
+        return _table_plan(nodes, hidden, names)  # for a folder alone the table is faster
     return _words_plan(nodes, told, hidden, names)
 
 
 def _words_plan(nodes: tuple[Node, ...], told: tuple[Node, ...], hidden: list[int], names: Names) -> Plan:
-    """The full text leads (CROSS keeps SQLite from guessing otherwise); the rest is looked up hit by hit."""
+    """The full text comes first (CROSS fixes that order for SQLite); the rest is looked up hit by hit."""
     match = conjunction(told, names)
     if hidden:
         match = f"({match}) NOT ({has_state(*map(folder_token, hidden))})"
@@ -77,7 +77,7 @@ def _table_plan(nodes: tuple[Node, ...], hidden: list[int], names: Names) -> Pla
 
 
 def _known_total(nodes: tuple[Node, ...], hidden: list[int], names: Names) -> int | None:
-    """A whole folder, or all that is searched, has been counted already."""
+    """A whole folder, or everything that is searched, is already counted."""
     match nodes:
         case () if not names.shared:
             return sum(folder.total or 0 for folder in names.folders if names.numbers[folder.name] not in hidden)
@@ -87,12 +87,12 @@ def _known_total(nodes: tuple[Node, ...], hidden: list[int], names: Names) -> in
 
 
 def _unsearched(names: Names) -> list[int]:
-    """An empty folder hides nothing: looking for its mails would only cost time."""
+    """An empty folder excludes nothing: searching it would only cost time."""
     return [names.numbers[folder.name] for folder in names.folders if folder.role in UNSEARCHED and folder.total]
 
 
 def _conjuncts(node: Node | None) -> tuple[Node, ...]:
-    """What must all hold, nested Ands opened up."""
+    """The conditions that must all match, with nested Ands flattened."""
     if isinstance(node, And):
         return tuple(inner for child in node.nodes for inner in _conjuncts(child))
     return () if node is None else (node,)

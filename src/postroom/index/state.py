@@ -1,11 +1,11 @@
-"""The state of a mail as tokens in the full text: where it lies, how it is flagged and labelled, what it has.
+"""The state of a message as tokens in the full text: its folders, flags and labels, whether it has attachments.
 
 A search is then one expression over words and state together; looking each hit up in `mail` would cost ten times as
-much. State changes often and words never, so a change exchanges single tokens: in the full text each token lies
-independently of the others of its mail.
+much. State changes often and words never, so a change replaces single tokens: the full text stores each token
+independently of the others of its message.
 
-Each token is one private-use character. None enters with a mail's text, and at one character none has a prefix, so that
-taking one token away cannot take the entry of a common prefix with it.
+Each token is one private-use character. None comes from a message's text, and a single character has no prefix, so
+that removing one token cannot remove the entry of a common prefix.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from collections.abc import Iterable, Sequence
 
 from postroom.model.query.tree import Flag
 
-ANY = "\ue000"  # every mail has it
+ANY = "\ue000"  # every message has it
 HAS_ATTACHMENT = "\ue001"
 FLAGS = {"unread": "\ue002", "starred": "\ue003", "answered": "\ue004", "draft": "\ue005"}  # by column of `mail`
-PERSON = "\ue010"  # leads the token of a correspondent, see `people`
+PERSON = "\ue010"  # starts the token of a correspondent, see `people`
 
-# What a flag of the query language says about a column.
+# What a flag of the query language means for a column.
 CLAIMS: dict[Flag, tuple[str, bool]] = {
     "unread": ("unread", True),
     "read": ("unread", False),
@@ -35,7 +35,7 @@ _ADD = f"INSERT INTO words (rowid, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)" 
 _DROP = f"INSERT INTO words (words, rowid, {_COLUMNS}) VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 _NO_WORDS = ("",) * 6
 
-Words = tuple[str, ...]  # of every column but the state
+Words = tuple[str, ...]  # of every column except the state
 
 
 def folder_token(folder: int) -> str:
@@ -65,18 +65,18 @@ def state_text(folders: Iterable[int], has_attachments: bool, flags: Sequence[bo
 
 
 def add_words(connection: sqlite3.Connection, words: Iterable[tuple[int, Words, str]]) -> None:
-    """Enter mails, each with its state."""
+    """Add messages, each with its state."""
     connection.executemany(_ADD, [(key, *texts, state) for key, texts, state in words])
 
 
 def drop_words(connection: sqlite3.Connection, words: Iterable[tuple[int, Words]]) -> None:
-    """Take mails out, before their rows are removed. The words must be those that went in."""
+    """Remove messages, before their rows are removed. The words must be those that were added."""
     connection.executemany(_DROP, [(key, *texts, state_of(connection, key)) for key, texts in words])
 
 
 def exchange(connection: sqlite3.Connection, keys: Iterable[int], *, drop: str = "", add: str = "") -> None:
-    """Tokens that these mails have, for tokens that they have not. The full text counts entries, so that taking and
-    adding always go together, be it with nothing."""
+    """Replace tokens that these messages have by tokens that they do not have. The full text counts entries, so
+    removing and adding always go together, even if one of them is empty."""
     for key in sorted(keys):
         connection.execute(_DROP, (key, *_NO_WORDS, drop))
         connection.execute(_ADD, (key, *_NO_WORDS, add))

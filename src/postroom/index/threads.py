@@ -1,7 +1,7 @@
-"""Threads by Message-ID, In-Reply-To and References. A like subject is no criterion.
+"""Threads by Message-ID, In-Reply-To and References. An equal subject is not a criterion.
 
-A parent may arrive after its answers, or a mail may tie two threads together: then they become one. The older
-thread's ref stays, and the other one goes on leading to it.
+A parent may arrive after its replies, or a message may connect two threads: then they become one. The older
+thread's ref stays, and the other one keeps leading to it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from postroom.index.words import storable
 from postroom.model.errors import NotFound
 from postroom.model.message import Envelope
 
-MAX_LINKS = 100  # of one mail: its own id, its parent, the first and the latest it refers to
+MAX_LINKS = 100  # of one message: its own id, its parent, the first and the latest it refers to
 
 
 def thread_of(connection: sqlite3.Connection, envelope: Envelope) -> str:
-    """The thread this mail belongs to, made or merged as need be; `envelope.thread_ref` decides where it is set."""
+    """The thread this message belongs to, created or merged as needed; `envelope.thread_ref` decides if it is set."""
     links = _links(envelope)
     found = _threads_linked(connection, links)
     if envelope.thread_ref:
@@ -42,12 +42,12 @@ def thread_envelopes(connection: sqlite3.Connection, thread_ref: str) -> list[En
         (current(connection, storable(thread_ref)),),
     ).fetchall()
     if not rows:
-        raise NotFound("Nothing of this thread is left. List or search again.", reason="thread_gone")
+        raise NotFound("No message of this thread is left. List or search again.", reason="thread_gone")
     return envelopes_of(rows)
 
 
 def mails_with_ids(connection: sqlite3.Connection, message_ids: Sequence[str]) -> list[Envelope]:
-    """By way of their threads, which are looked up by id; a mail is not."""
+    """Through their threads, which are indexed by id; messages are not."""
     ids = [storable(message_id) for message_id in message_ids[:MAX_LINKS]]
     found = sorted(_threads_linked(connection, ids))
     rows = connection.execute(
@@ -58,7 +58,7 @@ def mails_with_ids(connection: sqlite3.Connection, message_ids: Sequence[str]) -
 
 
 def current(connection: sqlite3.Connection, thread_ref: str) -> str:
-    """What has become of a thread that may have been merged."""
+    """The current ref of a thread that may have been merged."""
     while True:
         row = connection.execute("SELECT merged_into FROM thread WHERE id = ?", (thread_ref,)).fetchone()
         if row is None or row[0] is None:
@@ -67,7 +67,7 @@ def current(connection: sqlite3.Connection, thread_ref: str) -> str:
 
 
 def _links(envelope: Envelope) -> list[str]:
-    """Each id once; what strangers wrote is bounded."""
+    """Each id once; untrusted input is bounded."""
     references = envelope.references
     if len(references) > MAX_LINKS - 2:
         references = (references[0], *references[-(MAX_LINKS - 3) :])
@@ -89,5 +89,5 @@ def _merge(connection: sqlite3.Connection, gone: str, kept: str) -> None:
 
 
 def _age(thread: str) -> tuple[int, str]:
-    """Our own refs are numbers that grow; a provider's own come last, in any fixed order."""
+    """Our own refs are increasing numbers; a provider's own come last, in any fixed order."""
     return (int(thread), "") if thread.isdecimal() else (1 << 63, thread)

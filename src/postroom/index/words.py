@@ -1,8 +1,8 @@
-"""What counts as a word in the full text: `model.words`, and two things more.
+"""What counts as a word in the full text: `model.words` with two additions.
 
 Scripts written without spaces (Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer) are indexed letter by letter, and
-a search for several of their letters is a search for them in a row: any part of a sentence is found. Wide, narrow and
-decomposed spellings are one.
+a search for several of their letters is a search for them in sequence: any part of a sentence is found. Wide, narrow
+and decomposed spellings are equal.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ import unicodedata
 
 from postroom.model.words import spaced, words
 
-MAX_CHARS = 256 * 1024  # of one text: what lies behind is not searchable
+MAX_CHARS = 256 * 1024  # of one text: the rest is not searchable
 
-# Accents by the hundred on one letter: to put them in order takes the square of their number.
+# Hundreds of accents on one letter: sorting them takes the square of their number.
 _PILES = re.compile("(?:[^\\w\\s\x00-\x7f]|[\uff9e\uff9f]){33,}+")
 
-# Private-use characters are the tokens of our own (see `state`): mail text has none of them once it is in normal form.
+# Private-use characters are our own tokens (see `state`): normalized message text contains none of them.
 _OURS = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 
 
 def normal(text: str) -> str:
-    """The text as the full text is given it: what is indexed and what is searched for go the same way."""
+    """The text in the form given to the full text: the same for what is indexed and what is searched for."""
     text = text[:MAX_CHARS]
     if text.isascii():
         return text.replace("\0", " ")  # the full text splits it by the same rule
     text = _PILES.sub(lambda pile: pile[0][:32], storable(text))
-    text = unicodedata.normalize("NFKC", text)[:MAX_CHARS]  # one sign may stand for eighteen
+    text = unicodedata.normalize("NFKC", text)[:MAX_CHARS]  # one character may expand to eighteen
     return " ".join(words(spaced(_OURS.sub(" ", text))))
 
 
 def storable(text: str) -> str:
-    """Text that SQLite takes: no NUL, no half of a surrogate pair."""
+    """Text that SQLite accepts: no NUL, no lone surrogate."""
     if "\0" in text:
         text = text.replace("\0", " ")
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def phrase(text: str) -> str:
-    """These words in a row as a full-text string; empty when there is no word in it."""
+    """These words in sequence as a full-text string; empty if there are none."""
     text = normal(text).replace('"', " ")
     return f'"{text}"' if words(text) else ""

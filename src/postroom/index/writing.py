@@ -1,7 +1,7 @@
-"""Adding mails to an index, changing and removing them. Each function is part of its caller's transaction.
+"""Adding messages to an index, changing and removing them. Each function is part of its caller's transaction.
 
-The full text is written last and in one go, keys rising: it gathers what it is given, and falling keys or a statement
-with a trigger in between make it write what it has gathered so far (five times slower for a batch).
+The full text is written last and in one batch, in ascending key order: it buffers its input, and a descending key or a
+statement with a trigger in between makes it flush what it has so far (five times slower for a batch).
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ def add(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
 
 
 def replace(connection: sqlite3.Connection, entry: Entry) -> None:
-    """The mail of that ref, anew: its words, its date, everything but the ref."""
+    """Replaces the message of that ref: its words, its date, everything except the ref."""
     remove(connection, [entry.envelope.ref])
     add(connection, [entry])
 
 
 def remove(connection: sqlite3.Connection, refs: Sequence[str]) -> None:
-    """Refs that are not there are passed over."""
+    """Unknown refs are skipped."""
     keys = sorted(key for key, _ in found_rows(connection, refs).values())
     state.drop_words(connection, [(key, stored_words(connection, key)) for key in keys])
     for table, column in _TABLES:
@@ -105,7 +105,7 @@ def _label(connection: sqlite3.Connection, refs: Sequence[str], label: str) -> l
 
 
 def remove_label(connection: sqlite3.Connection, refs: Sequence[str], label: str) -> list[ItemResult]:
-    """A label that a mail has not, or that there is none of, is taken away already."""
+    """Removing a label that a message does not have, or that does not exist, succeeds."""
     number = label_id(connection, label) or 0
     found = found_rows(connection, refs, _HAS_LABEL.format(number))
     labelled = [key for key, has_it in found.values() if has_it]
@@ -116,13 +116,13 @@ def remove_label(connection: sqlite3.Connection, refs: Sequence[str], label: str
 
 def gone() -> NotFound:
     return NotFound(
-        "This mail is gone: it was deleted, or its id is out of date. List or search again.", reason="email_gone"
+        "This message no longer exists, or its id is out of date. List or search again.", reason="email_gone"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A mail that is in the table, and what the other tables are to be given."""
+    """A message that is in the table, and what goes into the other tables."""
 
     key: int
     envelope: Envelope
@@ -173,7 +173,7 @@ def _numbers(names: Sequence[str], places: dict[str, int]) -> list[int]:
 
 
 def _kept(envelope: Envelope) -> tuple[str, ...]:
-    """Its labels, and what is kept like one."""
+    """Its labels, and what is stored like one."""
     return (*envelope.labels, FORWARDED) if envelope.forwarded else envelope.labels
 
 
@@ -186,7 +186,7 @@ def stored_words(connection: sqlite3.Connection, key: int) -> state.Words:
 
 
 def write_words(connection: sqlite3.Connection, key: int, words: state.Words) -> None:
-    """Other words for a mail whose old ones were taken out of the full text."""
+    """New words for a message whose old ones were removed from the full text."""
     body = zlib.compress(words[-1].encode(), 1)
     connection.execute("UPDATE mail_text SET words = ?, body = ? WHERE id = ?", (_json(words[:-1]), body, key))
 
@@ -204,7 +204,7 @@ def _set_flag(connection: sqlite3.Connection, refs: Sequence[str], column: str, 
 
 
 def found_rows(connection: sqlite3.Connection, refs: Sequence[str], column: str = "0") -> dict[str, tuple[int, int]]:
-    """ref -> (key, the column's value) of those that are there."""
+    """ref -> (key, the column's value) of those that exist."""
     found: dict[str, tuple[int, int]] = {}
     for chunk in chunks(refs):
         rows = connection.execute(f"SELECT ref, id, {column} FROM mail WHERE ref IN ({marks(chunk)})", chunk)  # noqa: S608

@@ -1,7 +1,7 @@
-"""One cleaner for every text that came by mail: what a person cannot see, a model does not read either.
+"""One cleaner for all text from messages: what a person cannot see, a model does not read either.
 
 Removed: controls and terminal escapes, direction marks and overrides, zero-width characters, fillers, tag characters,
-variation selectors without a base, lone surrogates. Kept: what joins letters of scripts that need joiners, and emoji.
+variation selectors without a base, lone surrogates. Kept: joiners in scripts that need them, and in emoji.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _REMOVED = re.compile(
 )
 _SHORTEST: Final = 8
 _SPELLING = re.compile(rf"[{_INVISIBLE}\u200c\u200d\ufe0e\ufe0f]{{{_SHORTEST},}}")
-# Blocks without anything to remove or change. Matching one class at once is 25 times faster than looking for trouble.
+# Blocks without anything to remove or change. Matching one class is 25 times faster than searching for what to remove.
 _HARMLESS = re.compile(
     "[\t\n -~\u00a1-\u00ac\u00ae-\u033f\u0350-\u061b\u061d-\u114f\u1200-\u135f\u1d00-\u1fff\u2010-\u2027\u2030-\u205e"
     "\u2070-\u27ff\u2900-\u2fff\u3000-\u3163\u3165-\ud7ff\uf900-\ufb4f\uff00-\uff9f\U0001f000-\U0001faff]*"
@@ -46,12 +46,12 @@ _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800]")
 
 
 def cleaned(text: str) -> tuple[str, int]:
-    """(the text without what cannot be seen, how many pieces were removed). Line breaks become ``\\n``."""
+    """(the text without invisible characters, how many pieces were removed). Line breaks become ``\\n``."""
     if _HARMLESS.fullmatch(text):
         return text, 0
     text = _LINE_BREAKS.sub("\n", _SPACES.sub(" ", text))
     removed = 0
-    for _ in range(8):  # what is removed may bring two halves of something removable together
+    for _ in range(8):  # a removal may join two halves of something else to remove
         text, count = _REMOVED.subn("", text)
         removed += count
         if not count:
@@ -60,7 +60,7 @@ def cleaned(text: str) -> tuple[str, int]:
 
 
 def hidden_runs(text: str, cleaned_text: str | None = None) -> list[str]:
-    """The stretches of invisible characters that are long enough to spell something; each at most 1,000 long."""
+    """The runs of invisible characters that are long enough to spell something; each at most 1,000 long."""
     if text.isascii() or (cleaned_text is not None and len(text) - len(cleaned_text) < _SHORTEST):
         return []
     return [found[0][:1_000] for found in _SPELLING.finditer(text)]
@@ -72,10 +72,10 @@ def clean_text(text: str) -> str:
 
 
 def clean_line(text: str) -> str:
-    """One line: a subject, a name, a file name, a label. Runs of blanks and breaks become one space."""
+    """One line: a subject, a name, a file name, a label. Runs of spaces and line breaks become one space."""
     return _line(text) if len(text) <= _SHORT else _line.__wrapped__(text)
 
 
-@lru_cache(maxsize=4096)  # the same few names, folders and subjects come by again and again
+@lru_cache(maxsize=4096)  # the same few names, folders and subjects recur
 def _line(text: str) -> str:
     return " ".join(cleaned(text)[0].split())

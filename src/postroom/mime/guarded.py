@@ -1,8 +1,8 @@
-"""Reading and showing strangers' mail: what is small here and now, what is large in a process that can be stopped.
+"""Parsing and rendering untrusted messages: small ones directly, large ones in a process that can be stopped.
 
-Every step is linear and bounded, so small mails take milliseconds at most. For large ones a bound is not enough: HTML
-goes through a library of others. When a mail takes too long, or breaks what reads it, as much of it is shown as a
-plain look at its text gives, and the reason is said. For threads, not for the event loop.
+Every step is linear and bounded, so small messages take milliseconds at most. For large ones a bound is not enough:
+HTML goes through a third-party library. If a message takes too long or crashes the parser, its text is shown as far as
+a simple extraction gives it, together with the reason. For threads, not for the event loop.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def parse(raw: bytes) -> Parsed:
 
 
 def render(body: Body, *, fmt: Format, keep_quoted: bool, context: ThreadContext = UNKNOWN) -> Rendered:
-    """As `mime.render.render`. Of a mail that could not be read, nothing counts as said before another."""
+    """As `mime.render.render`. A message that could not be read does not count as earlier text of another."""
     from postroom.mime import render as rendering
 
     try:
         return run(is_small(body), rendering.render, body, fmt=fmt, keep_quoted=keep_quoted, context=context)
     except Unreadable as reason:
         text = stripped(body)
-        said = f"{reason} Its text is shown without layout; words that a reader would not see may be among it."
+        said = f"{reason} Its text is shown without layout and may include words that a reader would not see."
         shown = f"<p>{html_module.escape(text)}</p>" if fmt == "html" else text
         return rendering.Rendered(shown, defects=(said,))
 
@@ -75,7 +75,7 @@ def search_text(body: Body) -> str:
 
 
 def stripped(body: Body) -> str:
-    """The plain reading, or the HTML without its tags: cheap, and never an error."""
+    """The plain text, or the HTML without its tags: cheap, and never an error."""
     if body.text.strip():
         return clean_text(body.text[:MAX_STRIPPED])
     text = _TAG.sub(" ", _UNSHOWN.sub(" ", body.html[: 4 * MAX_STRIPPED]))
@@ -93,7 +93,7 @@ def run(here: bool, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs)
         return shared.call(function, *args, **kwargs)
     try:
         return function(*args, **kwargs)
-    except Exception as error:  # whatever a stranger's mail breaks, it is still a mail
+    except Exception as error:  # whatever a hostile message breaks, it is still a message
         raise Unreadable(BROKEN) from error
 
 

@@ -1,4 +1,4 @@
-"""Domains that pretend to be another: letters of other scripts, digits for letters, rn for m.
+"""Domains that imitate another: letters of other scripts, digits for letters, rn for m.
 
 Two domains imitate each other when their skeletons are equal and they are not.
 """
@@ -11,7 +11,7 @@ from collections.abc import Collection
 from postroom.model.address import ascii_domain, domain_key
 from postroom.model.skeleton import skeleton
 
-# Names that forged mail most often borrows.
+# Names that forged mail uses most often.
 _BRANDS = (
     *(
         "adobe",
@@ -31,8 +31,8 @@ _BRANDS = (
 )
 _SECOND_LEVEL = frozenset(("ac", "co", "com", "edu", "gob", "gov", "net", "or", "org"))  # as in example.co.uk
 
-# Signs that are drawn like one plain letter or digit in common fonts, each beside the one it is taken for: Cyrillic,
-# Greek, Latin extensions, Armenian, Cherokee, Lisu, Coptic, Canadian syllables, noughts of other scripts.
+# Characters that look like one plain letter or digit in common fonts, each beside the one it resembles: Cyrillic,
+# Greek, Latin extensions, Armenian, Cherokee, Lisu, Coptic, Canadian syllables, zeros of other scripts.
 _TWINS = (
     "аaАAЬbВBсcСCԁdеeҽeЕEԌGһhНHіiꙇiӏlјjЈJкkКKІlӀlмmМMоoОOрpРPԛqгrѕsЅSтtТTѵvѴVԝwԜWхxХXуyүyУYҮYЗ3"
     "αaΑAΒBϲcϹCεeΕEηnΗHιiΙlϳjκkΚKΜMνvΝNοoσoΟOρpϱpΡPτtΤTυuΥYχxΧXγyωwΖZ"
@@ -46,7 +46,7 @@ _TWIN_OF |= {sign.lower(): twin.lower() for sign, twin in _TWIN_OF.items() if "\
 
 
 def imitated(domain: str, own_domains: Collection[str]) -> str:
-    """The domain that this one pretends to be: one of ours or a much-forged brand's; empty for an honest domain."""
+    """The domain that this one imitates: one of ours or that of an often forged brand; empty if none."""
     domain = domain_key(domain)[:255]
     own = [domain_key(name) for name in own_domains if name]
     if any(is_within(domain, name) for name in own):
@@ -62,7 +62,7 @@ def imitated(domain: str, own_domains: Collection[str]) -> str:
 
 
 def mixes_scripts(domain: str) -> bool:
-    """Latin beside Cyrillic or Greek in one label; Japanese and Korean mix scripts by nature and are let be."""
+    """Latin beside Cyrillic or Greek in one label; Japanese and Korean mix scripts by nature and are allowed."""
     return any(_is_mixed(label) for label in domain_key(domain)[:255].split("."))
 
 
@@ -78,7 +78,7 @@ def is_within(domain: str, parent: str) -> bool:
 
 
 def twin_of(text: str) -> str:
-    """The plain letters and digits this could be read as, sign by sign; empty where one of its signs is like none."""
+    """The plain letters and digits this could be read as, one by one; empty if a character resembles none."""
     if text.isascii():
         return ""
     plain = "".join(_TWIN_OF.get(char, char) for char in unicodedata.normalize("NFKC", text))
@@ -86,13 +86,13 @@ def twin_of(text: str) -> str:
 
 
 def plain_twin(domain: str) -> str:
-    """The domain of plain letters that this one could be read as."""
+    """The domain in plain letters that this one could be read as."""
     labels = [label if label.isascii() else twin_of(label) for label in domain.split(".")]
     return ".".join(labels) if all(labels) and not domain.isascii() else ""
 
 
 def shown_domain(domain: str) -> str:
-    """The domain in plain letters (``xn--``), bounded and free of anything but letters, digits, dots and hyphens."""
+    """The domain in plain letters (``xn--``), bounded, with nothing but letters, digits, dots and hyphens."""
     try:
         plain = ascii_domain(domain[:255])
     except UnicodeError:

@@ -1,4 +1,4 @@
-"""A body as it is read: compact Markdown, plain text or safe HTML; its first words; its words for the index."""
+"""A body for reading: compact Markdown, plain text or safe HTML; its first words; its words for the index."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 Format = Literal["markdown", "text", "words", "html", "links"]
 
-_CUT = ("The HTML is too large or too deeply nested; the rest of it was left out.",)
-_LINKS_CUT = (f"The mail has more than {MAX_LINKS} links; the others are shown without their addresses.",)
-_TEXT_CUT = ("The text is too long; the rest of it was left out.",)
+_CUT = ("The HTML is too large or too deeply nested; the rest was omitted.",)
+_LINKS_CUT = (f"The message has more than {MAX_LINKS} links; the others are shown without their addresses.",)
+_TEXT_CUT = ("The text is too long; the rest was omitted.",)
 _ONLY_PLAIN = (
-    "The plain-text part of this mail says what its shown part does not. It is not shown here; body_format=text does."
+    "The plain-text part of this message contains text that the shown part lacks. Use body_format=text to see it."
 )
-_PLAIN_SHOWN = "This is the plain-text part; a mail reader shows the other part, which does not say all of this."
-_NOT_JUDGED = "Its style sheet is too large to be read whole: some of this text may be invisible to a reader."
+_PLAIN_SHOWN = "This is the plain-text part; a mail client shows the HTML part, which lacks some of this text."
+_NOT_JUDGED = "Its style sheet is too large to be read in full: some of this text may be invisible to a reader."
 _DOUBTFUL = f"Text in {DOUBT_OPENS}…{DOUBT_CLOSES} may be invisible to a reader."
 _CUT_NOTE = "\n\n[The rest of this email is too long to show.]"
 _MANY_MISSING = 12  # words: a footer, a greeting, a link's address written out
@@ -54,18 +54,18 @@ _BROWSER = re.compile(r"\b(?:view|read|open|trouble|can't see|online|browser ans
 @dataclass(frozen=True, slots=True)
 class Rendered:
     text: str
-    quoted_folded: int = 0  # characters of quoted history left out
+    quoted_folded: int = 0  # characters of quoted history omitted
     hidden_removed: int = 0  # pieces of text a reader could not have seen
-    defects: tuple[str, ...] = ()  # what was left out, and why
-    may_quote: bool = field(default=False, compare=False)  # whether earlier mail could tell more of what is history
+    defects: tuple[str, ...] = ()  # what was omitted, and why
+    may_quote: bool = field(default=False, compare=False)  # whether earlier messages could prove more of it history
     whole: str = field(default="", compare=False)  # with quoted history; empty in HTML
-    warnings: tuple[str, ...] = ()  # what a reader should know about what is not shown, or perhaps should not be
+    warnings: tuple[str, ...] = ()  # what a reader should know about text that is not shown, or maybe should not be
 
 
 def render(body: Body, *, fmt: Format, keep_quoted: bool, context: ThreadContext = UNKNOWN) -> Rendered:
-    """Markdown and HTML come from the richer reading, text from the plain one; from the other where one is absent.
+    """Markdown and HTML come from the HTML version, text from the plain one; from the other if one is absent.
 
-    Text that had to be made of HTML has the addresses of its links; as `words` it has not.
+    Text made from HTML includes the addresses of its links; `words` does not.
     """
     wanted = None if keep_quoted else context
     if fmt == "html":
@@ -88,7 +88,7 @@ def _with(rendered: Rendered, more: tuple[str, ...]) -> Rendered:
 
 
 def says_more(body: Body) -> bool:
-    """Whether the plain reading holds a good deal that the shown one does not: the two are meant to say the same."""
+    """Whether the plain version contains much that the shown one lacks: the two are meant to say the same."""
     if not body.text.strip():
         return False
     shown = set(_WORD.findall(without_flags(_words_of_html(body.html)).lower()))
@@ -115,7 +115,7 @@ def snippet(body: Body, length: int = 140, context: ThreadContext = UNKNOWN) -> 
 
 
 def _is_worthless(line: str) -> bool:
-    """A bare link, an ornament, or the plea to open the mail somewhere else."""
+    """A bare link, an ornament, or a request to open the message elsewhere."""
     if not any(map(str.isalnum, line)):
         return True
     if " " not in line and line.strip("<>()[]").lower().startswith(("http://", "https://", "www.", "cid:")):
@@ -124,22 +124,22 @@ def _is_worthless(line: str) -> bool:
 
 
 def search_text(body: Body) -> str:
-    """The visible words, quoted ones too: people search for what they remember having read."""
+    """The visible words, including quoted ones: people search for what they remember having read."""
     words, is_html = _words(body)
     return without_flags(words) if is_html else words
 
 
 def _words(body: Body) -> tuple[str, bool]:
-    """What a mail says is what a mail reader shows of it: the HTML, wherever it shows anything. Reading, snippets and
-    the index take it from here alike, so that nobody finds by search what nobody can see.
+    """What a message says is what a mail client shows: the HTML, if it shows anything. Reading, snippets and the index
+    all use this, so that a search never finds what nobody can see.
 
-    The words, and whether they come from HTML: its quotes are flagged then.
+    Returns the words, and whether they come from HTML, in which case its quotes are flagged.
     """
     words = _words_of_html(body.html) if body.html else ""
     return (words, True) if without_flags(words).strip() else (clean_text(body.text[:MAX_TEXT]), False)
 
 
-@lru_cache(maxsize=2)  # the index asks for the words and the snippet of the same mail
+@lru_cache(maxsize=2)  # the index needs the words and the snippet of the same message
 def _words_of_html(html: str) -> str:
     return to_plain_text(_flagged(html).document) if html else ""
 
@@ -185,7 +185,7 @@ def _notes(opened: OpenedHtml, whole: str, shown: str) -> tuple[str, ...]:
 
 
 def _links(body: Body) -> Rendered:
-    """Those of quoted history too: each has its number in the whole mail."""
+    """Including those of quoted history: each has its number in the whole message."""
     if not body.html:
         found = dict.fromkeys(LINK_IN_TEXT.findall(clean_text(body.text[:MAX_TEXT])))
         return Rendered("\n".join(f"{number}. {link}" for number, link in enumerate(found, 1)))
@@ -224,7 +224,7 @@ def _safe_html(body: Body, context: ThreadContext | None) -> Rendered:
 
 
 def _dropped(document: Document, elements: frozenset[int]) -> int:
-    """Takes these quotes out; a quote in HTML goes whole or stays whole. Answers how many characters went."""
+    """Removes these quotes; a quote in HTML is removed entirely or kept entirely. Returns how many characters."""
     before = len(document.text)
     drop_quotes(document, elements)
     return before - len(document.text)
@@ -232,7 +232,7 @@ def _dropped(document: Document, elements: frozenset[int]) -> int:
 
 @cache
 def _sanitizer() -> Any:
-    """Layout, links and pictures stay; scripts, forms, styles and every other scheme go."""
+    """Layout, links and pictures stay; scripts, forms, styles and every other scheme are removed."""
     from turbohtml.clean import OnDisallowed, Policy, Sanitizer
 
     schemes = frozenset({"http", "https", "mailto", "tel", "cid"})

@@ -1,8 +1,8 @@
-"""Who really wrote a mail, as far as its headers tell: authentication results and the usual disguises.
+"""Who really sent a message, as far as its headers tell: authentication results and the usual disguises.
 
-Results are taken from one Authentication-Results header only (RFC 8601): the topmost, or the topmost that bears the
-name of a server the operator trusts. Anyone can write such a header further down, and a server that adds none
-leaves the field to strangers: without a trusted name a good result is only a claim, and called one.
+Results are taken from one Authentication-Results header only (RFC 8601): the topmost, or the topmost with the name of
+a server the operator trusts. Anyone can write such a header further down, and if a server adds none, the sender's is
+the topmost: without a trusted name a good result is only a claim, and reported as one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from postroom.mime.lookalike import imitated, is_within, mixes_scripts, organisa
 from postroom.model.address import Address
 from postroom.model.characters import is_at_sign
 
-# Nothing else of a stranger's header is repeated.
+# Nothing else of an untrusted header is repeated.
 _RESULTS = frozenset(
     ("none", "pass", "fail", "softfail", "hardfail", "neutral", "policy", "temperror", "permerror", "bestguesspass")
 )
@@ -28,7 +28,7 @@ _MAX_HEADER = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """`spf`, `dkim`, `dmarc` are RFC 8601 results, empty where unknown, or a claimed pass; warnings are sentences."""
+    """`spf`, `dkim`, `dmarc` are RFC 8601 results, empty if unknown, or a claimed pass; warnings are sentences."""
 
     spf: str = ""
     dkim: str = ""
@@ -44,7 +44,7 @@ def judge(
     *,
     trusted: str = "",
 ) -> Facts:
-    """`headers` in the order they stand in the mail; `trusted` is the authserv-id of the receiving server."""
+    """`headers` in the order of the message; `trusted` is the authserv-id of the receiving server."""
     found = _results(headers.get("authentication-results", ()), trusted)
     spf, dkim, dmarc = (found.get(method, "") for method in ("spf", "dkim", "dmarc"))
     warnings = (
@@ -70,7 +70,7 @@ def _results(headers: Sequence[str], trusted: str) -> dict[str, str]:
 
 
 def _best(claims: Sequence[str]) -> dict[str, str]:
-    """A mail may bear several signatures: one that holds is enough."""
+    """A message may have several signatures: one valid one is enough."""
     found: dict[str, str] = {}
     for claim in claims:
         match = _METHOD.match(claim)
@@ -82,7 +82,7 @@ def _best(claims: Sequence[str]) -> dict[str, str]:
 
 
 def _without_comments(header: str) -> str:
-    """Comments and quoted reasons give way: a ``;`` inside them separates nothing. What is not closed stays."""
+    """Comments and quoted reasons are removed: a ``;`` inside them is not a separator. Unclosed ones stay."""
     kept, end = [], 0
     for start, after in sorted(_comments(header)):
         if start >= end:
@@ -92,7 +92,7 @@ def _without_comments(header: str) -> str:
 
 
 def _comments(header: str) -> Iterator[tuple[int, int]]:
-    """Where each begins and ends; inner ones too."""
+    """Where each begins and ends, including nested ones."""
     marks = [mark for mark in _MARK.finditer(header) if len(mark[0]) == 1]
     quotes = [mark for mark in marks if mark[0] == '"']
     unclosed = quotes[-1] if len(quotes) % 2 else None
@@ -113,16 +113,16 @@ def _failed(spf: str, dkim: str, dmarc: str, domain: str) -> list[str]:
     if dmarc == "pass":
         return []
     if dmarc == "fail":
-        return [f"DMARC failed: this mail may not come from {domain}."]
+        return [f"DMARC failed: this message may not come from {domain}."]
     if dkim != "pass" and spf in ("fail", "hardfail", "softfail"):
-        return [f"SPF failed and no DKIM signature holds: this mail may not come from {domain}."]
-    return ["The DKIM signature does not hold: this mail may have been changed."] if dkim == "fail" else []
+        return [f"SPF failed and no DKIM signature is valid: this message may not come from {domain}."]
+    return ["The DKIM signature is invalid: this message may have been changed."] if dkim == "fail" else []
 
 
 def _disguised(sender: Address, own_domains: Collection[str]) -> list[str]:
     shown = shown_domain(sender.domain)
     if likeness := imitated(sender.domain, own_domains):
-        return [f"The sender's domain {shown} looks like {likeness} but is another one."]
+        return [f"The sender's domain {shown} looks like {likeness} but is a different domain."]
     if mixes_scripts(sender.domain):
         return [f"The sender's domain {shown} mixes letters of different scripts, as forged domains do."]
     return []
@@ -132,12 +132,12 @@ def _other_name(sender: Address) -> list[str]:
     for found in _EMAIL_IN_NAME.findall("".join(map(_as_at, sender.name[:1000]))):
         if Address(found).key != sender.key:
             real = _shown_email(sender.email)
-            return [f"The sender's name shows the address {_shown_email(found)}, but the mail comes from {real}."]
+            return [f"The sender's name shows the address {_shown_email(found)}, but the message comes from {real}."]
     return []
 
 
 def _as_at(char: str) -> str:
-    """Signs that a name borrows to look like an address, as the sign they are read for."""
+    """Characters that make a name look like an address, replaced by those they resemble."""
     return "@" if is_at_sign(char) else char
 
 
@@ -145,7 +145,7 @@ def _other_reply(sender: Address, reply_to: Sequence[Address]) -> list[str]:
     for address in reply_to:
         if sender.domain and address.domain and not _are_related(address.domain, sender.domain):
             other, own = _shown_email(address.email), shown_domain(sender.domain)
-            return [f"A reply would go to {other}, at another domain than the sender's ({own})."]
+            return [f"A reply would go to {other}, at a different domain than the sender's ({own})."]
     return []
 
 
@@ -154,6 +154,6 @@ def _are_related(one: str, other: str) -> bool:
 
 
 def _shown_email(email: str) -> str:
-    """Letters beyond ASCII spelled out, so that what is read is what is meant."""
+    """Non-ASCII letters spelled out, so that look-alikes are visible."""
     local, _, domain = email.rpartition("@")
     return f"{local[:64].encode('ascii', 'backslashreplace').decode()}@{shown_domain(domain)}"

@@ -1,8 +1,8 @@
-"""What is about to leave, or stands on a terminal, with nothing in it that the eye would miss.
+"""Text that is about to be sent, or is shown on a terminal, with nothing in it that a reader would miss.
 
-A character that cannot be seen, changes the direction of reading or steers a terminal is shown as ``⟨U+202E⟩``. The
-brackets themselves are shown as ``⟨U+27E8⟩``, so that no text can pretend to be such a mark. Only the showing changes:
-the bytes that leave are the author's.
+A character that is invisible, changes the reading direction or controls a terminal is shown as ``⟨U+202E⟩``. The
+brackets themselves are shown as ``⟨U+27E8⟩``, so that no text can imitate such a mark. Only the display changes: the
+bytes that are sent are the author's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from postroom.model.address import ascii_domain, domain_key
 from postroom.model.characters import code_of, is_address_sign, is_hidden, spelt_out
 
 _PICTURE = EMOJI.removeprefix("#*0-9")
-# Joiners that letters of some scripts need, and what holds one emoji together.
+# Joiners that some scripts need, and those within emoji.
 _KEPT = re.compile(
     rf"(?<=[{JOINING}])[\u200c\u200d](?=[{JOINING}])|(?<=[{_PICTURE}\ufe0f])\u200d(?=[{_PICTURE}])"
     rf"|(?<=[{_PICTURE}])[\ufe0e\ufe0f]|(?<=[#*0-9])\ufe0f(?=\u20e3)"
@@ -29,7 +29,7 @@ _WIDE_BLANKS = re.compile("[^\\S\n]{40,}")
 _EMPTY_LINES = re.compile("\n(?:[^\\S\n]*\n){5,}")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,7}|[A-Za-z]{2,31});")
 _WORD = re.compile(r"\w+")
-_AT_HOME = frozenset("ıɩʋɣªº")  # Turkish, African and Romance words have these among plain letters
+_AT_HOME = frozenset("ıɩʋɣªº")  # Turkish, African and Romance words mix these with plain letters
 
 
 def visible_line(text: str) -> str:
@@ -41,7 +41,7 @@ def visible_line(text: str) -> str:
 
 
 def visible_text(text: str) -> str:
-    """A body: line breaks, tabs and the spaces of typography stay, as long as they do not push words out of sight."""
+    """A body: line breaks, tabs and typographic spaces stay, unless they push words out of sight."""
     return _squeezed(marked(text.replace("\r\n", "\n")))
 
 
@@ -50,32 +50,32 @@ def marked(text: str) -> str:
 
 
 def marked_html(html: str) -> str:
-    """A source in which hidden characters are marked before anything reads it, those written as entities too."""
+    """HTML source with hidden characters marked before it is parsed, including those written as entities."""
     return marked(_ENTITY.sub(_mark_entity, html.replace("\r\n", "\n")))
 
 
 def visible_reading(text: str) -> str:
-    """What was made of `marked_html`: its marks stay as they are."""
+    """Text made from `marked_html`: its marks stay as they are."""
     return _squeezed(_IN_TEXT.sub(_mark_in_text, text))
 
 
 def guarded(text: str) -> str:
-    """One line that cannot move a cursor or hide a word, whatever was in it; what is marked already stays as it is."""
+    """One line that cannot move a cursor or hide a word, for any input; existing marks stay as they are."""
     return text if text.isascii() and text.isprintable() else _IN_LINE.sub(_mark_in_line, text)
 
 
 def visible_name(name: str) -> str:
-    """A display name, with every sign marked by which it could pass for an address."""
+    """A display name, with every character marked that could make it pass for an address."""
     if name.isascii() and set("@<>").isdisjoint(name):
         return visible_line(name)
     return "".join(code_of(char) if is_address_sign(char) and char not in "⟨⟩" else char for char in visible_line(name))
 
 
-@lru_cache(maxsize=4096)  # the same few correspondents come by again and again
+@lru_cache(maxsize=4096)  # the same few correspondents recur
 def visible_email(email: str) -> str:
-    """``sam@bücher.example [xn--bcher-kva.example]``: beside letters beyond ASCII, what they are in plain ones.
+    """``sam@bücher.example [xn--bcher-kva.example]``: non-ASCII letters with their ASCII form.
 
-    The domain is shown in lower case, in which an I is no l.
+    The domain is shown in lower case, where I and l differ.
     """
     local, at, domain = email.rpartition("@")
     shown = spelt_out(f"{local}{at}{domain.lower() if at else domain}")
@@ -85,7 +85,7 @@ def visible_email(email: str) -> str:
 
 
 def named(name: str, email: str) -> str:
-    """A name made visible, and the address it stands before."""
+    """A name made visible, and the address after it."""
     return f"{name} <{visible_email(email)}>" if name and name != email else visible_email(email)
 
 
@@ -122,7 +122,7 @@ def _squeezed(text: str) -> str:
 
 
 def _mark_entity(entity: re.Match[str]) -> str:
-    """The character itself where it is a hidden one; every other entity as it stands."""
+    """The character itself if it is a hidden one; every other entity unchanged."""
     char = unescape(entity[0])
     return char if len(char) == 1 and is_hidden(char) and not char.isspace() else entity[0]
 

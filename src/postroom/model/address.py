@@ -1,7 +1,7 @@
-"""Mail addresses: one strict reading for what we write, one lenient value for what we received.
+"""Email addresses: one strict parser for what we write, one lenient value for what we received.
 
-Python's own `parseaddr` answers alice for ``alice@example.org]<bob@example.com>``; an address that is about to
-receive mail is therefore read by the grammar below and by nothing else.
+Python's own `parseaddr` returns alice for ``alice@example.org]<bob@example.com>``; an address that is about to
+receive mail is therefore parsed by the grammar below and by nothing else.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _ASCII_ATOM = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 _ASCII_LABEL = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-")
 _NAMED = re.compile(r'(?P<name>"(?:[^"\\]|\\.)*"|[^<>"]*)[ \t]*<(?P<email>[^<>]*)>\Z')
 
-_OWN_LETTERS = "ßς"  # of IDNA2008; older rules took them for ss and σ
-# How a local part sends mail on to another host: the percent hack, bang paths, source routes, X.400 attributes, quotes,
+_OWN_LETTERS = "ßς"  # valid in IDNA2008; older rules mapped them to ss and σ
+# How a local part routes mail to another host: the percent hack, bang paths, source routes, X.400 attributes, quotes,
 # and the encapsulated addresses of Exchange (IMCEASMTP-mallory+40evil+2Eexample@...).
 _ROUTES = re.compile(r'[%!:/@,;"\\()<>\[\]\s]|\Aimcea', re.IGNORECASE)
 
@@ -35,7 +35,7 @@ class Address:
 
     @property
     def key(self) -> str:
-        """The form two spellings of one mailbox share."""
+        """The same for all spellings of one mailbox."""
         local, at, domain = self.email.rpartition("@")
         return _lowered(local) + at + domain_key(domain)
 
@@ -45,9 +45,9 @@ class Address:
 
     @property
     def is_routed(self) -> bool:
-        """Whether a mail server may take the local part for the way to another host. Postfix by default delivers
+        """Whether a mail server may read the local part as a route to another host. By default Postfix delivers
         ``mallory%evil.example@example.com`` and ``evil.example!mallory@example.com`` to evil.example, so no list of
-        addresses and no earlier mail says anything about such a one."""
+        addresses and no earlier message says anything about such an address."""
         return _ROUTES.search(self.email.rpartition("@")[0]) is not None
 
     def __str__(self) -> str:
@@ -69,8 +69,8 @@ def parse_address(text: str) -> Address:
         return Address(email)
     if sign := address_sign_in(name):  # a name that looks like another address is how mail reaches the wrong person
         raise InvalidRequest(
-            f"The name before {email[:100]} holds a sign that makes it look like an address (U+{ord(sign):04X}). "
-            "Write the name without it, or the address alone.",
+            f"The name before {email[:100]} contains U+{ord(sign):04X}, which makes it look like an address. "
+            "Write the name without that character, or the address alone.",
             reason="invalid_address",
             details={"field": "address"},
         )
@@ -78,7 +78,7 @@ def parse_address(text: str) -> Address:
 
 
 def check_email(email: str) -> str:
-    """The address itself when mail may be sent to it; InvalidRequest otherwise."""
+    """The address itself if mail may be sent to it; InvalidRequest otherwise."""
     local, at, domain = email.rpartition("@")
     fits = len(_octets(local)) <= MAX_LOCAL and len(_octets(email)) <= MAX_EMAIL
     if not (at and fits and _is_local_part(local) and _is_domain(domain)):
@@ -87,21 +87,21 @@ def check_email(email: str) -> str:
 
 
 def domain_key(domain: str) -> str:
-    """One spelling for a domain: lower case, A-labels (``xn--``) read as the letters they stand for.
+    """One spelling for a domain: lower case, A-labels (``xn--``) decoded to the letters they stand for.
 
-    What is no true A-label keeps its own spelling: no two domains have one key.
+    An invalid A-label keeps its own spelling: no two domains share a key.
     """
     low = _lowered(domain)
     return ".".join(_decoded_label(label) for label in low.split(".")) if "xn--" in low else low
 
 
 def ascii_domain(domain: str) -> str:
-    """The domain as the wire knows it: A-labels where there are letters beyond ASCII."""
+    """The domain as sent on the wire: A-labels for labels with non-ASCII letters."""
     return ".".join(_ascii_label(label).decode() for label in domain.split("."))
 
 
 def refuse_line_breaks(value: str, what: str) -> None:
-    """CR, LF, NUL, other controls, lone surrogates and Unicode line breaks never enter a header value."""
+    """CR, LF, NUL, other controls, lone surrogates and Unicode line breaks are refused in a header value."""
     if value.isascii() and value.isprintable():
         return
     for char in value:
@@ -115,7 +115,7 @@ def refuse_line_breaks(value: str, what: str) -> None:
 def masked(email: str) -> str:
     """``john@example.com`` -> ``j***@example.com``: enough for a person, nothing for a log reader.
 
-    Whatever is given, the answer has that form or is ``***``.
+    For any input, the result has that form or is ``***``.
     """
     local, _, domain = email.rpartition("@")
     return f"{local[:1] if local[:1].isalnum() else ''}***@{domain}" if _is_domain(domain) else "***"
@@ -127,7 +127,7 @@ def _is_local_part(local: str) -> bool:
 
 def _is_domain(domain: str) -> bool:
     """At least two labels, the last not a number (that would be an IP address), nothing that a resolver would map to
-    another name, such as full-width letters: a look-alike must not slip past a list of blocked domains."""
+    another name, such as full-width letters: a look-alike must not bypass a list of blocked domains."""
     labels = domain.split(".")
     return len(labels) >= 2 and not labels[-1].isdigit() and all(map(_is_label, labels))
 
@@ -142,12 +142,12 @@ def _is_label(label: str) -> bool:
 
 
 def _is_letter(char: str) -> bool:
-    """A letter, mark or digit beyond ASCII; never a space, an invisible or a direction-changing character."""
+    """A non-ASCII letter, mark or digit; never a space, an invisible or a direction-changing character."""
     return ord(char) > 0x7F and unicodedata.category(char)[0] in "LMN" and not is_hidden(char)
 
 
 def _is_letter_of_a_name(char: str) -> bool:
-    """A letter that a resolver changes in nothing but its case."""
+    """A letter of which a resolver changes only the case."""
     is_kept = unicodedata.normalize("NFKC", char.casefold()) == _lowered(char)
     return _is_letter(char) and (is_kept or char in _OWN_LETTERS)
 
@@ -157,7 +157,7 @@ def _ascii_label(label: str) -> bytes:
 
 
 def _decoded_label(label: str) -> str:
-    """The letters of a true A-label: made of what a name may be made of, and encoded in the one way there is."""
+    """The letters of a valid A-label: allowed in a name, and encoded in the one canonical way."""
     if not label.startswith("xn--") or len(label) > MAX_LABEL:
         return label
     try:
@@ -169,8 +169,8 @@ def _decoded_label(label: str) -> str:
 
 
 def _lowered(text: str) -> str:
-    """lower(), not casefold(), which makes one mailbox of straße@ and strasse@; letter by letter, for lower() writes a
-    sigma as its neighbours demand, and a label has others than the domain it stands in."""
+    """lower(), not casefold(), which makes one mailbox of straße@ and strasse@; letter by letter, because lower() picks
+    the form of a sigma by its neighbours, and those differ between a label and its domain."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFC", "".join(char.lower() for char in unicodedata.normalize("NFC", text)))

@@ -1,4 +1,4 @@
-"""What one connected account can really do, detected once after login."""
+"""What one connected account supports, detected once after login."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """A false claim here is answered by Unsupported everywhere, and the contract suite checks that it is."""
+    """Whatever is False here raises Unsupported everywhere, and the contract suite checks that."""
 
     provider: str
     can_draft: bool = False
@@ -26,4 +26,4 @@ class Capabilities:
     max_attachment_size_mb: int | None = None
     requests_per_second: float | None = None
     burst: int | None = None
-    search_not_applied: tuple[str, ...] = ()  # query fields it can apply in no way (`larger`): left out and named
+    search_not_applied: tuple[str, ...] = ()  # query fields it cannot apply at all (`larger`): ignored and reported

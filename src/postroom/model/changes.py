@@ -1,4 +1,4 @@
-"""What happened in a mailbox since somebody last looked."""
+"""What changed in a mailbox since the last check."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ChangePage:
-    """`changed` are mails that are new, moved, flagged or labelled otherwise; `removed` are gone for good. A mail that
-    got another ref by moving is in both, under the new and the old one. Ask again with `cursor` while `has_more`, and
-    keep the last one for the next time."""
+    """`changed` are messages that are new, moved, or have other flags or labels; `removed` no longer exist. A message
+    that got another ref by moving is in both, under its new and its old ref. Call again with `cursor` while `has_more`,
+    and keep the last one for the next time."""
 
     changed: tuple[str, ...]
     removed: tuple[str, ...]

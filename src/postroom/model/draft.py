@@ -1,4 +1,4 @@
-"""What a person wants to write: recipients, words, files, and the mail it answers."""
+"""What a person wants to send: recipients, text, files, and the message it replies to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Importance(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """An attachment with its bytes, on its way out."""
+    """An attachment to be sent, with its bytes."""
 
     filename: str
     mime_type: str
@@ -27,7 +27,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Threading:
-    """What ties a reply to its thread: header values, and the provider's own thread id where it has one."""
+    """What ties a reply to its thread: header values, and the provider's own thread id if it has one."""
 
     in_reply_to: str = ""
     references: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Threading:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A mail as its author means it; `mime.write.compose` turns it into bytes, once."""
+    """A message as its author writes it; `mime.write.compose` turns it into bytes, once."""
 
     sender: Address
     to: tuple[Address, ...] = ()
@@ -53,7 +53,7 @@ class Draft:
 
     @property
     def recipients(self) -> tuple[Address, ...]:
-        """Everyone who gets it, each once, in reading order."""
+        """Everyone who receives it, each once, in reading order."""
         seen: dict[str, Address] = {}
         for address in (*self.to, *self.cc, *self.bcc):
             seen.setdefault(address.key, address)
@@ -62,7 +62,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class SavedDraft:
-    """Where a draft lies. `ref` names the draft, `message_ref` the mail inside it (equal for most providers)."""
+    """Where a draft is. `ref` names the draft, `message_ref` the message inside it (equal for most providers)."""
 
     ref: str
     message_ref: str
@@ -71,7 +71,7 @@ class SavedDraft:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """An address this account may write as."""
+    """An address this account may send as."""
 
     address: Address
     signature_html: str = ""

@@ -1,22 +1,22 @@
 """Everything that can go wrong, as one tree.
 
     PostroomError                  code                  retryable
-    ├── InvalidRequest             INVALID_REQUEST       no    the caller's words are off; say what to write instead
-    ├── NotFound                   NOT_FOUND             no    no such mail, folder, account, draft, ...
+    ├── InvalidRequest             INVALID_REQUEST       no    the caller's input is invalid; say what to write instead
+    ├── NotFound                   NOT_FOUND             no    no such message, folder, account, draft, ...
     ├── PermissionDenied           PERMISSION_DENIED     no    policy, read-only mode or the provider's rights forbid it
     ├── AuthRequired               AUTH_REQUIRED         no    the account must be logged in again
     ├── RateLimited                RATE_LIMIT_EXCEEDED   yes   ours or the provider's limit; `retry_after` says when
-    ├── ProviderError              PROVIDER_ERROR        no    the mail server answered with a failure
-    │   └── ProviderUnavailable    PROVIDER_ERROR        yes   it did not answer, or said "later"
-    ├── Conflict                   CONFLICT              no    the thing changed, exists already or is in progress
-    │   └── CursorExpired          CONFLICT              no    what changed since then is not known any more
+    ├── ProviderError              PROVIDER_ERROR        no    the mail server reported a failure
+    │   └── ProviderUnavailable    PROVIDER_ERROR        yes   it did not respond, or said "later"
+    ├── Conflict                   CONFLICT              no    the thing changed, already exists or is in progress
+    │   └── CursorExpired          CONFLICT              no    what changed since then is no longer known
     ├── Unsupported                UNSUPPORTED           no    this provider cannot do that, and never pretends to
-    └── InternalError              INTERNAL_ERROR        no    a fault of ours
+    └── InternalError              INTERNAL_ERROR        no    a bug in Postroom
 
-Messages tell a language model what to do next. They never hold a secret, a stack trace, or mail content.
+Messages tell a language model what to do next. They never contain a secret, a stack trace, or mail content.
 
-`code` says what kind of trouble it is, `reason` which: a dialect whose contract has sentences of its own words an error
-by its reason and by what `details` names, never by reading the message.
+`code` is the kind of error, `reason` the specific one: a dialect whose contract has its own sentences chooses them by
+`reason` and `details`, never by parsing the message.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-# Stable: dialects word errors by them. An error that nobody words otherwise has the general reason of its class.
+# Stable: dialects choose wording by them. An error without wording of its own has the general reason of its class.
 Reason = Literal[
     "account_not_configured",
     "already_exists",
@@ -70,7 +70,7 @@ Reason = Literal[
 
 
 class PostroomError(Exception):
-    """The root. Raise one of the leaves."""
+    """The base class. Raise one of the subclasses."""
 
     code: ClassVar[str] = "INTERNAL_ERROR"
     retryable: ClassVar[bool] = False
@@ -89,7 +89,7 @@ class PostroomError(Exception):
         self.reason: Reason = reason or self.general_reason
         self.details = dict(details or {})
         self.retry_after = retry_after
-        self.tries = 1  # how often it was tried before this error was let through
+        self.tries = 1  # how many attempts were made before this error was raised
 
 
 class InvalidRequest(PostroomError):
@@ -134,18 +134,18 @@ class Conflict(PostroomError):
 
 
 class CursorExpired(Conflict):
-    """For whoever keeps a copy of a mailbox; no tool ever shows it."""
+    """For code that keeps a copy of a mailbox; no tool ever shows it."""
 
 
 class Unsupported(PostroomError):
-    """Raised for a verb or a field that a provider lacks: nothing is ever dropped in silence."""
+    """Raised for an operation or a field that a provider lacks: nothing is ever dropped silently."""
 
     code = "UNSUPPORTED"
     general_reason = "unsupported"
 
     def __init__(self, provider: str, feature: str) -> None:
         super().__init__(
-            f"The {provider} provider has no {feature}. Call get_capabilities to see what this account can do.",
+            f"The {provider} provider does not support {feature}. Call get_capabilities to see what it supports.",
             details={"provider": provider, "feature": feature},
         )
 

@@ -1,4 +1,4 @@
-"""Folders and the roles they play, whatever language their names are in."""
+"""Folders and their roles, in any language."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Role(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Folder:
     """`ref` is the provider's own id; `name` is the full path a person reads, parts joined by ``/``, and names one
-    folder. `is_guess`: only its name speaks for the role, not the server."""
+    folder. `is_guess`: the role comes from its name only, not from the server."""
 
     ref: str
     name: str
@@ -38,12 +38,12 @@ class Folder:
 
 
 def check_folder_name(name: str) -> None:
-    """Any script, ``/`` between levels; no empty level, no control characters, no leading or trailing blanks."""
+    """Any script, ``/`` between levels; no empty level, no control characters, no leading or trailing spaces."""
     parts = name.split("/")
     if len(name) > MAX_NAME:
         raise _bad_name(f"is longer than {MAX_NAME} characters")
     if any(not part or part != part.strip() or part in (".", "..") for part in parts):
-        raise _bad_name("has an empty level, or blanks around one")
+        raise _bad_name("has an empty level, or a level that begins or ends with a space")
     if not all(char.isprintable() for char in name):
         raise _bad_name("contains a control or invisible character")
 
@@ -56,7 +56,7 @@ def _bad_name(reason: str) -> InvalidRequest:
 
 def match_folder(folders: list[Folder], wanted: str) -> Folder | None:
     """Find by ref, exact name, then role, then name without regard to case. Exact names win over roles, and refs over
-    names: where one folder is called what another one's ref is, that ref still names its own."""
+    names: if one folder's name equals another one's ref, that ref still names its own folder."""
     for folder in folders:
         if folder.ref == wanted:
             return folder

@@ -10,7 +10,7 @@ _LENGTH = 10  # 50 bits: a mistyped handle practically never names another thing
 
 
 class Kind(StrEnum):
-    """The first letter of a handle says what it names."""
+    """The first letter of a handle is the kind of thing it names."""
 
     EMAIL = "e"
     THREAD = "t"

@@ -1,4 +1,4 @@
-"""What a mailbox holds: envelopes (a line in a list), messages (opened), attachments (listed, fetched singly)."""
+"""What a mailbox contains: envelopes (a line in a list), messages (opened), attachments (fetched one by one)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 class Envelope:
     """Everything a list shows. `ref` and `thread_ref` are the provider's own ids, never shown by the default dialect.
 
-    Text fields are as decoded from the wire: the service cleans what strangers wrote before anyone sees it.
+    Text fields are as decoded from the wire: the service cleans untrusted text before anyone sees it.
     """
 
     ref: str
@@ -41,12 +41,12 @@ class Envelope:
     message_id: str = ""  # with angle brackets
     in_reply_to: str = ""
     references: tuple[str, ...] = ()
-    other_folders: tuple[str, ...] = ()  # names of those it lies in as well, each once, in a fixed order
+    other_folders: tuple[str, ...] = ()  # names of the others it is in, each once, in a fixed order
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """All folders it lies in, the one it is shown in first. Most mailboxes know one per mail; where labels are
-        folders (Gmail) or a mail may be filed twice (JMAP) there are several."""
+        """All folders it is in, the one it is shown in first. Most mailboxes have one per message; where labels are
+        folders (Gmail) or a message may be in two folders (JMAP) there are several."""
         return (self.folder, *self.other_folders)
 
 
@@ -64,7 +64,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The two readings a mail may offer. Empty string = absent."""
+    """The two versions of a message's text. Empty string = absent."""
 
     text: str = ""
     html: str = ""
@@ -76,7 +76,7 @@ class Message:
     body: Body
     attachments: tuple[Attachment, ...] = ()
     headers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # lower-case names, decoded values
-    defects: tuple[str, ...] = ()  # what was wrong with the mail, in words
+    defects: tuple[str, ...] = ()  # what was wrong with the message, in words
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,4 +88,4 @@ class Page(Generic[T]):
     limit: int
     offset: int
     has_more: bool
-    not_applied: tuple[str, ...] = ()  # filters that could neither be asked of the provider nor applied locally
+    not_applied: tuple[str, ...] = ()  # filters that neither the provider nor Postroom could apply

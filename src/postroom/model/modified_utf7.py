@@ -1,4 +1,4 @@
-"""Folder names as older IMAP servers keep and send them: modified UTF-7 (RFC 3501, 5.1.3)."""
+"""Folder names as older IMAP servers store and send them: modified UTF-7 (RFC 3501, 5.1.3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _ENCODED = re.compile(r"&([A-Za-z0-9+,]*)-")
 
 
 def decoded_name(name: str) -> str:
-    """What is not valid stays as it is."""
+    """Invalid input is returned unchanged."""
 
     def decoded(match: re.Match[str]) -> str:
         letters = match[1].replace(",", "/")

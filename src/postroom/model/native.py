@@ -1,7 +1,7 @@
-"""A mail that the provider writes by itself: "reply to this one with these words", and no bytes of ours.
+"""A message that the provider composes itself ("reply to this one with this text"), without bytes of ours.
 
-What a person approves is the whole action, with everyone it will reach; its frozen form stands in the outbox where the
-bytes of a composed mail stand, and is covered by the same digest.
+What a person approves is the whole action, with everyone it will reach; its frozen form takes the place of a composed
+message's bytes in the outbox, and is covered by the same digest.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ class Recipients:
 
     @property
     def keys(self) -> tuple[frozenset[str], ...]:
-        """Who, and in which field; names and order say nothing."""
+        """Who, and in which field; names and order do not matter."""
         return tuple(frozenset(address.key for address in field) for field in (self.to, self.cc, self.bcc))
 
 
 @dataclass(frozen=True, slots=True)
 class NativeAction:
-    """`named` are the recipients that the caller names and the provider is told; `everyone` is who will get it, those
-    included whom the provider adds by itself (`NativeActions.recipients_of`).
+    """`named` are the recipients that the caller names and the provider is given; `everyone` is who will receive it,
+    including those whom the provider adds itself (`NativeActions.recipients_of`).
 
-    `subject` is the one that the mail will have, set only where the provider lets it be set. `original_sha256` covers
-    what the original said when it was shown: its content goes along, quoted or forwarded.
+    `subject` is the one that the message will have, set only if the provider allows it. `original_sha256` covers
+    what the original said when it was shown: its content is sent along, quoted or forwarded.
     """
 
     kind: NativeKind
@@ -49,7 +49,7 @@ class NativeAction:
 
 
 def freeze(action: NativeAction) -> bytes:
-    """One spelling for one action. ASCII without line breaks, whatever the words are."""
+    """One serialization per action. Always ASCII without line breaks."""
     return json.dumps(asdict(action), sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
@@ -61,9 +61,9 @@ def thaw(frozen: bytes) -> NativeAction:
         importance = Importance(fields.pop("importance"))
         action = NativeAction(named=named, everyone=everyone, importance=importance, **fields)
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ValueError("no frozen action") from error
+        raise ValueError("not a frozen action") from error
     if freeze(action) != frozen:
-        raise ValueError("no frozen action")
+        raise ValueError("not a frozen action")
     return action
 
 

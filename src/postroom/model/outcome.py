@@ -1,4 +1,4 @@
-"""What came of asking a provider to do something: per item for organising, per recipient for sending."""
+"""The result of asking a provider to do something: per item for organising, per recipient for sending."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from postroom.model.native import NativeAction
 
 @dataclass(frozen=True, slots=True)
 class ItemResult:
-    """One mail of a batch. `new_ref` is set where the provider renamed it (a move over IMAP)."""
+    """One message of a batch. `new_ref` is set if the provider gave it a new ref (a move over IMAP)."""
 
     ref: str
     error: PostroomError | None = None
@@ -24,7 +24,7 @@ class ItemResult:
 
 @dataclass(frozen=True, slots=True)
 class WireEnvelope:
-    """Who really gets the bytes: what SMTP calls MAIL FROM and RCPT TO."""
+    """Who actually receives the bytes: what SMTP calls MAIL FROM and RCPT TO."""
 
     sender: str
     recipients: tuple[str, ...]
@@ -32,9 +32,9 @@ class WireEnvelope:
 
 @dataclass(frozen=True, slots=True)
 class SubmitRequest:
-    """Frozen bytes on their way out; or `native`, and then no bytes: an action that the provider carries out itself.
+    """Frozen bytes to be sent; or `native` and no bytes: an action that the provider carries out itself.
 
-    `attempt_id` is stable over retries of the same outbox row. `staged_ref` is what `Staging.stage` made of the bytes.
+    `attempt_id` is stable over retries of the same outbox row. `staged_ref` is what `Staging.stage` returned.
     """
 
     envelope: WireEnvelope
@@ -49,12 +49,12 @@ class SubmitRequest:
 
     def __post_init__(self) -> None:
         if self.native is not None and self.raw:
-            raise ValueError("a request carries bytes or a native action, never both")
+            raise ValueError("a request has either bytes or a native action, never both")
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """What a provider holds ahead of a submission: the mail as it would leave now, and everyone it would go to."""
+    """What a provider holds before a submission: the message as it would be sent now, and everyone it would go to."""
 
     raw: bytes
     recipients: tuple[str, ...]
@@ -65,12 +65,12 @@ SubmitState = Literal["accepted", "rejected", "retryable", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class SubmitOutcome:
-    """The provider's word on a submission. "Accepted" means it took responsibility, never that it delivered.
+    """What the provider says about a submission. "Accepted" means it took responsibility, never that it delivered.
 
     - accepted: for at least the recipients in `accepted`;
-    - rejected: definite and permanent, nothing left the house;
+    - rejected: definite and permanent, nothing was sent;
     - retryable: provably not accepted, may be tried again;
-    - unknown: the answer was lost; only reconciling or a person can tell.
+    - unknown: the response was lost; only reconciling or a person can find out.
     """
 
     state: SubmitState
@@ -81,4 +81,4 @@ class SubmitOutcome:
     reason: str = ""
     retry_after: float | None = None
     warnings: tuple[str, ...] = ()
-    login_refused: bool = False  # the server does not know us any more: nothing of this account can leave
+    login_refused: bool = False  # the server no longer accepts the login: nothing can be sent from this account

@@ -39,10 +39,10 @@ _NAMES = {
 }
 _BY_NAME = {name.strip(): role for role, names in _NAMES.items() for name in names.replace("\n", "").split("|")}
 
-# An archive of one's own makes nobody known and hides nothing: that name is free.
+# An archive of one's own makes no sender known and hides nothing: that name is allowed.
 _FREE = frozenset({Role.ARCHIVE})
 _NO_LETTER = re.compile(r"[\W_]+")
-_LEVELS = re.compile(r"[/.]")  # also what other servers than the one at hand put between two levels
+_LEVELS = re.compile(r"[/.]")  # also the separators of other servers
 
 
 def role_by_name(name: str) -> Role | None:
@@ -51,19 +51,19 @@ def role_by_name(name: str) -> Role | None:
 
 
 def read_as(name: str) -> Role | None:
-    """The role that a person or a server could take this name for: by any part of it, in any script or spelling."""
+    """The role that a person or a server could read into this name: by any part of it, in any script or spelling."""
     return next((role for level in _LEVELS.split(decoded_name(name)) if (role := _LOOKALIKES.get(_bare(level)))), None)
 
 
 def role_to_come(folder: Folder, folders: Iterable[Folder]) -> Role | None:
-    """Its role, or the one that its name would give it should another folder go: where no server says otherwise."""
+    """Its role, or the one its name would give it if another folder were gone: where no server says otherwise."""
     named = role_by_name(folder.name)
     told = {other.role for other in folders if not other.is_guess}
     return folder.role or (named if named not in told else None)
 
 
 def _bare(level: str) -> str:
-    """Letters and digits alone, as the eye reads them."""
+    """Only letters and digits, as they look to a reader."""
     return _NO_LETTER.sub("", skeleton(level.casefold()))
 
 

@@ -1,4 +1,4 @@
-"""Rules: conditions that must all hold, and what is then done with a mail."""
+"""Rules: conditions that must all match, and what is then done with a message."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ActionType = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`matches` is a glob; `in` compares with each of several values. Numbers and truths are written as text."""
+    """`matches` is a glob; `in` compares with each of several values. Numbers and booleans are written as text."""
 
     field: ConditionField
     operator: Operator
@@ -41,7 +41,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """The rules a server keeps for us, in order, and whether it runs them."""
+    """The rules stored on a server, in order, and whether it runs them."""
 
     rules: tuple[Rule, ...]
     is_active: bool

@@ -1,4 +1,4 @@
-"""What the eye keeps of a word: letters of other scripts, digits for letters, rn for m.
+"""How a word looks to a reader: letters of other scripts, digits for letters, rn for m.
 
 The table is small on purpose: the letters of Cyrillic, Greek and Latin extensions that look like plain ones in common
 fonts.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from functools import lru_cache
 
-# Cyrillic, Greek, Latin extensions, digits: each sign and the letter it is taken for.
+# Cyrillic, Greek, Latin extensions, digits: each character and the letter it is mistaken for.
 _LOOKS_LIKE = (
     str.maketrans("аеорсухіјѕһӏԁԛԝьвкмнтг", "aeopcyxijshldqwbbkmhtr")
     | str.maketrans("αορνικτυεηγωχβ", "aopvlktuenywxb")

@@ -1,9 +1,9 @@
-"""How a text falls into words: one rule for queries, for full-text indexes and for matching a single mail.
+"""How a text is split into words: one rule for queries, full-text indexes and matching a single message.
 
 The rule is that of SQLite's FTS5 tokenizer ``unicode61 remove_diacritics 2``: letters, digits and private-use
-characters make words, everything else separates them; case is folded one character to one, and accents are taken off
-Latin letters (``é`` is ``e``, ``й`` stays ``й``). The two differ on ``ß``, which is ``ss`` here and is gone before that
-tokenizer could see it, on characters younger than its tables (Unicode 6.1) and on a few rare letters and marks.
+characters make words, everything else separates them; case is folded one character to one, and accents are removed from
+Latin letters (``é`` is ``e``, ``й`` stays ``й``). The two differ on ``ß``, which is ``ss`` here (replaced before that
+tokenizer sees it), on characters newer than its tables (Unicode 6.1) and on a few rare letters and marks.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ def words(text: str) -> list[str]:
 
 
 def folded(text: str) -> str:
-    """The text without regard to case and accents, separators kept: what a "part of" comparison looks at."""
+    """The text with case and accents folded, separators kept: what a substring comparison uses."""
     return text.lower() if text.isascii() else text.translate(_FOLDED)
 
 
 class _Table(dict[int, str]):
-    """A translation table that is filled as characters are met; rare planes are not kept."""
+    """A translation table that is filled as characters are met; rare planes are not cached."""
 
     def __init__(self, keeps_separators: bool) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class _Table(dict[int, str]):
 def _folded_char(char: str, keeps_separators: bool) -> str:
     category = unicodedata.category(char)
     if char in "ßẞ":
-        return "ss"  # as people write it whose keyboard has none
+        return "ss"  # as people write it if their keyboard has none
     if "\u0300" <= char <= "\u036f":
         return ""
     if category[0] not in "LN" and category != "Co":
@@ -60,5 +60,5 @@ _UNSPACED = re.compile(
 
 
 def spaced(text: str) -> str:
-    """Scripts written without spaces, letter by letter: several letters in a row are then words in a row."""
+    """Scripts written without spaces, letter by letter: consecutive letters are then consecutive words."""
     return text if text.isascii() else _UNSPACED.sub(r" \1 ", text)

@@ -1,8 +1,8 @@
 """One TOML file and the environment, read once into typed, frozen settings.
 
-`load` answers with `Settings` or raises `SettingsError`, whose message names the key and says what to write instead.
-Secrets stay wrapped until `secrets.resolve` is asked for one. Nothing here creates a folder, opens a connection or
-knows what a provider is beyond the keys it takes.
+`load` returns `Settings` or raises `SettingsError`, whose message names the key and says what to write instead.
+Secrets stay wrapped until `secrets.resolve` is called. Nothing here creates a folder, opens a connection or knows
+more about a provider than its keys.
 """
 
 from postroom.settings.accounts import (

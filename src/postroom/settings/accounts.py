@@ -1,7 +1,7 @@
-"""The accounts a file may name, one class per provider; `provider` says which.
+"""The accounts in a settings file, one class per provider, selected by `provider`.
 
-Every secret `x` may instead stand as `x_env` (a variable's name), `x_file` (a path) or in the system's keyring; a token
-may also be what a program prints (`token_command`).
+Instead of a secret `x`, the file may give `x_env` (a variable's name) or `x_file` (a path), or the secret is in the
+system's keyring; a token may also be the output of a program (`token_command`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from postroom.settings.oauth import OAuthSettings
 Security = Literal["tls", "starttls", "none"]
 Port = Annotated[Number, Field(ge=1, le=65535)]
 
-RESERVED_NAME = "all"  # what a search over every account is called
+RESERVED_NAME = "all"  # the name for a search over every account
 
 _IMAP_PORTS = {"tls": 993}
 _AUTHSERV_IDS = {"imap.gmail.com": "mx.google.com", "imap.googlemail.com": "mx.google.com"}
@@ -27,7 +27,7 @@ _SMTP_PORTS = {"tls": 465, "starttls": 587}
 
 def _free_name(name: str) -> str:
     if name.casefold() == RESERVED_NAME:
-        raise ValueError(f"{name} means every account; choose another name")
+        raise ValueError(f"{name} stands for every account; choose another name")
     return name
 
 
@@ -50,7 +50,7 @@ Url = Annotated[str, AfterValidator(_web_address)]
 
 
 class Account(Section):
-    """What every account has. `secrets` names the fields that may also come from elsewhere."""
+    """What every account has. `secrets` names the fields that may also come from other sources."""
 
     secrets: ClassVar[tuple[str, ...]] = ()
 
@@ -68,13 +68,13 @@ class Account(Section):
 
 
 def sources_of(account: Account, secret: str) -> tuple[str, ...]:
-    """The keys that say where a secret comes from; where none is set, it lies where `secrets.keep` has put it."""
+    """The keys that say where a secret comes from; if none is set, it is where `secrets.keep` stored it."""
     can_be_fetched = hasattr(account, f"{secret}_command")
     return (secret, f"{secret}_env", f"{secret}_file", *((f"{secret}_command", "oauth") if can_be_fetched else ()))
 
 
 class TokenAccount(Account):
-    """An account that can be opened with a bearer token, wherever it comes from."""
+    """An account that can be opened with a bearer token from any source."""
 
     secrets: ClassVar[tuple[str, ...]] = ("token",)
 
@@ -124,7 +124,7 @@ class ImapAccount(TokenAccount):
     @model_validator(mode="after")
     def _token_for_oauth(self) -> ImapAccount:
         if self.oauth is not None and self.auth == "password":
-            raise ValueError('oauth gives tokens; write auth = "xoauth2" or "oauthbearer" with it')
+            raise ValueError('oauth requires auth = "xoauth2" or "oauthbearer"')
         return self
 
 
@@ -150,7 +150,7 @@ class JmapAccount(TokenAccount):
 
 
 class RestAccount(Account):
-    """The REST mail API of dialect `mailapi`. Its token says whose mailbox it is, so `address` may be left out."""
+    """The REST mail API of dialect `mailapi`. Its token identifies the mailbox, so `address` may be omitted."""
 
     secrets = ("auth_token",)
 

@@ -1,7 +1,7 @@
-"""What sets one dialect apart, as data: the only place that decides anything by a dialect's name.
+"""How dialects differ, as data: the only place where anything depends on a dialect's name.
 
-A dialect's package words tools and answers; what the rest of the gateway does differently for it stands in its row here
-and is read as `Settings.traits`. A row may be there before its package is; `load_dialect` refuses such a dialect.
+A dialect's package defines tools and the wording of results; what the rest of the gateway does differently for it is in
+its row here and is read as `Settings.traits`. A row may exist before its package; `load_dialect` rejects that dialect.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class LogField:
-    """One field of a tool's log line, under its contract's name. No form lets a word of the caller's pass:
-    `count` of addresses, a `choice` (a switch, or a value that the schema lists), or whether something `is_given`."""
+    """One field of a tool's log line, under its contract's name. No form logs any text of the caller:
+    `count` of addresses, a `choice` (a switch, or a value that the schema lists), or whether an argument `is_given`."""
 
     name: str
     arguments: tuple[str, ...]
@@ -31,15 +31,15 @@ class LogField:
 class Traits:
     toolsets: tuple[Toolset, ...] = ("read", "organise", "drafts", "send")  # on unless the operator names others
     ids: IdForm = "handle"  # short handles, the provider's own ids, or numbers within a folder
-    has_transport: bool = True  # False: a promise by structure, nothing is ever built that could send
+    has_transport: bool = True  # False: guaranteed by structure, nothing that could send is ever built
     gate: Gate = "auto"  # unless the operator names one
-    heeds_handwritten: bool = False  # approvals that a person wrote by hand count
+    heeds_handwritten: bool = False  # approvals that a person wrote by hand are valid
     key_seconds: float = 30 * _DAY  # how long an idempotency key is remembered
     dev_mode_covers_drafts: bool = False
-    may_trust_network: bool = False  # an address that others can reach may be served without a token, if they say so
-    has_fences: bool = True  # strangers' words stand between marks; False: the answer is word for word the contract's
+    may_trust_network: bool = False  # a publicly reachable address may be served without a token, if configured so
+    has_fences: bool = True  # untrusted text is put between marks; False: results follow the contract word for word
     log_fields: Mapping[str, tuple[LogField, ...]] = field(default_factory=lambda: MappingProxyType({}))  # by tool
-    audited_tools: frozenset[str] = frozenset()  # beside what the gate audits
+    audited_tools: frozenset[str] = frozenset()  # in addition to what the gate audits
     audit_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # the gate's own -> shown
 
 
@@ -65,7 +65,7 @@ TRAITS: dict[str, Traits] = {
             "forward_email": (_COUNTED_FORWARD, LogField("hasComment", ("comment",), "is_given")),
         },
     ),
-    # Neither contract has an argument that could confirm a preview, so the person is asked.
+    # Neither contract has an argument that could confirm a preview, so a person is asked.
     "mailapi": Traits(
         toolsets=("read", "organise", "send"), ids="provider", gate="elicit", may_trust_network=True, has_fences=False
     ),

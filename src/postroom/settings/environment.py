@@ -1,8 +1,8 @@
 """Settings from the environment: ``POSTROOM_SAFETY__DEV_MODE=true`` is ``[safety] dev_mode = true``.
 
 Only names with a double underscore are settings (and POSTROOM_ACCOUNTS, the whole list as JSON), so that a variable
-that `password_env` points to may be called POSTROOM_PASSWORD without being mistaken for one. An account is named by its
-place or its name: ``POSTROOM_ACCOUNTS__0__HOST``, ``POSTROOM_ACCOUNTS__WORK__HOST``.
+that `password_env` names may be called POSTROOM_PASSWORD without being mistaken for one. An account is identified by
+its index or its name: ``POSTROOM_ACCOUNTS__0__HOST``, ``POSTROOM_ACCOUNTS__WORK__HOST``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Data = dict[str, Any]
 
 
 def merge_environment(data: Data, environ: Mapping[str, str]) -> Data:
-    """`data` with what the environment says laid over it. The input is left as it was."""
+    """`data` with the environment's values on top. The input is not changed."""
     merged = {key: dict(value) if isinstance(value, Mapping) else value for key, value in data.items()}
     if environ.get(ACCOUNTS, "").strip():
         merged["accounts"] = _whole_list(environ[ACCOUNTS])
@@ -75,7 +75,7 @@ def _account(merged: Data, which: str, variable: str) -> Data:
     if which == str(len(accounts)):
         accounts.append({})
         return accounts[-1]
-    raise SettingsError(f"{variable}: there is no account {which}; accounts are counted from 0 or called by their name")
+    raise SettingsError(f"{variable}: there is no account {which}; use a number, counted from 0, or a name")
 
 
 def _as_variable(name: str) -> str:
@@ -83,7 +83,7 @@ def _as_variable(name: str) -> str:
 
 
 def _dev_mode(merged: Data, environ: Mapping[str, str]) -> None:
-    """DEV_MODE alone can only switch dev mode on: it is too common a name to loosen what the operator wrote."""
+    """DEV_MODE may only enable dev mode: the name is too common to let it loosen what the operator configured."""
     try:
         wanted = read_switch(environ.get("DEV_MODE", ""))
     except ValueError:

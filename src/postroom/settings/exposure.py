@@ -1,4 +1,4 @@
-"""Files with secrets in them: whether other users of this machine can get at them."""
+"""Whether other users of this machine can access files that contain secrets."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from postroom.settings.accounts import AccountSettings
 from postroom.settings.problems import SettingsError
 from postroom.settings.sections import ServerSettings
 
-_GROUP, _OTHERS = 0o060, 0o006  # to read it, or to put another secret there
+_GROUP, _OTHERS = 0o060, 0o006  # to read the secret or to replace it
 
 
 def is_exposed(file: os.stat_result) -> bool:
-    """A group may read what root wrote for it, since services are given their secrets so; not what is ours to close."""
+    """A group may read a file owned by root, since that is how services get their secrets; not a file of our own."""
     if os.name != "posix":
         return False
     is_given = file.st_uid == 0 != os.geteuid() and not file.st_mode & 0o020
@@ -23,7 +23,7 @@ def is_exposed(file: os.stat_result) -> bool:
 
 
 def refuse_exposed(server: ServerSettings, accounts: Sequence[AccountSettings]) -> None:
-    """At the start, not when the secret is first needed. What is not there is said when it is."""
+    """Checked at startup, not at first use. A missing file is reported at first use."""
     for key, path in _secret_files(server, accounts):
         with suppress(OSError):
             if is_exposed(path.stat()):

@@ -1,7 +1,7 @@
-"""The kinds of values a setting may have.
+"""The types of values a setting may have.
 
-A TOML value must have its own type: ``dev_mode = "yes"`` is an error. The environment knows only text, so what comes
-from there is marked as `EnvText` and read by the same kinds.
+A TOML value must have its own type: ``dev_mode = "yes"`` is an error. The environment has only text, so values
+from it are marked as `EnvText` and parsed by the same types.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _ON, _OFF = {"true", "1", "yes", "on"}, {"false", "0", "no", "off", ""}
 
 
 class EnvText(str):
-    """A value as the environment gave it."""
+    """A value from the environment."""
 
     __slots__ = ()
 
 
 class Section(BaseModel):
-    """One table of the file: frozen, and closed to keys it does not know. Validators are built on first use."""
+    """One table of the file: frozen, and unknown keys are errors. Validators are built on first use."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
@@ -46,7 +46,7 @@ def _number(value: Any) -> Any:
 
 
 def _list(value: Any) -> Any:
-    """From the environment a JSON array or values separated by commas."""
+    """From the environment, a JSON array or comma-separated values."""
     if not isinstance(value, EnvText):
         return value
     if value.lstrip().startswith("["):
@@ -61,7 +61,7 @@ def _list_only(value: Any) -> Any:
 
 
 def _below(folder: str) -> AfterValidator:
-    """Relative paths count from the folder of that name in the validation context."""
+    """Relative paths are resolved against the folder of that name in the validation context."""
 
     def resolve(path: Path, info: ValidationInfo) -> Path:
         base = info.context.get(folder) if isinstance(info.context, Mapping) else None

@@ -1,4 +1,4 @@
-"""The TOML file: found, read, and refused where others can read a secret in it."""
+"""The TOML file: found, read, and rejected if other users can read a secret in it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SECRET_KEYS = frozenset({"tokens", "client_secret"}.union(*(account.secrets for
 
 
 def find(path: Path | None, environ: Mapping[str, str]) -> Path | None:
-    """The file to read: the one asked for, else `$POSTROOM_CONFIG`, else the user's own where there is one."""
+    """The file to read: the given one, else `$POSTROOM_CONFIG`, else the user's own if there is one."""
     named = path or (Path(environ["POSTROOM_CONFIG"]) if environ.get("POSTROOM_CONFIG") else None)
     if named is None:
         own = config_file(environ)
@@ -25,12 +25,12 @@ def find(path: Path | None, environ: Mapping[str, str]) -> Path | None:
     named = named.expanduser().absolute()
     if not named.is_file():
         origin = "--config" if path else "POSTROOM_CONFIG"
-        raise SettingsError(f"{named}: there is no such file ({origin} names it)")
+        raise SettingsError(f"{named}: no such file (named by {origin})")
     return named
 
 
 def read(path: Path, warn: Callable[[str], None] | None = None) -> Data:
-    """`warn` is told what is dangerous and is let pass all the same."""
+    """`warn` is called with what is dangerous but still accepted."""
     import tomllib
 
     try:
@@ -49,7 +49,7 @@ def read(path: Path, warn: Callable[[str], None] | None = None) -> Data:
 
 
 def _report_exposed(path: Path, secret: str, warn: Callable[[str], None] | None) -> None:
-    """An error, but for the token in the mailapi form: such files are written with it and mounted for everybody."""
+    """An error, except for the token in the mailapi form: such files contain it and are mounted world-readable."""
     name = secret.rpartition(".")[2]
     said = (
         f"{secret}: other users of this machine can read the secret in {path}; run chmod 600 on the file, or write "

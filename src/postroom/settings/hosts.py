@@ -1,4 +1,4 @@
-"""Names of servers as settings may hold them."""
+"""Host names in settings."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*", re.IGNORECASE)
 
 
 def is_host(text: str) -> bool:
-    """Whether it can be a host's name in ASCII, or an IPv4 address."""
+    """Whether it can be an ASCII host name or an IPv4 address."""
     return len(text) <= 253 and _HOST.fullmatch(text) is not None
 
 
 def host_name(text: str) -> str:
-    """In the ASCII form, which every resolver reads alike. A URL, or a port behind the name, is a mistake."""
+    """In the ASCII form, which every resolver reads alike. A URL, or a port after the name, is an error."""
     name = ascii_domain(domain_key(text)).removesuffix(".")
     if not is_host(name) and not _is_ipv6(text):
-        raise ValueError("write a server's name like mail.example.com alone; its port has a key of its own")
+        raise ValueError("write just a host name like mail.example.com; the port has its own key")
     return name
 
 

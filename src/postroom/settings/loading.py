@@ -35,7 +35,7 @@ def load(
     environ: Mapping[str, str] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """Read the settings; with no file and no account anywhere they are those of the demo.
+    """Read the settings; with no file and no account anywhere, those of the demo.
 
     `overrides` has the shape of the file and wins over everything (the command line's flags).
     """
@@ -45,7 +45,7 @@ def load(
     data = _layered(found, environ, overrides, warnings)
     if not data.get("accounts"):
         if found is not None:
-            raise SettingsError(f"{found}: names no account; run postroom accounts add, or postroom demo for a look")
+            raise SettingsError(f"{found}: names no account; run postroom accounts add, or postroom demo to try it out")
         return _demo(data, environ, None)
     return replace(build(data, home=home_folder(environ), config_path=found), warnings=tuple(warnings))
 
@@ -56,15 +56,15 @@ def load_demo(
     environ: Mapping[str, str] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """The embedded sample mailbox whatever is configured; a file is read only when it is named here."""
+    """The embedded sample mailbox, regardless of what is configured; a file is read only when it is named here."""
     environ = os.environ if environ is None else environ
     found = file.find(path, environ) if path is not None else None
     return _demo(_layered(found, environ, overrides, []), environ, found)
 
 
 def build(data: Mapping[str, Any], *, home: Path, config_path: Path | None = None, is_demo: bool = False) -> Settings:
-    """Settings from a mapping in the shape of the file. Relative paths count from `home`; certificates and secret
-    files from the folder of the configuration file."""
+    """Settings from a mapping in the shape of the file. Relative paths are resolved against `home`; those of
+    certificates and secret files against the folder of the configuration file."""
     context = {HOME: home, CONFIG_FOLDER: config_path.parent if config_path else home}
     try:
         read = ConfigFile.model_validate({**_EMPTY_TABLES, **data}, context=context)
@@ -77,7 +77,7 @@ def build(data: Mapping[str, Any], *, home: Path, config_path: Path | None = Non
 
 
 def _chosen_by_dialect(read: ConfigFile) -> dict[str, Section]:
-    """What the operator left open, as the dialect has it."""
+    """What the operator did not set, with the dialect's defaults."""
     traits = TRAITS[read.server.dialect]
     return {
         "server": _with_default(read.server, "toolsets", traits.toolsets),
@@ -105,4 +105,4 @@ def _refuse_twins(accounts: Sequence[AccountSettings]) -> None:
     counted = Counter(account.name.casefold() for account in accounts)
     for place, account in enumerate(accounts):
         if counted[account.name.casefold()] > 1:
-            raise SettingsError(f"accounts[{place}].name: {account.name} is the name of two accounts; rename one")
+            raise SettingsError(f"accounts[{place}].name: two accounts are named {account.name}; rename one")

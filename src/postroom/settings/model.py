@@ -1,4 +1,4 @@
-"""The settings as the rest of the house sees them."""
+"""The settings as the rest of Postroom sees them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from postroom.settings.sections import LoggingSettings, NetworkSettings, SafetyS
 
 
 class ConfigFile(Section):
-    """What the TOML file may hold, whole. `loading.build` reads an absent table as an empty one."""
+    """Everything the TOML file may contain. `loading.build` reads an absent table as an empty one."""
 
     server: ServerSettings
     accounts: tuple[Annotated[AccountSettings, Field(discriminator="provider")], ...] = ()
@@ -38,9 +38,9 @@ class Settings:
     home: Path
     config_path: Path | None = None
     is_demo: bool = False
-    warnings: tuple[str, ...] = ()  # what an operator should know though nothing is refused
+    warnings: tuple[str, ...] = ()  # what an operator should know although it is accepted
 
     @property
     def traits(self) -> Traits:
-        """What the dialect asks of the rest of the gateway."""
+        """What the dialect requires of the rest of the gateway."""
         return TRAITS[self.server.dialect]

@@ -1,4 +1,4 @@
-"""How an account logs in through its service's own page: `oauth` of an account."""
+"""How an account logs in on its service's own page: the key `oauth` of an account."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def _endpoint(url: str) -> str:
-    """Tokens go there: in the clear only within this machine, which is how it is tested."""
+    """Tokens are sent there: unencrypted only within this machine, as in tests."""
     if not url:
         return url
     try:
@@ -33,7 +33,7 @@ Endpoint = Annotated[str, AfterValidator(_endpoint)]
 
 
 class OAuthSettings(Section):
-    """The endpoints are the service's own unless others are named: a sovereign cloud, a tenant, a test."""
+    """The endpoints are the service's own unless others are given: for a sovereign cloud, a tenant, a test."""
 
     service: ServiceName
     client_id: Annotated[str, Field(min_length=1)]

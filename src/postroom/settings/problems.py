@@ -16,7 +16,7 @@ class SettingsError(InvalidRequest):
 
 
 def explain(error: ValidationError, root: type[BaseModel]) -> SettingsError:
-    """Never repeats a value, save the wrong word of a fixed choice: any other might be a secret."""
+    """Never repeats a value, except the wrong one of a fixed choice: any other might be a secret."""
     problems = [problem for problem in error.errors(include_url=False) if problem["type"] not in _CONSEQUENCES]
     return SettingsError("\n".join(_line(problem, root) for problem in problems))
 
@@ -38,7 +38,7 @@ def _line(problem: Any, root: type[BaseModel]) -> str:
     if kind == "missing":
         return f"{_shown(place)}: missing"
     if kind == "union_tag_not_found":
-        return f"{_shown(place)}.provider: missing; one of {', '.join(_providers())}"
+        return f"{_shown(place)}.provider: missing; use one of {', '.join(_providers())}"
     if kind == "union_tag_invalid":
         return f"{_shown(place)}.provider: {_unknown_word(str(context['tag']), _providers())}"
     if kind == "literal_error":
@@ -50,7 +50,7 @@ def _line(problem: Any, root: type[BaseModel]) -> str:
     return f"{_shown(place)}: {_WRONG_TYPE.get(kind, problem['msg'])}"
 
 
-_CONSEQUENCES = {"default_factory_not_called"}  # of another problem that is named itself
+_CONSEQUENCES = {"default_factory_not_called"}  # of another problem that is reported itself
 
 _WRONG_TYPE = {
     "bool_type": "wrong type; write true or false, without quotes",
@@ -68,7 +68,7 @@ def _unknown_word(word: str, known: Sequence[str]) -> str:
 
 
 def _choices(expected: str, place: Sequence[str | int]) -> list[str]:
-    """Pydantic words them as ``'a', 'b' or 'c'``."""
+    """Pydantic lists them as ``'a', 'b' or 'c'``."""
     from postroom.settings.sections import NOT_YET
 
     key = next(str(step) for step in reversed(place) if isinstance(step, str))
@@ -84,7 +84,7 @@ def _providers() -> list[str]:
 
 
 def _shown(place: Sequence[str | int]) -> str:
-    """``accounts[0].host``: without the provider, which pydantic puts between."""
+    """``accounts[0].host``, without the provider that pydantic inserts."""
     text = ""
     for step, key in enumerate(place):
         if isinstance(key, int):

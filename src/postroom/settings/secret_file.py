@@ -1,8 +1,8 @@
 """Secrets in encrypted files of the home folder, for machines without a keyring.
 
-One file per secret, sealed with AES-256-GCM under the key in ``secrets.key`` and bound to the name it is kept under.
-Key and files lie side by side, so this keeps a secret out of a glance, a search and a copy of the files alone; whoever
-can read everything the user can read, reads the secret too.
+One file per secret, encrypted with AES-256-GCM under the key in ``secrets.key`` and bound to the name it is stored
+under. Key and files are in the same place, so this protects a secret from a glance, a search and a copy of the files
+alone; anyone who can read everything the user can read can read the secret too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KEY_BYTES, _NONCE_BYTES = 32, 12
 
 
 def read(home: Path, account: str, secret: str) -> str | None:
-    """None where none was ever kept; AuthRequired where one is there that cannot be opened."""
+    """None if none was ever stored; AuthRequired if there is one that cannot be decrypted."""
     try:
         sealed = _path(home, account, secret).read_bytes()
     except FileNotFoundError:
@@ -32,7 +32,7 @@ def read(home: Path, account: str, secret: str) -> str | None:
 
 
 def write(home: Path, account: str, secret: str, value: str) -> Path:
-    """Where it lies now."""
+    """Returns the path of the file."""
     path = _path(home, account, secret)
     try:
         atomic_file.create(home / KEY_NAME, os.urandom(_KEY_BYTES))
@@ -86,7 +86,7 @@ def _opened(sealed: bytes, key: bytes, account: str, secret: str) -> str:
     try:
         return AESGCM(key).decrypt(body[:_NONCE_BYTES], body[_NONCE_BYTES:], _name(account, secret)).decode()
     except (InvalidTag, ValueError):
-        raise _unreadable(account, secret, "it was changed, or sealed with another key") from None
+        raise _unreadable(account, secret, "it was changed, or encrypted with another key") from None
 
 
 def _name(account: str, secret: str) -> bytes:
@@ -94,5 +94,5 @@ def _name(account: str, secret: str) -> bytes:
 
 
 def _unreadable(account: str, secret: str, why: str) -> AuthRequired:
-    fix = f"Store it anew: postroom accounts login {account}"
+    fix = f"Store it again: postroom accounts login {account}"
     return AuthRequired(f"The stored {secret} of account {account} cannot be read ({why}). {fix}")

@@ -1,6 +1,6 @@
-"""Secrets, fetched at the moment they are needed: from the settings, a variable, a file, or where `keep` has put them.
+"""Secrets, fetched when they are needed: from the settings, a variable, a file, or where `keep` stored them.
 
-`keep` prefers the system's keyring; a machine without one gets an encrypted file in the home folder.
+`keep` prefers the system's keyring; on a machine without one it writes an encrypted file in the home folder.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ KEYRING_SERVICE = "postroom"
 
 
 def resolve(account: Account, secret: str, *, environ: Mapping[str, str] | None = None) -> str | None:
-    """The value of `secret` (``password``, ``token``, ...), or None where nobody ever set one.
+    """The value of `secret` (``password``, ``token``, ...), or None if none was ever set.
 
-    AuthRequired when the settings point to a variable or a file that is not there: going on without it would only
-    be refused later, and less clearly.
+    AuthRequired when the settings name a variable or a file that does not exist: continuing without it would only
+    fail later, and less clearly.
     """
     return _resolved(account, account.name, secret, os.environ if environ is None else environ)
 
 
 def client_secret(account: str, oauth: OAuthSettings) -> str:
-    """Empty where the service gives none to programs on people's machines."""
+    """Empty if the service issues none to programs on people's machines."""
     return _resolved(oauth, account, "client_secret", os.environ) or ""
 
 
@@ -51,12 +51,12 @@ def _resolved(section: Section, account: str, secret: str, environ: Mapping[str,
 
 
 def kept(account: str, secret: str, *, environ: Mapping[str, str]) -> str | None:
-    """The file first: where there is one, it is what was kept last."""
+    """The file first: if there is one, it was stored last."""
     return secret_file.read(home_folder(environ), account, secret) or from_keyring(account, secret)
 
 
 def keep(account: str, secret: str, value: str, *, environ: Mapping[str, str], in_file: bool = False) -> str:
-    """Store it, and say in words where it lies now."""
+    """Store it, and return a description of where it is now."""
     home = home_folder(environ)
     if not in_file and _into_keyring(account, secret, value):
         secret_file.remove(home, account, secret)
@@ -69,7 +69,7 @@ def lies_in_file(account: str, secret: str, *, environ: Mapping[str, str]) -> bo
 
 
 def forget(account: str, secret: str, *, environ: Mapping[str, str]) -> None:
-    """Wherever `keep` has put it; forgetting what is not there is fine."""
+    """Wherever `keep` stored it; a missing secret is not an error."""
     secret_file.remove(home_folder(environ), account, secret)
     with contextlib.suppress(ImportError):
         import keyring
@@ -104,7 +104,7 @@ def from_keyring(account: str, secret: str) -> str | None:
 
 
 def _into_keyring(account: str, secret: str, value: str) -> bool:
-    """Read back before it is believed: some keyrings take everything and keep nothing."""
+    """Read back to be sure: some keyrings accept everything and store nothing."""
     try:
         import keyring
         import keyring.errors

@@ -1,4 +1,4 @@
-"""The tables of the file beside the accounts."""
+"""The tables of the file other than the accounts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from postroom.settings.fields import AsList, ConfigPath, HomePath, Number, Secti
 
 Dialect = Literal["postroom", "graph", "mailapi", "vault", "drafts", "intentmail"]
 Toolset = Literal["read", "organise", "drafts", "send", "rules", "templates", "identities"]
-# Names kept for what this version does not have; no message proposes them.
+# Names reserved for what this version does not have; no message suggests them.
 NOT_YET = {
     "dialect": frozenset({"graph", "mailapi", "vault", "intentmail"}),
     "toolsets": frozenset({"rules", "templates", "identities"}),
@@ -38,7 +38,7 @@ def _endpoint(text: str) -> str:
 
 
 def _recipient_pattern(text: str) -> str:
-    """What could match nobody is refused: the operator believes that it does."""
+    """A pattern that could match nobody is an error: the operator believes that it matches."""
     local, _, domain = text.rpartition("@")
     try:
         plain = Address(check_email(f"anybody@{domain}" if local == "*" else text))
@@ -46,11 +46,11 @@ def _recipient_pattern(text: str) -> str:
         plain = None
     if plain is None or plain.is_routed or "*" in plain.email:
         raise ValueError(f"write an address or *@domain, not {text[:80]!r}")
-    return text  # compared by the rules of addresses, which know that ß is not ss
+    return text  # compared by the rules for addresses, where ß is not ss
 
 
 def zone_named(name: str) -> tzinfo | None:
-    """The zone of that IANA name; None, which stands for the machine's own, for an empty one."""
+    """The zone of that IANA name; None, meaning the machine's own, for an empty name."""
     from zoneinfo import ZoneInfo
 
     return ZoneInfo(name) if name else None
@@ -59,9 +59,9 @@ def zone_named(name: str) -> tzinfo | None:
 def _timezone(name: str) -> str:
     try:
         zone_named(name)
-    except (ValueError, KeyError, OSError):  # no name at all, an unknown one, a folder of the time zone database
+    except (ValueError, KeyError, OSError):  # not a name, an unknown one, or a folder of the time zone database
         raise ValueError(
-            "unknown time zone; write an IANA name like Europe/Berlin, or nothing for the machine's own"
+            "unknown time zone; write an IANA name like Europe/Berlin, or leave it empty for the machine's time zone"
         ) from None
     return name
 
@@ -108,13 +108,13 @@ class SafetySettings(Section):
 
 
 class StoreSettings(Section):
-    url: str = Field(default="", repr=False)  # may carry a password
+    url: str = Field(default="", repr=False)  # may contain a password
 
     @field_validator("url")
     @classmethod
     def _known_database(cls, url: str) -> str:
         if url and not url.startswith(("postgresql://", "postgres://")):
-            raise ValueError("leave it empty for SQLite in the home folder; this version has no other store")
+            raise ValueError("leave it empty for SQLite in the home folder; this version supports no other store")
         return url
 
 

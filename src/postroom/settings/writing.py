@@ -1,4 +1,4 @@
-"""Adding an account to the settings file, or taking one away: everything else in it stays as it is, byte for byte."""
+"""Adding an account to the settings file, or removing one: everything else in it stays the same, byte for byte."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _ACCOUNT = re.compile(rb"\s*\[\[\s*accounts\s*\]\]")
 
 
 def target(path: Path | None, environ: Mapping[str, str]) -> Path:
-    """The file that `load` would read, whether or not it is there yet."""
+    """The file that `load` would read, whether or not it exists yet."""
     named = path or (Path(environ["POSTROOM_CONFIG"]) if environ.get("POSTROOM_CONFIG") else config_file(environ))
     return named.expanduser().absolute()
 
 
 def grown(path: Path, account: Table | None, environ: Mapping[str, str]) -> Settings:
-    """What the settings would be with this account at the end of the file; without one, what they are.
+    """What the settings would be with this account at the end of the file; without one, as they are.
 
-    Unlike `load` this takes a file without accounts, or none at all, as it is: no sample mailbox.
+    Unlike `load`, this does not replace a missing file, or one without accounts, by the sample mailbox.
     """
     data = file.read(path) if path.is_file() else {}
     if account is not None:
@@ -44,12 +44,12 @@ def grown(path: Path, account: Table | None, environ: Mapping[str, str]) -> Sett
 
 
 def append_account(path: Path, account: Table) -> None:
-    """Creates the file, for its owner alone, where there is none. All or nothing."""
+    """Creates the file, readable only by its owner, if there is none. All or nothing."""
     _rewrite(path, lambda before: _appended(path, before, account))
 
 
 def remove_account(path: Path, name: str) -> None:
-    """Takes its table out of the file; the remarks around it stay. All or nothing."""
+    """Removes its table from the file; the comments around it stay. All or nothing."""
     _rewrite(path, lambda before: _without(path, before, name))
 
 
@@ -81,18 +81,18 @@ def _appended(path: Path, before: bytes, account: Table) -> bytes:
     gap = b"" if not before else line_end if before.endswith(b"\n") else line_end * 2
     after = before + gap + text
     if _parsed(after) != _expected(_parsed(before), account):
-        raise SettingsError(f"{path}: no account can be added at its end; add this yourself:\n{rendered(account)}")
+        raise SettingsError(f"{path}: cannot add an account at the end; add this yourself:\n{rendered(account)}")
     return after
 
 
 def _expected(before: dict[str, Any] | None, account: Table) -> dict[str, Any] | None:
-    if before is None or "mail_api" in before:  # [mail_api] is an account list of its own
+    if before is None or "mail_api" in before:  # [mail_api] is its own account list
         return {}
     return {**before, "accounts": [*before.get("accounts", []), dict(account)]}
 
 
 def _without(path: Path, before: bytes, name: str) -> bytes:
-    """Its lines are found by their looks; that nothing else went with them is seen by reading both files."""
+    """Its lines are found by pattern; parsing both versions verifies that nothing else was removed."""
     data = _parsed(before) or {}
     names = [str(account.get("name")) for account in data.get("accounts", [])]
     lines = before.splitlines(keepends=True)
@@ -100,12 +100,12 @@ def _without(path: Path, before: bytes, name: str) -> bytes:
     kept = [account for account in data.get("accounts", []) if account.get("name") != name]
     expected = {**data, "accounts": kept} if kept else {key: data[key] for key in data if key != "accounts"}
     if name not in names or _parsed(after) != expected:
-        raise SettingsError(f"{path}: account {name} cannot be taken out of it; remove its lines yourself")
+        raise SettingsError(f"{path}: cannot remove account {name}; remove its lines yourself")
     return after
 
 
 def _cut(lines: Sequence[bytes], number: int) -> Sequence[bytes]:
-    """Without the account's header and what follows, up to its last key; of two gaps that meet, one stays."""
+    """Without the account's header and what follows, up to its last key; of two adjacent blank lines, one stays."""
     headers = [place for place, line in enumerate(lines) if line.lstrip().startswith(b"[")]
     accounts = [place for place in headers if _ACCOUNT.match(lines[place])]
     if number >= len(accounts):
@@ -128,7 +128,7 @@ def _parsed(content: bytes) -> dict[str, Any] | None:
 
 @contextmanager
 def _sole_writer(folder: Path) -> Iterator[None]:
-    """One at a time: two that read the same file and write it back would lose one of their accounts."""
+    """One at a time: two writers that read the same file and write it back would lose one of the accounts."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,1 +1,1 @@
-"""SQLite files that several processes work on: connections, transactions, and errors in plain words."""
+"""SQLite files shared by several processes: connections, transactions, and readable errors."""

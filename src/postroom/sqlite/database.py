@@ -1,7 +1,7 @@
 """The connections to one SQLite file, in WAL mode: readers never wait, writers take turns.
 
-Connections wander between worker threads, so callers may come from any thread, but only of the process that opened the
-file. No memory mapping: a file that shrinks under a mapping ends the whole process. SQLite's errors leave as
+Connections move between worker threads, so callers may be on any thread, but only in the process that opened the file.
+No memory mapping: a file that shrinks under a mapping crashes the whole process. SQLite's errors are raised as
 `model.errors`, and a failed transaction leaves nothing behind.
 """
 
@@ -20,7 +20,7 @@ from postroom.model.errors import ProviderUnavailable
 from postroom.sqlite.errors import FileKind, locked, translate
 
 WAIT_FOR_LOCK: Final = 5.0  # seconds
-_FOR_EVER: Final = -1.0  # as threading.Lock has it
+_FOR_EVER: Final = -1.0  # as in threading.Lock
 
 
 class Database:
@@ -34,9 +34,9 @@ class Database:
         self.wait_for_lock = wait_for_lock
         self._queue_seconds = queue_seconds
         self._process = os.getpid()
-        self._idle: list[sqlite3.Connection] = []  # for reading; apart, so that a write that fails takes none along
+        self._idle: list[sqlite3.Connection] = []  # for reading; separate, so that a failed write closes none of them
         self._writer: sqlite3.Connection | None = None
-        self._writing = threading.Lock()  # our own threads queue here: SQLite's way of waiting is to sleep and retry
+        self._writing = threading.Lock()  # our own threads queue here: SQLite waits by sleeping and retrying
         self._closed = False
         database_file.in_use(path)
 
@@ -48,7 +48,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """All that is read inside belongs to one moment."""
+        """Everything read inside is from the same point in time."""
         with self._borrowed() as connection:
             connection.execute("BEGIN")
             try:
@@ -61,8 +61,8 @@ class Database:
         """All or nothing, alone among the writers of all processes.
 
         The write lock is taken first, so that what is read inside still holds at commit. A durable transaction is on
-        disk when it returns, with everything committed before it. The others may be undone by a power cut (never by a
-        crash), and are for what can be made again.
+        disk when it returns, with everything committed before it. The others may be lost in a power cut (never in a
+        crash), and are for what can be recreated.
         """
         with self._turn(), self._translated(), self._writing_connection() as connection:
             connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
@@ -79,14 +79,14 @@ class Database:
         self._closed = True
         while self._idle:
             self._idle.pop().close()
-        if self._writing.acquire(blocking=False):  # else whoever writes closes it
+        if self._writing.acquire(blocking=False):  # otherwise the current writer closes it
             self._close_writer()
             self._writing.release()
 
     def connect(self) -> sqlite3.Connection:
-        """A new connection; whoever opens another kind of file sets more on it."""
+        """A new connection; subclasses set more options on it."""
         return sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode=rw",  # a file that is gone is reported, not made anew
+            f"{self.path.absolute().as_uri()}?mode=rw",  # a missing file is reported, not created
             uri=True,
             timeout=self.wait_for_lock,
             isolation_level=None,

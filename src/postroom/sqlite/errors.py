@@ -1,4 +1,4 @@
-"""What SQLite complains about, in words that say what to do. Nothing is lost in any of these: writes are undone."""
+"""SQLite's errors as messages that say what to do. Nothing is lost in any of them: writes are rolled back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RETRY_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """What a file is to its users: its name in messages, the error for what is wrong with it, how to replace it."""
+    """How messages describe a file: its name, the error to raise for a defect, how to replace it."""
 
     noun: str
     failure: type[PostroomError]
@@ -27,8 +27,8 @@ def translate(error: sqlite3.Error, path: Path, kind: FileKind) -> PostroomError
             return locked(path, kind)
         case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
             return ProviderUnavailable(
-                f"The {kind.noun} {path.name} cannot be written: the disk is full or failing. Nothing was changed and "
-                "nothing is lost; ask the operator to free space, then try again.",
+                f"The {kind.noun} {path.name} cannot be written: the disk is full or failing. Nothing was changed or "
+                "lost; ask the operator to free space, then try again.",
                 details={"file": str(path)},
             )
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:

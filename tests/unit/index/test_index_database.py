@@ -145,7 +145,7 @@ def test_another_programs_database_is_not_touched(tmp_path: Path) -> None:
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE bookmarks (url TEXT)")
     before = path.read_bytes()
-    with pytest.raises(ProviderError, match="no Postroom mailbox"):
+    with pytest.raises(ProviderError, match="not a Postroom mailbox"):
         opened(path)
     assert path.read_bytes() == before
 
@@ -188,7 +188,7 @@ def test_read_only_makes_no_file(tmp_path: Path) -> None:
 
 def test_a_path_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(ProviderError, match="cannot be made"):
+    with pytest.raises(ProviderError, match="cannot be created"):
         opened(tmp_path / "file" / "mail.db")
 
 

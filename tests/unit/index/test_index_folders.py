@@ -21,7 +21,7 @@ def test_folders_with_a_role_come_first_and_the_others_by_name(index: sqlite3.Co
 
 @pytest.mark.parametrize("name", ["INBOX", "inbox", "projects/AURORA"])
 def test_a_name_that_is_taken_in_any_case_is_a_conflict(index: sqlite3.Connection, name: str) -> None:
-    with pytest.raises(Conflict, match="exists already"):
+    with pytest.raises(Conflict, match="already exists"):
         folders.add_folder(index, name)
 
 

@@ -71,7 +71,7 @@ def test_versions_spaces_and_nested_comments_are_understood() -> None:
 
 
 def test_a_failed_check_is_said_in_a_sentence() -> None:
-    assert facts("mx; dmarc=fail").warnings == ("DMARC failed: this mail may not come from example.org.",)
+    assert facts("mx; dmarc=fail").warnings == ("DMARC failed: this message may not come from example.org.",)
     assert len(facts("mx; spf=softfail; dkim=none").warnings) == 1
     assert facts("mx; spf=fail; dkim=fail; dmarc=pass").warnings == ()
     assert facts("mx; spf=fail; dkim=pass").warnings == ()
@@ -134,7 +134,7 @@ def test_mixed_scripts_are_pointed_out_and_shown_in_plain_letters() -> None:
 
 def test_a_look_alike_is_pointed_out() -> None:
     (warning,) = facts(sender=Address("a@mycornpany.com")).warnings
-    assert warning == "The sender's domain mycornpany.com looks like mycompany.com but is another one."
+    assert warning == "The sender's domain mycornpany.com looks like mycompany.com but is a different domain."
 
 
 def test_an_address_in_the_name_that_is_not_the_senders_is_pointed_out() -> None:

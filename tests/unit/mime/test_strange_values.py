@@ -109,7 +109,7 @@ def test_continuations_come_in_any_order_and_by_the_thousand() -> None:
     ],
 )
 def test_what_is_left_out_of_a_mail_is_said(raw: bytes) -> None:
-    assert any("left out" in defect for defect in parse(raw).defects)
+    assert any("omitted" in defect for defect in parse(raw).defects)
 
 
 def test_as_many_addresses_as_are_allowed_are_not_too_many() -> None:
@@ -131,7 +131,7 @@ def test_as_many_addresses_as_are_allowed_are_not_too_many() -> None:
 def test_what_is_left_out_of_html_is_said(html: str) -> None:
     rendered = render(Body(html=html), fmt="markdown", keep_quoted=False)
     assert rendered.text.startswith("top")
-    assert any("left out" in defect for defect in rendered.defects)
+    assert any("omitted" in defect for defect in rendered.defects)
 
 
 def test_text_that_lies_too_deep_is_not_shown_without_what_hides_it() -> None:

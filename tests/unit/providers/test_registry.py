@@ -107,9 +107,9 @@ def test_a_transport_is_given_the_bare_mailbox(tmp_path: Path) -> None:
 async def test_only_a_mailbox_of_our_own_takes_archives_and_samples(tmp_path: Path) -> None:
     mailbox, _ = opened(tmp_path)
     account: Any = Account()
-    with pytest.raises(Unsupported, match="toy provider has no import"):
+    with pytest.raises(Unsupported, match="toy provider does not support import"):
         await registry.import_archive(account, mailbox, tmp_path)
-    with pytest.raises(Unsupported, match="toy provider has no sample"):
+    with pytest.raises(Unsupported, match="toy provider does not support sample"):
         await registry.fill_with_sample(account, mailbox)
 
 

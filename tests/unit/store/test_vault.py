@@ -90,7 +90,7 @@ def test_nothing_is_read_from_a_folder_that_cannot_be_closed_to_others(vault, mo
     monkeypatch.setattr(os, "fchmod", lambda *_: None)
     read, again = everything_read(vault, found)
     assert read == []
-    assert "may write to the folder Approved" in again.problem
+    assert "can write to the folder Approved" in again.problem
     assert vault.troubles() == [(APPROVED, again.problem)]
 
 
@@ -134,9 +134,9 @@ def test_links_devices_and_files_of_others_are_not_read(vault, tmp_path):
     found = {entry.path.name: entry for entry in vault.scan(APPROVED)}
     assert all(entry.file is None for entry in found.values())
     assert {name: entry.problem for name, entry in found.items()} == {
-        "link.md": "The approval file is a link. Name the file itself.",
+        "link.md": "The approval file is a symbolic link. Name the file itself.",
         "hard.md": "The approval file has a second name somewhere. It was not used.",
-        "pipe.md": "The approval file is not a plain file.",
+        "pipe.md": "The approval file is not a regular file.",
         "open.md": "The approval file belongs to, or is writable by, somebody else. It was not used.",
     }
 

@@ -1,1 +1,1 @@
-"""As much of CSS as decides whether text is seen."""
+"""The part of CSS that decides whether text is visible."""

@@ -1,4 +1,4 @@
-"""A style, understood: what it does to the text beneath it, as far as that can be said without laying out the page."""
+"""What a style does to the text inside an element, as far as can be known without laying out the page."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from postroom.mime.css.sight import DOUBTFUL, HIDDEN, SEEN, Sight
 from postroom.mime.css.syntax import split_outside
 from postroom.mime.css.values import Colour, Style, colour, is_uncertain, is_unknown_colour, lengths, numbers, pixels
 
-_TALL: Final = 600.0  # pixels: a box of this height shows whatever is in it, more or less
+_TALL: Final = 600.0  # pixels: a box of this height shows more or less all of its content
 _LINE: Final = 20.0
 _UNSEEN_DISPLAYS: Final = frozenset({"none", "table-column", "table-column-group"})
 _CONTAINED: Final = frozenset({"paint", "strict", "content"})
 _EMPTY_TRACK = re.compile(r"(?<![\w.])0(?:fr|px|%)?(?![\w.])")
-_TINY: Final = 2.0  # pixels: nobody reads through a box of this height or width
+_TINY: Final = 2.0  # pixels: nothing can be read in a box of this height or width
 _COLOURS_IN = re.compile(r"#[0-9a-f]{3,8}\b|(?<![a-z-])[a-z-]++\([^()]*+\)|[a-z]++")
 _OPACITY = re.compile(r"opacity\(\s*+([\d.]++%?)")
 _BLUR = re.compile(r"blur\(\s*+([\d.]++)(px|em|rem)?")
@@ -28,14 +28,14 @@ _INHERITED: Final = frozenset({"inherit", "unset", "revert", "revert-layer"})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effect:
-    """Compared by identity: one style text mostly has one effect."""
+    """Compared by identity: equal style texts mostly share one effect."""
 
-    sight: Sight = SEEN  # of everything inside, whatever it says about itself
-    clip: Sight = SEEN  # of everything inside that is not placed elsewhere
+    sight: Sight = SEEN  # of everything inside, whatever its own style
+    clip: Sight = SEEN  # of everything inside that is not positioned elsewhere
     room: tuple[float, float] | None = None  # width and height of a box that hides what does not fit
-    ink: Colour | str | None = None  # a word: "inherit", "unknown"
-    fill: Colour | str | None = None  # takes the place of the ink; a word: "ink", "unknown"
-    grounds: tuple[Colour, ...] | None = None  # those the text may stand on
+    ink: Colour | str | None = None  # or one of "inherit", "unknown"
+    fill: Colour | str | None = None  # replaces the ink; or one of "ink", "unknown"
+    grounds: tuple[Colour, ...] | None = None  # possible backgrounds of the text
     has_image: bool = False
     font_size: str = ""
     visible: bool | None = None
@@ -44,20 +44,20 @@ class Effect:
     shift: Shift | None = None
     position: str = ""
     indent: float | None = None
-    is_block: bool | None = None  # None: as its element is by itself
+    is_block: bool | None = None  # None: the element's default
     outlined: bool = False  # drawn by a shadow, a stroke or its background
-    covers: bool = False  # an opaque box that may lie over other text
+    covers: bool = False  # an opaque box that may cover other text
     takes: tuple[float, float] = (0.0, 0.0)  # pixels to the right and down, before the text in it
     leading: float = 0.0  # pixels between the top of a line and its letters
-    height: float = 0.0  # that it has by itself
+    height: float = 0.0  # its own
     variables: Mapping[str, str] | None = None
 
 
-UNKNOWN_EFFECT: Final = Effect(sight=DOUBTFUL)  # of a style that was not worked out
+UNKNOWN_EFFECT: Final = Effect(sight=DOUBTFUL)  # of a style that was not computed
 
 
 def effect_of(style: Style, *, animations: frozenset[str] = frozenset()) -> Effect | None:
-    """None where the style does nothing to the text."""
+    """None if the style has no effect on the text."""
     if not style:
         return None
     custom = {name: value for name, value in style.items() if name.startswith("--")}
@@ -147,14 +147,14 @@ def _fill(value: str) -> Colour | str | None:
 
 
 def _grounds(style: Style) -> tuple[tuple[Colour, ...] | None, bool]:
-    """(the colours that may lie behind the text, whether a picture may)."""
+    """(the colours that may be behind the text, whether a picture may be)."""
     image = style.get("background-image", "none")
     has_picture = "url(" in image or "image-set(" in image
     flat = colour(style.get("background-color", "") or "transparent")
     if flat is None and is_unknown_colour(style.get("background-color", "")):
         has_picture = True
     found: tuple[Colour, ...] = (flat,) if flat and flat[3] > 0 else ()
-    if "inset" in style.get("box-shadow", ""):  # is painted over them
+    if "inset" in style.get("box-shadow", ""):  # it is painted over them
         found += _colours_in(style["box-shadow"])
     if "gradient(" in image:
         stops = _stops(image)
@@ -197,7 +197,7 @@ _BLOCKS: Final = frozenset(
 
 
 def _is_block(display: str) -> bool | None:
-    """None where the style leaves it open."""
+    """None if the style does not say."""
     return None if not display or display in WIDE else display in _BLOCKS
 
 
@@ -207,7 +207,7 @@ def _hides_rest(style: Style) -> bool:
 
 
 def _side(style: Style, side: str) -> float | None:
-    """The size of a box, if it is said; a part of an unknown height says nothing."""
+    """The size of a box, if given; a percentage of an unknown height is not."""
     found: list[float] = []
     for name in (side, f"max-{side}"):
         value = style.get(name, "")
@@ -219,7 +219,7 @@ def _side(style: Style, side: str) -> float | None:
 
 
 def _room_state(style: Style) -> Sight:
-    """A box without room for a line, which hides what does not fit. Room may yet come from its padding."""
+    """A box with no room for a line that hides what does not fit. Its padding may still provide room."""
     if not _hides_rest(style):
         return SEEN
     for side, padding in (("height", "padding-bottom"), ("width", "padding-right")):
@@ -258,7 +258,7 @@ def _taken(style: Style, position: str) -> tuple[float, float]:
 
 
 def _leading(line: str) -> float:
-    """A high line has its letters in the middle."""
+    """In a tall line the letters are in the middle."""
     is_factor = line[:8].replace(".", "", 1).isdecimal()
     high = _LINE * float(line[:8]) if is_factor else pixels(line, whole=_LINE) or 0.0
     return max(0.0, high / 2 - _LINE)
@@ -273,18 +273,18 @@ def _is_outlined(style: Style) -> bool:
 
 
 def _may_cover(style: Style, position: str) -> bool:
-    """Placed over others, and of a size of its own."""
+    """Positioned over others, with its own size."""
     sizes = [_side(style, side) or 0.0 for side in ("width", "height")]
     is_large = min(sizes) >= 8 or sum(name in style for name in ("top", "right", "bottom", "left")) >= 3
     is_large = is_large or "100%" in (style.get("width"), style.get("height"))
     pulled = any((pixels(style.get(name, "") or "0") or 0.0) <= -8 for name in ("margin-top", "margin-left"))
     pulls = position == "relative" and (pixels(style.get("margin-bottom", "") or "0") or 0.0) <= -8
-    # What a margin pulls up from below lies under a positioned box, however narrow that is.
+    # What a margin pulls up from below is under a positioned box, however narrow that is.
     return (is_large and (position in ("absolute", "fixed") or pulled)) or pulls
 
 
 def overlays(style: Style) -> bool:
-    """Whether a box before or after the words of an element may lie over them: a bullet does not."""
+    """Whether a box before or after the words of an element may cover them: a bullet does not."""
     sizes = [_side(style, side) or 0.0 for side in ("width", "height")]
     is_wide = sum(name in style for name in ("top", "right", "bottom", "left")) >= 3 or min(sizes) >= 40
     effect = effect_of(style)

@@ -1,4 +1,4 @@
-"""Where a style moves a box, how it scales it, and what it cuts off."""
+"""Where a style moves a box, how it scales it, and what it clips."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _FUNCTION = re.compile(r"(?<![a-z0-9])([a-z0-9]++)\(([^()]*+(?:\([^()]*+\)[^()]*
 _WORDS = re.compile(r"(?:[^\s()]++|\([^()]*+\))++")
 _ANGLE = re.compile(r"([+-]?(?:\d++(?:\.\d*+)?+|\.\d++))(deg|turn|rad|grad)?")
 _DEGREES: Final = {"deg": 1.0, "turn": 360.0, "rad": 57.29578, "grad": 0.9}
-_FAR: Final = 5_000.0  # pixels that no mail is long
+_FAR: Final = 5_000.0  # pixels: no message is that long
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Pixels to the right and down. `is_from_page`: counted from the page's corner, not from where the box would be."""
+    """Pixels to the right and down. `is_from_page`: from the page's corner, not from where the box would be."""
 
     right: float = 0.0
     down: float = 0.0
@@ -46,7 +46,7 @@ def shift_of(style: Style) -> Shift | None:
 
 
 def _below_the_window(style: Style, right: float, down: float) -> tuple[float, float]:
-    """A fixed box that is counted from the other edges stands outside of any window, however large."""
+    """A fixed box that is measured from the other edges is outside of any window, however large."""
     if not _says(style, "top") and _length(style, "bottom", HEIGHT) <= -40:
         down = 2.0 * HEIGHT
     if not _says(style, "left") and _length(style, "right", WIDTH) <= -WIDTH / 2:
@@ -87,7 +87,7 @@ def _translated(style: Style) -> tuple[float, float]:
 
 
 def place_state(right: float, down: float, *, is_from_page: bool, is_fixed: bool) -> Sight:
-    """Of a box that was moved so far. Left of the page and above it nobody can scroll."""
+    """Of a box that was moved this far. Nobody can scroll left of the page or above it."""
     if right <= -WIDTH + 20 or down <= -_FAR or right >= 4 * WIDTH:
         return HIDDEN
     if is_fixed and (down <= -100 or down >= 2 * HEIGHT or right >= WIDTH):
@@ -100,7 +100,7 @@ def place_state(right: float, down: float, *, is_from_page: bool, is_fixed: bool
 
 
 def scale_of(style: Style) -> float:
-    """By how much letters shrink, in the direction they shrink most."""
+    """How much letters shrink, in the direction in which they shrink most."""
     factor = 1.0
     for name, arguments in _FUNCTION.findall(style.get("transform", "")):
         values = [abs(value) for value in numbers(arguments)]
@@ -123,7 +123,7 @@ def _degrees(angle: str) -> float:
 
 
 def turned_state(style: Style) -> Sight:
-    """Of a box that is turned in space. Seen from behind it may show nothing; what else it comes to takes a camera."""
+    """Of a box that is rotated in 3D. Seen from behind it may show nothing; the rest would need a real rendering."""
     behind = style.get("backface-visibility") == "hidden"
     for name, arguments in _FUNCTION.findall(style.get("transform", "")):
         if name in ("rotatex", "rotatey") and behind and 90 < _degrees(arguments) % 360 < 270:

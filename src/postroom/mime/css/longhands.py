@@ -1,4 +1,4 @@
-"""The declarations that decide whether text is seen: shorthands taken apart, and values no browser takes left out."""
+"""The declarations that decide whether text is visible: shorthands expanded, values that no browser accepts dropped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from postroom.mime.css.syntax import split_outside
 from postroom.mime.css.values import UNKNOWN, Style, colour, is_uncertain, is_unknown_colour, numbers, pixels
 
 WIDE: Final = frozenset({"inherit", "initial", "unset", "revert", "revert-layer"})
-OVERLAID: Final = "-overlaid"  # our own word: something that is no element may lie over the text
+OVERLAID: Final = "-overlaid"  # our own property: something that is not an element may cover the text
 FONT_SIZES: Final = {
     "xx-small": 9.0,
     "x-small": 10.0,
@@ -26,14 +26,14 @@ _WORDS = re.compile(r"(?:[^\s()]++|\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+
 _IMAGE = re.compile(r"(?:url|image-set|cross-fade|element|image|paint|gradient)\(")
 _BARE_COLOUR = re.compile(r"[0-9a-f]{3}(?:[0-9a-f]{3})?\Z")
 _LONGEST: Final = 4_000  # characters of a value
-_SHORT: Final = 200  # of one that is worth remembering
+_SHORT: Final = 200  # of one that is worth caching
 _OVERFLOWS: Final = frozenset({"visible", "hidden", "clip", "scroll", "auto", "overlay"})
 _DISPLAYS = re.compile(r"[a-z -]+\Z")
 _POSITIONS: Final = frozenset({"static", "relative", "absolute", "fixed", "sticky"})
 
 
 def longhands(name: str, value: str, quirks: bool) -> Style:
-    """What a declaration sets; empty where it says nothing of interest, or nothing valid."""
+    """What a declaration sets; empty if that is irrelevant or invalid."""
     if name not in _READERS or not value:
         return {}
     value = value if len(value) <= _LONGEST else UNKNOWN
@@ -50,7 +50,7 @@ _usual_longhands = lru_cache(maxsize=8192)(_longhands)
 
 
 def is_relevant(name: str) -> bool:
-    """Whether a declaration may have to do with what is seen."""
+    """Whether a declaration may affect what is visible."""
     return name in _READERS or name.startswith("--")
 
 

@@ -1,7 +1,7 @@
-"""Which rules of a style sheet hold for which elements: counted work, and no more of it than `limits` allows.
+"""Which rules of a style sheet apply to which elements, within the amount of work that `limits` allows.
 
-How long a selector takes follows from the document (its elements, how deep they lie, how long their attributes are) and
-from how the selector is made. It is reckoned before it is matched: a stranger wrote both.
+How long a selector takes depends on the document (its elements, their depth, the length of their attributes) and on
+the selector. It is estimated before matching, since both are untrusted.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from postroom.mime.limits import MAX_MATCHES, MAX_STYLE_WORK
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Node
 
-_MANY: Final = 24  # rules from which it pays to know the document
+_MANY: Final = 24  # rules from which it pays to profile the document
 _LARGE: Final = 2_000  # elements, the same
-_CHARACTERS: Final = 16  # of an attribute that are compared while one element is gone past
+_CHARACTERS: Final = 16  # of an attribute that are compared in the time of one element
 
 
 @dataclass(frozen=True, slots=True)
 class _Census:
-    """What a document is made of, as far as selectors ask."""
+    """What a document consists of, as far as it matters for selectors."""
 
     elements: int
     names: Counter[str]  # tags, .classes, #ids: elements that have them
@@ -79,7 +79,7 @@ def _names(tags: Iterable[str], classes: Iterable[str | None], ids: Iterable[str
 
 
 class Matches:
-    """`groups`: each element's number stands for the rules that hold for it. Elements of one kind share it."""
+    """`groups`: each element's number stands for the rules that apply to it. Elements with the same rules share it."""
 
     def __init__(self, document: Document, rules: Sequence[Rule]) -> None:
         self.groups: dict[Node, int] = {}
@@ -101,7 +101,7 @@ class Matches:
     def _match_all(self, document: Document, rules: Sequence[Rule]) -> None:
         shapes = [shape_of(rule.selector) for rule in rules]
         census = _needed_census(document, shapes)
-        known: dict[str, list[Element]] = {}  # sheets of many mails in one say the same again and again
+        known: dict[str, list[Element]] = {}  # sheets made of many messages repeat themselves
         work = MAX_STYLE_WORK
         for number, (rule, shape) in enumerate(zip(rules, shapes, strict=True)):
             found = known.get(rule.selector)
@@ -133,7 +133,7 @@ class Matches:
 
 
 def _needed_census(document: Document, shapes: Sequence[Shape]) -> _Census | None:
-    """None where few plain rules meet a small document: to count it would take longer than to match them."""
+    """None for few plain rules and a small document: counting it would take longer than matching them."""
     is_plain = len(shapes) < _MANY and all(
         shape.reaches < 2 and not shape.beside and shape.steps < 8 for shape in shapes
     )

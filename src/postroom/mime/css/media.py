@@ -1,4 +1,4 @@
-"""Whether a condition of a style sheet holds for a reader at a desk: a screen of 800 pixels, light, with a mouse."""
+"""Whether a condition of a style sheet is true for a desktop reader: a light screen of 800 pixels, with a mouse."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from functools import lru_cache
 from typing import Final
 
-WIDTH: Final = 800  # pixels of the pane a mail is shown in
+WIDTH: Final = 800  # pixels of the pane a message is shown in
 HEIGHT: Final = 600
 _MAX_QUERY: Final = 1_000  # characters
-_MAX_NESTED: Final = 8  # brackets within brackets of a condition
+_MAX_NESTED: Final = 8  # nested brackets of a condition
 _LARGEST: Final = 1e9
 
 _WORD = re.compile(r"\(|\)|[^\s()]+")
@@ -67,7 +67,7 @@ _STATES: Final = {
 
 
 def media_holds(query: str) -> bool:
-    """A list of media queries; the empty one always holds."""
+    """A list of media queries; the empty one is always true."""
     return _media_holds(query.strip()[:_MAX_QUERY])
 
 
@@ -88,7 +88,7 @@ def _one_holds(query: str) -> bool:
 
 
 def _condition(text: str, depth: int = 0) -> bool | None:
-    """``(a) and (not (b))``, ``(a) or (b)``; None where it cannot be read: such a query never holds."""
+    """``(a) and (not (b))``, ``(a) or (b)``; None if it cannot be parsed: such a query is never true."""
     found: list[bool] = []
     words, joins, negated = _pieces(text) if depth < _MAX_NESTED else [], set[str](), False
     for word in words:
@@ -111,7 +111,7 @@ def _condition(text: str, depth: int = 0) -> bool | None:
 
 
 def _pieces(text: str) -> list[str]:
-    """Words, and bracketed stretches whole."""
+    """Words, and bracketed parts as one."""
     pieces: list[str] = []
     depth = start = 0
     for word in _WORD.finditer(text):
@@ -166,12 +166,12 @@ def _amount(value: str) -> float | None:
 
 
 def number(digits: str | float) -> float:
-    """Numbers of any length: nothing on a screen is larger, and with infinity nobody can reckon."""
+    """Numbers of any length, capped: nothing on a screen is larger, and infinity breaks arithmetic."""
     return max(-_LARGEST, min(_LARGEST, float(digits)))
 
 
 def supports_holds(condition: str) -> bool:
-    """Chromium supports nearly all that mails ask for; other engines' prefixes it does not."""
+    """Chromium supports nearly all that messages test for, but not other engines' prefixes."""
     condition = condition.lower()
     is_foreign = any(prefix in condition for prefix in ("-ms-", "-moz-", "-o-", "-apple-", "mso-"))
     return ("not" in condition.split("(")[0]) is is_foreign

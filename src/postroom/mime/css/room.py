@@ -1,4 +1,4 @@
-"""Whether what is in a box fits into it, by a guess at the letters' width and at what pushes them out."""
+"""Whether the content of a box fits into it, by estimating the letters' width and what displaces them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CELLS: Final = frozenset({"table", "tbody", "thead", "tfoot", "tr", "td", "th", 
 
 @dataclass(slots=True)
 class _Content:
-    """What comes before a word: letters, and pixels that are taken by other things."""
+    """What comes before a word: letters, and pixels taken by other things."""
 
     letters: int = 0
     breaks: int = 0
@@ -85,7 +85,7 @@ def _add(content: _Content, element: Element, sheet: Stylesheet) -> None:
 
 
 def _said_height(element: Element) -> float:
-    """By the old attribute."""
+    """By the legacy attribute."""
     said = (element.attr("height") or "").strip(" px")[:5]
     return float(said) if said.isdecimal() else 0.0
 

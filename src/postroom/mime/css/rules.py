@@ -1,4 +1,4 @@
-"""The rules of a mail's style elements that hold on a reader's screen, flat: nesting and conditions resolved."""
+"""The rules of a message's style elements that apply on a reader's screen, with nesting and conditions resolved."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from postroom.mime.css.syntax import (
 from postroom.mime.limits import MAX_STYLE, MAX_STYLE_DECLARATIONS, MAX_STYLE_DEPTH, MAX_STYLE_RULES
 
 _MAX_LIST: Final = 100_000  # characters of the selectors of one rule
-_MAX_NESTED: Final = 4_000  # characters of those of a rule within a rule, written out
-_SMALL: Final = 40_000  # characters: larger ones are not kept in memory
-# What stands before, after or in the first line of an element is no text of ours; yet such a selector is a valid one.
+_MAX_NESTED: Final = 4_000  # characters of those of a nested rule, written out
+_SMALL: Final = 40_000  # characters: larger ones are not cached
+# What is before, after or in the first line of an element is not text of the message; such selectors are still valid.
 _PSEUDO_ELEMENT = re.compile(
     r"::?(?:before|after|first-line|first-letter)\b"
     r"|::(?:selection|placeholder|marker|backdrop|cue|file-selector-button|part\(|-webkit-)",
@@ -41,32 +41,32 @@ _HIDING: Final = ("opacity", "visibility", "transform", "color", "size", "displa
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`selector` is one of a list's: each has a weight of its own."""
+    """`selector` is one of a list: each has its own weight."""
 
     selector: str
     declarations: tuple[Declaration, ...]
     weight: tuple[int, ...]
-    work: int = 1  # units, to work out its declarations
-    is_sure: bool = True  # False: holds perhaps, or for a part of the element's text
+    work: int = 1  # units, to compute its declarations
+    is_sure: bool = True  # False: may apply, or applies to part of the element's text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sheet:
-    """Compared by identity: one text mostly has one sheet."""
+    """Compared by identity: equal texts mostly share one sheet."""
 
     rules: tuple[Rule, ...] = ()
-    is_whole: bool = True  # no bound was hit
-    animations: frozenset[str] = frozenset()  # names of those that may hide what they move
-    variables: Mapping[str, str] = field(default_factory=dict)  # that hold from the beginning
-    is_small: bool = True  # worth remembering with what it does
+    is_whole: bool = True  # no limit was hit
+    animations: frozenset[str] = frozenset()  # names of those that may hide what they animate
+    variables: Mapping[str, str] = field(default_factory=dict)  # with initial values
+    is_small: bool = True  # worth caching with its effects
 
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """What holds for all rules of a block."""
+    """What applies to all rules of a block."""
 
     depth: int = 0
-    layer: int = 0  # of later ones rules win; outside of all of them they win over all
+    layer: int = 0  # later layers win; rules outside of all layers win over them
     path: str = ""
     is_sure: bool = True
 
@@ -172,7 +172,7 @@ def _at_name(prelude: str) -> tuple[str, str, str]:
 
 
 def _selectors(prelude: str, around: str) -> tuple[str, ...]:
-    """The selectors of a list, each as it reads at the top of a sheet. Empty where one of them is none."""
+    """The selectors of a list, each as it would be written at the top level. Empty if one of them is invalid."""
     if len(around) > _MAX_NESTED:
         return ()
     found = tuple(selector.strip() for selector in split_outside(prelude, ","))
@@ -185,11 +185,11 @@ def _selectors(prelude: str, around: str) -> tuple[str, ...]:
 
 
 def read_sheet(text: str, *, has_containers: bool = False) -> Sheet:
-    """`has_containers`: some element has said of itself that rules may ask for its size."""
+    """`has_containers`: some element is declared a container whose size rules may test."""
     return (_usual_sheet if len(text) <= _SMALL else _read_sheet)(text, has_containers)
 
 
-@lru_cache(maxsize=64)  # the mails of one sender mostly come with the same sheet
+@lru_cache(maxsize=64)  # messages of one sender mostly have the same sheet
 def _usual_sheet(text: str, has_containers: bool) -> Sheet:
     return _read_sheet(text, has_containers)
 
@@ -211,7 +211,7 @@ def _style(kept: Iterable[Declaration]) -> dict[str, str]:
 
 
 def _weight(selector: str) -> tuple[int, int, int] | None:
-    """None where the selector is none, or one that selects no element."""
+    """None if the selector is invalid or selects no element."""
     from turbohtml.convert import css_specificity
 
     try:

@@ -1,4 +1,4 @@
-"""What a selector asks of an element, as far as that tells whether it can match at all, and what matching costs."""
+"""What a selector requires, as far as needed to tell whether it can match at all, and what matching costs."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _COMBINATOR = re.compile(r"\s*+[>+~]\s*+|\s++")
 _WITHIN = re.compile(r"[>+~]|(?<=[^\s,])\s++(?=[^\s,])")
 _NAME = re.compile(r"[.#]?(?:[\w-]|[^\x00-\x7f])++")
 _FAR: Final = frozenset({"has", "lang", "dir", "nth-last-child", "nth-last-of-type"})  # they look at other elements
-_DEEPEST: Final = 8  # functions within functions; with more of them nothing is known
-_STEP: Final = 20  # characters of a selector that are about one thing to compare
-_SHORT: Final = 200  # characters of one that is worth remembering
+_DEEPEST: Final = 8  # nested functions; beyond that nothing is known
+_STEP: Final = 20  # characters of a selector that amount to about one comparison
+_SHORT: Final = 200  # characters of one that is worth caching
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Names are lower-case (old documents compare them so): ``td``, ``.class``, ``#id``."""
+    """Names are lower-case (old documents compare them that way): ``td``, ``.class``, ``#id``."""
 
     needs: tuple[str, ...] = ()  # what must occur somewhere in the document
     own: tuple[str, ...] = ()  # what the element itself must have
     steps: int = 1
-    reaches: int = 0  # how often all elements around another are gone through, one within the other
-    beside: bool = False  # elements beside it are looked at too
+    reaches: int = 0  # how many nested scans over all ancestors of an element
+    beside: bool = False  # siblings are examined too
     reads_attributes: bool = False
 
 
@@ -51,7 +51,7 @@ _usual_shape = lru_cache(maxsize=4096)(_shape)
 
 
 def _without_functions(selector: str) -> tuple[str, int]:
-    """(the selector without ``:not(…)`` and the like, how many of them look at other elements)."""
+    """(the selector without ``:not(…)`` and the like, how many of them examine other elements)."""
     far = 0
     for _ in range(_DEEPEST):
         if "(" not in selector:

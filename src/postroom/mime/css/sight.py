@@ -1,4 +1,4 @@
-"""How sure it is that text is seen."""
+"""How certain it is that text is visible."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 class Sight(IntEnum):
     SEEN = 0
-    DOUBTFUL = 1  # only a browser could tell: shown, with a mark
+    DOUBTFUL = 1  # only a browser could tell: shown with a mark
     HIDDEN = 2
 
 

@@ -1,4 +1,4 @@
-"""The cascade of one document: what old attributes, style elements and style attributes say of an element."""
+"""The cascade of one document: what legacy attributes, style elements and style attributes set on an element."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _BOXES: Final = frozenset({"body", "table", "tbody", "thead", "tfoot", "tr", "td
 _FONT_SIZES: Final = ("x-small", "small", "medium", "large", "x-large", "xx-large", "48px")
 _SHEETS: Final = 'style,link[rel~="stylesheet" i][href^="data:" i]'
 _CONTAINERS: Final = '[style*="container" i]'
-_SHORT: Final = 300  # characters of a style that is worth remembering beyond its document
+_SHORT: Final = 300  # characters of a style that is worth caching beyond its document
 _LONGEST: Final = 1_000  # characters of a variable's value
 _VALUES: Final = 10  # variables of one value
-_STYLE: Final = 6  # units of work for a style, whatever it says
-_VARIABLES: Final = 20  # variables from around that are gone through in one unit
+_STYLE: Final = 6  # units of work for any style
+_VARIABLES: Final = 20  # inherited variables that are processed in one unit
 _VARIABLE = re.compile(r"var\(\s*+(--[^\s,()]++)\s*+(?:,((?:[^()]++|\([^()]*+\))*+))?+\)")
 
 
 class Stylesheet:
-    """Read it before the style elements are dropped."""
+    """Create it before the style elements are dropped."""
 
     def __init__(self, document: Document, *, quirks: bool) -> None:
         self._quirks = quirks
@@ -42,13 +42,13 @@ class Stylesheet:
         self.presented: dict[Node, str] = {element: _presented(element) for element in document.select(_OLD)}
         self._matches = Matches(document, self._sheet.rules)
         self.matched = self._matches.groups
-        self._effects: dict[tuple[str, str, int, bool], Effect | None] = {}  # without variables from around
+        self._effects: dict[tuple[str, str, int, bool], Effect | None] = {}  # without inherited variables
         self.is_sure = all(rule.is_sure for rule in self._sheet.rules)
         self._work = MAX_CASCADE_WORK
         self.is_whole = self._sheet.is_whole and self._matches.is_whole
 
     def spend(self, units: int) -> bool:
-        """Whether so much more work may be done. Nobody knows whether what is not worked out is seen."""
+        """Whether this much more work is allowed. For what is not computed, visibility is unknown."""
         self._work -= units
         if self._work < 0:
             self.is_whole = False
@@ -63,8 +63,8 @@ class Stylesheet:
         *,
         is_sure: bool = True,
     ) -> Effect | None:
-        """What a style attribute, old attributes and matching rules do together; None where that is nothing. With
-        `is_sure` False it is what they may do: rules that hold perhaps are among them."""
+        """What a style attribute, legacy attributes and matching rules do together; None if nothing. With `is_sure`
+        False it is what they may do, including rules that may not apply."""
         key = presented or "", inline or "", matched, is_sure
         if variables is not None:
             return self._worked_out(*key, variables)
@@ -111,11 +111,11 @@ def _work(styles: str, rules: Iterable[Rule], variables: Mapping[str, str] | Non
 def _cascaded(
     presented: str, inline: str, rules: Sequence[Rule], variables: Mapping[str, str], *, quirks: bool
 ) -> Style:
-    """The winning declarations, shorthands taken apart. One that no browser understands does not count."""
+    """The winning declarations, with shorthands expanded. Those that no browser understands do not count."""
     old, own = declarations(presented), declarations(inline)
     ordered: list[Iterable[Declaration]] = [old, *(rule.declarations for rule in rules), own]
     important = ordered
-    if rules and rules[0].weight[0]:  # of layers the first one wins with what is important
+    if rules and rules[0].weight[0]:  # for !important the first layer wins
         important = [old, *(rule.declarations for rule in sorted(rules, key=_by_layers_backwards)), own]
     winning = [one for group in ordered for one in group if not one.important]
     winning += [one for group in important for one in group if one.important]
@@ -135,14 +135,14 @@ def _by_layers_backwards(rule: Rule) -> tuple[int, ...]:
 
 
 def _resolved(value: str, variables: Mapping[str, str]) -> str:
-    for _ in range(5):  # a variable may name another
+    for _ in range(5):  # a variable may refer to another
         if "var(" not in value or len(value) > _LONGEST:
             break
         value = _VARIABLE.sub(lambda found: variables.get(found[1], found[2] or "").strip(), value, count=_VALUES)
     return value.lower()
 
 
-@lru_cache(maxsize=4096)  # the mails of one sender are all styled alike
+@lru_cache(maxsize=4096)  # messages of one sender are all styled alike
 def _usual_effect(presented: str, inline: str, quirks: bool) -> Effect | None:
     return effect_of(_cascaded(presented, inline, (), {}, quirks=quirks))
 
@@ -155,13 +155,13 @@ def _known_effect(sheet: Sheet, numbers: tuple[int, ...], presented: str, inline
 def _effect(
     sheet: Sheet, numbers: tuple[int, ...], presented: str, inline: str, variables: Mapping[str, str], *, quirks: bool
 ) -> Effect | None:
-    rules = sorted((sheet.rules[number] for number in numbers), key=lambda rule: rule.weight)  # in order, where alike
+    rules = sorted((sheet.rules[number] for number in numbers), key=lambda rule: rule.weight)  # stable for equal ones
     variables = {**sheet.variables, **variables} if sheet.variables else variables
     return effect_of(_cascaded(presented, inline, rules, variables, quirks=quirks), animations=sheet.animations)
 
 
 def _presented(element: Element) -> str:
-    """The old attributes, as the style they stand for."""
+    """The legacy attributes, as the style they stand for."""
     tag = element.tag
     style = ""
     if element.attr("hidden") is not None or element.attr("popover") is not None:

@@ -1,7 +1,7 @@
-"""The blocks of CSS: comments, strings, escapes, declarations, rules within rules. One pass, whatever the text holds.
+"""The syntax of CSS: comments, strings, escapes, declarations, nested rules. One pass over any text.
 
-What a selector means is the HTML library's business, what a colour means tinycss2's. Neither splits a whole style sheet
-fast enough for mail (see decision 9), so that is done here, after CSS Syntax 3.
+The HTML library interprets selectors, tinycss2 interprets colours. Neither splits a whole style sheet fast enough for
+mail (see decision 9), so that is done here, following CSS Syntax 3.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-# None of these fails once it has begun: nothing is looked through twice.
+# None of these fails once it has started: nothing is scanned twice.
 _STRING: Final = r'"(?:[^"\\\n]++|\\.)*+(?:"|\n|\\?\Z)' + r"|'(?:[^'\\\n]++|\\.)*+(?:'|\n|\\?\Z)"
 _URL: Final = r"url\((?!\s*+[\"'])(?:[^)\\]++|\\.)*+(?:\)|\\?\Z)"
 _COMMENT: Final = r"/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|<!--|-->"
@@ -49,7 +49,7 @@ def without_comments(text: str) -> str:
 
 
 def blocks(text: str, *, is_sheet: bool = False) -> Iterator[Block]:
-    """What stands side by side in a sheet or in a block: statements and inner blocks, in order. No comments in it.
+    """The top-level items of a sheet or a block: statements and inner blocks, in order. Comments must be removed.
     In a sheet only ``@`` statements end at a semicolon."""
     opened: list[str] = []
     start = inner = 0
@@ -92,7 +92,7 @@ def declaration(statement: str) -> Declaration | None:
 
 
 def declarations(text: str) -> list[Declaration]:
-    """Those of a style attribute. An inner block is no declaration and ends none."""
+    """Those of a style attribute. An inner block is not a declaration and does not end one."""
     text = without_comments(text)
     if "{" not in text and "(" not in text and '"' not in text and "'" not in text and "[" not in text:
         found = [declaration(statement) for statement in text.split(";")]
@@ -102,7 +102,7 @@ def declarations(text: str) -> list[Declaration]:
 
 
 def sheet_in(address: str) -> str:
-    """The style sheet that an address is itself: ``data:text/css,…``; of others nothing is ever fetched."""
+    """The style sheet contained in an address: ``data:text/css,…``; other addresses are never fetched."""
     found = _DATA.search(address[:_LONGEST_ADDRESS])
     if found is None:
         return ""
@@ -113,8 +113,8 @@ def sheet_in(address: str) -> str:
 
 
 def work_of(text: str) -> int:
-    """What it takes to understand declarations, in units of some five microseconds: functions are mostly colours, which
-    others read, or variables, which are looked up."""
+    """The cost of interpreting declarations, in units of about five microseconds: functions are mostly colours, which
+    libraries parse, or variables, which are looked up."""
     functions = text.count("(")
     return 1 + text.count(";") + len(text) // 12 + 20 * functions
 
@@ -131,7 +131,7 @@ def _character(match: re.Match[str]) -> str:
 
 
 def split_outside(text: str, separator: str) -> list[str]:
-    """At each separator that is in no bracket and no string."""
+    """At each separator that is outside brackets and strings."""
     if separator not in text:
         return [text]
     parts: list[str] = []

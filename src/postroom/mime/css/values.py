@@ -72,7 +72,7 @@ _RGB = re.compile(r"rgb\(([0-9]{1,3}), ?([0-9]{1,3}), ?([0-9]{1,3})\)")
 _UNKNOWN_COLOUR = re.compile(
     r"(?:color-mix|light-dark|color|rgba?|hsla?|hwb|lab|lch|oklab|oklch|contrast-color|device-cmyk|unknown)\("
 )
-UNKNOWN: Final = "unknown()"  # stands for a value that is too long to be read
+UNKNOWN: Final = "unknown()"  # stands for a value that is too long to parse
 _RECKONED = re.compile(
     r"(?:-webkit-calc|calc|min|max|clamp|round|mod|rem|a?sin|a?cos|a?tan|atan2|pow|sqrt|hypot|log|exp|abs|sign|env|attr"
     r"|anchor|anchor-size|calc-size|progress|random|if|unknown)\("
@@ -81,7 +81,7 @@ _MATH = re.compile(rf"(?<!\s)\s*+(?:({_NUMBER})([a-z%]*)|((?<![a-z-])[a-z-]++)?+
 
 
 def colour(value: str) -> Colour | None:
-    """None where it is no colour, or one that only a browser can work out."""
+    """None if it is not a colour, or one that only a browser can compute."""
     return _colour(value[:_LONGEST_COLOUR])
 
 
@@ -91,7 +91,7 @@ def _colour(value: str) -> Colour | None:
         return _SYSTEM[value]
     if value.startswith("light-dark("):
         return colour(value[11:].split(",")[0].strip())
-    if hexadecimal := _HEX.fullmatch(value):  # what most colours are: fifty times faster here than below
+    if hexadecimal := _HEX.fullmatch(value):  # most colours are hexadecimal: fifty times faster here than below
         red, green, blue = (int(part, 16) for part in hexadecimal.groups())
         return red, green, blue, 1.0
     if decimal := _RGB.fullmatch(value):
@@ -112,7 +112,7 @@ def _colour(value: str) -> Colour | None:
 
 
 def _lightness(parsed: object) -> Colour | None:
-    """Lab and its kin, near enough: only a colour without hue is told exactly."""
+    """Lab and related spaces, approximately: only a colour without hue is exact."""
     coordinates = parsed.coordinates  # type: ignore[attr-defined]
     space = parsed.space  # type: ignore[attr-defined]
     if space not in ("lab", "lch", "oklab", "oklch") or abs(coordinates[1] or 0) > (
@@ -134,12 +134,12 @@ def _part(value: float | None) -> float:
 
 
 def is_unknown_colour(value: str) -> bool:
-    """A function that gives a colour we cannot work out."""
+    """A function that gives a colour we cannot compute."""
     return bool(_UNKNOWN_COLOUR.match(value)) and value.endswith(")")
 
 
 def legacy_colour(value: str) -> Colour | None:
-    """An attribute's colour: anything at all is one (HTML, "rules for parsing a legacy color value")."""
+    """An attribute's colour: any text is one (HTML, "rules for parsing a legacy color value")."""
     return _legacy_colour(value.strip()[:_LONGEST_COLOUR].lower())
 
 
@@ -161,7 +161,7 @@ def _legacy_colour(value: str) -> Colour | None:
 
 
 def pixels(value: str, *, font: float = _FONT, whole: float = WIDTH, unitless: bool = True) -> float | None:
-    """One length, or None. ``%`` counts against `whole`; a bare number is a length in old documents only."""
+    """One length, or None. ``%`` is relative to `whole`; a bare number is a length in old documents only."""
     match = _LENGTH.fullmatch(value)
     if match:
         return _in_pixels(match[1], match[2], font, whole, unitless=unitless)
@@ -179,12 +179,12 @@ def _in_pixels(digits: str, unit: str, font: float, whole: float, *, unitless: b
 
 
 def is_uncertain(value: str) -> bool:
-    """A length or a number that only a browser can work out."""
+    """A length or a number that only a browser can compute."""
     return "(" in value and _RECKONED.match(value) is not None and pixels(value) is None
 
 
 def lengths(value: str, *, font: float = _FONT, whole: float = WIDTH) -> list[float]:
-    """Every length in a value of several words; words that are none are left out."""
+    """Every length in a value of several words; other words are skipped."""
     found = [pixels(word, font=font, whole=whole) for word in value.replace(",", " ").replace("/", " ").split()]
     return [length for length in found if length is not None]
 

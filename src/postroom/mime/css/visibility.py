@@ -1,4 +1,4 @@
-"""How text appears inside an element, from how it appears around it and what the element's style does."""
+"""How text looks inside an element, given how it looks around it and what the element's style does."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from postroom.mime.limits import MAX_VARIABLES
 
 _UNREADABLE: Final = 2.0  # pixels: no reader sees letters of this size
 _HARD_TO_READ: Final = 4.0
-_FAINT: Final = 10  # the most that a channel of the letters differs from the ground: nobody sees less
+_FAINT: Final = 10  # letters whose channels all differ this little from the background are invisible
 _PALE: Final = 18
-_OUT: Final = 200.0  # pixels of indent that take a line out of its box
+_OUT: Final = 200.0  # pixels of indent that move a line out of its box
 
 
 @dataclass(slots=True, eq=False)
 class Look:
-    """`ink` is None where it cannot be known. `sight` is of the text that stands here. Not changed once judged."""
+    """`ink` is None if it cannot be known. `sight` is that of the text at this place. Never changed once set."""
 
     ink: Colour | None = BLACK
-    fill: Colour | str | None = None  # takes the place of the ink; "unknown" is a colour too
+    fill: Colour | str | None = None  # replaces the ink; "unknown" is a colour too
     grounds: tuple[Colour, ...] = (WHITE,)
-    behind: tuple[Colour, ...] | None = None  # what is behind a line's own ground: blocks inside stand on that
+    behind: tuple[Colour, ...] | None = None  # what is behind a line's own background: the background of blocks inside
     has_image: bool = False
     font: float = 16.0
     scale: float = 1.0
@@ -40,9 +40,9 @@ class Look:
     down: float = 0.0
     is_from_page: bool = False
     is_fixed: bool = False
-    is_placed: bool = False  # stands somewhere else than its surroundings in the markup
+    is_placed: bool = False  # is displayed elsewhere than its place in the markup
     fate: Sight = SEEN  # of all inside
-    clip: Sight = SEEN  # of all inside that is not placed elsewhere
+    clip: Sight = SEEN  # of all inside that is not positioned elsewhere
     variables: Mapping[str, str] | None = None
     sight: Sight = SEEN
 
@@ -54,32 +54,32 @@ ROOT: Final = Look()
 
 def changed(look: Look, effect: Effect, *, is_block: bool, is_cell: bool) -> Look:
     """The look inside an element with this effect."""
-    if effect.variables or look.variables:  # as long as their sender likes: not to be kept
+    if effect.variables or look.variables:  # of any length: not to be cached
         return _changed(look, effect, is_block=is_block, is_cell=is_cell)
     return _usually_changed(look, effect, is_block=is_block, is_cell=is_cell)
 
 
-@lru_cache(maxsize=4096)  # most mails begin alike, and go on alike
+@lru_cache(maxsize=4096)  # most messages start alike and continue alike
 def _usually_changed(look: Look, effect: Effect, *, is_block: bool, is_cell: bool) -> Look:
     return _changed(look, effect, is_block=is_block, is_cell=is_cell)
 
 
 @lru_cache(maxsize=1024)
 def drawn(look: Look, ink: Colour | None, font: float | None = None, ground: Colour | None = None) -> Look:
-    """The look of an element that the browser itself draws otherwise."""
+    """The look of an element with a default style of the browser."""
     grounds = look.grounds if ground is None else (ground,)
     return judged(replace(look, ink=ink, font=look.font if font is None else font, grounds=grounds))
 
 
 @lru_cache(maxsize=1024)
 def in_block(look: Look) -> Look:
-    """The look in a block within a line: the line's ground is painted behind its own words alone."""
+    """The look in a block within a line: the line's background is painted only behind its own words."""
     return judged(replace(look, grounds=look.behind or look.grounds, behind=None))
 
 
 @lru_cache(maxsize=1024)
 def doubted(look: Look) -> Look:
-    """The look of something of which nobody knows whether it is seen."""
+    """The look of something whose visibility is unknown."""
     return judged(replace(look, fate=max(look.fate, DOUBTFUL)))
 
 
@@ -113,7 +113,7 @@ def _changed(look: Look, effect: Effect, *, is_block: bool, is_cell: bool) -> Lo
 
 
 def _variables(look: Look, effect: Effect) -> Mapping[str, str] | None:
-    """Those from around stay where there are too many."""
+    """If there are too many, the inherited ones stay."""
     if not effect.variables:
         return look.variables
     merged = {**(look.variables or {}), **effect.variables}
@@ -166,7 +166,7 @@ def _font(look: Look, value: str) -> float:
     length = pixels(value, font=look.font, whole=look.font)
     if length is None:
         return look.font
-    # Chromium draws no relative size under 6 pixels, others do: that is for a reader to say.
+    # Chromium draws no relative size under 6 pixels, others do: the result depends on the reader.
     is_relative = value.endswith(("em", "%")) and look.font >= _HARD_TO_READ
     return max(length, _UNREADABLE + 1) if is_relative and length > 0 else length
 
@@ -181,7 +181,7 @@ def _sight(look: Look) -> Sight:
 
 
 def hides_pictures(look: Look) -> bool:
-    """Whether not even a picture is seen: the colour and the size of letters are nothing to it."""
+    """Whether not even a picture is visible: the colour and size of letters do not affect it."""
     if not look.visible or look.opacity <= 0.03 or look.scale <= 0.02 or look.clip is HIDDEN:
         return True
     moved = place_state(look.right, look.down, is_from_page=look.is_from_page, is_fixed=look.is_fixed)
@@ -205,7 +205,7 @@ def _contrast_state(look: Look) -> Sight:
     if worst is SEEN:
         return SEEN
     if best is SEEN or look.has_image or look.outlined or look.is_placed:
-        # Something else may lie behind it, or draw it.
+        # Something else may be behind it, or draw it.
         return DOUBTFUL if ink[3] > 0.03 or look.outlined else worst
     return worst
 

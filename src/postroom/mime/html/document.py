@@ -1,4 +1,4 @@
-"""A mail's HTML, opened: bounded, cleaned of invisible characters, parsed, rid of what no reader could have seen."""
+"""A message's HTML: bounded, cleaned of invisible characters, parsed, stripped of what no reader could have seen."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from postroom.mime.limits import MAX_ELEMENTS, MAX_HTML_DEPTH, MAX_TAGS, MAX_TEX
 if TYPE_CHECKING:
     from turbohtml import Document, Node
 
-# Elements that the HTML standard opens again in every block after the one they were left open in: with n of them open,
+# Elements that the HTML standard reopens in every block after the one they were left open in: with n of them open,
 # n blocks make n x n elements.
 _FORMATTING = re.compile(r"<(?:a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[\s/>]", re.IGNORECASE)
 _TAG = re.compile("<")
 _FEW_TAGS: Final = 400  # which make 40,000 elements at most
-_FIRST_STEP, _STEP = 1_000, 4_000  # tags that are parsed before it is counted what became of them
+_FIRST_STEP, _STEP = 1_000, 4_000  # tags that are parsed before the resulting elements are counted
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedHtml:
     document: Document
     hidden: tuple[HiddenText, ...]
-    doubtful: int  # stretches of text that were marked as perhaps unseen
-    is_judged: bool  # the whole style sheet was heeded
+    doubtful: int  # runs of text that were marked as possibly invisible
+    is_judged: bool  # the whole style sheet was applied
     was_cut: bool
 
     @property
@@ -47,7 +47,7 @@ def open_html(html: str) -> OpenedHtml:
 
 
 def _parsed(source: str) -> tuple[Document, bool]:
-    """The document with as many elements, and as deep, as can be looked through in good time; and whether that is less
+    """The document with as many elements, and as deep, as can be processed in reasonable time; and whether that is less
     than all of it."""
     tags = source.count("<")
     if tags <= _FEW_TAGS:
@@ -72,7 +72,7 @@ def _may_multiply(source: str, tags: int) -> bool:
 
 
 def _parsed_by_steps(source: str) -> tuple[Document, bool]:
-    """Some tags more each time, until there are too many elements; and whether that was the whole source. What a step
+    """A few more tags each time, until there are too many elements; and whether that was the whole source. What a step
     can add is bounded by the number of its tags."""
     starts = [tag.start() for tag in _TAG.finditer(source)]
     ends = [250, 500, *range(_FIRST_STEP, len(starts), _STEP)]
@@ -90,7 +90,7 @@ def _start_of_tag(source: str, number: int) -> int:
 
 
 def _drop_late(document: Document) -> bool:
-    """Drop the elements after so many, before anything is made of them."""
+    """Drop the elements beyond the limit before they are processed."""
     late = list(islice(document.iter_elements(), MAX_ELEMENTS, None))
     outside = set(late)
     for element in late:
@@ -100,7 +100,7 @@ def _drop_late(document: Document) -> bool:
 
 
 def _drop_deep(document: Document) -> bool:
-    """Drop what lies too deep. It is not shown flat: then nobody would know whether it was meant to be seen."""
+    """Drop what is too deep. It is not shown flat: then nobody would know whether it was meant to be visible."""
     depths: dict[Node | None, int] = {}
     deep: list[Node] = []
     for element in document.iter_elements():

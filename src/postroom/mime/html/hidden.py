@@ -1,6 +1,6 @@
-"""Text that a reader could not have seen, taken out of an HTML document; text that perhaps is not seen, marked.
+"""Removes text that a reader could not have seen from an HTML document; marks text that may be invisible.
 
-Every element's look is worked out from its parent's: parents come before their children, so each is looked at once.
+Every element's look is computed from its parent's: parents come before their children, so each is visited once.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
     from turbohtml import Comment, Document, Element, Node
 
 DOUBT_OPENS, DOUBT_CLOSES = "[hidden? ", "]"
-_MAX_COVERS: Final = 20  # with more of them everything is doubtful
+_MAX_COVERS: Final = 20  # beyond that everything is doubtful
 _LOOK: Final = 4  # units of work for the look of an element, when its style is known
 _NEVER_SHOWN: Final = (
     "script,template,style,head,title,embed,applet,iframe,audio,video,datalist,noframes,noembed,rp,progress,meter,"
     "dialog:not([open]),svg title,svg desc,svg defs,svg metadata,math annotation,math annotation-xml,math mphantom"
 )
-_SPEECHLESS: Final = frozenset({"style", "head", "title"})  # dropped like the others, but no hiding place worth a word
+_SPEECHLESS: Final = frozenset({"style", "head", "title"})  # dropped like the others, but not worth reporting
 _CONTROLS: Final = frozenset({"button", "select", "textarea", "input"})
 _COLUMNS: Final = frozenset({"col", "colgroup"})
-_JUDGED: Final = frozenset({"img", *_COLUMNS})  # by more than their text
-_ODD: Final = frozenset({"svg", "canvas", "object"})  # some readers show the text inside, others do not
-_ALONE: Final = frozenset({"body", "details", "summary"}) | _ODD  # looked at one by one
-_SPECIAL: Final = frozenset({"a", "table", "mark"}) | _CONTROLS | _ALONE  # shown otherwise than what is around them
+_JUDGED: Final = frozenset({"img", *_COLUMNS})  # not only by their text
+_ODD: Final = frozenset({"svg", "canvas", "object"})  # some clients show the text inside, others do not
+_ALONE: Final = frozenset({"body", "details", "summary"}) | _ODD  # processed one by one
+_SPECIAL: Final = frozenset({"a", "table", "mark"}) | _CONTROLS | _ALONE  # shown differently from what is around them
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    texts: tuple[HiddenText, ...]  # each a stretch that had words in it
-    doubtful: int  # stretches that were marked
-    is_whole: bool  # every rule of the style sheet was heeded
-    was_cut: bool  # the document had more elements than are looked at
+    texts: tuple[HiddenText, ...]  # each a run that had words in it
+    doubtful: int  # runs that were marked
+    is_whole: bool  # every rule of the style sheet was applied
+    was_cut: bool  # the document had more elements than are examined
 
 
 def drop_hidden(document: Document) -> Removal:
@@ -61,7 +61,7 @@ def drop_hidden(document: Document) -> Removal:
 
 
 def _is_quirky(document: Document) -> bool:
-    """Pages without a proper doctype are shown by the rules of the nineties."""
+    """Pages without a proper doctype are shown in quirks mode."""
     from turbohtml import Doctype
 
     doctype = next((node for node in document.children if isinstance(node, Doctype)), None)
@@ -75,7 +75,7 @@ def _is_quirky(document: Document) -> bool:
 
 def _drop_never_shown(document: Document) -> list[HiddenText]:
     texts: list[HiddenText] = []
-    for element in reversed(document.select(_NEVER_SHOWN)):  # the inner ones first: no text is looked at twice
+    for element in reversed(document.select(_NEVER_SHOWN)):  # inner ones first: no text is examined twice
         words = element.inner_html if element.tag == "template" else element.text
         if element.tag not in _SPEECHLESS and any(map(str.isalnum, words)):
             texts.append(HiddenText("element", words[:4_000]))
@@ -96,13 +96,13 @@ class _Walk:
     covers: list[tuple[Element, Effect]] = field(default_factory=list)
     count: int = 0
     _body: Look = ROOT
-    _looks: dict[Node | None, Look | None] = field(default_factory=dict)  # None: within something gone
+    _looks: dict[Node | None, Look | None] = field(default_factory=dict)  # None: inside something removed
     _closed: dict[Node | None, Look] = field(default_factory=dict)  # details, with the look of their summary
     _known: dict[tuple[object, ...], tuple[Look, Effect | None]] = field(default_factory=dict)
     _link: Colour | None = None
 
     def over(self, document: Document) -> None:
-        """The one loop that every element of every mail passes: what is alike is looked up, not worked out."""
+        """The loop over every element of every message: equal cases are looked up, not computed again."""
         looks, root, known = self._looks, ROOT, self._known
         matched, presented = self.sheet.matched.get, self.sheet.presented.get
         for self.count, element in enumerate(document.iter_elements(), 1):
@@ -193,7 +193,7 @@ class _Walk:
 
 
 def _table_of(column: Element) -> Iterable[Element]:
-    """Which of its cells a column that is not shown takes with it is for a layout to say."""
+    """Which cells a hidden column hides depends on the layout."""
     table = column.closest("table")
     return () if table is None else table.iter_elements()
 
@@ -220,7 +220,7 @@ def _mark(walk: _Walk) -> int:
 
 
 def _covered(walk: _Walk) -> list[Element]:
-    """The elements beside a box that may lie over them."""
+    """The elements beside a box that may cover them."""
     found: list[Element] = []
     for cover, effect in walk.covers[:_MAX_COVERS]:
         container = cover.parent if effect.position == "relative" or not effect.position else _positioned(walk, cover)
@@ -237,7 +237,7 @@ def _covered(walk: _Walk) -> list[Element]:
 
 
 def _positioned(walk: _Walk, cover: Element) -> Element | None:
-    """What a placed box is placed in: the next positioned element around it, or the page."""
+    """What a positioned box is relative to: the nearest positioned ancestor, or the page."""
     from turbohtml import Element as ElementType
 
     around = [one for one in cover.ancestors if isinstance(one, ElementType)]

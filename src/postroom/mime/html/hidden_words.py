@@ -1,8 +1,8 @@
 """Whether removed text is worth a warning: ordinary mail hides a lot, most of it harmless.
 
-Nearly every newsletter has comments, a preheader (first words for a list, hidden in the mail) and a second version
-for telephones. Something is said only where hidden text addresses a program or its rules, or where there is very
-much of it that is shown nowhere.
+Nearly every newsletter has comments, a preheader (first words for a list, hidden in the message) and a second version
+for phones. A warning is given only if hidden text addresses a program or its rules, or if there is very much of it
+that is shown nowhere.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-MUCH: Final = 3_000  # characters that no reader sees and that stand nowhere in the visible text
+MUCH: Final = 3_000  # characters that no reader sees and that are nowhere in the visible text
 _LOOKED_AT: Final = 40_000
 
 Kind = Literal["text", "comment", "element", "characters"]
@@ -29,7 +29,7 @@ def _stems(words: str) -> str:
     return words.replace("~", r"\w{0,30}+")
 
 
-# Somebody who reads mail for a person, as a mail that wants to command it would call it.
+# A program that reads mail for a person, as a message that tries to command it would call it.
 _READER: Final = _stems(
     r"(?:\bai\b|\bllm\b|\bassistants?\b|(?:ai|mail|email) agents?\b|language model"
     r"|chat ?bot|chatgpt|\bgpt\b|claude|gemini"
@@ -83,27 +83,27 @@ _STYLE_NOISE = re.compile(r"<[^<>]{0,2000}+>|\{[^{}]{0,2000}+\}")
 
 
 def reads_like_an_order(words: str) -> bool:
-    """Addressed to a program that reads the mail: to drop its rules, or to do something with the mailbox."""
+    """Addressed to a program that reads the message: to drop its rules, or to do something with the mailbox."""
     plain = " ".join(_STYLE_NOISE.sub(" ", words[:_LOOKED_AT]).split())
     return _COMMANDS.search(plain) is not None
 
 
 def warnings(texts: Sequence[HiddenText], shown: str) -> tuple[str, ...]:
-    """What a reader of the shown text should know about what was removed from it. Mostly nothing."""
+    """What a reader of the shown text should know about what was removed from it. Usually nothing."""
     orders = [text for text in _within(texts, _LOOKED_AT) if reads_like_an_order(text.words)]
     if orders:
         place = "a comment" if all(text.kind == "comment" for text in orders) else "text that no reader sees"
-        return (f"The mail hides what reads like instructions for a program, in {place}. It was removed.",)
+        return (f"The message hides what reads like instructions for a program, in {place}. It was removed.",)
     if any(text.kind == "characters" and _SMUGGLED.search(text.words) for text in texts):
-        return ("The mail spells something in invisible characters. They were removed.",)
+        return ("The message spells something in invisible characters. They were removed.",)
     unseen = _only_hidden([text.words for text in texts if text.kind == "text"], shown)
     if unseen > MUCH and 2 * unseen > len(shown):
-        return (f"The mail holds {unseen} characters of text that no reader sees. They were removed.",)
+        return (f"The message contains {unseen} characters of text that no reader sees. They were removed.",)
     return ()
 
 
 def _within(texts: Sequence[HiddenText], most: int) -> Iterator[HiddenText]:
-    """The first texts, as many as have so many characters together."""
+    """The first texts, up to that many characters in total."""
     for text in texts:
         if most <= 0:
             return
@@ -112,6 +112,6 @@ def _within(texts: Sequence[HiddenText], most: int) -> Iterator[HiddenText]:
 
 
 def _only_hidden(texts: Sequence[str], shown: str) -> int:
-    """Characters of hidden words that are not among the shown ones: a version for telephones says the same twice."""
+    """Characters of hidden words that are not among the shown ones: a version for phones repeats the same text."""
     known = set(shown.lower().split())
     return sum(len(word) for text in texts for word in set(text.lower().split()) - known)

@@ -1,4 +1,4 @@
-"""Where the links of a mail really lead: every host that its text or its HTML names, as the wire knows it."""
+"""Where the links of a message really lead: every host that its text or its HTML names, in wire form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from postroom.model.address import domain_key
 
 _MAX_HOST = 255
 _URL = re.compile(r"(?:(?:https?|ftp):[/\\]{2,}|\bwww\.)[^\s<>\"'`()\[\]{}]+", re.IGNORECASE)
-# What stands before an @ may hold what would else end a link.
+# The part before an @ may contain characters that would otherwise end a link.
 _NAMED_URL = re.compile(r"(?:https?|ftp):[/\\]{2,}[^\s<>\"/\\?#]*@([^\s<>\"'`()\[\]{}]+)", re.IGNORECASE)
 _BARE = re.compile(r"(?<=[\"'(=])[/\\]{2}[\w-]+(?:\.[\w-]+)+")  # in styles, comments and lists of images
 _MAILTO = re.compile(r"\s*mailto:([^?]*)(?:\?(.*))?", re.IGNORECASE | re.DOTALL)
@@ -23,7 +23,7 @@ _ADDRESSES = ("href", "src", "action", "formaction", "background", "poster", "ci
 
 
 def hosts(text: str, html: str) -> tuple[str, ...]:
-    """Each once, in the order they come. Comments, styles and hidden parts of the HTML count like the rest."""
+    """Each once, in order of occurrence. Comments, styles and hidden parts of the HTML count like the rest."""
     found = chain(_in_text(text), _in_markup(html), _in_text(html), map(_host, _BARE.findall(html)))
     return tuple(dict.fromkeys(_shown(host) for host in found if host))
 
@@ -35,7 +35,7 @@ def _in_text(text: str) -> Iterator[str]:
 
 
 def _in_markup(html: str) -> Iterator[str]:
-    """What a reader's program makes of the attributes: entities resolved, a leading ``//`` taken for a web address."""
+    """How a mail client reads the attributes: entities resolved, a leading ``//`` taken as a web address."""
     if "=" not in html:
         return
     from turbohtml import parse
@@ -48,7 +48,7 @@ def _in_markup(html: str) -> Iterator[str]:
 
 
 def _host(url: str) -> str:
-    """Whatever the scheme, and with as many slashes as there are: readers' programs do not count them."""
+    """With any scheme and any number of slashes: mail clients do not count them."""
     mailto = _MAILTO.match(url)
     if mailto:
         more = [value for name, value in parse_qsl(mailto[2] or "") if name.lower() in ("to", "cc", "bcc")]

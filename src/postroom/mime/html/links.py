@@ -11,17 +11,17 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 from postroom.mime.clean import clean_line
 
 _MAX_URL: Final = 60  # what an opaque link is cut to
-_MAX_READABLE: Final = 120  # what a link in plain words may have
-_MAX_UNWRAPPED: Final = 3  # redirectors within redirectors
+_MAX_READABLE: Final = 120  # limit for a link made of plain words
+_MAX_UNWRAPPED: Final = 3  # nested redirectors
 _TOKEN_LENGTH: Final = 32
-_MAX_HREF: Final = 16_000  # characters of a link that are looked at
-_CUT: Final = "…"  # ends whatever is not shown whole: nothing a reader needs is left out in silence
+_MAX_HREF: Final = 16_000  # characters of a link that are examined
+_CUT: Final = "…"  # ends what is not shown in full: nothing a reader needs is dropped silently
 _MAX_HOST: Final = 253  # characters: longer ones do not exist
-_MAX_LABEL: Final = 63  # of what stands between two dots
+_MAX_LABEL: Final = 63  # between two dots
 
 _SCHEMES: Final = frozenset({"http", "https", "mailto", "tel", "ftp", "geo", "sms", "xmpp", "matrix"})
 _JUNK = re.compile(r"[\s\x00-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
-_LONG_HOST = re.compile(r"[^/]{0,32}//[^/?#]{300}")  # no host is, and to compare its letters takes their square
+_LONG_HOST = re.compile(r"[^/]{0,32}//[^/?#]{300}")  # no host is that long; comparing its letters is quadratic
 _SCHEME = re.compile(r"([a-z][a-z0-9+.\-]*):", re.IGNORECASE)
 _TRACKER = re.compile(
     r"(?:utm_\w+|mc_[ce]id|_hs(?:enc|mi)|__hs\w+|hs\w*tracking|mkt_tok|(?:fb|g|dc|ms|tw|y|igsh|tt)clid|igshid|vero_\w+"
@@ -37,7 +37,7 @@ _WORD_BREAK = re.compile(r"[-_.+]|%20")
 _LOOKS_LIKE_HOST = re.compile(
     r"(?:https?://)?(?:[^\s/@]{1,60}@)?((?:[^\s./:?#@<>]{1,63}\.)+[^\W\d_]{2,24})(?:[/:?#]\S*)?\Z", re.IGNORECASE
 )
-# Redirectors that carry their target in the clear. Only these are believed: anyone can append ?url=https://bank.example.
+# Redirectors that contain their target in clear. Only these are trusted: anyone can append ?url=https://bank.example.
 _REDIRECTORS: Final = {
     "google.com": ("q", "url"),
     "l.facebook.com": ("u",),
@@ -62,7 +62,7 @@ _IN_PATH = re.compile(r"/(https?(?::|%3A)(?:/|%2F){2}[^/]+)", re.IGNORECASE)
 
 
 def short_link(href: str) -> str:
-    """What is shown for this href; empty where it must not be shown at all (script, data, a file, a fragment)."""
+    """What is shown for this href; empty if it must not be shown at all (script, data, a file, a fragment)."""
     url = _without_junk(href[:_MAX_HREF])[:4_000]
     scheme = _SCHEME.match(url)
     if scheme is None or scheme[1].lower() not in _SCHEMES:
@@ -76,8 +76,8 @@ def short_link(href: str) -> str:
 
 
 def numbered_link(href: str, number: int, words: int) -> str:
-    """As `short_link`, but an address that had to be cut carries its number in the mail, by which the whole one can be
-    asked for; where it is longer than its words, only the host stays."""
+    """As `short_link`, but a shortened address has its number in the message, by which the full one can be requested;
+    if it is longer than its words, only the host stays."""
     shown = short_link(href)
     if not shown.endswith(_CUT):
         return shown
@@ -88,14 +88,14 @@ def numbered_link(href: str, number: int, words: int) -> str:
 
 
 def whole_link(href: str) -> str:
-    """All of it, as it was sent; empty where `short_link` shows nothing."""
+    """All of it, as it was sent; empty if `short_link` shows nothing."""
     if not short_link(href):
         return ""
     return _without_junk(href[:_MAX_HREF]) + (_CUT if len(href) > _MAX_HREF else "")
 
 
 def real_host(href: str) -> str:
-    """The host a link leads to in ASCII, so that look-alike letters show; empty where it leads nowhere."""
+    """The host a link leads to in ASCII, so that look-alike letters are visible; empty if it leads nowhere."""
     parts = _split(_without_junk(href[:_MAX_HREF]))
     return _host(parts) if parts is not None and parts.scheme in ("http", "https", "ftp") else ""
 
@@ -136,9 +136,9 @@ def _ascii(host: str) -> str:
     return host if host.isascii() else _spelt_out(host[:_MAX_HOST])
 
 
-@lru_cache(maxsize=1024)  # one host is asked for several times
+@lru_cache(maxsize=1024)  # one host is needed several times
 def _spelt_out(host: str) -> str:
-    """As IDNA has it, without its list of forbidden letters: the codec takes five times as long for it."""
+    """As in IDNA, without its list of forbidden letters, for which the codec takes five times as long."""
     plain = unicodedata.normalize("NFKC", host.casefold()).replace("。", ".")
     labels = [
         label if label.isascii() else f"xn--{label.encode('punycode').decode('ascii')}" for label in plain.split(".")
@@ -177,7 +177,7 @@ def _target(parts: SplitResult) -> str:
 
 
 def _shown(parts: SplitResult) -> str:
-    """Scheme, host and path; the query without trackers. User names before the host are left out: they only deceive."""
+    """Scheme, host and path; the query without trackers. User names before the host are removed: they only deceive."""
     host = _host(parts)
     port = f":{parts.netloc.rpartition(':')[2]}" if parts.netloc.rpartition(":")[2].isdigit() else ""
     path = "" if parts.path == "/" else parts.path
@@ -191,7 +191,7 @@ def _shown(parts: SplitResult) -> str:
 
 
 def _shown_without_host(url: str) -> str:
-    """An address of mail, a telephone number and the like. What stands behind the address goes first."""
+    """An email address, a phone number and the like. What follows the address is removed first."""
     if len(url) <= _MAX_URL:
         return url
     address, has_more, _ = url.partition("?")
@@ -210,7 +210,7 @@ def _is_opaque(path: str) -> bool:
 
 
 def _is_token(piece: str) -> bool:
-    """A slug breaks into words; a token has a long unbroken run, or digits and letters in turn."""
+    """A slug consists of words; a token has a long unbroken run, or alternating digits and letters."""
     return max(map(len, _WORD_BREAK.split(piece))) >= 24 or len(_DIGIT.findall(piece)) > len(piece) // 4
 
 

@@ -1,4 +1,4 @@
-"""An HTML document as compact Markdown: layout flattened, links short and honest, images by their words only."""
+"""An HTML document as compact Markdown: layout flattened, links short and honest, images as their alt text."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _MEANINGLESS_ALT = re.compile(
 )
 _NO_SIZE = re.compile(r"(?<![\w-])(?:max-)?(?:width|height)\s*+:\s*+[0-3](?:px)?+\s*+(?:;|!|\Z)", re.IGNORECASE)
 _SPACES = re.compile(r"(?<=\S)[ \t]{2,}")
-_TAG = re.compile(r"<(?=/?[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>|!--|!\[)")  # as text: somebody wrote about HTML
+_TAG = re.compile(r"<(?=/?[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>|!--|!\[)")  # as text: the author wrote about HTML
 _DOUBT_SEAM = re.compile(re.escape(DOUBT_CLOSES) + r"(\s*)" + re.escape(DOUBT_OPENS))
-_FEW_WORDS: Final = 600  # characters of text beside which a linked picture without words says something
+_FEW_WORDS: Final = 600  # characters of text up to which a linked picture without words is worth showing
 _PICTURE: Final = "picture"
-_DEEPEST: Final = 10  # quotes within quotes, and lists within lists, that are shown as such
+_DEEPEST: Final = 10  # nested quotes and lists that are shown as such
 _DEEPEST_PLAIN: Final = 4  # the same in plain text, which indents further
 _MARKS: Final = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~", "strike": "~~"}
 _STRESSED: Final = f":is({','.join(_MARKS)})"
-_DEEPEST_STRESS: Final = 4  # each is rendered by itself, with all that is in it
+_DEEPEST_STRESS: Final = 4  # each is rendered separately with its content
 _MAX_STRESSED: Final = 4_000  # characters
 
 
 def to_markdown(document: Document) -> str:
-    """The document is used up: links, images and tables are changed in place on the way."""
+    """Modifies the document: links, images and tables are changed in place."""
     _flatten_tables(document)
     _flatten_deep(document)
     _flatten_lists(document)
@@ -47,7 +47,7 @@ def to_markdown(document: Document) -> str:
 
 
 def to_plain_text(document: Document) -> str:
-    """Words only, for the index: images say nothing. The document is used up."""
+    """Words only, for the index, without images. Modifies the document."""
     for part in document.select(_TABLE_PARTS):
         part.tag = "div"
     _flatten_deep(document, _DEEPEST_PLAIN)
@@ -56,7 +56,7 @@ def to_plain_text(document: Document) -> str:
 
 
 def to_text_with_links(document: Document) -> str:
-    """To be read as text: as `to_plain_text`, with the whole address behind the words of each link."""
+    """To be read as text: as `to_plain_text`, with the full address after the words of each link."""
     from turbohtml import Text
 
     for link in document.select("a[href]"):
@@ -68,7 +68,7 @@ def to_text_with_links(document: Document) -> str:
 
 
 def compact(text: str) -> str:
-    """Cleaned once more (entities may have been hiding something), no blank runs, no trailing blanks."""
+    """Cleaned once more (entities may have hidden something), no runs of spaces, no trailing spaces."""
     lines = [line.rstrip(" \t\\") for line in clean_text(text[:MAX_RENDERED]).split("\n")]
     text = "\n".join([line for line in lines if not line or line[-1].isalnum() or not _is_empty(line)])
     if "  " in text or "\t" in text:
@@ -79,7 +79,7 @@ def compact(text: str) -> str:
 
 
 def _is_empty(line: str) -> bool:
-    """A bullet, a quote mark or a heading with nothing behind it; the line under a table's head is none."""
+    """A bullet, a quote mark or a heading with nothing after it; the line under a table's head does not count."""
     return not line.strip(" \t-*+#>|\\") and not line.startswith("| -")
 
 
@@ -97,8 +97,8 @@ def _options() -> Markdown:
 
 
 def _emphasised(mark: str, _element: Element, inner: str) -> str:
-    """The library writes tags where letters beyond ASCII or signs touch the mark: right for a Markdown parser, noise
-    for a reader. Several paragraphs stay as they are, and so does what is longer than anybody would stress."""
+    """The library writes tags where non-ASCII letters or symbols touch the mark: right for a Markdown parser, noise for
+    a reader. Several paragraphs stay as they are, and so does what is longer than anybody would emphasize."""
     if len(inner) > _MAX_STRESSED:
         return inner
     words = inner.strip()
@@ -109,7 +109,7 @@ def _emphasised(mark: str, _element: Element, inner: str) -> str:
 
 
 def _flatten_tables(document: Document) -> None:
-    """Every table becomes plain blocks, except those that hold data."""
+    """Every table becomes plain blocks, except those that contain data."""
     kept: set[Element] = set()
     for table in document.select("table"):
         if _is_data(table):
@@ -120,8 +120,8 @@ def _flatten_tables(document: Document) -> None:
 
 
 def _flatten_deep(document: Document, deepest: int = _DEEPEST) -> None:
-    """Every line is indented once for each quote and each list around it: without a bound they would be the most of
-    a rendering."""
+    """Every line is indented once for each quote and list around it: without a bound, indentation would make up most
+    of the output."""
     for kind in ("blockquote", "ul", "ol"):
         for element in document.select(f"{kind} " * deepest + kind):
             element.tag = "div"
@@ -130,7 +130,7 @@ def _flatten_deep(document: Document, deepest: int = _DEEPEST) -> None:
 
 
 def _flatten_lists(document: Document) -> None:
-    """A list with anything but items in it is somebody's way to indent; the library would leave that out."""
+    """A list with anything other than items in it is a way to indent; the library would drop that."""
     from turbohtml import Element as ElementType
 
     for listed in document.select("ul,ol,menu,dir"):
@@ -158,7 +158,7 @@ def _tell_images(document: Document) -> None:
         return
     own, words = outside_quotes(document)
     is_wordy = len(clean_line(words)) > _FEW_WORDS
-    named: set[str] = set()  # one picture cut into pieces leads to one place
+    named: set[str] = set()  # one picture cut into pieces leads to the same place
     untold: list[Element] = []
     for image in images:
         if alt := _alt(image) or ("" if is_wordy or is_pixel(image) else _linked(image, named)):
@@ -172,7 +172,7 @@ def _tell_images(document: Document) -> None:
 
 
 def _linked(image: Element, named: set[str]) -> str:
-    """A picture that leads somewhere is a button, whatever is painted on it."""
+    """A picture with a link is a button, whatever it shows."""
     link = image.closest("a[href]")
     target = link.attr("href") or "" if link is not None else ""
     if link is None or not target or target in named:
@@ -190,13 +190,13 @@ def _say_that_there_are_pictures(images: list[Element]) -> None:
 
 
 def _alt(image: Element) -> str:
-    """What an image says in words; empty for tracking pixels, spacers and names of files."""
+    """An image's alt text; empty for tracking pixels, spacers and file names."""
     alt = "" if is_pixel(image) else clean_line(image.attr("alt") or "")[:150]
     return "" if len(alt) < 3 or _MEANINGLESS_ALT.match(alt) else alt
 
 
 def is_pixel(image: Element) -> bool:
-    """An image that nobody sees is there to tell its sender that the mail was opened."""
+    """An invisible image is there to tell the sender that the message was opened."""
     sides = [(image.attr(side) or "").strip(" px")[:6] for side in ("width", "height")]
     if any(side.isdecimal() and int(side) <= 3 for side in sides):
         return True
@@ -204,7 +204,7 @@ def is_pixel(image: Element) -> bool:
 
 
 def _numbered(document: Document) -> dict[str, int]:
-    """Every address once, in the order of the mail."""
+    """Every address once, in the order of the message."""
     numbers: dict[str, int] = {}
     for link in document.select("a[href]")[:MAX_LINKS]:
         numbers.setdefault(link.attr("href") or "", len(numbers) + 1)
@@ -212,12 +212,12 @@ def _numbered(document: Document) -> dict[str, int]:
 
 
 def has_more_links(document: Document) -> bool:
-    """Than are told."""
+    """More links than are shown."""
     return len(document.select("a[href]")) > MAX_LINKS
 
 
 def to_links(document: Document) -> str:
-    """Every link whole, by the number that it has in Markdown where it is cut."""
+    """Every link in full, by the number that it has in Markdown where it is shortened."""
     listed = ((number, whole_link(href)) for href, number in _numbered(document).items())
     return "\n".join(f"{number}. {href}" for number, href in listed if href)
 

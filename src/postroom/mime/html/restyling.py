@@ -1,8 +1,7 @@
-"""Does a mail's HTML hold anything by which its readers may see other words than those that stand in it?
+"""Whether a message's HTML contains anything that may make readers see other words than those in it.
 
-Styles can write words, spell letters with a font's own shapes, turn and reorder text, or hide it in more ways than
-`mime.html.hidden` follows. What they come to depends on the reader's program, so this only says that a person should
-look.
+Styles can insert words, change letters by a custom font, rotate and reorder text, or hide it in more ways than
+`mime.html.hidden` handles. The result depends on the mail client, so this only says that a person should look.
 """
 
 from __future__ import annotations

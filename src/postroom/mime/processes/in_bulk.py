@@ -1,7 +1,7 @@
-"""Reading many mails: by processes of our own, since it is work for the processor alone.
+"""Reading many messages in several processes, since the work is CPU-bound.
 
-For archives and first fills only. Starting a process takes as long as reading a thousand mails, so few mails are read
-here and now, and so are all where no process can be had.
+For archives and initial imports only. Starting a process takes as long as reading a thousand messages, so a small
+number is read in this process, and so are all if no process can be started.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ R = TypeVar("R")
 
 FEW, FEW_BYTES = 1_000, 16 * 1024 * 1024
 _CHUNK, _CHUNK_BYTES = 32, 1024 * 1024
-_AHEAD, _AHEAD_BYTES = 40, 32 * 1024 * 1024  # chunks, and bytes, that are with the readers at once
-_MOST_READERS = 4  # they are faster than what they read can be written
+_AHEAD, _AHEAD_BYTES = 40, 32 * 1024 * 1024  # chunks, and bytes, that the readers have at once
+_MOST_READERS = 4  # they are faster than their results can be written
 
 
 def read_many(
@@ -31,9 +31,9 @@ def read_many(
     size: Callable[[T], int],
     patience: float = PATIENCE,
 ) -> Generator[tuple[T, R], None, None]:
-    """Each mail with what `read` makes of it, in order; with what `instead` makes of it where `read` raises, ends its
-    process or takes longer than `patience`. Both functions, and what they take and give, must be fit for pickling.
-    Close it when it is not read to its end."""
+    """Each message with the result of `read`, in order; with the result of `instead` if `read` raises, crashes its
+    process or takes longer than `patience`. Both functions, their arguments and results must be picklable. Close the
+    generator if it is not exhausted."""
     source = iter(mails)
     first = next_of(source, size, FEW, FEW_BYTES)
     is_much = len(first) >= FEW or sum(map(size, first)) >= FEW_BYTES
@@ -46,7 +46,7 @@ def read_many(
 
 
 def next_of(mails: Iterator[T], size: Callable[[T], int], most: int, most_bytes: int) -> list[T]:
-    """The next mails: few enough, and not too large together, to be held in memory. Empty at the end."""
+    """The next messages: few enough, and not too large together, to be held in memory. Empty at the end."""
     taken: list[T] = []
     held = 0
     for mail in mails:
@@ -59,7 +59,7 @@ def next_of(mails: Iterator[T], size: Callable[[T], int], most: int, most_bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Given(Generic[T, R]):
-    """Mails that are with a reader."""
+    """Messages that a reader has."""
 
     mails: list[T]
     size: int
@@ -77,7 +77,7 @@ def _by_readers(readers: Readers[T, R], mails: Iterator[T], size: Callable[[T], 
 
 
 def _first(readers: Readers[T, R], waiting: deque[_Given[T, R]]) -> Iterator[tuple[T, R]]:
-    """What became of those that wait longest. Where readers were lost, all that wait are read one by one from now on:
+    """The results of those that have waited longest. If readers were lost, all waiting ones are then read one by one:
     any of them may have been the cause."""
     given = waiting.popleft()
     results = readers.results(given.results)

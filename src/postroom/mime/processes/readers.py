@@ -1,5 +1,5 @@
-"""Processes that read mails. One may die of a mail, or be busy with it for ever until the system ends it: then all are
-replaced, and the mail is known when the same comes to pass once more with it alone."""
+"""Processes that read messages. A message may crash one, or keep it busy until the system kills it: then all are
+replaced, and the message is identified when the same happens again with it alone."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ R = TypeVar("R")
 A = TypeVar("A")
 B = TypeVar("B")
 
-PATIENCE = 30.0  # seconds for one mail; the worst that are known take a third of one
-_START = 60.0  # seconds until new processes answer
-_MOST_LOST = 3  # mails that ended their reader: after these the cause is something else
+PATIENCE = 30.0  # seconds for one message; the slowest known takes a third of one second
+_START = 60.0  # seconds until new processes respond
+_MOST_LOST = 3  # messages that crashed their reader: beyond that the cause is something else
 
 
 def cores() -> int:
-    """Those this process may use."""
+    """The cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -37,7 +37,7 @@ def read_or(instead: Callable[[T], R], read: Callable[[T], R], mail: T) -> R:
 
 
 class Readers(Generic[T, R]):
-    """Where no process can be had, mails are read by the caller's own."""
+    """If no process can be started, messages are read in the caller's own."""
 
     def __init__(
         self, read: Callable[[T], R], instead: Callable[[T], R], count: int, patience: float = PATIENCE
@@ -59,14 +59,14 @@ class Readers(Generic[T, R]):
         self._close()
 
     def give(self, mails: list[T]) -> Iterator[list[R]] | None:
-        """Begins to read them; `results` waits for what comes of it. None when a reader was lost before."""
+        """Starts reading them; `results` waits for the outcome. None if a reader was lost before."""
         if self._pool is None:
             return iter([[read_or(self._instead, self._read, mail) for mail in mails]])
         task = partial(_read_all, self._read, self._instead, self._patience)
         return self._unless_lost(lambda pool: pool.map(task, [mails]), self._pool)
 
     def results(self, given: Iterator[list[R]] | None) -> list[R] | None:
-        """None when a reader was lost, with these mails or with others."""
+        """None if a reader was lost, with these messages or with others."""
         return self._unless_lost(next, given) if given is not None else None
 
     def read_alone(self, mail: T) -> R:
@@ -83,7 +83,7 @@ class Readers(Generic[T, R]):
         return done
 
     def _mend(self) -> None:
-        """New processes for lost ones, if there can be any."""
+        """New processes for lost ones, if any can be started."""
         if self._is_whole:
             return
         self._close()
@@ -105,7 +105,7 @@ def _pool(count: int) -> ProcessPoolExecutor | None:
 
     try:
         return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_begin)
-    except (OSError, ImportError, NotImplementedError):  # no shared memory, or no right to start anything
+    except (OSError, ImportError, NotImplementedError):  # no shared memory, or no permission to start processes
         return None
 
 
@@ -122,11 +122,11 @@ def _unless_lost(act: Callable[[A], B], on: A) -> B | None:
         return None
 
 
-# --- within a reader
+# --- inside a reader
 
 
 def _begin() -> None:
-    """An interrupt is the caller's business; and nobody reads on for a caller that is no more."""
+    """Interrupts are left to the caller; and a reader ends when its caller is gone."""
     from multiprocessing import parent_process
     from threading import Thread
 
@@ -153,6 +153,6 @@ def _read_all(read: Callable[[T], R], instead: Callable[[T], R], patience: float
 
 
 def _end_after(seconds: float) -> None:
-    """The system ends this process then, even from within a library that never looks up; 0 calls it off."""
+    """The system then kills this process, even inside a library call that never returns; 0 cancels it."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds)

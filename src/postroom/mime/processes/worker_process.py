@@ -1,4 +1,4 @@
-"""A worker's own side: it is given one task after another by its parent, and answers each. See `workers`."""
+"""A worker's side: it receives one task after another from its parent and responds to each. See `workers`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any, BinaryIO, Final
 
 from postroom.mime.processes.workers import BROKEN, Unreadable
 
-_GRACE: Final = 2.0  # seconds after which the system ends what the parent should have ended
-_LARGE: Final = 400_000  # KB: one that has grown so far is not used again
+_GRACE: Final = 2.0  # seconds after which the system kills what the parent should have killed
+_LARGE: Final = 400_000  # KB: one that has grown this much is not used again
 
 
 def serve() -> None:
     """Until the input ends. The first message says how many seconds a task may take and how much memory."""
     tasks, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nothing but answers goes to the parent
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's business
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # only responses go to the parent
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # interrupts are left to the parent
     seconds, memory = pickle.load(tasks)  # noqa: S301 (of our own parent)
     _allow(memory)
     _answer(answers, None, is_fit=True)
@@ -48,13 +48,13 @@ def _answer(answers: BinaryIO, result: Any, *, is_fit: bool) -> bool:
 
 
 def _end_after(seconds: float) -> None:
-    """The system ends this process then, even from within a library that never looks up; 0 calls it off."""
+    """The system then kills this process, even inside a library call that never returns; 0 cancels it."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _allow(memory: int) -> None:
-    """No more address space than that, where there are such limits (not on Windows) and the system heeds them."""
+    """No more address space than that, where such limits exist (not on Windows) and the system enforces them."""
     try:
         import resource
 
@@ -68,8 +68,8 @@ def _is_large() -> bool:
 
 
 def _peak() -> int:
-    """KB that this process has held at most. On Linux `ru_maxrss` begins with what the parent had held, so the kernel's
-    own page on the process is asked first."""
+    """The peak memory of this process in KB. On Linux `ru_maxrss` starts with the parent's peak, so the kernel's status
+    file of the process is read first."""
     with suppress(OSError), open("/proc/self/status", "rb") as status:  # noqa: PTH123 (without pathlib: loaded for this)
         for line in status:
             if line.startswith(b"VmHWM:"):

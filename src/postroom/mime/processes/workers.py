@@ -1,8 +1,8 @@
-"""Processes that read what might keep a reader busy: they can be stopped, which a thread cannot.
+"""Processes for messages that may take long to read: they can be stopped, which a thread cannot.
 
-A few, started when first needed and kept. One that takes too long is killed and replaced, and one that asks for too
-much memory is refused it by the system (where the system can do that). Each ends by itself when its parent is gone:
-its input ends, and while it is at work an alarm of the system's goes off a little after its parent's patience.
+A few, started when first needed and kept. One that takes too long is killed and replaced, and one that requests too
+much memory is denied it by the system (if the system can do that). Each exits by itself when its parent is gone:
+its input ends, and while it is working a system alarm fires shortly after the parent's timeout.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _COUNT: Final = 2
-_START: Final = 30.0  # seconds for a new process to answer, on a machine that is busy
-# Nothing of the environment, nor of the folder the server runs in, decides what a worker imports: its parent does.
+_START: Final = 30.0  # seconds for a new process to respond, on a busy machine
+# What a worker imports is decided by its parent, not by the environment or the server's working directory.
 _BOOT: Final = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
     "from postroom.mime.processes.worker_process import serve; serve()"
@@ -31,16 +31,16 @@ _BOOT: Final = (
 
 
 class Unreadable(Exception):
-    """Why there is no result, in words for the reader of a mail."""
+    """Why there is no result, as a sentence for the reader of a message."""
 
 
 TOO_SLOW: Final = "Reading it took too long."
 BROKEN: Final = "Reading it failed."
-BUSY: Final = "The server is busy with other mails."
+BUSY: Final = "The server is busy with other messages."
 
 
 class Workers:
-    """`call` blocks: it is for threads. Where no process can be had, what is called runs in the caller's own."""
+    """`call` blocks: it is for threads. If no process can be started, the function runs in the caller's own."""
 
     def __init__(self, count: int = _COUNT, seconds: float = MAX_SECONDS, memory: int = MAX_MEMORY) -> None:
         self._seconds = seconds
@@ -50,7 +50,7 @@ class Workers:
         self._idle: list[_Worker] = []
 
     def call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """`function`, and all it takes and gives, must be fit for pickling. Raises Unreadable and nothing else."""
+        """`function`, its arguments and its result must be picklable. Raises Unreadable and nothing else."""
         if not self._free.acquire(timeout=self._seconds):
             raise Unreadable(BUSY)
         try:
@@ -66,14 +66,14 @@ class Workers:
         return result  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """Ends those that are idle; new ones are started when they are needed again."""
+        """Ends the idle ones; new ones are started when needed again."""
         with self._lock:
             idle, self._idle = self._idle, []
         for worker in idle:
             worker.end()
 
     def _taken(self) -> _Worker | None:
-        """An idle one that is still alive, or a new one; None where none can be started."""
+        """An idle one that is still alive, or a new one; None if none can be started."""
         while True:
             with self._lock:
                 worker = self._idle.pop() if self._idle else None
@@ -99,7 +99,7 @@ class _Worker:
         return self._process.poll() is None
 
     def call(self, seconds: float, *tasks: Any) -> tuple[Any, bool]:
-        """(the answer to them or Unreadable, whether the worker is fit for more)."""
+        """(the response or Unreadable, whether the worker can be used again)."""
         late = Timer(seconds, self._process.kill)
         late.daemon = True
         late.start()
@@ -107,7 +107,7 @@ class _Worker:
             for task in tasks:
                 self._tell(task)
             return self._heard()
-        except (OSError, EOFError, pickle.PickleError):  # it was killed, or died of the mail
+        except (OSError, EOFError, pickle.PickleError):  # it was killed, or the message crashed it
             return Unreadable(BROKEN if late.is_alive() else TOO_SLOW), False
         finally:
             late.cancel()
@@ -126,7 +126,7 @@ class _Worker:
         self._process.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                with suppress(OSError):  # what was not yet written to a process that is no more
+                with suppress(OSError):  # unwritten input of a process that is gone
                     pipe.close()
         self._process.wait()
 
@@ -139,7 +139,7 @@ def _started(seconds: float, memory: int) -> _Worker | None:
             [sys.executable, "-I", "-c", _BOOT],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # a trace may hold words of a mail
+            stderr=subprocess.DEVNULL,  # a traceback may contain words of a message
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
     except OSError:
@@ -155,7 +155,7 @@ def _started(seconds: float, memory: int) -> _Worker | None:
 def _here(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     try:
         return function(*args, **kwargs)
-    except Exception as error:  # whatever a stranger's mail breaks
+    except Exception as error:  # anything a hostile message breaks
         raise Unreadable(BROKEN) from error
 
 

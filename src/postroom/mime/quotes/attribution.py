@@ -1,7 +1,7 @@
-"""The lines that mail programs put above what they quote, in the languages people write in.
+"""The lines that mail programs put above a quote, in many languages.
 
-Such a line is folded with the quote below it, so it must be nothing but a date, a name and an address: a sentence of
-the author's own that ends in "wrote:" is none.
+Such a line is folded with the quote below it, so it must be nothing but a date, a name and an address: the author's
+own sentence that ends in "wrote:" is not one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _OPENING = re.compile(
 # "2024年1月1日(月) 10:00 Bob <bob@example.com>:", "2024-01-01 10:00 GMT+01:00 Bob <bob@example.com>:"
 _DATED = re.compile(r"\d{4}(?:[-/.]\d\d?[-/.]\d\d?|\s?年\s?\d\d?\s?月\s?\d\d?\s?日)")
 _ADDRESS = re.compile(r"<?[^\s<>@()]{1,100}@[^\s<>@()]{1,200}>?")
-# What dates are made of: the beginnings of months and days, and the little words between them.
+# What dates consist of: the beginnings of months and days, and the small words between them.
 _DATE_WORD = re.compile(
     r"(?:jan|feb|fév|fev|mar|mär|mrt|maa|apr|abr|avr|mai|may|maj|mei|mag|jun|juin|jui|giu|jul|lug|aug|ago|aoû|sep|set|oct"
     r"|okt|ott|out|nov|dec|dez|déc|dic|ene|gen|mon|tue|wed|thu|fri|sat|sun|son|die|mit|don|fre|sam|lun|mer|mié|jeu|jue"
@@ -35,7 +35,7 @@ _LITTLE = re.compile(
     r"|giorno|via|of|by|the|von|van|behalf|gmt|utc|cet|cest|est|edt|pst|pdt|mez|mesz|w|dniu|dnia|dne|v|в|г|на"
     r"|[年月日火水木金土時时分午上下前後在于周星期의에])\Z"
 )
-_MAX_STRANGE: Final = {True: 3, False: 10}  # words of neither a date nor a name: where names are known, and where not
+_MAX_STRANGE: Final = {True: 3, False: 10}  # words of neither a date nor a name: if names are known, and if not
 
 _ORIGINAL: Final = (
     "original message|original appointment|ursprüngliche nachricht|originalnachricht|message d['’]origine"
@@ -78,12 +78,12 @@ def is_separator(line: str) -> bool:
 
 
 def is_forward(line: str) -> bool:
-    """What follows was sent on purpose: it is not history."""
+    """What follows was forwarded on purpose: it is not history."""
     return len(line) < 300 and bool(_FORWARD.match(line.strip()))
 
 
 def is_attribution(text: str, names: Set[str] = frozenset()) -> bool:
-    """``On ... wrote:`` in one of its languages and nothing more. `names` are words of names it may well have."""
+    """``On ... wrote:`` in one of the languages and nothing more. `names` are words of names it may contain."""
     text = " ".join(text[:600].split())
     if not 6 < len(text) < 400 or text[-1] not in ":：":
         return False
@@ -119,14 +119,14 @@ def _is_of_a_date(word: str) -> bool:
 
 
 def field_of(line: str) -> str:
-    """Which header field a line begins with: from, sent, to, cc, subject; empty where none."""
+    """Which header field a line begins with: from, sent, to, cc, subject; empty if none."""
     start = line[:60]
     found = _FIELD.match(start) if ":" in start or "：" in start else None
     return (found.lastgroup or "") if found else ""
 
 
 def is_header_block(lines: list[str]) -> bool:
-    """``From: ... Subject:`` at the head of these lines (blank ones left out)."""
+    """``From: ... Subject:`` at the start of these lines (ignoring blank ones)."""
     if field_of(lines[0]) != "from":
         return False
     fields = [field_of(line) for line in lines[:7]]
@@ -134,13 +134,13 @@ def is_header_block(lines: list[str]) -> bool:
 
 
 def is_reply_block(lines: list[str]) -> bool:
-    """The very lines that Outlook writes above the mail it answers, in their order: forms have others."""
+    """Exactly the lines that Outlook writes above the message it replies to, in their order: forms have others."""
     fields = [field_of(line) for line in lines if field_of(line) or not is_more_addresses(line)]
     return any(fields[: len(exact)] == exact for exact in _EXACT)
 
 
 def is_plain_field(line: str, subject: Set[str] | None, names: Set[str]) -> bool:
-    """Whether a header line holds no more than its kind does. `subject`: the words of that of the mail it stands in."""
+    """Whether a header line has no more than such lines have. `subject`: the words of the message's own subject."""
     field = field_of(line)
     value = _FIELD.sub("", line[:4_000], count=1)
     if field == "subject":
@@ -149,7 +149,7 @@ def is_plain_field(line: str, subject: Set[str] | None, names: Set[str]) -> bool
 
 
 def is_more_addresses(line: str, names: Set[str] = frozenset()) -> bool:
-    """A line that goes on with the addresses of the one above."""
+    """A line that continues the addresses of the one above."""
     return len(line) < 300 and "@" in line and _are_plain(line, names)
 
 

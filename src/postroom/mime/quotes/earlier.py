@@ -1,7 +1,7 @@
-"""The words of earlier mails, to tell a copy of them from new text.
+"""The words of earlier messages, to tell a copy of them from new text.
 
-Compared are runs of a few words, so that other line breaks, marks and layout make no difference and one changed word
-does. The work grows with the texts and never faster.
+Runs of a few words are compared, so that different line breaks, marks and layout make no difference but one changed
+word does. The work is linear in the texts.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Final
 
 from postroom.mime.limits import MAX_EARLIER, MAX_NAMES
 
-_RUN: Final = 5  # words: fewer are in many texts by chance, more make a short quote of half a sentence look new
-_UNBROKEN: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"  # written without blanks
-_SIGNS: Final = "$%¢-¥₠-₿\u2600-\u28ff\U0001f000-\U0001faff"  # money and emoji say something, other signs are layout
+_RUN: Final = 5  # words: fewer match by chance, more make a short quote of half a sentence look new
+_UNBROKEN: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"  # written without spaces
+_SIGNS: Final = "$%¢-¥₠-₿\u2600-\u28ff\U0001f000-\U0001faff"  # money and emoji carry meaning, other symbols are layout
 _WORD = re.compile(rf"[{_UNBROKEN}]|[^\W_{_UNBROKEN}]+|[{_SIGNS}]")
-# Outlook puts it behind addresses it quotes. Every other link is compared: another target is another text.
+# Outlook puts it after addresses it quotes. Every other link is compared: a different target is a different text.
 _MAILTO = re.compile(r"[<(]mailto:[^<>()\s]*[>)]", re.IGNORECASE)
 _TARGET = re.compile(r"\]\([^()\s]{0,2000}\)")
-# Accents by the hundred on one letter: to put them in order takes the square of their number.
+# Hundreds of accents on one letter: sorting them takes the square of their number.
 _PILE = re.compile("(?:[^\\w\\s\x00-\x7f]|[\uff9e\uff9f]){32}")
-_BREAK: Final = "\n"  # no word: no run goes on from one mail into another
+_BREAK: Final = "\n"  # not a word: no run continues from one message into another
 
 
 def words_of(text: str) -> list[str]:
@@ -34,13 +34,13 @@ def words_of(text: str) -> list[str]:
 
 
 def _normal(text: str) -> str:
-    """May be many times as long: there are single characters for whole phrases."""
+    """The result may be many times as long: some single characters stand for whole phrases."""
     return text if text.isascii() else unicodedata.normalize("NFKC", _PILE.sub(r"\g<0> ", text))
 
 
 class Earlier:
-    """What a thread has said before a mail. Without texts, nothing is a copy. `names` are the words that names and
-    addresses of its people are made of; empty where they are not known."""
+    """What a thread said before a message. Without texts, nothing is a copy. `names` are the words of the names and
+    addresses of its participants; empty if they are not known."""
 
     def __init__(self, texts: Iterable[str] = (), names: Iterable[str] = ()) -> None:
         self.names: set[str] = set()
@@ -52,7 +52,7 @@ class Earlier:
         self.add("", names)
 
     def __getstate__(self) -> tuple[set[str], str, int]:
-        """For a worker: hashes of one process mean nothing to another, and no word has a blank."""
+        """For a worker: hashes of one process are meaningless in another, and no word contains a space."""
         return self.names, " ".join(self._words), self._room
 
     def __setstate__(self, state: tuple[set[str], str, int]) -> None:
@@ -60,7 +60,7 @@ class Earlier:
         self._words, self._runs = words.split(" ") if words else [], {}
 
     def add(self, text: str, names: Iterable[str] = ()) -> None:
-        """Markdown is known with and without where its links lead: a plain quote of it has their words only."""
+        """Markdown is stored with and without its link targets: a plain quote of it has only their words."""
         words_of_names = (word for name in names for word in words_of(name[:1_000]))
         self.names.update(islice(words_of_names, MAX_NAMES - len(self.names)))
         text = _normal(text[: self._room])[: self._room]
@@ -73,7 +73,7 @@ class Earlier:
             runs.update(_runs(words, length))
 
     def copied(self, lines: Sequence[Sequence[str]]) -> list[bool]:
-        """For each line (its words) whether all of it stands in earlier mail; one without words is no copy."""
+        """For each line (its words) whether all of it is in earlier messages; one without words is not a copy."""
         stream = [word for line in lines for word in line]
         known = self._known(stream)
         result, start = [], 0
@@ -83,7 +83,7 @@ class Earlier:
         return result
 
     def _known(self, stream: Sequence[str]) -> bytearray:
-        """A word is known when some run it belongs to is. Few words are one run."""
+        """A word is known if some run that contains it is. A few words form one run."""
         length = min(_RUN, len(stream))
         known = bytearray(len(stream))
         if not length or not self._words:

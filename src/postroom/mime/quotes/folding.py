@@ -1,6 +1,6 @@
-"""Quoted history, folded: what is shown to be a copy of earlier mail, or marked as a quote with nothing new below it.
+"""Folding of quoted history: what is a proven copy of earlier messages, or marked as a quote with nothing new below.
 
-What nobody can tell is shown. A mail that is nothing but history is left as it is.
+What is undecidable is shown. A message that is nothing but history is left as it is.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from postroom.mime.quotes.earlier import Earlier, words_of
 from postroom.mime.quotes.regions import Lines, Region, find_regions, plain_lines
 from postroom.mime.quotes.subjects import is_forward_subject
 
-MARK: Final = "> […]"  # stands where history was left out above something that is shown
+MARK: Final = "> […]"  # put where history was omitted above something that is shown
 _NOT_COMPARED: Final = " "
-_CONTEXT: Final = 2  # lines of a quote that stay above the answer to it
+_CONTEXT: Final = 2  # lines of a quote that stay above the reply to it
 _WORTH_FOLDING: Final = 200  # characters: shorter copies between new lines of one quote stay where they are
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadContext:
-    """Where a mail stands. `earlier` None: nobody could look what the thread had said before; the marks decide then."""
+    """A message's place in its thread. `earlier` None: what the thread said before is unknown; the marks decide."""
 
-    is_reply: bool = False  # its headers name an earlier mail
+    is_reply: bool = False  # its headers name an earlier message
     is_forward: bool = False  # its subject says so
     subject: str | None = None
     earlier: Earlier | None = None
@@ -44,7 +44,7 @@ class ThreadHeaders(Protocol):
 
 
 def context_of(mail: ThreadHeaders, earlier: Earlier | None = None) -> ThreadContext:
-    """A mail that names no other has no history: whatever it marks as a quote is new."""
+    """A message that names no other has no history: whatever it marks as a quote is new."""
     is_reply, subject = bool(mail.in_reply_to or mail.references), mail.subject[:MAX_HEAD_SUBJECT]
     return ThreadContext(is_reply, is_forward_subject(subject), subject, earlier if is_reply else Earlier())
 
@@ -52,9 +52,9 @@ def context_of(mail: ThreadHeaders, earlier: Earlier | None = None) -> ThreadCon
 @dataclass(frozen=True, slots=True)
 class Folded:
     text: str
-    folded: int = 0  # characters left out
-    may_quote: bool = False  # whether there was anything to decide about
-    elements: frozenset[int] = frozenset()  # numbers of HTML elements that were left out whole
+    folded: int = 0  # characters omitted
+    may_quote: bool = False  # whether there was anything to decide
+    elements: frozenset[int] = frozenset()  # numbers of HTML elements that were omitted entirely
 
 
 def fold_text(text: str, context: ThreadContext = UNKNOWN) -> Folded:
@@ -62,7 +62,7 @@ def fold_text(text: str, context: ThreadContext = UNKNOWN) -> Folded:
 
 
 def fold_lines(text: Lines, context: ThreadContext) -> Folded:
-    """In a forward no word is history."""
+    """In a forward nothing is history."""
     if context.is_forward:
         return Folded("\n".join(text.lines))
     find_regions(text, subject=context.subject, names=context.earlier.names if context.earlier else frozenset())
@@ -73,7 +73,7 @@ def fold_lines(text: Lines, context: ThreadContext) -> Folded:
 
 
 def new_words(text: Lines, context: ThreadContext) -> str:
-    """For a glance at a mail: without anything that is marked as a quote. Opening it shows what is new of that."""
+    """For a preview of a message: without anything that is marked as a quote. Opening it shows what is new in that."""
     if context.is_forward:
         return "\n".join(text.lines)
     find_regions(text, subject=context.subject, names=frozenset())
@@ -89,7 +89,7 @@ def new_words(text: Lines, context: ThreadContext) -> str:
 
 
 def _copies(text: Lines, earlier: Earlier) -> list[bool]:
-    """The lines that stand in earlier mail, each with the head above it."""
+    """The lines that are in earlier messages, each with the head above it."""
     history = [False] * len(text.lines)
     compared = [index for index, region in enumerate(text.regions) if region and not text.heads[index]]
     words = list(_words_of_each([text.lines[index] for index in compared]))
@@ -108,7 +108,7 @@ def _copies(text: Lines, earlier: Earlier) -> list[bool]:
 
 
 def _words_of_each(lines: list[str]) -> Iterator[list[str]]:
-    """Of as many lines as are compared; those after them get a word that nobody writes, so that they are new."""
+    """Of as many lines as are compared; later ones get a word that nobody writes, so that they count as new."""
     room = MAX_EARLIER
     for line in lines:
         words = words_of(line) if len(line) <= room else [_NOT_COMPARED]
@@ -143,8 +143,8 @@ def _without_heads_below(part: range, has_words: set[int]) -> range:
 
 
 def _marked_end(text: Lines, context: ThreadContext) -> list[bool]:
-    """What is marked as a quote and followed by nothing else. Without a word of the headers that this is an answer, a
-    quote must at least say whose it is."""
+    """What is marked as a quote and followed by nothing else. If the headers do not say that this is a reply, a quote
+    must at least have an attribution."""
     start = len(text.lines)
     while start and (text.regions[start - 1] >= Region.MARKED or not text.lines[start - 1].strip()):
         start -= 1
@@ -172,7 +172,7 @@ def _without(text: Lines, history: list[bool]) -> Folded:
 
 
 def _keep_context(text: Lines, history: list[bool]) -> None:
-    """An answer below a quote is not understood without what it answers: the last lines above it stay."""
+    """A reply below a quote is not understood without it: the last lines above it stay."""
     words = [index for index, line in enumerate(text.lines) if any(map(str.isalnum, line))]
     for place, index in enumerate(words):
         if history[index] or text.regions[index] or not place or not history[words[place - 1]]:
@@ -183,6 +183,6 @@ def _keep_context(text: Lines, history: list[bool]) -> None:
 
 
 def _left_out(text: Lines, history: list[bool]) -> frozenset[int]:
-    """The elements of which nothing is left."""
+    """The elements of which nothing remains."""
     shown = {text.numbers[index] for index, line in enumerate(text.lines) if line.strip() and not history[index]}
     return frozenset(text.numbers) - shown - {0}

@@ -1,7 +1,7 @@
-"""Quoted history in HTML, found by the marks that mail programs leave in their markup.
+"""Quoted history in HTML, found by the markup that mail programs produce.
 
-The quotes are marked in the document and read back from the text that is made of it, so that one set of rules decides
-about the lines of both.
+The quotes are marked in the document and found again in the text that is made of it, so that one set of rules handles
+the lines of both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from postroom.mime.quotes.regions import Lines, Region, plain_lines
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Node
 
-# Elements that hold a quote and nothing else.
+# Elements that contain a quote and nothing else.
 _QUOTES: Final = (
     'blockquote[type="cite" i],blockquote.gmail_quote,blockquote.protonmail_quote,blockquote.tutanota_quote,'
     "blockquote#isReplyContent,.gmail_quote > blockquote,div.yahoo_quoted,div.protonmail_quote,div.zmail_extra,"
@@ -25,7 +25,7 @@ _QUOTES: Final = (
     "#OLK_SRC_BODY_SECTION,div.OutlookMessageHeader + blockquote,div.mailmate-quote,blockquote.mailmate-quote,"
     "div.apple-mail-quote,blockquote.crm-quote"
 )
-# Elements below which Outlook puts what it answers, and what it forwards.
+# Elements below which Outlook puts what it replies to or forwards.
 _BLOCKS: Final = "#divRplyFwdMsg,#appendonsend,#x_divRplyFwdMsg,hr#stopSpelling,div.OutlookMessageHeader"
 # The line that Outlook draws above its header block; others draw such lines too.
 _RULES: Final = (
@@ -34,27 +34,27 @@ _RULES: Final = (
     'div[style*="border-top:1pt solid #e1e1e1" i],div[style*="border-top: 1pt solid rgb(225, 225, 225)" i],'
     'div[style*="border-top:1pt solid rgb(225,225,225)" i],div[style*="border-top:1.0pt solid #e1e1e1" i]'
 )
-# Some of these stand in every document that holds a quote. Lower-case; "-quote" and "_quote" are parts of many.
+# Every document with a quote contains some of these. Lower-case; "-quote" and "_quote" are parts of many.
 _SIGNS: Final = (
     *("blockquote", "_quote", "-quote", "isreplycontent", "divrplyfwdmsg", "appendonsend", "border-top:"),
     *("zmail_extra", "reference-message", "olk_src_body", "stopspelling", "outlookmessageheader"),
 )
-_MAX_QUOTES: Final = 2_000  # of one document; what is beyond is shown
+_MAX_QUOTES: Final = 2_000  # of one document; the rest is shown
 
-_TOKEN: Final = secrets.token_hex(16)  # a word that no stranger can write
+_TOKEN: Final = secrets.token_hex(16)  # a word that no sender can guess
 _FLAG = re.compile(rf"{_TOKEN}([mbe])")
 _QUOTE = re.compile(rf"{_TOKEN}m.*?(?:{_TOKEN}e|\Z)|{_TOKEN}b.*", re.DOTALL)
 _STARTS: Final = {"m": Region.MARKED, "b": Region.BLOCK}
 
 
 def may_quote(html: str) -> bool:
-    """Whether it is worth looking for quotes."""
+    """Whether it is worth searching for quotes."""
     lowered = html.lower()
     return any(sign in lowered for sign in _SIGNS)
 
 
 def quotes_in(document: Document) -> list[tuple[Element, str]]:
-    """Each element that holds a quote (m), and the one below which all may be history (b), in document order."""
+    """Each element that contains a quote (m), and the one below which all may be history (b), in document order."""
     quotes = set(document.select(_QUOTES))
     blocks = {*document.select(_BLOCKS), *filter(_has_header, document.select(_RULES))}
     found: list[tuple[Element, str]] = []
@@ -98,7 +98,7 @@ def without_flags(text: str) -> str:
 
 
 def outside_quotes(document: Document) -> tuple[list[Element], str]:
-    """(the pictures, and the text) that are in no flagged quote; the line that says whose quote follows is none."""
+    """(the pictures, and the text) outside flagged quotes; an attribution line does not count."""
     pictures, text = document.select("img"), document.text
     if _TOKEN not in text:
         return pictures, text
@@ -116,8 +116,8 @@ def outside_quotes(document: Document) -> tuple[list[Element], str]:
 
 
 def read_flags(text: str) -> Lines:
-    """The lines between the flags, each with the number of its quote. Other lines behind ``>`` are a page's own
-    quotations or a text within HTML: only a comparison can tell."""
+    """The lines between the flags, each with the number of its quote. Other lines with ``>`` are a page's own
+    quotations or plain text within HTML: only a comparison can tell."""
     if _TOKEN not in text and ">" not in text:
         return plain_lines(text)
     found = Lines([], [], [], [])
@@ -139,7 +139,7 @@ def read_flags(text: str) -> Lines:
 
 
 def drop_quotes(document: Document, numbers: frozenset[int]) -> None:
-    """Take these quotes out of the document, counted as they were flagged."""
+    """Remove these quotes from the document, numbered as they were flagged."""
     for number, (element, kind) in enumerate(quotes_in(document), 1):
         if number not in numbers:
             continue

@@ -1,6 +1,6 @@
-"""Which lines of a text may be quoted history: by the marks and the lines that mail programs leave.
+"""Which lines of a text may be quoted history, by the marks and lines that mail programs add.
 
-Every rule looks at single lines (or a few joined), so the work grows with the text and never faster, whatever it holds.
+Every rule looks at single lines (or a few joined), so the work is linear in any text.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from postroom.mime.quotes.attribution import (
 from postroom.mime.quotes.earlier import words_of
 
 _MAX_JOINED: Final = 4  # lines an attribution may be wrapped over
-_MAX_LOOKS: Final = 2_000  # at lines that may open history or name its author; what comes after so many is shown
+_MAX_LOOKS: Final = 2_000  # at lines that may start history or name its author; what comes after the last is shown
 _MAX_HEAD: Final = 12  # lines of a header block
-_MAX_LINES: Final = 40_000  # of a text that are looked at: all others are shown
+_MAX_LINES: Final = 40_000  # of a text that are examined: all others are shown
 
 
 class Region(IntEnum):
-    """What speaks for a line being history. Of `LOOSE` only a comparison can tell: forms, poems and digests."""
+    """Why a line may be history. For `LOOSE` only a comparison can tell: forms, poems and digests."""
 
     NONE = 0
-    LOOSE = 1  # below a line that may introduce history, without marks of its own
-    MARKED = 2  # behind ``>`` or in an element that holds a quote and nothing else
-    BLOCK = 3  # below the header block that a program writes above what it answers
+    LOOSE = 1  # below a line that may introduce history, without its own marks
+    MARKED = 2  # after ``>`` or in an element that contains a quote and nothing else
+    BLOCK = 3  # below the header block that a program writes above what it replies to
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ def plain_lines(text: str) -> Lines:
 
 
 def find_regions(text: Lines, *, subject: str | None, names: Set[str]) -> None:
-    """Label what is not labelled yet, and the heads. `subject` and `names`: what a head may be expected to say."""
+    """Label what is not labelled yet, and the heads. `subject` and `names`: what a head may be expected to contain."""
     text.regions[_MAX_LINES:] = [Region.NONE] * (len(text.lines) - _MAX_LINES)
     finder = _Finder(text, subject, names)
     finder.label()
@@ -85,7 +85,7 @@ class _Finder:
         self.subject = None if subject is None else set(words_of(subject))
         self.names = names
         self.looks = _MAX_LOOKS
-        self.opened = Region.NONE  # what all lines from here on are at least
+        self.opened = Region.NONE  # the minimum for all lines from here on
 
     def label(self) -> None:
         for index, line in enumerate(self.lines[:_MAX_LINES]):
@@ -117,7 +117,7 @@ class _Finder:
         return above < 0 or self.regions[above] <= self.opened or self.text.numbers[above] != number
 
     def _is_sent_on(self, index: int, starts: bool) -> bool:
-        """A forwarded mail, also where a program wraps it like a quote; not one that is quoted in an answer."""
+        """A forwarded message, even if a program wraps it like a quote; not one that is quoted in a reply."""
         if self.opened or not (starts or not self.regions[index]) or not is_forward(self.lines[index]):
             return False
         above = self._words_above(index)
@@ -129,12 +129,12 @@ class _Finder:
         return index
 
     def _end_at(self, index: int) -> None:
-        """From a forwarded mail on, all is what was sent."""
+        """Everything from a forwarded message on was sent on purpose."""
         for later in range(index, len(self.lines)):
             self.regions[later] = Region.NONE
 
     def _label_head_of(self, index: int) -> None:
-        """The attribution above a run, and the one or the header block that it begins with."""
+        """The attribution above a run, and the attribution or header block that it begins with."""
         region = self.regions[index]
         above = self._words_above(index)
         found = self._attribution_ending(above)
@@ -150,7 +150,7 @@ class _Finder:
                 return
 
     def _attribution_ending(self, end: int) -> int:
-        """Where the attribution begins whose last line is before `end`; `end` where there is none."""
+        """Where the attribution begins whose last line is before `end`; `end` if there is none."""
         if not end or not self.looks or self.lines[end - 1].rstrip()[-1:] not in (":", "："):
             return end
         self.looks -= 1
@@ -191,7 +191,7 @@ class _Finder:
                 self.heads[start : index + 1] = [True] * (index + 1 - start)
 
     def _open_from(self, start: int, index: int, region: Region) -> None:
-        """With the rule that a program drew above it."""
+        """With the horizontal rule that a program drew above it."""
         above = start
         while above and not self.lines[above - 1].strip():
             above -= 1
@@ -202,7 +202,7 @@ class _Finder:
         self.regions[start : index + 1] = [region] * (index + 1 - start)
 
     def _label_header_block(self, index: int) -> None:
-        """Header lines that hold what such lines hold; from the first that does not on, they are text."""
+        """Header lines with the content that such lines have; from the first other one on, they are text."""
         fields = [""]
         for line in range(index, min(index + _MAX_HEAD, len(self.lines))):
             words = _bare(self.lines[line]).strip()

@@ -1,6 +1,6 @@
-"""Address headers as received: groups, comments, quotes and plain mistakes, read without ever raising.
+"""Address headers as received: groups, comments, quotes and plain mistakes, parsed without ever raising.
 
-What is about to receive mail goes through `model.address.parse_address` instead, which refuses all of this.
+Addresses to send to go through `model.address.parse_address` instead, which refuses all of this.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _CONTROLS = re.compile(r"[\x00-\x20\x7f]+")
 _QUOTED_LOCAL = re.compile(r'"(?:[^"\\\x00-\x1f\x7f]|\\[ -~])*+"(?=@)')
 
 
-_MOST = MAX_ADDRESSES + 1  # one more tells that there are too many
+_MOST = MAX_ADDRESSES + 1  # the extra one shows that there are too many
 
 
 def read_addresses(text: str) -> tuple[Address, ...]:
-    """Every mailbox of a To-like header whose encoded words still stand, in order; of too many the first `_MOST`."""
+    """Every mailbox of a To-like header with encoded words not yet decoded, in order; at most the first `_MOST`."""
     if not text:
         return ()
     if '"' not in text and "(" not in text and ":" not in text and ";" not in text:
@@ -48,7 +48,7 @@ def _name(text: str) -> str:
 
 @dataclass(slots=True)
 class _Mailbox:
-    """One address while it is being read."""
+    """One address while it is being parsed."""
 
     words: list[str] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
@@ -76,14 +76,14 @@ class _Mailbox:
 
 
 class _Reader:
-    """One pass over the header, character class by character class: linear, whatever is unclosed."""
+    """One pass over the header, character class by character class: linear, even if something is not closed."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._position = 0
         self._found: list[Address] = []
         self._box = _Mailbox()
-        self._missing: set[str] = set()  # closing marks that do not occur any more: not looked for twice
+        self._missing: set[str] = set()  # closing marks that do not occur again: not searched for twice
 
     def read(self) -> list[Address]:
         while self._position < len(self._text) and len(self._found) < _MOST:
@@ -110,7 +110,7 @@ class _Reader:
             self._box.angle = _COMMENT.sub("", self._until(">")).strip() or None
         elif char == ":":
             self._position += 1
-            self._box = _Mailbox()  # what stood before was the name of a group
+            self._box = _Mailbox()  # what came before was the name of a group
         elif char in ",;":
             self._position += 1
             self._finish()
@@ -118,7 +118,7 @@ class _Reader:
             self._position += 1
 
     def _until(self, closing: str) -> str:
-        """The text up to an unescaped `closing`; where nothing closes, the opening mark is a slip and is skipped."""
+        """The text up to an unescaped `closing`; if nothing closes it, the opening mark is a mistake and is skipped."""
         start = end = self._position + 1
         if closing not in self._missing:
             while end < len(self._text) and self._text[end] != closing:

@@ -1,4 +1,4 @@
-"""Which parts are the mail's two readings, and which are attachments (after RFC 8621, section 4.1.4)."""
+"""Which parts are the text and HTML versions of the body, and which are attachments (see RFC 8621, 4.1.4)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MIME_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,100}\Z")
 
 @dataclass(slots=True)
 class Sorted:
-    """Leaves by what they are for. A part that is no alternative of another stands in both readings."""
+    """Leaves by purpose. A part that is not an alternative of another is in both versions."""
 
     text: list[Part] = field(default_factory=list)
     html: list[Part] = field(default_factory=list)
@@ -51,7 +51,7 @@ def _sort(part: Part, found: Sorted, *, in_alternative: bool) -> None:
 
 
 def _share_only_reading(found: Sorted, texts: int, htmls: int) -> None:
-    """An alternative that offers one reading only belongs to both."""
+    """An alternative with only one version belongs to both."""
     if len(found.text) == texts:
         found.text.extend(found.html[htmls:])
     elif len(found.html) == htmls:
@@ -64,7 +64,7 @@ def _is_body(part: Part, found: Sorted) -> bool:
         return False
     if not filename_of(part):
         return True
-    # Some programs name even the letter itself; every other named text is a file.
+    # Some programs give even the body a file name; every other named text is a file.
     return not part.disposition.value and not (found.html if _is_html(part) else found.text)
 
 
@@ -73,9 +73,9 @@ def filename_of(part: Part) -> str:
 
 
 def read_body(raw: bytes, found: Sorted, defects: list[str]) -> Body:
-    """Both readings. Where only the HTML reading holds everything, it stands alone."""
+    """Both versions. If only the HTML version is complete, the other is empty."""
     cache: dict[str, str] = {}
-    left = {True: MAX_TEXT, False: MAX_TEXT}  # bytes that may still be read of HTML, and of plain text
+    left = {True: MAX_TEXT, False: MAX_TEXT}  # bytes of HTML, and of plain text, that may still be read
 
     def text_of(part: Part) -> str:
         if part.number not in cache:
@@ -100,13 +100,13 @@ def _as_html(text: str) -> str:
 
 
 def _part_bytes(raw: bytes, part: Part, most: int, defects: list[str]) -> bytes:
-    # Encodings grow text, at most threefold: nothing beyond can belong to the allowed bytes.
+    # Encodings enlarge text at most threefold: nothing beyond can belong to the allowed bytes.
     end = min(part.end, part.start + 4 * most)
     data = decode_transfer(raw[part.start : end], part.encoding)
     if len(data) > most or end < part.end:
-        defects.append("The text is too long; the rest of it was left out.")
+        defects.append("The text is too long; the rest was omitted.")
     elif part.encoding == "base64" and _goes_on(raw, part):
-        defects.append("Something follows the end of an encoded text; it was left out.")
+        defects.append("Data follows the end of an encoded text; it was omitted.")
     return data[:most]
 
 
@@ -124,7 +124,7 @@ def _part_text(data: bytes, part: Part) -> str:
 
 
 def describe(raw: bytes, part: Part) -> Attachment:
-    """An attachment as it is listed: its content is measured, not decoded."""
+    """An attachment as listed: its content is measured, not decoded."""
     kind = part.content.value if _MIME_TYPE.match(part.content.value) else "application/octet-stream"
     content_id = part.headers.first("content-id").strip(" \t<>")[:998]
     return Attachment(
@@ -138,7 +138,7 @@ def describe(raw: bytes, part: Part) -> Attachment:
 
 
 def is_inline(part: Part, content_id: str) -> bool:
-    """Shown within the text. Some programs call every file inline: only pictures and what the HTML can name are."""
+    """Shown within the text. Some programs mark every file inline: only pictures and what the HTML can refer to are."""
     if part.disposition.value == "attachment":
         return False
     return bool(content_id) or (part.disposition.value == "inline" and part.content.value.startswith("image/"))

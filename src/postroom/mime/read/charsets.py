@@ -1,6 +1,6 @@
-"""What mail calls its character sets, and the codec that reads them: the label's superset where the web has one.
+"""Charset labels in mail, and the codec for each: the label's superset if the web platform has one.
 
-The table is closed on purpose: Python would also look up ``punycode``, ``unicode_escape`` and the like for a stranger.
+The table is closed on purpose: Python would also look up ``punycode``, ``unicode_escape`` and the like.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Final
 
 _NOT_NAME = re.compile(r"[^a-z0-9]+")
 _META = re.compile(rb"<meta\s[^>]{0,200}?charset\s{0,9}=[\s\"']{0,9}([\w.:-]{2,40})", re.IGNORECASE)
-_META_WITHIN: Final = 4_096  # bytes; browsers look at 1,024, programs that write mail put much before it
+_META_WITHIN: Final = 4_096  # bytes; browsers read 1,024, but mail programs put much before it
 
-# Every byte string is valid in these (or nearly so), so valid UTF-8 under such a label means that the label lies.
+# Every byte string is valid in these (or nearly so), so valid UTF-8 under such a label means that the label is wrong.
 _SINGLE_BYTE: Final = {
     "ascii": "cp1252",
     "usascii": "cp1252",
@@ -43,7 +43,7 @@ _SINGLE_BYTE: Final = {
     **{f"ibm{n}": f"cp{n}" for n in (437, 850, 852, 855, 857, 858, 862, 865, 866)},
 }
 
-# These have a grammar of their own, so the label is tried before UTF-8.
+# These have their own grammar, so the label is tried before UTF-8.
 _MULTI_BYTE: Final = {
     "utf8": "utf_8",
     "utf8sig": "utf_8",
@@ -78,7 +78,7 @@ _MULTI_BYTE: Final = {
     "xeucjp": "euc_jp",
 }
 
-# ASCII bytes do not mean ASCII letters here, so not even a mail without 8-bit bytes can skip the codec.
+# ASCII bytes do not mean ASCII letters here, so not even a message without 8-bit bytes can skip the codec.
 _STATEFUL: Final = {
     "iso2022jp": "iso2022_jp_ext",
     "iso2022jpms": "iso2022_jp_ext",
@@ -101,7 +101,7 @@ _STATEFUL: Final = {
 
 
 def decode_text(data: bytes, charset: str) -> str:
-    """Read bytes under a label that may be absent, unknown or wrong. Never raises; what is broken becomes U+FFFD."""
+    """Decode bytes with a label that may be absent, unknown or wrong. Never raises; invalid bytes become U+FFFD."""
     label = _NOT_NAME.sub("", charset[:60].lower())
     if label in _STATEFUL:
         return _by_grammar(data, _STATEFUL[label])
@@ -115,8 +115,8 @@ def decode_text(data: bytes, charset: str) -> str:
 
 
 def charset_in_html(data: bytes) -> str:
-    """What a ``<meta>`` near the beginning says, for HTML whose mail says nothing. Its own bytes were legible, so it
-    cannot be one of the charsets in which ASCII is not ASCII."""
+    """What a ``<meta>`` near the beginning says, for HTML without a charset in its headers. It was readable as ASCII,
+    so it cannot be one of the charsets in which ASCII is not ASCII."""
     found = _META.search(data, 0, _META_WITHIN)
     label = found[1].decode("ascii") if found else ""
     return "" if _NOT_NAME.sub("", label.lower()).startswith(("utf16", "utf32", "utf7", "unicode11")) else label
@@ -132,7 +132,7 @@ def _by_grammar(data: bytes, codec: str) -> str:
 
 
 def _is_surely_utf8(data: bytes) -> bool:
-    """A few letters of another charset may happen to be valid UTF-8; half a dozen do not."""
+    """A few letters of another charset may be valid UTF-8 by chance; half a dozen are not."""
     if data.isascii():
         return False
     try:
@@ -148,7 +148,7 @@ def _utf8_or(data: bytes, codec: str, *, said: bool = False) -> str:
     except UnicodeDecodeError:
         pass
     # Letters of other charsets hardly ever make a valid sequence by chance: a text with more valid sequences than
-    # broken ones is UTF-8 with a few stray bytes (or cut). What is foreign throughout is not.
+    # broken ones is UTF-8 with a few stray bytes (or truncated). Text in another charset throughout is not.
     repaired = data.decode("utf_8", "replace")
     broken = repaired.count("\ufffd")
     valid = len(repaired) - len(repaired.encode("ascii", "ignore")) - broken

@@ -1,4 +1,4 @@
-"""The Date header as an aware datetime, whatever zone its author invented."""
+"""The Date header as an aware datetime, even with an invented zone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?\s*(?:Z|[
 
 
 def read_date(text: str) -> datetime | None:
-    """None when hopeless. A time without a zone, or with an unknown one, is taken as UTC."""
+    """None if unreadable. A time without a zone, or with an unknown one, is taken as UTC."""
     text = " ".join(text[:200].split())
     usual = _USUAL.match(text)
     try:
@@ -37,7 +37,7 @@ def _from_unusual(text: str) -> datetime | None:
         moment = datetime.fromisoformat(text.replace(" ", "T", 1).replace(" ", ""))
         zone = moment.utcoffset() or timedelta()
         return _aware(*moment.timetuple()[:6], int(zone.total_seconds()))
-    from email.utils import parsedate_tz  # most dates do without
+    from email.utils import parsedate_tz  # most dates do not need it
 
     found = parsedate_tz(text)
     if found is None:
@@ -48,6 +48,6 @@ def _from_unusual(text: str) -> datetime | None:
 
 def _aware(year: int, month: int, day: int, hour: int, minute: int, second: int, offset: int) -> datetime:
     if not 1 < year < 9999:
-        raise ValueError  # no other zone could name that moment
+        raise ValueError  # no other zone could express that moment
     zone = timezone(timedelta(seconds=offset)) if offset and abs(offset) < 86_400 else UTC
     return datetime(year, month, day, hour, minute, min(second, 59), tzinfo=zone)

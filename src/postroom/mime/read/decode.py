@@ -1,4 +1,4 @@
-"""Transfer encodings undone: base64, quoted-printable and uuencode as mail really holds them. Nothing here raises."""
+"""Decoding of base64, quoted-printable and uuencode as they occur in real mail. Nothing here raises."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
 def decode_transfer(data: bytes, encoding: str) -> bytes:
-    """`encoding` is the lower-case Content-Transfer-Encoding; an unknown one means the bytes as they are."""
+    """`encoding` is the lower-case Content-Transfer-Encoding; for an unknown one the bytes are returned unchanged."""
     if encoding == "base64":
         return from_base64(data)
     if encoding == "quoted-printable":
@@ -27,7 +27,7 @@ def decode_transfer(data: bytes, encoding: str) -> bytes:
 
 
 def decoded_size(data: bytes, encoding: str, start: int = 0, end: int | None = None) -> int:
-    """The size `decode_transfer` would give for [start:end], mostly without decoding or even copying it.
+    """The size `decode_transfer` would give for [start:end], usually without decoding or even copying it.
 
     Attachments are listed far more often than they are opened.
     """
@@ -39,7 +39,7 @@ def decoded_size(data: bytes, encoding: str, start: int = 0, end: int | None = N
 
 
 def _size_by_lines(data: bytes, start: int, end: int) -> int:
-    """By arithmetic, where all lines of base64 are of one length and only the last is padded; else 0."""
+    """By arithmetic, if all lines of base64 have the same length and only the last is padded; else 0."""
     end -= 2 - len(data[max(start, end - 2) : end].rstrip(b"\r\n")) if end - start >= 2 else 0
     width = data.find(b"\n", start, end) + 1 - start
     if width <= 1 or b"=" in data[start : start + width]:
@@ -56,8 +56,8 @@ def _size_by_lines(data: bytes, start: int, end: int) -> int:
 
 
 def from_base64(data: bytes) -> bytes:
-    """Decode what can be decoded: stray characters skipped, a missing end supplied. The padding is the end: what
-    follows it (a list's footer, say) is not content, as RFC 2045 has it."""
+    """Decode what can be decoded: stray characters skipped, missing padding added. Padding is the end: what follows
+    it (a list's footer, for example) is not content, as RFC 2045 says."""
     try:
         return binascii.a2b_base64(data)
     except binascii.Error:
@@ -71,7 +71,7 @@ def _lenient_base64(data: bytes) -> bytes:
 
 
 def _from_uuencode(data: bytes) -> Iterator[bytes]:
-    """Line by line: the lines of a large file, kept, take several times its size."""
+    """Line by line: a list of the lines of a large file takes several times its size."""
     for line in islice(BytesIO(data), MAX_UU_LINES):
         if line.startswith(b"begin ") or not line.strip():
             continue
@@ -84,7 +84,7 @@ def _uu_line(line: bytes) -> bytes:
     try:
         return binascii.a2b_uu(line)
     except binascii.Error:
-        # Some writers leave out or add trailing blanks: the first byte says how much of the line counts.
+        # Some encoders drop or add trailing spaces: the first byte says how much of the line counts.
         letters = (((line[0] - 32) & 63) * 4 + 5) // 3
         try:
             return binascii.a2b_uu(line[:letters].ljust(letters))

@@ -1,4 +1,4 @@
-"""Names of attachments: what a stranger called the file, made safe to show and to save under."""
+"""Names of attachments: untrusted file names, made safe to show and to save under."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from postroom.mime.limits import MAX_FILENAME
 
 _UNSAFE = re.compile(r'[<>:"|?*\x00-\x1f\x7f/\\]+')
 
-# Windows refuses these as names whatever their extension.
+# Windows refuses these names with any extension.
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)", re.IGNORECASE)
 
 _EXTENSIONS = {
@@ -50,7 +50,7 @@ def safe_filename(wanted: str, mime_type: str, part: str) -> str:
 
 
 def message_filename(wanted: str, subject: str) -> str:
-    """An attached mail is named by its own subject where its carrier gave it no name."""
+    """An attached message without a file name is named after its own subject."""
     name = safe_filename(wanted or subject.replace("/", "_").replace("\\", "_") or "message", "message/rfc822", "1")
     return name if name.lower().endswith(".eml") else f"{name}.eml"
 

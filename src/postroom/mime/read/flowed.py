@@ -1,11 +1,11 @@
-"""format=flowed (RFC 3676): soft line breaks undone, so that a paragraph is one line again."""
+"""format=flowed (RFC 3676): soft line breaks removed, so that a paragraph is one line again."""
 
 from __future__ import annotations
 
 
 def unflow(text: str, *, delete_space: bool = False) -> str:
-    """A line that ends in a space goes on in the next one, as long as both are quoted equally deep."""
-    lines: list[list[str]] = []  # each in the pieces it came in: adding to a growing text would be quadratic
+    """A line that ends in a space continues in the next one if both have the same quote depth."""
+    lines: list[list[str]] = []  # each as its pieces: appending to a growing text would be quadratic
     open_depth = -1  # quote depth of the paragraph that is still open; -1: none
     for line in text.replace("\r\n", "\n").split("\n"):
         content = line.lstrip(">")

@@ -1,4 +1,4 @@
-"""The header block: where it ends, what its fields are, what their values say once decoded."""
+"""The header block: where it ends, its fields, and their decoded values."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _BLANK_LINE = re.compile(rb"\n(?:\r\n|\n(?!\r\n))")
 _SUBJECT = re.compile(rb"^subject[ \t]*+:", re.IGNORECASE | re.MULTILINE)
 _BREAKS = re.compile(r"[\r\n\0\x0b\x0c\x85\u2028\u2029]+")
 _CHARSET = re.compile(rb"charset\s*=\s*\"?([\w.:-]{2,40})", re.IGNORECASE)
-# An encoded word may hold a stray "?"; the second alternative is bounded so that hostile values stay linear.
+# An encoded word may contain a stray "?"; the second alternative is bounded so that hostile values stay linear.
 _WORD = re.compile(r"=\?([^?*\s]{1,60})(?:\*[^?\s]{0,40})?\?([bBqQ])\?([^?]*+|.{0,200}?)\?=")
-# The last word of a value may have lost its end: some programs cut a long subject anywhere.
+# The last word of a value may be truncated: some programs cut a long subject anywhere.
 _CUT_WORD = re.compile(
     r"=\?([^?*\s]{1,60})(?:\*[^?\s]{0,40})?\?(?:([bB])\?([\w+/=]*+)|([qQ])\?([!->@-~]*+))\??\Z", re.ASCII
 )
 _HALF_ESCAPE = re.compile(r"=[0-9A-Fa-f]?\Z")
 
-_ODD_LINES: Final = 4  # lines that are no field: with two of them the text has begun
-_MAX_SUBJECT: Final = 2_000  # bytes of the subject of an attached mail: it becomes the name of a file
+_ODD_LINES: Final = 4  # lines that are not fields: after two of them the body has started
+_MAX_SUBJECT: Final = 2_000  # bytes of the subject of an attached message: it becomes a file name
 
-_VALUE_CUT = "A header is too long; the rest of it was left out."
+_VALUE_CUT = "A header is too long; the rest was omitted."
 
-Field = tuple[str, str]  # lower-case name, unfolded value with its encoded words still standing
+Field = tuple[str, str]  # lower-case name, unfolded value with encoded words not yet decoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class HeaderBlock:
     defects: tuple[str, ...] = ()
 
     def first(self, name: str) -> str:
-        """The value as it stands: structured fields are taken apart before their words are decoded."""
+        """The raw value: structured fields are parsed before their words are decoded."""
         for key, value in self.fields:
             if key == name:
                 return value
@@ -52,7 +52,7 @@ class HeaderBlock:
 def read_headers(
     data: bytes, start: int = 0, end: int | None = None, *, most: int = MAX_HEADERS, most_bytes: int = MAX_HEADER_BYTES
 ) -> HeaderBlock:
-    """Read the fields that stand at `start`. A block without any field is a body alone."""
+    """Read the fields at `start`. A block without any field is only a body."""
     separator, body_start = _find_end(data, start, len(data) if end is None else end)
     cut = min(separator, start + most_bytes)
     block = data[start:cut].rstrip(b"\r\n").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -65,16 +65,16 @@ def read_headers(
     if len(fields) <= text.count("\n") or (text and not fields):
         fields, odd_line = _fields_among_odd_lines(text.split("\n"))
         if odd_line:
-            defects.append("A line among the headers is no header; the text was taken to begin there.")
+            defects.append("A line among the headers is not a header; the body was assumed to start there.")
             line_start = data.find(odd_line[:30].encode("utf-8", "replace"), start, separator)
             body_start = line_start if line_start >= 0 else body_start
     if has_more or len(fields) > most:
-        defects.append("The header block is too long; the rest of it was left out.")
+        defects.append("The header block is too long; the rest was omitted.")
     return HeaderBlock(fields[:most], body_start, tuple(defects))
 
 
 def subject_of(data: bytes, start: int, end: int) -> str:
-    """Of the mail that stands there: its other headers, and there may be many, are not read."""
+    """Of the message at that place: its other headers, of which there may be many, are not read."""
     separator, _ = _find_end(data, start, end)
     found = _SUBJECT.search(data, start, separator)
     return (
@@ -96,7 +96,7 @@ def _find_end(data: bytes, start: int, end: int) -> tuple[int, int]:
 
 
 def _text(lines: list[bytes]) -> str:
-    """Raw 8-bit bytes are UTF-8, else most likely in the charset that the mail names for its text."""
+    """Raw 8-bit bytes are UTF-8, else most likely in the charset that the message declares for its text."""
     block = b"\n".join(lines)
     if block.isascii():
         return block.decode("ascii")
@@ -108,7 +108,7 @@ def _text(lines: list[bytes]) -> str:
 
 
 def _fields_among_odd_lines(lines: list[str]) -> tuple[list[Field], str]:
-    """The fields, and the line at which the text begins after all. A single odd line between fields is skipped."""
+    """The fields, and the line at which the body actually starts. A single odd line between fields is skipped."""
     odd = [index for index, line in enumerate(lines) if line.strip() and not _FIELD.match(line)]
     if odd and odd[0] == 0 and lines[0].startswith(("From ", ">From ")):
         odd.pop(0)  # the separator line of an mbox
@@ -120,7 +120,7 @@ def _fields_among_odd_lines(lines: list[str]) -> tuple[list[Field], str]:
 
 
 def decode_value(text: str) -> str:
-    """Unstructured value as it is meant: encoded words decoded, no line breaks."""
+    """An unstructured value: encoded words decoded, no line breaks."""
     if "=?" not in text and text.isprintable():
         return text
     return decode_words(text).strip()
@@ -134,7 +134,7 @@ def decode_words(text: str) -> str:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, bytes | str]]:
-    """(charset, bytes) for an encoded word, ("", str) for plain text; blanks between two words are dropped."""
+    """(charset, bytes) for an encoded word, ("", str) for plain text; spaces between two words are dropped."""
     position = 0
     for word in _WORD.finditer(text):
         between = text[position : word.start()]
@@ -153,7 +153,7 @@ def _last_piece(text: str, *, after_word: bool) -> Iterator[tuple[str, bytes | s
         yield "", before
     if cut:
         content = _word_bytes(cut[2] or cut[4], _HALF_ESCAPE.sub("", cut[3] or cut[5] or ""))
-        is_utf8 = cut[1].lower().startswith("utf-8")  # of which half a letter may be left
+        is_utf8 = cut[1].lower().startswith("utf-8")  # half a letter of it may be left
         yield cut[1].lower(), content.decode("utf-8", "ignore").encode() if is_utf8 else content
 
 

@@ -1,4 +1,4 @@
-"""Content-Type and Content-Disposition taken apart, RFC 2231 continuations and charsets included."""
+"""Parsing of Content-Type and Content-Disposition, including RFC 2231 continuations and charsets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from postroom.mime.limits import MAX_PARAMETERS
 from postroom.mime.read.charsets import decode_text
 from postroom.mime.read.headers import decode_words
 
-_SHORT: Final = 60  # characters; what is longer names a boundary or a file, and those are all different
+_SHORT: Final = 60  # characters; longer values contain a boundary or a file name, and those are all different
 
 _PARAMETER = re.compile(r';\s*+([^\s=;"]++)\s*+=\s*+("(?:[^"\\]|\\.)*+"|[^;]*+)', re.DOTALL)
 _SEGMENT = re.compile(r"([^*]+)(?:\*(\d{1,4}))?(\*)?\Z")
@@ -27,14 +27,14 @@ class Parameters:
 
     value: str
     named: Mapping[str, str] = field(default_factory=dict)
-    was_cut: bool = False  # there was more than is read
+    was_cut: bool = False  # part of the value was not read
 
     def get(self, name: str) -> str:
         return self.named.get(name, "")
 
 
 def read_parameters(text: str) -> Parameters:
-    """Never raises; of a parameter given twice the first counts."""
+    """Never raises; if a parameter is given twice, the first counts."""
     if len(text) <= _SHORT:
         return _read(text)
     found = _read.__wrapped__(text[:MAX_PARAMETERS])
@@ -49,7 +49,7 @@ def _read(text: str) -> Parameters:
     rest = text[token.end() :].lstrip() if token else text
     if "=" not in rest:
         return Parameters(value)
-    text = rest if rest.startswith(";") else f";{rest}"  # "multipart/mixed boundary=x": the first one is forgotten
+    text = rest if rest.startswith(";") else f";{rest}"  # "multipart/mixed boundary=x": the first semicolon is missing
     plain: dict[str, str] = {}
     segments: dict[str, dict[int, tuple[str, bool]]] = {}
     for match in _PARAMETER.finditer(text):
@@ -59,7 +59,7 @@ def _read(text: str) -> Parameters:
             plain.setdefault(name, decode_words(content))
         else:
             segments.setdefault(shape[1], {}).setdefault(int(shape[2] or 0), (content, bool(shape[3])))
-    # The extended form is the author's better word for the same thing, whichever comes first.
+    # The extended form is the better value, whichever comes first.
     return Parameters(value, {**plain, **{name: _joined(parts) for name, parts in segments.items()}})
 
 

@@ -1,4 +1,4 @@
-"""Bytes to a parsed mail. Never raises, and is bounded whatever the bytes are; what was wrong is said in `defects`."""
+"""Bytes to a parsed message. Never raises, and is bounded for any input; problems are reported in `defects`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MESSAGE_ID = re.compile(r"<[^<>\s]{1,996}>")
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """Everything the bytes say. Text is decoded, not cleaned: strangers wrote it."""
+    """Everything the bytes contain. Text is decoded but not cleaned: it is untrusted."""
 
     sender: Address = _NOBODY
     to: tuple[Address, ...] = ()
@@ -45,7 +45,7 @@ class Parsed:
 
 
 def parse(raw: bytes) -> Parsed:
-    """The whole mail."""
+    """The whole message."""
     root, split_defects = split(raw)
     defects = list(split_defects)
     found = sort_parts(root)
@@ -55,7 +55,7 @@ def parse(raw: bytes) -> Parsed:
 
 
 def parse_headers(block: bytes) -> Parsed:
-    """A header block alone, as servers hand it out; whatever follows it is not looked at."""
+    """Only a header block, as servers return it; anything after it is ignored."""
     headers = read_headers(block, len(block) - len(block.lstrip(b"\r\n")))
     return _parsed(headers, _NO_BODY, (), len(block), headers.defects)
 
@@ -85,9 +85,7 @@ def _parsed(
     def addresses(name: str) -> tuple[Address, ...]:
         found = read_addresses(", ".join(raw.get(name, ())))
         if len(found) > MAX_ADDRESSES:
-            cut[
-                f"The header {name.title()} names more than {MAX_ADDRESSES} addresses; the rest of them was left out."
-            ] = None
+            cut[f"The header {name.title()} has more than {MAX_ADDRESSES} addresses; the rest were omitted."] = None
         return found[:MAX_ADDRESSES]
 
     def text(name: str) -> str:

@@ -1,6 +1,6 @@
-"""A mail's parts: where each lies in the bytes and what it calls itself. Nothing is decoded, nothing is copied.
+"""A message's parts: their position in the bytes and their declared types. Nothing is decoded, nothing is copied.
 
-Postroom splits mails itself: IMAP part numbers must be exact, 8-bit headers must survive, and every bound is our own.
+Postroom splits messages itself: IMAP part numbers must be exact, 8-bit headers must survive, and limits are our own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from postroom.mime.read.headers import HeaderBlock, read_headers
 from postroom.mime.read.parameters import Parameters, read_parameters
 
 _TEXT = Parameters("text/plain")
-_TOO_MANY = "The mail has too many parts; the rest of them was left out."
+_TOO_MANY = "The message has too many parts; the rest were omitted."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class Part:
 
 @dataclass(slots=True)
 class _Budget:
-    """What is still allowed while one mail is split, and what was wrong with it so far."""
+    """What is still allowed while one message is split, and the defects found so far."""
 
     parts: int = MAX_PARTS
     headers: int = MAX_PART_HEADERS  # fields of all parts
     header_bytes: int = MAX_HEADER_BYTES  # of all parts
-    scanned: int = MAX_SCANNED  # bytes that may still be looked through for boundaries
-    marks: int = MAX_MARKS  # places that may still be looked at for one
+    scanned: int = MAX_SCANNED  # bytes that may still be scanned for boundaries
+    marks: int = MAX_MARKS  # places that may still be checked for one
     defects: dict[str, None] = field(default_factory=dict)  # ordered, each once
 
     def note(self, defect: str) -> None:
@@ -64,7 +64,7 @@ class _Budget:
 
 
 def split(raw: bytes) -> tuple[Part, tuple[str, ...]]:
-    """The root part and the defects met on the way. A leaf at the root is part ``1``."""
+    """The root part and the defects found. A leaf at the root is part ``1``."""
     budget = _Budget()
     start = len(raw) - len(raw.lstrip(b"\r\n"))
     headers = read_headers(raw, start)
@@ -81,7 +81,7 @@ def _part(
         content = default if content.value != "text" else Parameters("text/plain", content.named)
     disposition = read_parameters(headers.first("content-disposition"))
     if content.was_cut or disposition.was_cut:
-        budget.note("A part describes itself at too great a length; the rest of its description was left out.")
+        budget.note("The Content-Type or Content-Disposition of a part is too long; the rest was omitted.")
     is_leaf = not content.value.startswith("multipart/")
     part = Part(
         (number or "1") if is_leaf else number,
@@ -96,10 +96,10 @@ def _part(
 
 
 def _opened(raw: bytes, part: Part, budget: _Budget, depth: int) -> Part:
-    """The multipart with its children, or as a plain text leaf where no boundary holds it together."""
+    """The multipart with its children, or a plain text leaf if it has no boundary."""
     budget.scanned -= part.end - part.start
     if depth >= MAX_DEPTH or budget.scanned < 0:
-        budget.note("Parts are nested too deeply; the innermost were left unopened.")
+        budget.note("Parts are nested too deeply; the innermost were not opened.")
         return replace(part, content=Parameters("application/octet-stream"))
     spans = list(_spans(raw, part, budget))
     if not spans:
@@ -135,7 +135,7 @@ def _spans(raw: bytes, part: Part, budget: _Budget) -> Iterator[tuple[int, int]]
         if closing:
             return
     if start >= 0:
-        budget.note("A multipart is not closed; its last part was taken to the end.")
+        budget.note("A multipart is not closed; its last part was read to the end.")
         if _spend(budget):
             yield start, part.end
 
@@ -153,12 +153,12 @@ def _delimiters(raw: bytes, boundary: str, part: Part, budget: _Budget) -> Itera
         return
     start, end = part.start, part.end
     mark = b"--" + boundary.encode("utf-8", "surrogateescape")
-    next_line = start  # looked for only where it lies behind: marks by the million may share one line
+    next_line = start  # searched for only if already passed: millions of marks may share one line
     position = raw.find(mark, start, end)
     while position >= 0:
         budget.marks -= 1
         if budget.marks < 0:
-            budget.note("Too much looks like the boundary of a multipart; its last part was taken to the end.")
+            budget.note("Too many lines look like the boundary of a multipart; its last part was read to the end.")
             return
         behind = position + len(mark)
         if position == start or raw[position - 1] in b"\r\n":

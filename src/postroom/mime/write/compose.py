@@ -1,10 +1,10 @@
-"""A Draft into the bytes that leave the house: RFC 5322 and 2045, CRLF throughout, the same bytes for the same draft.
+"""A Draft to the bytes that are sent: RFC 5322 and 2045, CRLF throughout, the same bytes for the same draft.
 
-- Text is never hard-wrapped: a paragraph of any length arrives as one, by quoted-printable where a line is long.
-  (`format=flowed` would ask the same of every reader, and few keep its rules.)
-- Everything is 7-bit but one thing: a forwarded original goes in as it came, labelled 8bit where it is, or as
-  a file in base64 where no server would carry it (lines of over 998 bytes).
-- Text and HTML end with a line break; one is added where it is missing.
+- Text is never hard-wrapped: a paragraph of any length arrives as one, in quoted-printable if a line is long.
+  (`format=flowed` would need support in every mail client, and few follow its rules.)
+- Everything is 7-bit with one exception: a forwarded original is included unchanged, labelled 8bit if it is, or as
+  a file in base64 if no server would transport it (lines of over 998 bytes).
+- Text and HTML end with a line break; one is added if it is missing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from postroom.model.address import ascii_domain
 from postroom.model.draft import Draft, File, Importance
 from postroom.model.message import Body
 
-FORWARDED_FILENAME = "forwarded message.eml"  # by this name `reply.draft_from` knows it again
+FORWARDED_FILENAME = "forwarded message.eml"  # `reply.draft_from` recognizes it by this name
 
 _MAX_REFERENCES = 20
 _X_PRIORITY = {Importance.HIGH: "1 (Highest)", Importance.LOW: "5 (Lowest)"}
@@ -29,9 +29,9 @@ _X_PRIORITY = {Importance.HIGH: "1 (Highest)", Importance.LOW: "5 (Lowest)"}
 def compose(
     draft: Draft, *, message_id: str | None = None, date: datetime | None = None, keep_bcc: bool = False
 ) -> bytes:
-    """The whole mail. Bcc is written only for a saved draft (`keep_bcc`).
+    """The whole message. Bcc is written only for a saved draft (`keep_bcc`).
 
-    InvalidRequest when an address, a header value or a file name is not fit to be sent; nothing is repaired silently.
+    InvalidRequest if an address, a header value or a file name cannot be sent; nothing is repaired silently.
     """
     head = [
         f"Date: {format_datetime(date or datetime.now(UTC))}{CRLF}",
@@ -47,7 +47,7 @@ def compose(
 
 
 def new_message_id(domain: str) -> str:
-    """A fresh id, unguessable and without a trace of the machine or the time."""
+    """A new id, unguessable and without any hint of the machine or the time."""
     return f"<{secrets.token_hex(16)}@{ascii_domain(domain) or 'localhost'}>"
 
 
@@ -68,7 +68,7 @@ def _importance_headers(importance: Importance) -> list[str]:
 
 
 def _bounded(references: Sequence[str]) -> Sequence[str]:
-    """The thread's first mail and its latest: what RFC 5322 advises when the list grows too long."""
+    """The thread's first message and its latest ones: what RFC 5322 advises when the list grows too long."""
     return references if len(references) <= _MAX_REFERENCES else [references[0], *references[1 - _MAX_REFERENCES :]]
 
 
@@ -91,7 +91,7 @@ def _body(draft: Draft, embedded: Sequence[File]) -> Part:
 
 
 def plain_reading(html: str) -> str:
-    """The text that stands beside HTML when its author wrote none."""
-    from postroom.mime.render import render  # brings an HTML parser: not at cold start
+    """The text version for HTML whose author wrote none."""
+    from postroom.mime.render import render  # imports an HTML parser: not at cold start
 
     return render(Body(html=html), fmt="words", keep_quoted=True).text

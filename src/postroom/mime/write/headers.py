@@ -1,7 +1,7 @@
-"""Header lines, written by hand: every value is checked for line breaks before a byte of it is laid down.
+"""Header lines, written by our own code: every value is checked for line breaks before any byte of it is written.
 
-The standard library's folding is not used: on Python 3.11 a long subject with an encoded line feed, read and written
-again, comes out as a header of its own. Words that are not plain ASCII become RFC 2047 encoded-words of at most 75
+The standard library's folding is not used: on Python 3.11 a long subject with an encoded line feed, parsed and
+written again, becomes a separate header. Words that are not plain ASCII become RFC 2047 encoded-words of at most 75
 characters, none of which splits a letter; parameters follow RFC 2231.
 """
 
@@ -27,7 +27,7 @@ _UNQUOTABLE = frozenset("\"\\;%*'")  # readers disagree on these inside a quoted
 
 
 def text_header(name: str, value: str) -> str:
-    """An unstructured header (Subject), folded; an empty value writes nothing."""
+    """An unstructured header (Subject), folded; nothing for an empty value."""
     refuse_line_breaks(value, name)
     if not value:
         return ""
@@ -36,7 +36,7 @@ def text_header(name: str, value: str) -> str:
 
 
 def address_header(name: str, addresses: Sequence[Address]) -> str:
-    """From, To, Cc, ...: one address after the other, each checked; none writes nothing."""
+    """From, To, Cc, ...: one address after the other, each checked; nothing if there are none."""
     if not addresses:
         return ""
     pieces: list[str] = []
@@ -48,7 +48,7 @@ def address_header(name: str, addresses: Sequence[Address]) -> str:
 
 
 def wire_address(email: str) -> str:
-    """Beside a plain name the domain goes in its ASCII form, which needs nothing of any server on the way."""
+    """After a plain name the domain is written in its ASCII form, which every server supports."""
     local, _, domain = email.rpartition("@")
     is_plain = domain.isascii() or not local.isascii()
     return email if is_plain else f"{local}@{ascii_domain(domain_key(domain))}"
@@ -68,7 +68,7 @@ def is_message_id(text: str) -> bool:
 
 
 def parameters_header(name: str, value: str, parameters: Iterable[tuple[str, str]] = ()) -> str:
-    """Content-Type and its kin. A parameter that readers might misread in quotes is written as RFC 2231 says."""
+    """Content-Type and similar. A parameter that clients might misread in quotes is written as RFC 2231 says."""
     pieces = [value]
     for key, text in parameters:
         refuse_line_breaks(text, key)
@@ -78,7 +78,7 @@ def parameters_header(name: str, value: str, parameters: Iterable[tuple[str, str
 
 
 def ascii_fallback(text: str) -> str:
-    """The nearest name in plain letters, for readers that know nothing else."""
+    """The closest name in plain letters, for clients that support nothing else."""
     bare = unicodedata.normalize("NFKD", text)
     return "".join(
         char if char.isascii() and char.isprintable() and char not in _UNQUOTABLE else "_"
@@ -88,7 +88,7 @@ def ascii_fallback(text: str) -> str:
 
 
 def _is_plain(value: str) -> bool:
-    """Plain words with single spaces between them survive folding and every reader; anything else is encoded."""
+    """Plain words with single spaces between them survive folding and every client; anything else is encoded."""
     words = value.split(" ")
     is_simple = value.isascii() and value.isprintable() and "=?" not in value
     return is_simple and all(0 < len(word) < _ENCODED_WORD for word in words)
@@ -114,7 +114,7 @@ def _mailbox(address: Address, field: str) -> list[str]:
 
 
 def _encoded_words(value: str, taken: int) -> list[str]:
-    """The whole value as encoded-words; `taken` columns of the first line are used up already."""
+    """The whole value as encoded-words; `taken` columns of the first line are already used."""
     encoding = _cheaper_encoding(value.encode())
     words, chunk, room = [], "", FOLD - taken
     for char in value:
@@ -139,7 +139,7 @@ def _encoded_word(chunk: str, encoding: str) -> str:
 
 
 def _extended(key: str, text: str) -> list[str]:
-    """``filename*0*=utf-8''...; filename*1*=...``: RFC 2231, cut so that each piece has a line of its own."""
+    """``filename*0*=utf-8''...; filename*1*=...``: RFC 2231, split so that each piece has its own line."""
     chunks = list(_percent_chunks(text))
     if len(chunks) == 1:
         return [f"{key}*=utf-8''{chunks[0]}"]

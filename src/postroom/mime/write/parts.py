@@ -1,4 +1,4 @@
-"""The pieces of a mail's body on their way out: text, files, whole messages, and the multiparts that hold them."""
+"""The parts of a message to be sent: text, files, whole messages, and the multiparts that contain them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from postroom.model.address import refuse_line_breaks
 from postroom.model.draft import File
 from postroom.model.errors import InvalidRequest
 
-Width = Literal["7bit", "8bit"]  # what a part asks of the road it travels
+Width = Literal["7bit", "8bit"]  # what a part requires of the transport
 
 _MAX_LINE, _COMFORTABLE_LINE = 998, 78
 _MAX_FILENAME = 255
@@ -44,7 +44,7 @@ def text_part(subtype: Literal["plain", "html"], text: str) -> Part:
 
 
 def file_part(file: File) -> Part:
-    """An attachment in base64; a mail given as a file goes in as it is (message/rfc822 allows no encoding)."""
+    """An attachment in base64; a message given as a file is included unchanged (message/rfc822 allows no encoding)."""
     mime_type = _checked_type(file)
     if mime_type == "message/rfc822":
         return message_part(file.content, file.filename)
@@ -58,10 +58,10 @@ def _encoded_file(mime_type: str, filename: str, disposition: str, content: byte
 
 
 def message_part(raw: bytes, filename: str) -> Part:
-    """A whole mail, its bytes untouched but for bare line feeds, which no transport would carry.
+    """A whole message, its bytes unchanged except for bare line feeds, which no transport accepts.
 
-    One that no transport carries at all goes as a plain file: message/rfc822 may not be encoded, and a server would
-    break its long lines on the way.
+    One that no transport accepts at all is attached as a plain file: message/rfc822 may not be encoded, and a server
+    would break its long lines.
     """
     content = re.sub(rb"(?<!\r)\n", b"\r\n", raw)
     if not _can_travel(content):
@@ -72,7 +72,7 @@ def message_part(raw: bytes, filename: str) -> Part:
 
 
 def multipart(subtype: str, parts: Sequence[Part], root_type: str = "") -> Part:
-    """The boundary comes from the content, so that the same draft gives the same bytes, and never occurs in it."""
+    """The boundary is derived from the content, so that the same draft gives the same bytes; it never occurs in it."""
     blocks = [part.to_bytes() for part in parts]
     boundary = _boundary(blocks)
     width: Width = "8bit" if any(part.width == "8bit" for part in parts) else "7bit"
@@ -103,7 +103,7 @@ def _encoded_text(data: bytes) -> tuple[str, bytes]:
 
 
 def _travels_as_it_is(line: bytes) -> bool:
-    """Short, and nothing that a server on the way is known to change: trailing spaces, a leading From, a lone dot."""
+    """Short, and without anything that servers are known to change: trailing spaces, a leading From, a lone dot."""
     is_safe = line != b"." and not line.startswith(b"From ") and not line.endswith((b" ", b"\t"))
     return is_safe and len(line) <= _COMFORTABLE_LINE and not _CONTROLS & set(line)
 
@@ -114,7 +114,7 @@ def _quoted_printable(data: bytes) -> bytes:
 
 
 def _base64(data: bytes) -> bytes:
-    """Encoded at once and cut after: many times faster than line by line for a large file."""
+    """Encoded at once and then split: many times faster than line by line for a large file."""
     encoded = binascii.b2a_base64(data, newline=False)
     lines = b"\r\n".join([encoded[start : start + 76] for start in range(0, len(encoded), 76)])
     return lines + b"\r\n" if lines else b""
@@ -127,9 +127,9 @@ def _can_travel(content: bytes) -> bool:
 
 
 def _file_headers(mime_type: str, filename: str, disposition: str) -> str:
-    """The true name stands in Content-Disposition, a plain-letter one in Content-Type for readers without RFC 2231.
+    """The real name is in Content-Disposition, a plain-letter one in Content-Type for clients without RFC 2231.
 
-    Not both in Content-Disposition: readers that meet ``filename`` beside ``filename*`` often show the poorer one.
+    Not both in Content-Disposition: clients that find ``filename`` beside ``filename*`` often show the poorer one.
     """
     refuse_line_breaks(filename, "filename")
     if len(filename.encode()) > _MAX_FILENAME:
@@ -142,7 +142,7 @@ def _file_headers(mime_type: str, filename: str, disposition: str) -> str:
 
 
 def _checked_type(file: File) -> str:
-    """Other composite types forbid base64, so a file that claims one travels as plain bytes."""
+    """Other composite types forbid base64, so a file that claims one is sent as plain bytes."""
     mime_type = file.mime_type.lower() or "application/octet-stream"
     if not _TYPE.match(mime_type):
         raise InvalidRequest(
@@ -156,13 +156,13 @@ def _checked_content_id(file: File) -> str:
     content_id = file.content_id.removeprefix("<").removesuffix(">")
     if not _CONTENT_ID.match(content_id):
         raise InvalidRequest(
-            "An inline file's content_id may hold only printable ASCII without spaces.", details={"field": "content_id"}
+            "An inline file's content_id must be printable ASCII without spaces.", details={"field": "content_id"}
         )
     return content_id
 
 
 def _boundary(blocks: Sequence[bytes]) -> str:
-    """``=_`` cannot occur in quoted-printable or base64; whole messages are looked through all the same."""
+    """``=_`` cannot occur in quoted-printable or base64; whole messages are checked anyway."""
     digest = hashlib.sha256(b"\x00".join(blocks)).hexdigest()
     while any(b"=_" + digest[:32].encode() in block for block in blocks):
         digest = hashlib.sha256(digest.encode()).hexdigest()

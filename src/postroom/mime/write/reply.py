@@ -1,6 +1,6 @@
-"""What a reply or a forward takes over from the mail it answers, and a saved draft read back for changing.
+"""What a reply or a forward takes over from the original, and a saved draft read back for editing.
 
-Everything here starts from what a stranger wrote, so names and subjects are brought onto one line first.
+Everything here starts from untrusted text, so names and subjects are put on one line first.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BLIND_COPIES = re.compile(rb"^(?:resent-)?bcc[ \t]*:[^\n]*\n?(?:[ \t][^\n]*\n?)
 
 
 def reply_subject(subject: str) -> str:
-    """One ``Re:``, whatever prefixes of whatever language stood there; the rest as it was."""
+    """One ``Re:`` instead of any prefixes in any language; the rest unchanged."""
     line = _one_line(subject)
     return _prefixed("Re:", line, REPLY_PREFIX.match(line))
 
@@ -40,7 +40,7 @@ def forward_subject(subject: str) -> str:
 
 
 def without_blind_copies(raw: bytes) -> bytes:
-    """A mail of our own, as a draft or in Sent, may name them; who is sent the mail later must not learn of them."""
+    """Our own message, as a draft or in Sent, may name them; later recipients of it must not learn of them."""
     end = _END_OF_HEADERS.search(raw)
     length = end.end() if end else len(raw)
     return _BLIND_COPIES.sub(b"", raw[:length]) + raw[length:]
@@ -49,7 +49,7 @@ def without_blind_copies(raw: bytes) -> bytes:
 def reply_recipients(
     envelope: Envelope, own: Sequence[str], reply_all: bool
 ) -> tuple[tuple[Address, ...], tuple[Address, ...]]:
-    """To and Cc of an answer. One's own sent mail is followed up with those it went to."""
+    """To and Cc of a reply. A reply to one's own sent message goes to its recipients."""
     mine = {Address(email).key for email in own}
     if envelope.sender.key in mine:
         to = _others(envelope.to, mine) or _others(envelope.cc, mine) or _others(envelope.to, set())
@@ -64,7 +64,7 @@ def reply_recipients(
 def author_and_others(
     envelope: Envelope, own: Sequence[str], reply_all: bool
 ) -> tuple[tuple[Address, ...], tuple[Address, ...]]:
-    """To whoever wrote it, and a copy to whoever else got it, one's own addresses left out."""
+    """To its author, with a copy to its other recipients, without one's own addresses."""
     mine = {Address(email).key for email in own}
     cc = _others((*envelope.to, *envelope.cc), mine | {envelope.sender.key}) if reply_all else ()
     return _others([envelope.sender], set()), cc
@@ -76,7 +76,7 @@ def presentable(addresses: Iterable[Address]) -> tuple[Address, ...]:
 
 
 def threading_for(envelope: Envelope) -> Threading:
-    """References grow by the answered mail's id; ids that could not stand in a header are left out."""
+    """The id of the original is added to References; ids that are not allowed in a header are dropped."""
     chain = envelope.references or tuple(_IDS.findall(envelope.in_reply_to))
     ids = dict.fromkeys(filter(is_message_id, (*chain, envelope.message_id)))
     in_reply_to = envelope.message_id if envelope.message_id in ids else ""
@@ -84,7 +84,7 @@ def threading_for(envelope: Envelope) -> Threading:
 
 
 def quote(text: str, sender: Address, date: datetime | None) -> str:
-    """The original under an answer: who wrote it and when, then every line behind ``>``."""
+    """The original below a reply: who wrote it and when, then every line after ``>``."""
     author = _one_line(str(_presentable(sender)))
     when = f"On {date:%Y-%m-%d} at {date:%H:%M %z}, " if date else ""
     lines = text.rstrip().replace("\r\n", "\n").split("\n")
@@ -92,7 +92,7 @@ def quote(text: str, sender: Address, date: datetime | None) -> str:
 
 
 def forwarded_text(envelope: Envelope, text: str) -> str:
-    """The original below a forward, where it cannot go along as a mail: who wrote what to whom, then its words."""
+    """The original below a forward, if it cannot be attached as a message: who wrote what to whom, then its text."""
     date = f"{envelope.date:%Y-%m-%d %H:%M %z}" if envelope.date else ""
     people = (", ".join(str(_presentable(address)) for address in group) for group in (envelope.to, envelope.cc))
     to, cc = (_one_line(names) for names in people)
@@ -103,9 +103,9 @@ def forwarded_text(envelope: Envelope, text: str) -> str:
 
 
 def draft_from(saved: Parsed | Message, files: Sequence[File]) -> Draft:
-    """A saved draft as its author meant it, so that one field may change and the rest stay.
+    """A saved draft as its author wrote it, so that one field may change and the rest stay.
 
-    `files` are its attachments with their bytes. A plain reading that `compose` had made from the HTML is dropped, so
+    `files` are its attachments with their bytes. A plain version that `compose` made from the HTML is dropped, so
     that it follows when the HTML changes.
     """
     source = saved.envelope if isinstance(saved, Message) else saved
@@ -132,7 +132,7 @@ def _prefixed(prefix: str, line: str, found: re.Match[str] | None) -> str:
 
 
 def _others(addresses: Iterable[Address], without: set[str]) -> tuple[Address, ...]:
-    """Each once, in order; entries that hold no address at all (``undisclosed-recipients:;``) name nobody."""
+    """Each once, in order; entries without any address (``undisclosed-recipients:;``) name nobody."""
     chosen: dict[str, Address] = {}
     for address in addresses:
         if "@" in address.email and address.key not in without:
@@ -141,13 +141,13 @@ def _others(addresses: Iterable[Address], without: set[str]) -> tuple[Address, .
 
 
 def _presentable(address: Address) -> Address:
-    """A name with an address in it would show one recipient and mean another: it is dropped; so is an endless one."""
+    """A name with an address in it would show one recipient and mean another: it is dropped, as is an endless one."""
     name = _one_line(address.name[: _MAX_NAME + 1])
     return Address(address.email, "" if address_sign_in(name) or len(name) > _MAX_NAME else name)
 
 
 def _one_line(text: str) -> str:
-    """Line breaks and control characters become spaces; runs of them one."""
+    """Line breaks and control characters become spaces; a run of them becomes one."""
     if text.isascii() and text.isprintable():
         return text.strip()
     plain = (" " if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") else char for char in text)

@@ -27,7 +27,7 @@ from postroom.model.query.tree import (
 from postroom.model.query.values import read_moment, read_size, read_span
 from postroom.model.words import words
 
-GROUPED = ("from", "to", "cc", "subject", "in", "label", "filename")  # those that take a parenthesis: from:(a OR b)
+GROUPED = ("from", "to", "cc", "subject", "in", "label", "filename")  # those that accept parentheses: from:(a OR b)
 OPERATORS = (*GROUPED, "has", "is", "after", "before", "older_than", "newer_than", "larger", "smaller")
 
 _FLAGS = get_args(Flag)
@@ -42,12 +42,12 @@ def text_leaf(token: Token) -> Text:
         return Text(_with_words(token.text), phrase=True)
     value = token.text.removesuffix("*")
     if "*" in value:
-        raise refusal("A * may stand only at the end of a word, like invoi*.")
+        raise refusal("A * is allowed only at the end of a word, as in invoi*.")
     return Text(_with_words(value), prefix=value != token.text)
 
 
 def field_leaf(operator: str, token: Token, now: datetime, zone: tzinfo | None) -> Leaf | None:  # noqa: C901 - one arm per operator
-    """None for ``in:anywhere``, which asks for nothing."""
+    """None for ``in:anywhere``, which is not a condition."""
     value = _value(operator, token)
     match operator:
         case "from" | "to" | "cc":
@@ -77,13 +77,13 @@ def field_leaf(operator: str, token: Token, now: datetime, zone: tzinfo | None) 
         case "smaller":
             return Smaller(read_size(operator, value))
     raise refusal(
-        f"{operator}: is no search operator. Use one of {': '.join(OPERATORS)}: "
+        f"{operator}: is not a search operator. Use one of {': '.join(OPERATORS)}: "
         f'or put the words in quotes, like "{operator}:{value[:40]}".'
     )
 
 
 def leaf_text(leaf: Leaf) -> str:  # noqa: C901 - one arm per leaf
-    """The leaf in the language again."""
+    """The leaf as query text."""
     match leaf:
         case Text(value, phrase, prefix):
             is_bare = not phrase and _BARE.match(value) and not _READ_AS_MORE.match(value)
@@ -111,30 +111,30 @@ def leaf_text(leaf: Leaf) -> str:  # noqa: C901 - one arm per leaf
         case Smaller(size):
             return f"smaller:{size}"
         case MessageId(value):
-            return f"rfc822msgid:{_written(value)}"  # Gmail's word for it; the language itself has none
+            return f"rfc822msgid:{_written(value)}"  # Gmail's operator; the language itself has none
 
 
 def _value(operator: str, token: Token) -> str:
-    """Stars around a part-of value say what holds anyway (``from:*@example.com``) and are taken off."""
+    """Stars around a value that matches substrings anyway (``from:*@example.com``) are redundant and removed."""
     value = token.text.strip()
     if token.kind == "word" and operator in ("from", "to", "cc", "filename"):
         value = value.strip("*")
     if not value:
         raise refusal(f"{operator}: has no value. Write {operator}:value, or leave it out.")
     if token.kind == "word" and "*" in value:
-        raise refusal(f"{operator}: takes no *. Write the value without it.")
+        raise refusal(f"{operator}: does not accept *. Write the value without it.")
     return value
 
 
 def _with_words(value: str) -> str:
     if not words(value):
-        raise refusal(f"A search term needs letters or digits; {value[:40] or '*'} has no letters. Leave it out.")
+        raise refusal(f"A search term needs letters or digits; {value[:40] or '*'} has neither. Remove it.")
     return value.strip()
 
 
 def _attachment(value: str) -> HasAttachment:
     if value.lower() not in ("attachment", "attachments"):
-        raise refusal("has: knows only has:attachment.")
+        raise refusal("has: accepts only has:attachment.")
     return HasAttachment()
 
 
@@ -142,7 +142,7 @@ def _flag(value: str) -> Flag:
     for flag in _FLAGS:
         if value.lower() == flag:
             return flag  # type: ignore[no-any-return]
-    raise refusal(f"is: knows only {', '.join(f'is:{flag}' for flag in _FLAGS)}.")
+    raise refusal(f"is: accepts only {', '.join(f'is:{flag}' for flag in _FLAGS)}.")
 
 
 def _subject_word(value: str) -> str:

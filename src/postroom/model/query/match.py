@@ -1,8 +1,8 @@
-"""A query applied to one mail: for whatever part of it a server cannot apply itself.
+"""A query applied to one message, for the parts of it that a server cannot apply itself.
 
 Words are compared as `model.words` splits them; a phrase is those words in a row, a prefix the beginning of the last
-one. from:, to:, cc: and filename: look for a part of the text, without regard to case and accents. A mail without a
-date is neither before nor after anything.
+one. from:, to:, cc: and filename: match substrings, ignoring case and accents. A message without a date is neither
+before nor after anything.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def matches(
     *,
     folder_matches: FolderMatches | None = None,
 ) -> bool:
-    """`body_text` is the visible text (`mime.render.search_text`). `folder_matches` says whether the mail lies in the
-    folder of that name or role; without it the names of its folders alone are compared."""
+    """`body_text` is the visible text (`mime.render.search_text`). `folder_matches` says whether the message is in the
+    folder of that name or role; without it only the names of its folders are compared."""
     return node is None or _holds(node, _Mail(envelope, body_text, filenames, folder_matches))
 
 
 @dataclass(frozen=True)
 class _Mail:
-    """What is asked of a mail, worked out once and only when asked."""
+    """What a query compares, computed once and only when needed."""
 
     envelope: Envelope
     body_text: str
@@ -67,7 +67,7 @@ class _Mail:
 
     @cached_property
     def all_words(self) -> str:
-        """Every searched text, set apart so that no phrase reaches from one into the next."""
+        """Every searched text, separated so that no phrase spans two of them."""
         envelope = self.envelope
         people = (envelope.sender, *envelope.to, *envelope.cc, *envelope.bcc)
         texts = (*(text for person in people for text in (person.name, person.email)), self.body_text)
@@ -142,7 +142,7 @@ def _is_part(value: str, person: Address) -> bool:
 
 
 def _row(text: str) -> str:
-    """The words with a space around each, so that words in a row are a part of it."""
+    """The words with spaces around each, so that consecutive words are a substring."""
     return f" {' '.join(words(spaced(text)))} "
 
 

@@ -1,10 +1,10 @@
-"""The query language, read into the tree of `model.query.tree` and written back.
+"""The query language, parsed into the tree of `model.query.tree` and written back.
 
     words  "a phrase"  prefix*  -not  (a OR b)  from:anna  subject:(spring offer)  after:2026-01-31  larger:5M
 
-Words side by side must all hold. OR joins its two neighbours only and binds tighter than that, as in Gmail:
-``invoice from:anna OR from:bob`` asks for an invoice from either. Operators may be written in any case, OR, AND and
-NOT in capitals. Days are those of the zone that is given; after: includes its moment, before: does not.
+Adjacent terms must all match. OR joins only its two neighbours and binds tighter than that, as in Gmail:
+``invoice from:anna OR from:bob`` finds an invoice from either. Operators may be written in any case, OR, AND and
+NOT in capitals. Days are those of the given time zone; after: includes its moment, before: does not.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ def parse_query(text: str, *, now: datetime, zone: tzinfo | None = UTC) -> Query
 
 
 def to_text(query: Query) -> str:
-    """The query in the language again: `parse_query` reads it back to the same tree."""
+    """The query as text: `parse_query` parses it to the same tree."""
     parts = [*(["in:anywhere"] if query.anywhere else []), *([_text(query.node)] if query.node is not None else [])]
     return " ".join(parts)
 
 
 class _Reader:
-    """Reads tokens from left to right. A condition that asks for nothing (``in:anywhere``) is None."""
+    """Reads tokens from left to right. What is not a condition (``in:anywhere``) is None."""
 
     def __init__(self, tokens: Sequence[Token], now: datetime, zone: tzinfo | None) -> None:
         self._tokens = tokens
         self._position = 0
         self._now = now
         self._zone = zone
-        self.anywhere = False  # in:anywhere asks for nothing; it only widens where the rest is looked for
+        self.anywhere = False  # in:anywhere is not a condition; it only widens where the rest is searched
 
     def read_all(self) -> Node | None:
         if not self._tokens:
@@ -73,7 +73,7 @@ class _Reader:
 
     def _operand(self, operator: str, depth: int) -> Node | None:
         if not self._at(*_STARTS_OPERAND):
-            raise refusal("OR, AND, NOT and ( need a search term behind them, and OR and AND one before them too.")
+            raise refusal("OR, AND, NOT and ( need a search term after them; OR and AND also need one before them.")
         if depth > MAX_DEPTH:
             raise refusal(f"The query is nested more than {MAX_DEPTH} levels deep. Simplify it.")
         token = self._take()
@@ -88,7 +88,7 @@ class _Reader:
     def _negated(self, operator: str, depth: int) -> Node:
         node = self._operand(operator, depth + 1)
         if node is None:
-            raise refusal("-in:anywhere would exclude every mail. Leave it out.")
+            raise refusal("-in:anywhere would exclude every message. Remove it.")
         return Not(node)
 
     def _group(self, operator: str, depth: int) -> Node | None:
@@ -100,14 +100,14 @@ class _Reader:
 
     def _field(self, operator: str, outer: str, depth: int) -> Node | None:
         if outer:
-            raise refusal(f"{operator}: cannot stand inside {outer}:( ). Close the parenthesis first.")
+            raise refusal(f"{operator}: cannot be used inside {outer}:( ). Close the parenthesis first.")
         token = self._take()
         if token.kind != "open":
             leaf = field_leaf(operator, token, self._now, self._zone)
             self.anywhere = self.anywhere or leaf is None
             return leaf
         if operator in OPERATORS and operator not in GROUPED:
-            raise refusal(f"{operator}: takes a single value, no parentheses.")
+            raise refusal(f"{operator}: takes a single value, without parentheses.")
         return self._group(operator, depth)
 
     def _at(self, *kinds: Kind) -> bool:
@@ -119,7 +119,7 @@ class _Reader:
 
 
 def _joined(kind: type[And] | type[Or], nodes: Sequence[Node]) -> Node | None:
-    """One condition stands for itself; a group within a group of its kind is the same as one."""
+    """A single condition needs no group; a group within a group of its kind is merged into it."""
     flat = tuple(part for node in nodes for part in (node.nodes if isinstance(node, kind) else (node,)))
     return (flat[0] if len(flat) == 1 else kind(flat)) if flat else None
 

@@ -1,4 +1,4 @@
-"""A query's text cut into tokens: words, phrases, operators, parentheses."""
+"""A query's text split into tokens: words, phrases, operators, parentheses."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _next(text: str, position: int) -> tuple[list[Token], int]:
 
 def _negation(text: str, position: int) -> Token:
     if text[position + 1 : position + 2] in ("", " ", ")"):
-        raise refusal('A lone "-" means nothing here. Remove it, or write -word to exclude a word.')
+        raise refusal('A lone "-" has no meaning. Remove it, or write -word to exclude a word.')
     return Token("NOT", "-")
 
 
@@ -83,6 +83,6 @@ def _word_tokens(word: str, following: str) -> Iterator[Token]:
         yield Token("word", value)
     elif following not in ('"', "("):
         raise refusal(
-            f"{field[0]} stands alone. An operator is written without a space, like from:anna; "
-            f'to search for these very words, put them in quotes, like "{field[0]} anna".'
+            f"{field[0]} has no value. Write an operator without a space after it, as in from:anna; "
+            f'to search for the words themselves, put them in quotes, as in "{field[0]} anna".'
         )

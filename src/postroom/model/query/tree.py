@@ -1,7 +1,7 @@
-"""A search, parsed: the tree that every provider translates into its own words.
+"""A parsed search: the tree that every provider translates into its own query language.
 
-`model.query.text.parse` reads the query language into this; `model.query.match.matches` applies it to one mail,
-for whatever part of it a server cannot.
+`model.query.text.parse` parses the query language into this; `model.query.match.matches` applies to one message
+the parts that a server cannot.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Flag = Literal["unread", "read", "starred", "unstarred", "draft", "answered", "f
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A word or a phrase anywhere: subject, addresses, body. `prefix` is the word with a ``*`` behind it."""
+    """A word or a phrase anywhere: subject, addresses, body. `prefix` is a word with a ``*`` after it."""
 
     value: str
     phrase: bool = False
@@ -50,7 +50,7 @@ class Is:
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """A folder by name or role. Of a mail that lies in several, any of them."""
+    """A folder by name or role. If a message is in several, any of them."""
 
     folder: str
 
@@ -93,7 +93,7 @@ class Filename:
 
 @dataclass(frozen=True, slots=True)
 class MessageId:
-    """The very mail of that Message-ID, in every copy of it. Not part of the language people write."""
+    """The message with that Message-ID, in every copy of it. Not part of the language people write."""
 
     value: str
 
@@ -133,24 +133,24 @@ Node = Leaf | Not | And | Or
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`node` None means everything. Without an `In` the query covers every folder but Trash and Junk.
+    """`node` None means everything. Without an `In` the query covers every folder except Trash and Junk.
 
-    `anywhere` (``in:anywhere``) covers those two as well. A mail in one of the two counts as there, whatever
-    other folder it lies in too.
+    `anywhere` (``in:anywhere``) covers those two as well. A message in one of the two counts as there, even if it
+    is in another folder too.
     """
 
     node: Node | None = None
     anywhere: bool = False
 
     def narrowed(self, *more: Node) -> Query:
-        """This query with further conditions that must also hold."""
+        """This query with further conditions that must also match."""
         nodes = ((self.node,) if self.node is not None else ()) + more
         if not nodes:
             return self
         return Query(nodes[0] if len(nodes) == 1 else And(nodes), self.anywhere)
 
     def mapped(self, change: Callable[[Leaf], Node]) -> Query:
-        """This query with every condition exchanged for what `change` makes of it."""
+        """This query with every condition replaced by the result of `change`."""
         return self if self.node is None else Query(_mapped(self.node, change), self.anywhere)
 
     def leaves(self) -> Iterator[Leaf]:

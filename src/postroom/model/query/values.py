@@ -17,7 +17,7 @@ _UNIT_DAYS = {"d": 1, "w": 7}
 
 
 def read_moment(operator: str, value: str, zone: tzinfo | None) -> datetime:
-    """A day (its first moment in the zone) or an ISO date and time, always answered in UTC."""
+    """A day (its first moment in the zone) or an ISO date and time, always returned in UTC."""
     try:
         if day := _DAY.match(value):
             return _in_utc(datetime(*map(int, day.groups())), zone)  # type: ignore[arg-type] # noqa: DTZ001
@@ -29,10 +29,10 @@ def read_moment(operator: str, value: str, zone: tzinfo | None) -> datetime:
 
 
 def read_span(operator: str, value: str, now: datetime, zone: tzinfo | None) -> datetime:
-    """The moment that long ago. Days, months and years go by the clock and the calendar of the zone."""
+    """The moment that long ago. Days, months and years follow the clock and calendar of the zone."""
     span = _SPAN.match(value)
     if span is None:
-        raise refusal(f"{operator}: needs a span like {operator}:12h, 7d, 2w, 3m or 1y.")
+        raise refusal(f"{operator}: needs a time span like {operator}:12h, 7d, 2w, 3m or 1y.")
     count, unit = int(span[1]), span[2].lower()
     try:
         if unit == "h":
@@ -42,7 +42,7 @@ def read_span(operator: str, value: str, now: datetime, zone: tzinfo | None) -> 
             return _in_utc(here - timedelta(days=count * _UNIT_DAYS[unit]), zone)
         return _in_utc(_months_before(here, count * (12 if unit == "y" else 1)), zone)
     except (ValueError, OverflowError, OSError):
-        raise refusal(f"{operator}:{value} reaches back before the calendar begins. Choose a shorter span.") from None
+        raise refusal(f"{operator}:{value} goes back further than the calendar. Choose a shorter span.") from None
 
 
 def read_size(operator: str, value: str) -> int:
@@ -53,7 +53,7 @@ def read_size(operator: str, value: str) -> int:
 
 
 def _in_utc(moment: datetime, zone: tzinfo | None) -> datetime:
-    """A moment without an offset is one of the zone, or of this machine where that is None."""
+    """A moment without an offset is in the zone, or in this machine's if that is None."""
     return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
 
 

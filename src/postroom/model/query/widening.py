@@ -1,4 +1,4 @@
-"""A query without the conditions that a provider can apply in no way, which are named instead."""
+"""A query without the conditions that a provider cannot apply at all, which are reported instead."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _FIELDS: dict[type, str] = {
 
 
 def field_of(leaf: Leaf) -> str:
-    """The word of the query language before its colon; ``text`` for bare words."""
+    """The operator's name before the colon; ``text`` for bare words."""
     return leaf.field if isinstance(leaf, Correspondent) else _FIELDS[type(leaf)]
 
 
 def widened(query: Query, unknown: Collection[str]) -> tuple[Query, tuple[str, ...]]:
-    """The query that finds all that this one would find, without the fields in `unknown`; and which of them it had."""
+    """A query without the fields in `unknown` that finds at least what this one would; and which of them it had."""
     left_out = tuple(sorted({field for leaf in query.leaves() if (field := field_of(leaf)) in unknown}))
     if query.node is None or not left_out:
         return query, left_out
@@ -56,7 +56,7 @@ def widened(query: Query, unknown: Collection[str]) -> tuple[Query, tuple[str, .
 
 
 def _widened(node: Node, unknown: Collection[str], *, holds: bool) -> Node:
-    """An unknown condition is taken to hold; below a NOT, not to hold."""
+    """An unknown condition is assumed true; below a NOT, false."""
     if isinstance(node, Not):
         return Not(_widened(node.node, unknown, holds=not holds))
     if isinstance(node, (And, Or)):
