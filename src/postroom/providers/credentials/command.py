@@ -43,7 +43,7 @@ class TokenFromCommand:
             with anyio.fail_after(self._patience):
                 return self._checked(await self._output())
         except TimeoutError:
-            raise self._failed(f"did not end within {self._patience:.0f} seconds") from None
+            raise self._failed(f"did not finish within {self._patience:.0f} seconds") from None
         except OSError as error:
             raise self._failed(f"cannot be started ({error.strerror})") from None
 
@@ -59,7 +59,7 @@ class TokenFromCommand:
                     process.kill()
                     raise self._failed("printed no token")
             if (code := await process.wait()) != 0:
-                raise self._failed(f"ended with code {code}")
+                raise self._failed(f"exited with code {code}")
             return bytes(output)
 
     def _checked(self, output: bytes) -> str:
@@ -70,5 +70,5 @@ class TokenFromCommand:
 
     def _failed(self, what: str) -> AuthRequired:
         return AuthRequired(
-            f"The token_command of account {self._account} {what}. Run it by hand to see what it wants."
+            f"The token_command of account {self._account} {what}. Run it by hand to see what is wrong."
         )

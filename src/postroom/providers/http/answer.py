@@ -70,7 +70,7 @@ class Answer:
         found = self.parsed()
         if isinstance(found, dict):
             return found
-        what = "a web page; a proxy or login page may stand between" if self.is_page else "what cannot be read as JSON"
+        what = "a web page; a proxy or login page may be in between" if self.is_page else "no valid JSON object"
         if self.of_write:
             raise UnclearWrite(self.host, f"answered {self.status} with {what}")
         raise ProviderError(f"{self.host} answered {self.status} with {what}.", details={"status": self.status})

@@ -105,7 +105,7 @@ class Api:
     def _refuse_unencrypted(self, url: str) -> None:
         """Unless the service itself is reached so, as on this machine in a test."""
         if _origin(url)[0] not in ("https", _origin(self._base)[0]):
-            raise ProviderError("The mail service names an address that is not encrypted. It is not used.")
+            raise ProviderError("The mail service gave an unencrypted address (no HTTPS). It was not used.")
 
     def _call(
         self,
@@ -119,7 +119,7 @@ class Api:
     ) -> Call:
         url = self._base + path if path.startswith("/") else path
         if _origin(url) not in self._origins:
-            raise ProviderError("The mail service leads to another host. It is not followed, and no token goes there.")
+            raise ProviderError("The mail service leads to another host, which was not followed and got no token.")
         body = content if isinstance(content, bytes | None) else json.dumps(content).encode()
         kind = {} if isinstance(content, bytes | None) else {"Content-Type": "application/json"}
         return Call(method, url, {**self._headers, **kind, **(headers or {})}, params, body, largest=largest)
@@ -132,8 +132,8 @@ class Api:
                 return self._checked(answer)
             call = replace(call, url=answer.place, params=None)
             if _origin(call.url) not in self._origins:
-                raise ProviderError(f"{answer.host} redirects to another host, which is not followed.")
-        raise ProviderError(f"{answer.host} redirects in a circle.")
+                raise ProviderError(f"{answer.host} redirects to another host, which was not followed.")
+        raise ProviderError(f"{answer.host} redirects in a loop.")
 
     async def _sent(self, call: Call, units: float) -> Answer:
         token = await self._tokens.token() if self._tokens else ""

@@ -23,8 +23,6 @@ async def pages(fetch: FetchPage[T], *, most: int = MOST_PAGES) -> AsyncIterator
         if not token:
             return
         if token in seen:
-            raise ProviderError(
-                "The mail service leads from page to page in a circle. What was read so far is incomplete."
-            )
+            raise ProviderError("The mail service's pages form a loop. What was read so far is incomplete.")
         seen.add(token)
-    raise ProviderError(f"The mail service has more than {most} pages of this. Narrow the request.")
+    raise ProviderError(f"The result has more than {most} pages. Narrow the request.")

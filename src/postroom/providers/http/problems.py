@@ -39,16 +39,16 @@ _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")
 _BY_STATUS: dict[int, tuple[type[PostroomError], str]] = {
     401: (AuthRequired, "does not accept the login"),
     403: (PermissionDenied, "does not allow that for this account"),
-    404: (NotFound, "has no such thing any more"),
-    408: (ProviderUnavailable, "did not get the whole request in time"),
-    409: (Conflict, "says that it changed or exists already"),
-    410: (NotFound, "has no such thing any more"),
-    412: (Conflict, "says that it changed meanwhile"),
-    413: (InvalidRequest, "takes nothing as large as that"),
-    414: (InvalidRequest, "takes no request as long as that"),
-    423: (Conflict, "says that it is in use"),
-    425: (ProviderUnavailable, "asks to try later"),
-    429: (RateLimited, "says that there were too many requests; its limit for this account is reached"),
+    404: (NotFound, "no longer has this item"),
+    408: (ProviderUnavailable, "did not receive the whole request in time"),
+    409: (Conflict, "says that this item has changed or already exists"),
+    410: (NotFound, "no longer has this item"),
+    412: (Conflict, "says that this item has changed meanwhile"),
+    413: (InvalidRequest, "does not accept a request this large"),
+    414: (InvalidRequest, "does not accept an address this long"),
+    423: (Conflict, "says that this item is in use"),
+    425: (ProviderUnavailable, "is temporarily unavailable"),
+    429: (RateLimited, "received too many requests; its limit for this account is reached"),
     501: (ProviderError, "cannot do that"),
 }
 
@@ -95,17 +95,17 @@ def _meaning(answer: Answer, problem: Problem) -> tuple[type[PostroomError], str
 
 def _by_class(answer: Answer) -> tuple[type[PostroomError], str]:
     if answer.status >= 500:
-        return ProviderUnavailable, "is out of order"
+        return ProviderUnavailable, "failed"
     if answer.status < 300:
-        return ProviderError, "reports a failure in an answer that looks like a success"
+        return ProviderError, "reports a failure although the status is a success"
     return ProviderError, "refused the request"
 
 
 _BY_KIND = {kind: what for kind, what in _BY_STATUS.values() if kind is not ProviderError} | {
-    NotFound: "has no such thing any more",
-    InvalidRequest: "cannot take the request as it is",
-    ProviderUnavailable: "asks to try later",
-    Conflict: "says that it changed or exists already",
+    NotFound: "no longer has this item",
+    InvalidRequest: "does not accept this request",
+    ProviderUnavailable: "is temporarily unavailable",
+    Conflict: "says that this item has changed or already exists",
 }
 
 

@@ -13,7 +13,7 @@ class UnclearWrite(ProviderError):
     """
 
     def __init__(self, host: str, what: str) -> None:
-        super().__init__(f"{host} {what}, so the change may have happened or not. Look before trying again.")
+        super().__init__(f"{host} {what}, so the change may or may not have happened. Check before trying again.")
 
 
 def submit_outcome(error: PostroomError) -> SubmitOutcome:

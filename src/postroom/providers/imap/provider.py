@@ -167,7 +167,7 @@ class ImapMailbox:
             if not new or not rows:
                 break
         if not rows:
-            raise NotFound("Nothing of this thread is left. List or search again.", reason="thread_gone")
+            raise NotFound("This thread no longer exists. List or search again.", reason="thread_gone")
         ordered = sorted(rows.values(), key=lambda row: row.date or threads.UNDATED)
         return [replace(row, thread_ref=thread_ref) for row in ordered]
 
@@ -201,7 +201,7 @@ class ImapMailbox:
         """A mail without Message-ID is a thread by itself, named by its own ref."""
         (row,) = await self.envelopes([ref])
         if row is None:
-            raise NotFound("Nothing of this thread is left. List or search again.", reason="thread_gone")
+            raise NotFound("This thread no longer exists. List or search again.", reason="thread_gone")
         return [row]
 
     # Organising

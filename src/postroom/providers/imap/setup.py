@@ -30,7 +30,7 @@ class ImapSetup:
         sending = f"{account.smtp_host}:{account.smtp_port} ({account.smtp_security})" if account.smtp_host else ""
         return [
             f"reading  {account.host}:{account.port} ({account.security})",
-            f"sending  {sending or 'none; name one with --smtp-host to be able to send'}",
+            f"sending  {sending or 'none; set one with --smtp-host to be able to send'}",
         ]
 
 
@@ -47,8 +47,8 @@ async def _found(wishes: Wishes, reach: Reach | None, *, proxies: bool) -> Found
     found = await find(wishes.address, reach, proxies=proxies)
     if found is None:
         raise NotFound(
-            f"No mail server was found for {wishes.address}. Check its spelling and the network, "
-            "or ask your provider for its IMAP and SMTP servers and name them with --host and --smtp-host."
+            f"No mail server was found for {wishes.address}. Check the spelling and the network, "
+            "or ask your provider for its IMAP and SMTP servers and set them with --host and --smtp-host."
         )
     return found
 
@@ -60,10 +60,10 @@ def _oauth(wishes: Wishes, found: Found | None, host: Any) -> dict[str, Any]:
         return {}
     service = service_at(str(host))
     if service is None:
-        note = found.note if found and found.note else "This provider is none whose login pages are known."
+        note = found.note if found and found.note else "The login page of this provider is not known."
         raise InvalidRequest(
-            f"{note} Say --auth xoauth2 and give an access token in place of the password, or write its oauth table "
-            "into the settings yourself."
+            f"{note} Use --auth xoauth2 and give an access token instead of the password, or add its oauth table "
+            "to the settings yourself."
         )
     if found is not None and found.smtp is not None and not wishes.smtp_host:
         _refuse_strangers(service, found.smtp)
@@ -75,8 +75,8 @@ def _refuse_strangers(service: Service, smtp: Server) -> None:
     """The token opens the whole mailbox at the service, and a domain may publish any server as its own."""
     if smtp.host not in service.smtp_hosts:
         raise InvalidRequest(
-            f"The sending server that was found, {smtp.host}, is none of {service.name}'s, and would get its token. "
-            f"Name the right one, for instance --smtp-host {service.smtp_hosts[0]}."
+            f"The SMTP server that was found, {smtp.host}, does not belong to {service.name} but would get its token. "
+            f"Set the right one, for instance --smtp-host {service.smtp_hosts[0]}."
         )
 
 

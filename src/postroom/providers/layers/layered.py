@@ -41,7 +41,7 @@ class Layered:
     def __getattr__(self, name: str) -> Any:
         if name in READING or name in WRITING or name in PLAIN:
             raise AbsentVerb(self._provider, name)
-        raise AttributeError(f"{name} is no verb of the provider seam; see providers/layers/verbs.py")
+        raise AttributeError(f"{name} is not a method of the provider interface; see providers/layers/verbs.py")
 
 
 def unwrapped(provider: Any) -> Any:

@@ -61,11 +61,11 @@ def read_archive(path: Path) -> Iterator[ArchivedMail]:
 def _files(path: Path) -> list[Path]:
     """The files that hold mails, in a stable order; links are not followed, and our own mailboxes not opened."""
     if not path.exists():
-        raise NotFound(f"There is nothing at {path}. Give the path of an mbox file or of a Maildir folder.")
+        raise NotFound(f"{path} does not exist. Give the path of an mbox file or a Maildir folder.")
     found = [path] if path.is_file() else sorted(path.rglob("*"))
     kept = [file for file in found if _may_be_opened(file) and _holds_mail(file)]
     if not kept:
-        raise InvalidRequest(f"{path} is neither an mbox file nor a Maildir (a folder with cur and new in it).")
+        raise InvalidRequest(f"{path} is neither an mbox file nor a Maildir (a folder that contains cur and new).")
     return kept
 
 

@@ -62,10 +62,10 @@ def find_draft(connection: sqlite3.Connection, ref: str) -> SavedDraft:
 def draft_envelope(connection: sqlite3.Connection, ref: str) -> Envelope:
     envelope = envelopes(connection, [ref])[0]
     if envelope is None:
-        raise NotFound("This draft is gone: it was sent or deleted. Call list_drafts.", reason="draft_gone")
+        raise NotFound("This draft no longer exists: it was sent or deleted. Call list_drafts.", reason="draft_gone")
     if not envelope.draft:
         raise PermissionDenied(
-            "This mail is no draft, so it cannot be changed or sent as one. Call list_drafts.", reason="not_a_draft"
+            "This message is not a draft and cannot be changed or sent as one. Call list_drafts.", reason="not_a_draft"
         )
     if find_folder(list_folders(connection), envelope.folder).role is not Role.DRAFTS:
         raise NotFound(

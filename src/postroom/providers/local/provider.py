@@ -176,7 +176,7 @@ class LocalMailbox:
         parse_address(address.email)
         taken = await self._aside(self.neighbourhood.mailbox_of, address.email)
         if taken is not None:
-            raise Conflict("This address belongs to an account already. Choose another one.")
+            raise Conflict("This address already belongs to an account. Choose another one.")
         return await self._write(identities.add_alias, address, signature_html)
 
     # --- filling

@@ -73,7 +73,7 @@ class LocalTransport:
         everyone = {name for names in mailboxes.values() for name in names}
         if everyone and reached == everyone and _is_noted(self._neighbourhood.own, request, delivery.SENT_COPY):
             return self._accepted(request)
-        reason = "It was delivered in part; sending it again completes it." if reached else "It was not delivered."
+        reason = "It was partly delivered; sending it again completes it." if reached else "It was not delivered."
         accepted = tuple(name for name in request.envelope.recipients if name.casefold() in reached)
         return SubmitOutcome("retryable", accepted=accepted, reason=reason)
 

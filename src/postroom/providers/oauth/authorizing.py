@@ -48,7 +48,7 @@ class Attempt:
 
 def begin(service: Service, client: Client, scopes: Sequence[str], redirect_uri: str, *, address: str = "") -> Attempt:
     if not service.authorize_url:
-        raise InvalidRequest("This service has no page to log in on: oauth.authorize_url is not set.")
+        raise InvalidRequest("This service has no login page: oauth.authorize_url is not set.")
     state, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(48)
     parameters = {
         "response_type": "code",
@@ -86,11 +86,11 @@ async def finish(http: httpx2.AsyncClient, attempt: Attempt, code: str) -> Grant
 def code_in(attempt: Attempt, redirected: Mapping[str, str]) -> str:
     """What the redirect brought. InvalidRequest when it does not answer this attempt."""
     if not attempt.is_own(redirected.get("state", "")):
-        raise InvalidRequest("This answer belongs to another login (its state differs). It was refused.")
+        raise InvalidRequest("This response belongs to another login (its state differs) and was rejected.")
     if error := redirected.get("error", ""):
         raise login_refused(error)
     if not (code := redirected.get("code", "")):
-        raise InvalidRequest("The service sent no code back.")
+        raise InvalidRequest("The service returned no code.")
     return code
 
 
@@ -107,9 +107,9 @@ def pasted_code(attempt: Attempt, text: str) -> str:
 
 def login_refused(error: str) -> AuthRequired:
     if error in ("access_denied", "consent_required"):
-        return AuthRequired("The service was not allowed to log Postroom in.")
+        return AuthRequired("Access was denied on the service's login page.")
     if error in ("invalid_client", "unauthorized_client"):
-        return AuthRequired("The service does not accept the client id or its secret. Check both, and its redirects.")
+        return AuthRequired("The service does not accept the client id or its secret. Check both and the redirect URI.")
     known = error if error.isascii() and error.replace("_", "").isalnum() and len(error) <= 60 else "no reason given"
     return AuthRequired(f"The service refused the login ({known}).")
 
@@ -117,7 +117,7 @@ def login_refused(error: str) -> AuthRequired:
 def with_refresh_token(granted: Granted) -> Granted:
     if not granted.refresh_token:
         raise AuthRequired(
-            "The service gave a token for now but none to renew it. Take Postroom's access away on the service's page "
+            "The service gave an access token but no refresh token. Remove Postroom's access on the service's page "
             "of connected apps, then log in again."
         )
     return granted

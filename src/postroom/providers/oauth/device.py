@@ -36,7 +36,7 @@ async def begin_on_device(
     http: httpx2.AsyncClient, service: Service, client: Client, scopes: Sequence[str]
 ) -> DeviceCode:
     if not service.device_url:
-        raise InvalidRequest(f"{service.name} has no login by device code for mail. Log in by browser or with --paste.")
+        raise InvalidRequest(f"{service.name} does not support device codes for mail. Use the browser or --paste.")
     try:
         found = await ask(http, service.device_url, {"client_id": client.client_id, "scope": " ".join(scopes)})
     except Refused as refused:
@@ -44,7 +44,7 @@ async def begin_on_device(
     page = str(found.get("verification_uri") or found.get("verification_url") or "")
     code, device = str(found.get("user_code", "")), str(found.get("device_code", ""))
     if not page.startswith(("https://", "http://")) or not (page + code).isprintable() or not (code and device):
-        raise ProviderError("The service answered the device login with what cannot be read.")
+        raise ProviderError("The service's response to the device login cannot be read.")
     return DeviceCode(page, code, device, _seconds(found, "interval", _USUAL_INTERVAL), _lifetime(found))
 
 
@@ -77,7 +77,7 @@ async def finish_on_device(
             if refused.error not in ("authorization_pending", "slow_down"):
                 raise login_refused(refused.error) from None
             interval += _SLOWER if refused.error == "slow_down" else 0.0
-    raise AuthRequired("Nobody typed in the code in time. Start again.")
+    raise AuthRequired("The code was not entered in time. Start again.")
 
 
 def _seconds(found: dict[str, Any], key: str, usual: float) -> float:

@@ -50,9 +50,9 @@ async def ask(client: httpx2.AsyncClient, url: str, form: Mapping[str, str]) -> 
     if isinstance(error, str) and error:
         raise Refused(_code(error), answer.host)
     if answer.status == 429 or answer.status >= 500:
-        raise ProviderUnavailable(f"{answer.host} cannot log anybody in now ({answer.status}). Try again later.")
+        raise ProviderUnavailable(f"{answer.host} cannot process logins now ({answer.status}). Try again later.")
     if not answer.is_success or not found:
-        raise ProviderError(f"{answer.host} answered the login with what cannot be read ({answer.status}).")
+        raise ProviderError(f"The response of {answer.host} to the login cannot be read ({answer.status}).")
     return found
 
 
@@ -61,7 +61,7 @@ async def ask_for_tokens(client: httpx2.AsyncClient, url: str, form: Mapping[str
     access, refresh = found.get("access_token"), found.get("refresh_token") or ""
     kind = found.get("token_type", "Bearer")
     if not _is_token(access) or (refresh and not _is_token(refresh)) or str(kind).lower() != "bearer":
-        raise ProviderError("The service answered the login without a token that can be used.")
+        raise ProviderError("The service's response to the login has no usable token.")
     return Granted(str(access), str(refresh), _lifetime(found.get("expires_in")))
 
 

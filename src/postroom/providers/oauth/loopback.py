@@ -59,14 +59,14 @@ class Listener:
         method, _, rest = first_line.partition(" ")
         target = urlsplit(rest.partition(" ")[0])
         if method != "GET" or target.path != _PATH or not target.query or self._attempt is None:
-            return _page(404, "There is nothing here."), _nothing
+            return _page(404, "Not found."), _nothing
         try:
             code = code_in(self._attempt, dict(parse_qsl(target.query)))
         except InvalidRequest as error:
             return _page(400, error.message), _nothing
         except PostroomError as error:
             return _page(200, f"{error.message} {_CLOSE}"), partial(self._code.set_exception, error)
-        return _page(200, f"Postroom has what it needs. {_CLOSE}"), partial(self._code.set_result, code)
+        return _page(200, f"Login complete. {_CLOSE}"), partial(self._code.set_result, code)
 
 
 def _nothing() -> None:

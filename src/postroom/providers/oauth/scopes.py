@@ -55,7 +55,7 @@ def scopes_for(service: str, kind: str, toolsets: Iterable[str]) -> tuple[str, .
     """In the order of the table, each once."""
     table = SCOPES.get((service, kind))
     if table is None:
-        raise InvalidRequest(f"There is no OAuth login of {service} for an account of kind {kind}.")
+        raise InvalidRequest(f"{service} has no OAuth login for {kind} accounts.")
     wanted = dict.fromkeys(scope for part in ("always", *toolsets) for scope in table.get(part, ()))
     included = {less for scope in wanted for less in _INCLUDES.get(scope, ())}
     return tuple(scope for scope in wanted if scope not in included)

@@ -44,7 +44,7 @@ SERVICES = {
         smtp_hosts=("smtp.gmail.com", "smtp.googlemail.com"),
         console="https://console.cloud.google.com/auth/clients",
         clicks="Create client, application type Desktop app; enable the Gmail API; publish the app, or add yourself as "
-        "a test user (its logins then end after 7 days).",
+        "a test user (logins then expire after 7 days).",
     ),
     "microsoft": Service(
         "microsoft",
@@ -66,7 +66,7 @@ SERVICES = {
         imap_hosts=("imap.fastmail.com",),
         smtp_hosts=("smtp.fastmail.com",),
         console="https://www.fastmail.com/dev/",
-        clicks="Ask for a client id there; for yourself alone an app password is simpler.",
+        clicks="Request a client id there; for personal use an app password is simpler.",
     ),
 }
 

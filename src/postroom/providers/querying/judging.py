@@ -39,8 +39,8 @@ class Judge(Generic[Key]):
         """Looking at a mail's structure is cheap, reading mail after mail is not."""
         if self.reads_text and undecided > READ_WHOLE:
             raise InvalidRequest(
-                "This mail server compares whole words only, and too many mails would have to be read to find those "
-                "with a word that begins like this. Write the words out, like invoice OR invoices, or narrow the "
+                "This mail server matches whole words only, and too many messages would have to be read to find those "
+                "with a word that starts like this. Write out the words, like invoice OR invoices, or narrow the "
                 "search with in:, from: or after:.",
                 details={"field": "query"},
             )

@@ -87,6 +87,6 @@ def _written(label: str) -> str:
 
 def _unusable() -> InvalidRequest:
     return InvalidRequest(
-        "Gmail does not take this label; some names (Inbox, Sent, Spam, ...) are its own. Choose another one.",
+        "Gmail does not accept this label; some names (Inbox, Sent, Spam, ...) are reserved. Choose another one.",
         details={"field": "label"},
     )

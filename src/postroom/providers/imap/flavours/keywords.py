@@ -39,7 +39,7 @@ def keyword_of(label: str) -> str:
         spelled = _PREFIX + spelled.encode("punycode").decode("ascii")
     if not label or len(spelled) > _MAX_KEYWORD:
         raise InvalidRequest(
-            "This mail server keeps labels as keywords, and this one is too long. Choose a shorter label.",
+            "This mail server stores labels as keywords, and this one is too long. Choose a shorter label.",
             details={"field": "label"},
         )
     return spelled

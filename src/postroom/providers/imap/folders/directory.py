@@ -102,7 +102,7 @@ def _matched(known: list[Folder], name: str) -> Folder:
 
 def _unknown(name: str) -> NotFound:
     return NotFound(
-        "There is no such folder. Call list_folders to see what there is.",
+        "There is no such folder. Call list_folders to see the folders.",
         reason="folder_unknown",
         details={"folder": name[:100]},
     )

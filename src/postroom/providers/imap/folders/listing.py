@@ -30,7 +30,7 @@ class Tree:
     def written(self, name: str) -> str:
         if self.separator not in ("", "/") and self.separator in name:
             raise InvalidRequest(
-                f"This mail server allows no {self.separator!r} in folder names. Use '/' between levels.",
+                f"This mail server does not allow {self.separator!r} in folder names. Use '/' between levels.",
                 details={"field": "name"},
             )
         ref = self.separator.join(name.split("/")) if self.separator else name
@@ -121,7 +121,7 @@ def folder_with(folders: list[Folder], role: Role) -> Folder:
     found = next((folder for folder in folders if folder.role == role), None)
     if found is None:
         raise NotFound(
-            f"This account has no {role.value.title()} folder. Call list_folders to see what there is.",
+            f"This account has no {role.value.title()} folder. Call list_folders to see the folders.",
             reason="folder_role_missing",
             details={"role": role.value},
         )
@@ -135,7 +135,7 @@ def create_folder(session: Session, name: str) -> Folder:
     ref = tree.written("/".join(levels))
     if any(folder.ref == ref for folder in folders) or ref.upper() == "INBOX":
         raise Conflict(
-            "A folder of that name exists already.", reason="already_exists", details={"name": tree.shown(ref)}
+            "A folder with that name already exists.", reason="already_exists", details={"name": tree.shown(ref)}
         )
     there = {folder.ref for folder in folders}
     for depth in range(1, len(levels) + 1):
@@ -151,9 +151,9 @@ def delete_folder(session: Session, ref: str) -> None:
     folders, tree = _listed(session, counted=False)
     folder = next((folder for folder in folders if folder.ref == ref), None)
     if folder is None:
-        raise NotFound("There is no such folder any more. Call list_folders to see what there is.")
+        raise NotFound("This folder no longer exists. Call list_folders to see the folders.")
     has_children = any(other.ref.startswith(ref + tree.separator) for other in folders if tree.separator)
     if folder.role or has_children or session.status(ref, "MESSAGES").get("MESSAGES", 0):
-        raise Conflict("The folder is not empty or is one of the account's own. Only empty folders are removed.")
+        raise Conflict("The folder is not empty or is a system folder. Only empty folders can be removed.")
     session.leave(ref)
     session.delete_folder(ref)

@@ -28,7 +28,7 @@ def append(session: Session, folder: str, raw: bytes, flags: tuple[str, ...] = _
     else:
         ref = newest_with_id(session, folder, parsed.message_id) if parsed.message_id else None
     if ref is None:
-        raise ProviderError("The mail server saved the mail but does not say where. List the folder to find it.")
+        raise ProviderError("The mail server saved the message but did not report where. List the folder to find it.")
     return SavedDraft(str(ref), str(ref), thread_ref_of(parsed, ref))
 
 
@@ -73,6 +73,6 @@ def _in_drafts(draft_ref: str, folder: str) -> MailRef:
         raise gone() from None
     if ref.folder != folder:
         raise PermissionDenied(
-            "This mail is no draft, so it cannot be changed or sent as one. Call list_drafts.", reason="not_a_draft"
+            "This message is not a draft and cannot be changed or sent as one. Call list_drafts.", reason="not_a_draft"
         )
     return ref

@@ -33,7 +33,7 @@ _CLAIMS: dict[Flag, tuple[str, str]] = {
 
 def claim_flags(session: Session, folder: str, refs: Sequence[MailRef], claims: Sequence[Flag]) -> Results:
     if "forwarded" in claims and not _takes(session.open(folder, write=True), FORWARDED):
-        raise Unsupported("imap", "marking of mail as forwarded")
+        raise Unsupported("imap", "forwarded flag")
     changes = [_CLAIMS[claim] for claim in claims]
 
     def store(uids: Sequence[int]) -> None:

@@ -78,7 +78,7 @@ def _conversation(account: ImapAccount, credentials: Credentials, work: Callable
     except PostroomError:
         raise
     except (Error, OSError):
-        raise ProviderUnavailable("The ManageSieve server cannot be reached or hung up. Try again later.") from None
+        raise ProviderUnavailable("The ManageSieve server is unreachable or disconnected. Try again later.") from None
     finally:
         client.hang_up()
     return result
@@ -87,7 +87,7 @@ def _conversation(account: ImapAccount, credentials: Credentials, work: Callable
 def _listed(client: Any) -> Scripts:
     listing = client.listscripts()
     if listing is None:
-        raise ProviderError("The ManageSieve server does not list its scripts.")
+        raise ProviderError("The ManageSieve server did not list its scripts.")
     active, others = listing
     return Scripts(tuple(sorted({name for name in (active, *others) if name})), active or "")
 
@@ -100,5 +100,5 @@ def _accepted(answer: bool, client: Any) -> None:
 
 def _found(answer: Any) -> Any:
     if answer is None:
-        raise NotFound("The server has no such Sieve script, or it is in use. List the scripts to see what there is.")
+        raise NotFound("The server has no such Sieve script, or it is in use. List the scripts.")
     return answer

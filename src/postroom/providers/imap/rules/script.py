@@ -99,7 +99,7 @@ def _strings(values: Sequence[str]) -> str:
 def _string(value: str) -> str:
     """A line break would be taken into the comparison, and hides from whoever reads the script."""
     if not value or not all(char.isprintable() for char in value):
-        raise InvalidRequest("A rule compares and names text of one line, without control characters.")
+        raise InvalidRequest("Text in a rule must be a single line without control characters.")
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

@@ -45,7 +45,7 @@ class SieveClient(Client):  # type: ignore[misc]  # sievelib has no types
             self.hang_up()
             if self._accepts(newer):
                 return
-        raise AuthRequired("The ManageSieve server refused the login. Check username and secrets of this account.")
+        raise AuthRequired("The ManageSieve server refused the login. Check the username and secrets of this account.")
 
     def _accepts(self, secret: str) -> bool:
         account = self._account

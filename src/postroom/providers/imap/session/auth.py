@@ -24,8 +24,8 @@ def tls_context(account: ImapAccount) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=str(account.ca_file) if account.ca_file else None)
     except OSError:  # a file that holds no certificate is one too
         raise ProviderError(
-            f"The ca_file of account {account.name} ({account.ca_file}) cannot be read or holds no certificate. "
-            "Name the PEM file of the authority that signed the server's certificate."
+            f"The ca_file of account {account.name} ({account.ca_file}) cannot be read or contains no certificate. "
+            "Set it to the PEM file of the authority that signed the server's certificate."
         ) from None
 
 

@@ -284,7 +284,7 @@ class Session:
         try:
             answer = call(*arguments, **named)
         except imaplib.IMAP4.readonly:  # imaplib counts it among the broken dialogues
-            raise PermissionDenied("The mail server lets this account only read that folder.") from None
+            raise PermissionDenied("This account has read-only access to that folder.") from None
         except imaplib.IMAP4.abort:
             raise
         except imaplib.IMAP4.error as error:

@@ -43,7 +43,7 @@ def connect(account: ImapAccount) -> Any:
 def _start_tls(client: Any, context: Any) -> None:
     """Never falls back to plain text: an attacker could take STARTTLS out of the server's list."""
     if not client.has_capability("STARTTLS"):
-        raise ProviderError('The mail server offers no STARTTLS. Set security to "tls" and the port that goes with it.')
+        raise ProviderError('The mail server does not offer STARTTLS. Set security to "tls" and port to match.')
     client.starttls(context)
     internals.keep_timeout(client)
 
@@ -70,7 +70,7 @@ def connect_and_log_in(account: ImapAccount, credentials: Credentials) -> Any:
 
 def _refuse_to_log_in_unprotected(client: Any) -> None:
     if client.has_capability("LOGINDISABLED"):
-        raise AuthRequired('The mail server takes no passwords in the clear. Set security to "starttls" or "tls".')
+        raise AuthRequired('The mail server rejects unencrypted passwords. Set security to "starttls" or "tls".')
 
 
 def _connect_with(account: ImapAccount, secret: str) -> Any:

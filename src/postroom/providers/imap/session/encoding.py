@@ -115,5 +115,5 @@ class _Announced:
 def _quoted(text: bytes) -> bytes:
     """A line break would end the command and begin another."""
     if _LINE_BREAK.search(text):
-        raise InvalidRequest("A folder's name holds no line breaks. Leave them out.", details={"field": "name"})
+        raise InvalidRequest("A folder name must not contain line breaks.", details={"field": "name"})
     return b'"' + text.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'

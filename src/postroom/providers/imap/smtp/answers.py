@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from aiosmtplib import SMTPResponse
 
 _ENHANCED = re.compile(r"([245]\.\d{1,3}\.\d{1,3})")
-_NO_STARTTLS = 'The SMTP server offers no STARTTLS. Set smtp_security to "tls" and the smtp_port that goes with it.'
+_NO_STARTTLS = 'The SMTP server does not offer STARTTLS. Set smtp_security to "tls" and smtp_port to match.'
 _CHECK = "Check smtp_host and smtp_port."
 _NO_LOGIN_YET = (530, 534, 535, 538)
 
@@ -68,13 +68,13 @@ def by_code(code: int, message: str, *, login: bool = False) -> Answer:
         reason = f"The SMTP server refused the login ({said}). Check the account's secrets."
         return Answer("rejected", reason, login_refused=True)
     if code >= 500:
-        return Answer("rejected", f"The SMTP server refused the mail ({said}).")
+        return Answer("rejected", f"The SMTP server refused the message ({said}).")
     if code >= 400:
-        what = "login" if login else "mail"
-        return Answer("retryable", f"The SMTP server takes no {what} at the moment ({said}).")
+        what = "logins" if login else "messages"
+        return Answer("retryable", f"The SMTP server does not accept {what} at the moment ({said}).")
     if code >= 100:
-        return Answer("retryable", f"The SMTP server's answers are out of step ({said}).")
-    return Answer("retryable", f"What answers there does not speak SMTP. {_CHECK}")
+        return Answer("retryable", f"The SMTP server replied out of sequence ({said}).")
+    return Answer("retryable", f"The server at that address does not speak SMTP. {_CHECK}")
 
 
 def refusal(refused: Mapping[str, SMTPResponse]) -> Answer:
@@ -99,9 +99,9 @@ def _not_reached(error: Exception) -> Answer:
     if "STARTTLS" in str(error):
         return Answer("retryable", _NO_STARTTLS)
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        return Answer("retryable", "The SMTP server speaks no TLS on that port. Check smtp_port and smtp_security.")
+        return Answer("retryable", "The SMTP server does not use TLS on that port. Check smtp_port and smtp_security.")
     if any(isinstance(cause, (socket.gaierror, UnicodeError)) for cause in causes):
         return Answer("retryable", "The SMTP server's name cannot be resolved. Check smtp_host and the network.")
     if any(isinstance(cause, TimeoutError) for cause in causes):
         return Answer("retryable", "The SMTP server did not answer in time. Check smtp_port and smtp_security.")
-    return Answer("retryable", f"The SMTP server cannot be reached or hung up before it took the mail. {_CHECK}")
+    return Answer("retryable", f"The SMTP server cannot be reached or hung up before accepting the message. {_CHECK}")

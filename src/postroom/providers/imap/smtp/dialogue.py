@@ -64,9 +64,9 @@ def _normalised(raw: bytes) -> bytes:
 def _check(text: bytes, request: SubmitRequest) -> None:
     """Last line of defence: the gate has looked at all of this before."""
     if _BCC.search(_head(text)):
-        raise Ended(Answer("rejected", "The mail still names its blind copies; nothing was sent."))
+        raise Ended(Answer("rejected", "The message still has a Bcc header; nothing was sent."))
     if not request.envelope.recipients:
-        raise Ended(Answer("rejected", "The mail has no recipients; nothing was sent."))
+        raise Ended(Answer("rejected", "The message has no recipients; nothing was sent."))
 
 
 def _head(text: bytes) -> bytes:
@@ -91,7 +91,7 @@ async def _envelope(client: SMTP, text: bytes, request: SubmitRequest) -> None:
 def _path(address: str) -> bytes:
     """Written by ourselves: a library that parses the address once more may come to another one."""
     if _NO_PATH.search(address):
-        raise Ended(Answer("rejected", "An address holds characters that no address may hold; nothing was sent."))
+        raise Ended(Answer("rejected", "An address contains characters that are not allowed; nothing was sent."))
     return f"<{wire_address(address)}>".encode()
 
 
@@ -100,7 +100,7 @@ def _options(client: SMTP, text: bytes, paths: list[bytes]) -> list[bytes]:
     options = []
     limit = client.esmtp_extensions.get("size", "")
     if limit.isdigit() and 0 < int(limit) < len(text):
-        raise Ended(Answer("rejected", f"The mail is larger than the SMTP server takes ({int(limit)} bytes)."))
+        raise Ended(Answer("rejected", f"The message is larger than the SMTP server accepts ({int(limit)} bytes)."))
     if client.supports_extension("size"):
         options.append(b"SIZE=%d" % len(text))
     if not text.isascii():
@@ -112,7 +112,7 @@ def _options(client: SMTP, text: bytes, paths: list[bytes]) -> list[bytes]:
 
 def _extension(client: SMTP, name: str, option: bytes) -> bytes:
     if not client.supports_extension(name):
-        raise Ended(Answer("rejected", f"The mail goes beyond ASCII and the SMTP server lacks {name.upper()}."))
+        raise Ended(Answer("rejected", f"The message is not pure ASCII and the SMTP server lacks {name.upper()}."))
     return option
 
 
@@ -141,7 +141,7 @@ async def _final_dot(client: SMTP, patience: float) -> Answer:
     return replace(by_code(response.code, response.message), login_refused=False)
 
 
-_UNKNOWN = Answer("unknown", "The SMTP server's answer to the mail was lost: it may have been accepted or not.")
+_UNKNOWN = Answer("unknown", "The SMTP server's response was lost: it may or may not have accepted the message.")
 
 
 def _take_leave(client: SMTP) -> None:

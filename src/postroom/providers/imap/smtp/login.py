@@ -52,7 +52,7 @@ async def _present_password(client: SMTP, account: ImapAccount, credentials: Cre
 
     ways = [way for way in _PASSWORD_WAYS if way in client.server_auth_methods]
     if not ways:
-        raise AuthRequired("The SMTP server takes no passwords; set auth to xoauth2 and a token.")
+        raise AuthRequired("The SMTP server does not accept passwords; set auth to xoauth2 and use a token.")
     secret = await credentials.secret()
     for way in ways:
         try:

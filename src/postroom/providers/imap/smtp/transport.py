@@ -49,9 +49,9 @@ class SmtpTransport:
         try:
             ref = await self._mailbox.find_sent(request.message_id)
         except NotFound:
-            return SubmitOutcome("unknown", reason="There is no Sent folder that could tell what became of it.")
+            return SubmitOutcome("unknown", reason="There is no Sent folder to check whether it was sent.")
         if not ref:
-            return SubmitOutcome("unknown", reason="No copy is in Sent; the server may or may not have accepted it.")
+            return SubmitOutcome("unknown", reason="Sent has no copy; the server may or may not have accepted it.")
         return SubmitOutcome("accepted", request.envelope.recipients, message_ref=ref, thread_ref=request.thread_ref)
 
     async def check_login(self) -> bool:
@@ -73,12 +73,12 @@ class SmtpTransport:
             try:
                 ref = await self._mailbox.file_sent(request.raw, request.message_id)
             except Exception:  # noqa: BLE001
-                warnings.append("The mail was accepted, but no copy could be filed in Sent.")
+                warnings.append("The message was accepted, but no copy could be saved in Sent.")
         if request.draft_ref:
             try:
                 await self._mailbox.delete_draft(request.draft_ref)
             except Exception:  # noqa: BLE001
-                warnings.append("The mail was accepted, but its draft could not be removed.")
+                warnings.append("The message was accepted, but its draft could not be removed.")
         return replace(outcome, message_ref=ref, warnings=tuple(warnings))
 
 
