@@ -1,4 +1,4 @@
-"""Setting up an IMAP account: its servers are named, or found from the address."""
+"""Setting up an IMAP account: its servers are given, or discovered from the address."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def _found(wishes: Wishes, reach: Reach | None, *, proxies: bool) -> Found
 
 
 def _oauth(wishes: Wishes, found: Found | None, host: Any) -> dict[str, Any]:
-    """Where it was asked for, or the provider takes nothing else."""
+    """Where it was requested, or the provider accepts nothing else."""
     takes_tokens_only = found is not None and found.auth == "oauth2" and wishes.auth == "password"
     if not (wishes.oauth or takes_tokens_only):
         return {}
@@ -81,7 +81,7 @@ def _refuse_strangers(service: Service, smtp: Server) -> None:
 
 
 def _servers(wishes: Wishes, found: Found | None) -> dict[str, str | int]:
-    """Without an SMTP server the account only reads."""
+    """Without an SMTP server the account cannot send."""
     smtp = found.smtp if found and not wishes.smtp_host else None
     reading = _server(wishes.host, wishes.port, wishes.security, found.imap if found else None)
     sending = _server(wishes.smtp_host, wishes.smtp_port, wishes.smtp_security, smtp)
@@ -89,7 +89,7 @@ def _servers(wishes: Wishes, found: Found | None) -> dict[str, str | int]:
 
 
 def _server(host: str, port: int, security: str, found: Server | None) -> dict[str, str | int]:
-    """What was said wins over what was found; a well-known port says how it is encrypted."""
+    """Given values override discovered ones; a well-known port determines the encryption."""
     host = host or (found.host if found else "")
     if not host:
         return {}

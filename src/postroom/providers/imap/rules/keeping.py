@@ -1,4 +1,4 @@
-"""The account's rules on its server: one script of our own. One of somebody else's is never replaced or stopped."""
+"""The account's rules on its server: one script of our own. Another program's script is never replaced or stopped."""
 
 from __future__ import annotations
 

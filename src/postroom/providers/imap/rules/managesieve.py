@@ -1,4 +1,4 @@
-"""ManageSieve: scripts kept and run by the server. Each call is one short conversation in a worker thread."""
+"""ManageSieve: scripts stored and run by the server. Each call is one short conversation in a worker thread."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class SieveScripts:
         return str(await self._run(lambda client: _found(client.getscript(name))))
 
     async def check(self, script: str) -> None:
-        """InvalidRequest with the server's complaint when it would not take the script."""
+        """InvalidRequest with the server's complaint when it does not accept the script."""
         await self._run(lambda client: _accepted(client.checkscript(script), client))
 
     async def put(self, name: str, script: str) -> None:
-        """Keeps the script under that name, in place of an older one. It does not run until activated."""
+        """Stores the script under that name, replacing an older one. It does not run until activated."""
         await self._run(lambda client: _accepted(client.putscript(name, script), client))
 
     async def activate(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What servers and sockets say, in the words of `model.errors`. A server's free text never goes further than here."""
+"""Maps server responses and socket errors to `model.errors`. A server's free text is never passed on."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from postroom.model.errors import (
     Reason,
 )
 
-# What ends a connection, whoever cut it; `abort` is imaplib's word for a broken dialogue.
+# Errors that end a connection; `abort` is imaplib's error for a broken dialogue.
 CONNECTION_LOST = (imaplib.IMAP4.abort, OSError, EOFError)
 
 _CODE = re.compile(r"\[([A-Z][A-Z0-9-]*)")
-# Gmail and older Dovecots refuse the login of one connection too many without saying so by code.
+# Gmail and older Dovecots refuse a login for too many connections without a response code.
 _TOO_MANY = re.compile(r"(too many|maximum number of)\b[\w ]*\b(connections|sessions)", re.IGNORECASE)
 
 

@@ -1,4 +1,4 @@
-"""What a submission server's answers mean, and the ways in which a conversation can fail, in words and as outcomes."""
+"""Maps a submission server's replies, and the ways in which a session can fail, to messages and outcomes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Answer:
 
 
 class Ended(Exception):
-    """The conversation is over before the dot: nothing was accepted."""
+    """The session ended before the final dot: nothing was accepted."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer.reason)
@@ -40,14 +40,14 @@ class Ended(Exception):
 
 @contextmanager
 def before_the_dot() -> Iterator[None]:
-    """Whatever goes wrong in here comes out as Ended."""
+    """Every failure in here is raised as Ended."""
     import aiosmtplib
 
     try:
         yield
     except AuthRequired as error:
         raise Ended(Answer("rejected", error.message, login_refused=True)) from None
-    except PostroomError as error:  # of whoever gives out tokens, or of our own settings: the mail itself is fine
+    except PostroomError as error:  # from the token source or the settings: the message itself is fine
         raise Ended(Answer("retryable", error.message)) from None
     except aiosmtplib.SMTPAuthenticationError as error:
         raise Ended(by_code(error.code, error.message, login=True)) from None
@@ -86,7 +86,7 @@ def refusal(refused: Mapping[str, SMTPResponse]) -> Answer:
 
 
 def _reason(code: int, message: str) -> str:
-    """Codes only: a server's free text may quote the mail."""
+    """Codes only: a server's free text may quote the message."""
     enhanced = _ENHANCED.match(message)
     return f"{code} {enhanced[1]}" if enhanced else str(code)
 
@@ -94,7 +94,7 @@ def _reason(code: int, message: str) -> str:
 def _not_reached(error: Exception) -> Answer:
     causes = (error, error.__cause__)
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
-        # An expired certificate is renewed one day: what waits goes on then, and not a byte of it leaves before.
+        # An expired certificate will be renewed: queued messages are sent then, and not a byte before.
         return Answer("retryable", "The SMTP server's certificate could not be verified; check smtp_host or ca_file.")
     if "STARTTLS" in str(error):
         return Answer("retryable", _NO_STARTTLS)
