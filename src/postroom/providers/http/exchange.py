@@ -1,4 +1,4 @@
-"""One request and its answer: bounded in time and size, and honest about how far it got."""
+"""One request and its response: bounded in time and size; errors say how far it got."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from postroom.providers.http.unclear import UnclearWrite
 if TYPE_CHECKING:
     import httpx2
 
-LARGEST = 64 * 1024 * 1024  # bytes of an answer, decompressed
-DEADLINE = 300.0  # seconds for request and answer in all: who drips bytes is as dead as who keeps silent
+LARGEST = 64 * 1024 * 1024  # bytes of a response, decompressed
+DEADLINE = 300.0  # seconds for the whole exchange: a server that trickles bytes counts as dead too
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`writes` is what it does, not its method: JMAP reads by POST."""
+    """`writes` is about the effect, not the method: JMAP reads by POST."""
 
     method: str
     url: str
@@ -34,7 +34,7 @@ class Call:
 
 
 async def exchange(client: httpx2.AsyncClient, call: Call, *, deadline: float = DEADLINE) -> Answer:
-    """Raises ProviderUnavailable when it certainly was not done, UnclearWrite when nobody knows."""
+    """Raises ProviderUnavailable when it certainly had no effect, UnclearWrite when that is unknown."""
     import httpx2
 
     progress = _Progress()
@@ -46,7 +46,7 @@ async def exchange(client: httpx2.AsyncClient, call: Call, *, deadline: float = 
 
 
 class _Progress:
-    """Whether the first byte of the request may have left."""
+    """Whether the first byte of the request may have been sent."""
 
     def __init__(self) -> None:
         self.has_begun = False

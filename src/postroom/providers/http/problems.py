@@ -1,4 +1,4 @@
-"""From a status and an error body to one of our errors. A server's free text goes no further than here."""
+"""Maps a status and an error body to one of our errors. A server's free text is not passed on."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from postroom.providers.http.unclear import UnclearWrite
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What a service's error body says. `kind` is None where the status says enough; `reason` is the service's own
-    code for it (``rateLimitExceeded``), shown only when it looks like one."""
+    code for it (``rateLimitExceeded``), shown only when it looks like a code."""
 
     reason: str = ""
     kind: type[PostroomError] | None = None
     retry_after: float | None = None
 
 
-# Each provider's own: given every answer, also a successful one, whose body may hold an error all the same.
+# Each provider has its own. It gets every response: even the body of a success may contain an error.
 ReadProblem = Callable[[Answer], Problem | None]
 
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")
@@ -54,12 +54,12 @@ _BY_STATUS: dict[int, tuple[type[PostroomError], str]] = {
 
 
 def read_plain(answer: Answer) -> Problem | None:
-    """Of a service whose error bodies say nothing that the status does not."""
+    """For a service whose error bodies add nothing to the status."""
     return None
 
 
 def read_problem_details(answer: Answer) -> Problem | None:
-    """RFC 9457 (``application/problem+json``), as JMAP answers a request that it cannot take (RFC 8620, 3.6.1)."""
+    """RFC 9457 (``application/problem+json``), as JMAP rejects a request (RFC 8620, 3.6.1)."""
     found = answer.parsed()
     if answer.is_success or not isinstance(found, dict) or not isinstance(found.get("type"), str):
         return None
@@ -82,7 +82,7 @@ def error_of(answer: Answer, problem: Problem | None, *, account: str, now: floa
 
 
 def _settles_nothing(status: int) -> bool:
-    """A server that fails may have done it first, and a redirect may be the answer to what was done (303)."""
+    """A server may have carried it out before failing, and a redirect may follow a completed request (303)."""
     return (status >= 500 and status != 501) or 300 <= status < 400
 
 
