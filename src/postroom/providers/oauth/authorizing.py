@@ -1,4 +1,4 @@
-"""The way through a browser: from a page of the service to a code, from the code to tokens (RFC 6749, 7636, 8252)."""
+"""Login in a browser: from the service's page to a code, from the code to tokens (RFC 6749, 7636, 8252)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from postroom.providers.oauth.services import Service
 
-_LONGEST = 4096  # characters of what is pasted
+_LONGEST = 4096  # characters of pasted text
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who asks: the program's own id at the service. `secret` is empty for most."""
+    """The program's own id at the service. `secret` is often empty."""
 
     client_id: str
     secret: str = ""
@@ -32,8 +32,8 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try to log in. `state` comes back with the code and shows that it answers this try; `verifier` shows to the
-    service that whoever brings the code is who asked for it."""
+    """One login attempt. `state` comes back with the code and shows that it belongs to this attempt; `verifier` proves
+    to the service that the code is used by the program that requested it."""
 
     service: Service
     client: Client
@@ -84,7 +84,7 @@ async def finish(http: httpx2.AsyncClient, attempt: Attempt, code: str) -> Grant
 
 
 def code_in(attempt: Attempt, redirected: Mapping[str, str]) -> str:
-    """What the redirect brought. InvalidRequest when it does not answer this attempt."""
+    """The code from the redirect. InvalidRequest when it does not belong to this attempt."""
     if not attempt.is_own(redirected.get("state", "")):
         raise InvalidRequest("This response belongs to another login (its state differs) and was rejected.")
     if error := redirected.get("error", ""):

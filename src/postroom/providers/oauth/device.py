@@ -1,4 +1,4 @@
-"""The way through another device: a code to type in there, while we ask now and then whether it was (RFC 8628)."""
+"""Login on another device: a code to enter there, while we poll for the result (RFC 8628)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST_WAIT = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class DeviceCode:
-    """What a person is told: open `page`, type `code`."""
+    """What the user is told: open `page`, enter `code`."""
 
     page: str
     code: str
@@ -56,7 +56,7 @@ async def finish_on_device(
     *,
     sleep: Callable[[float], Awaitable[None]] = wait_for,
 ) -> Granted:
-    """Waits for the person as long as the code is valid."""
+    """Waits for the user as long as the code is valid."""
     form = {
         "grant_type": _GRANT,
         "device_code": device.device_code,

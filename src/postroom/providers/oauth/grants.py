@@ -1,4 +1,4 @@
-"""Asking a service's token endpoint, and what it answers. No word of a secret gets into a message."""
+"""Requests to a service's token endpoint, and its responses. No secret gets into an error message."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Granted:
 
 
 class Refused(PostroomError):
-    """The service's own error code (RFC 6749, 5.2; RFC 8628, 3.5). Turned into another error before it goes up."""
+    """The service's own error code (RFC 6749, 5.2; RFC 8628, 3.5). Callers convert it into another error."""
 
     def __init__(self, error: str, host: str) -> None:
         super().__init__(f"{host} refused the login ({error}).")
@@ -40,7 +40,7 @@ class Refused(PostroomError):
 
 
 async def ask(client: httpx2.AsyncClient, url: str, form: Mapping[str, str]) -> dict[str, Any]:
-    """The JSON object of a success. Refused when the service says no, ProviderUnavailable when it says nothing."""
+    """The JSON object of a success. Refused when the service refuses, ProviderUnavailable when it does not answer."""
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
     body = urlencode({key: value for key, value in form.items() if value}).encode()
     call = Call("POST", url, headers, body=body, largest=LARGEST)
@@ -66,7 +66,7 @@ async def ask_for_tokens(client: httpx2.AsyncClient, url: str, form: Mapping[str
 
 
 def _object(answer: Answer) -> dict[str, Any]:
-    """By its looks: not every service says that it is JSON."""
+    """Whatever the content type: not every service declares JSON."""
     try:
         found = json.loads(answer.body)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The services by name: where they log people in, and what is peculiar to each (read in November 2026)."""
+"""The services by name: their login endpoints and peculiarities (as of November 2026)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Service:
     """`redirect_host` is the name of this machine in the redirect; the listener is on 127.0.0.1 either way.
 
-    `device_url` is empty where the service has no device flow, or none for mail. `console` names the page on which a
-    person makes a client id, `clicks` what to choose there.
+    `device_url` is empty where the service has no device flow, or none for mail. `console` names the page where a
+    client id is created, `clicks` what to choose there.
     """
 
     name: str
@@ -37,7 +37,7 @@ SERVICES = {
         "https://accounts.google.com/o/oauth2/v2/auth",
         "https://oauth2.googleapis.com/token",
         # Its device flow has no scope for mail.
-        wants_client_secret=True,  # also of desktop programs, whose secret is none
+        wants_client_secret=True,  # even from desktop programs, which cannot keep one
         # Without these two no refresh token comes, or only with the very first consent.
         parameters={"access_type": "offline", "prompt": "consent"},
         imap_hosts=("imap.gmail.com", "imap.googlemail.com"),
