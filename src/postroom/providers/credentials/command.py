@@ -9,13 +9,13 @@ import anyio
 
 from postroom.model.errors import AuthRequired
 
-PATIENCE = 60.0  # seconds; it may have to ask a server, but nobody to type
+PATIENCE = 60.0  # seconds; it may ask a server, but must not prompt
 LONGEST = 16_384  # characters
 
 
 class TokenFromCommand:
-    """Run for the first token and after a refusal. What it prints goes to the service alone, what it complains to
-    nobody: either may hold a secret."""
+    """Run for the first token and after a refusal. Its output goes only to the service, its errors
+    nowhere: both may contain a secret."""
 
     def __init__(self, account: str, command: Sequence[str], *, patience: float = PATIENCE) -> None:
         self._account = account
@@ -48,7 +48,7 @@ class TokenFromCommand:
             raise self._failed(f"cannot be started ({error.strerror})") from None
 
     async def _output(self) -> bytes:
-        """Whoever prints without end is ended."""
+        """A command that prints without end is killed."""
         started = anyio.open_process(self._command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         async with await started as process:
             output = bytearray()

@@ -1,9 +1,9 @@
 """The servers of the large providers, so that most people need no lookup at all.
 
 One line each: the domains of its addresses, the IMAP server, the SMTP server, remarks. Ports are 993 and 465; one that
-is written speaks STARTTLS unless ``/tls`` follows. A domain with a leading dot stands for every name below it, which is
-how the mail exchangers (MX) of hosted domains are recognised. The remark `local` means that one logs in with the part
-before the @; any other is the name of a note below, which also says whether a usual password will do.
+is given means STARTTLS unless ``/tls`` follows. A domain with a leading dot stands for every name below it, which is
+how the mail exchangers (MX) of hosted domains are recognised. The remark `local` means that the username is the part
+before the @; any other is the name of a note below, which also says whether the normal password works.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def find_known(name: str, address: str, source: Source = "known") -> Found | Non
 
 
 def note_for(host: str) -> str:
-    """What to know about logging in at this IMAP server; empty when it is none of the table's."""
+    """What to know about logging in at this IMAP server; empty when it is not in the table."""
     for imap, _, remarks in _lines().values():
         if _server(imap, 993).host == host:
             return next((_NOTES[remark][1] for remark in remarks if remark in _NOTES), "")
