@@ -25,8 +25,8 @@ class TokenSource(Protocol):
 
 
 async def in_own_thread(call: Callable[[*Arguments], T], *args: *Arguments) -> T:
-    """For what blocks (a keyring, a disk). Who waits for a token may hold one of the shared threads, so none of those
-    is taken: with all of them waiting, nobody would go on."""
+    """For blocking calls (a keyring, a disk). A caller that waits for a token may hold one of the shared threads, so
+    none of those is used: with all of them waiting, that would be a deadlock."""
     import anyio
     import anyio.to_thread
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class Pace:
-    """A bucket of `burst` that fills by `per_second`. What is spent is reserved before anybody waits for it, so that
+    """A bucket of `burst` that fills by `per_second`. What is spent is reserved before waiting for it, so that
     parallel callers queue up instead of colliding."""
 
     def __init__(self, per_second: float, burst: float = 1, *, clock: Callable[[], float] = time.monotonic) -> None:

@@ -75,7 +75,7 @@ async def _added(mails: list[Prepared], mailbox: LocalMailbox) -> list[str | Non
         return [*await mailbox.add_prepared(mails, skip_known=True)]
     except PostroomError:
         raise  # the mailbox itself fails: stop
-    except Exception:  # noqa: BLE001 - whatever one mail of the block broke, the others are still wanted
+    except Exception:  # noqa: BLE001 - one bad message must not stop the others of the block
         if len(mails) == 1:
             return [None]
         return [ref for mail in mails for ref in await _added([mail], mailbox)]

@@ -31,7 +31,7 @@ class Answer:
 
 
 class Ended(Exception):
-    """The session ended before the final dot: nothing was accepted."""
+    """The dialogue ended before the final dot: nothing was accepted."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer.reason)
