@@ -1,4 +1,4 @@
-"""What a provider is told about the house it works in."""
+"""What a provider is told about the gateway it runs in."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 class ProviderContext:
     """`home` holds state, `neighbours` are all configured accounts (local ones deliver to each other).
 
-    In the demo (`is_demo`) the people of the sample can be written to, and answer.
+    In the demo (`is_demo`) the people of the sample accept messages, and answer.
 
-    `proxies`: whether the proxies that the environment names count for HTTP.
+    `proxies`: whether HTTP uses the proxies from the environment.
 
-    Under `read_only` the layers refuse every writing verb; a provider looks at it only for work it starts by itself.
+    Under `read_only` the layers refuse every write method; a provider checks it only for work it starts itself.
     """
 
     home: Path

@@ -1,4 +1,4 @@
-"""What came of taking a mail archive into a mailbox."""
+"""The result of importing a mail archive."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ class ImportReport:
     added: int = 0
     skipped_duplicates: int = 0
     failed: int = 0  # unreadable, empty or absurdly large
-    folders: tuple[str, ...] = ()  # where mails were added
+    folders: tuple[str, ...] = ()  # where messages were added

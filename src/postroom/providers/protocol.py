@@ -1,10 +1,10 @@
-"""The provider seam: what a mailbox must have, and what it may have.
+"""The provider interface: what a mailbox must have, and what it may have.
 
 Contracts that hold for every method
-- Refs in, refs out: a ref is the provider's own opaque string and is never reused for another mail.
-- Failures are raised as `model.errors`; a verb that is absent raises `Unsupported`. Nothing is silently dropped.
-- Batch verbs answer one `ItemResult` per ref, in order; they raise only when nothing could be tried at all.
-- Reading never changes a mail (no ``\\Seen``).
+- Refs in, refs out: a ref is the provider's own opaque string and is never reused for another message.
+- Failures are raised as `model.errors`; a missing method raises `Unsupported`. Nothing is silently dropped.
+- Batch methods return one `ItemResult` per ref, in order; they raise only when nothing could be tried at all.
+- Reading never changes a message (no ``\\Seen``).
 - Any method may be called by several tasks at once.
 """
 
@@ -30,7 +30,7 @@ class Mailbox(Protocol):
     """Reads and organises. Every provider has all of these."""
 
     async def connect(self) -> Capabilities:
-        """Log in and detect. Called once before anything else; calling again answers the same value."""
+        """Log in and detect. Called once before anything else; calling again returns the same value."""
         ...
 
     async def close(self) -> None: ...
@@ -42,7 +42,7 @@ class Mailbox(Protocol):
         ...
 
     async def envelopes(self, refs: Sequence[str]) -> list[Envelope | None]:
-        """The current line of each ref, in order; None where the mail is gone."""
+        """The current envelope of each ref, in order; None where the message is gone."""
         ...
 
     async def fetch(self, ref: str) -> Message: ...
@@ -56,9 +56,9 @@ class Mailbox(Protocol):
         ...
 
     async def move(self, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
-        """Out of the folder a mail is shown in (`Envelope.folder`) and into the one of that ref, where it is shown from
-        then on. Other folders it lies in keep it, as labels would be kept; Trash and Junk take it out of all. Moving
-        where it is already is ok."""
+        """Out of the folder a message is shown in (`Envelope.folder`) and into the one of that ref, where it is then
+        shown. Other folders it is in keep it, as labels would be kept; Trash and Junk remove it from all. Moving it
+        to where it already is is ok."""
         ...
 
     async def identities(self) -> list[Identity]:
@@ -68,29 +68,29 @@ class Mailbox(Protocol):
 
 @runtime_checkable
 class RawAccess(Protocol):
-    """capabilities.has_raw. Without it a mail is forwarded as a quote with its attachments, and cannot be shown raw."""
+    """capabilities.has_raw. Without it a message is forwarded as a quote with attachments, and cannot be shown raw."""
 
     async def fetch_raw(self, ref: str) -> bytes:
-        """The mail's RFC 5322 bytes as the provider holds them."""
+        """The message's RFC 5322 bytes as the provider stores them."""
         ...
 
 
 @runtime_checkable
 class Threads(Protocol):
-    """capabilities.has_threading. A provider without it gives each mail its own ref as `thread_ref`; the service then
-    looks for what belongs together by subject, Message-ID and References."""
+    """capabilities.has_threading. A provider without it gives each message its own ref as `thread_ref`; the service
+    then groups messages by subject, Message-ID and References."""
 
     async def thread(self, thread_ref: str) -> list[Envelope]:
-        """Oldest first, every folder, drafts included. NotFound when nothing of it is left."""
+        """Oldest first, every folder, drafts included. NotFound when no message is left."""
         ...
 
 
 @runtime_checkable
 class BatchFetch(Protocol):
-    """Opens several mails in fewer round trips than one each. Without it they are fetched one by one."""
+    """Opens several messages in fewer round trips than one each. Without it they are fetched one by one."""
 
     async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
-        """In order; None where the mail is gone."""
+        """In order; None where the message is gone."""
         ...
 
 
@@ -103,7 +103,7 @@ class Drafts(Protocol):
     async def create_draft(self, raw: bytes, *, thread_ref: str = "") -> SavedDraft: ...
 
     async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
-        """Replace it. NotFound when it is gone; PermissionDenied when the ref is no draft. The old version is
+        """Replace it. NotFound when it is gone; PermissionDenied when the ref is not a draft. The old version is
         removed only after the new one is safe."""
         ...
 
@@ -120,7 +120,7 @@ class Labels(Protocol):
 
     async def apply_label(self, refs: Sequence[str], label: str) -> list[ItemResult]:
         """Creates the label where it does not exist yet. Where labels are folders, a name that means a role is an
-        InvalidRequest (`model.role_names.read_as`): nothing comes into Sent or Drafts by way of a label."""
+        InvalidRequest (`model.role_names.read_as`): nothing gets into Sent or Drafts through a label."""
         ...
 
     async def remove_label(self, refs: Sequence[str], label: str) -> list[ItemResult]: ...
@@ -128,10 +128,10 @@ class Labels(Protocol):
 
 @runtime_checkable
 class ManyFolders(Protocol):
-    """capabilities.has_many_folders: a mail may lie in several folders at once."""
+    """capabilities.has_many_folders: a message may be in several folders at once."""
 
     async def put_into(self, refs: Sequence[str], folder_refs: Sequence[str]) -> list[ItemResult]:
-        """The mails lie in exactly these folders afterwards (at least one); this is how `undo` takes back a move."""
+        """The messages are in exactly these folders afterwards (at least one); `undo` reverses a move with it."""
         ...
 
 
@@ -140,11 +140,11 @@ class FolderMaker(Protocol):
     """capabilities.can_create_folder"""
 
     async def create_folder(self, name: str) -> Folder:
-        """``/`` separates levels; missing parents are made. Conflict when it exists."""
+        """``/`` separates levels; missing parents are created. Conflict when it exists."""
         ...
 
     async def delete_folder(self, folder_ref: str) -> None:
-        """Only an empty one (this is how `undo` takes back create_folder); Conflict otherwise."""
+        """Only an empty one (`undo` reverses create_folder with it); Conflict otherwise."""
         ...
 
 
@@ -157,55 +157,55 @@ class AliasMaker(Protocol):
 
 @runtime_checkable
 class Rules(Protocol):
-    """capabilities.has_server_side_rules: the server itself applies rules to arriving mail. Rules that others put there
+    """capabilities.has_server_side_rules: the server itself applies rules to incoming mail. Rules from other programs
     are neither shown nor changed."""
 
     async def list_rules(self) -> RuleSet: ...
 
     async def check_rules(self, rules: Sequence[Rule]) -> dict[str, tuple[str, ...]]:
-        """By the name of each rule that the server cannot run: what of it cannot be expressed. Nothing is changed."""
+        """By name of each rule that the server cannot run: which parts cannot be expressed. Nothing is changed."""
         ...
 
     async def put_rules(self, rules: Sequence[Rule]) -> None:
-        """In place of all that Postroom put there before. InvalidRequest, and no change, where one cannot be expressed;
-        a `forward` never can: what leaves passes the gate."""
+        """Replaces all rules that Postroom put there before. InvalidRequest, and no change, where one cannot be
+        expressed; a `forward` never can: everything that is sent passes the gate."""
         ...
 
     async def activate_rules(self, active: bool) -> None:
-        """Run them, or stop. Conflict where that would stop rules of somebody else."""
+        """Run them, or stop. Conflict where that would stop the rules of another program."""
         ...
 
 
 @runtime_checkable
 class Numbered(Protocol):
-    """capabilities.has_uids: mails have numbers within their folder, as IMAP's UIDs."""
+    """capabilities.has_uids: messages have numbers within their folder, like IMAP's UIDs."""
 
     async def uid_of(self, ref: str) -> int: ...
 
     async def mail_with_uid(self, uid: int, folder_ref: str) -> Envelope | None:
-        """The mail of that number in that folder and in no other; None when there is none."""
+        """The message with that number in that folder and in no other; None when there is none."""
         ...
 
 
 @runtime_checkable
 class IdLookup(Protocol):
-    """Finds mails by Message-ID without opening a whole thread."""
+    """Finds messages by Message-ID without opening a whole thread."""
 
     async def mails_with_ids(self, message_ids: Sequence[str], *, near: str) -> list[Envelope]:
-        """In any order. `near` is the ref of a mail that names them: where looking everywhere is dear, they are looked
-        for in its folder and where answered mail usually lies."""
+        """In any order. `near` is the ref of a message that names them: where searching everywhere is expensive, only
+        its folder and the folders where answered messages usually are get searched."""
         ...
 
 
 @runtime_checkable
 class Changes(Protocol):
-    """capabilities.has_delta: tells what changed since then, whoever asks and whenever. `Watcher` tells that something
-    changes, as it happens."""
+    """capabilities.has_delta: reports what changed since a cursor, for any caller at any time. `Watcher` reports that
+    something changes, as it happens."""
 
     async def changed_since(self, cursor: str, *, limit: int) -> ChangePage:
-        """At most `limit` refs. An empty cursor answers with the present one and no changes: what is read after that is
-        either seen as it is or named by the next call. CursorExpired when the provider does not know that far back, or
-        never gave that cursor: then everything must be read anew."""
+        """At most `limit` refs. An empty cursor returns the current one and no changes: what is read after that is
+        either up to date or named by the next call. CursorExpired when the provider does not know that far back, or
+        never issued that cursor: then everything must be read again."""
         ...
 
 
@@ -215,26 +215,26 @@ class Watcher(Protocol):
 
     def changes(self) -> AsyncGenerator[str, None]:
         """Yields a folder's name as soon as that folder is watched, and then whenever something in it changed or may
-        have changed unseen: whoever looks at the folder after each of these misses nothing. Watches until closed."""
+        have changed unseen: a caller that checks the folder after each of these misses nothing. Runs until closed."""
         ...
 
 
 @runtime_checkable
 class SharedMailboxes(Protocol):
-    """capabilities.has_shared_mailboxes: the login of one mailbox opens those of others too, as far as the server lets
-    it (delegated, shared and group mailboxes)."""
+    """capabilities.has_shared_mailboxes: the login of one mailbox opens those of others too, as far as the server
+    allows it (delegated, shared and group mailboxes)."""
 
     def shared_mailbox(self, address: str) -> Mailbox:
-        """The mailbox of that address over this one's login. The server is asked no sooner than by its `connect`."""
+        """The mailbox of that address over this one's login. No request is made before its `connect`."""
         ...
 
 
 @runtime_checkable
 class RecipientCheck(Protocol):
-    """A mailbox that knows beforehand to whom its account can deliver."""
+    """A mailbox that knows in advance to whom its account can deliver."""
 
     async def unreachable(self, recipients: Sequence[str]) -> list[str]:
-        """Those of the addresses that a submission would be refused for; nothing is sent to find out."""
+        """The addresses for which a submission would be refused; nothing is sent to find out."""
         ...
 
 
@@ -243,10 +243,10 @@ class Transport(Protocol):
     """Submits what was frozen. Only the gate calls it."""
 
     async def submit(self, request: SubmitRequest) -> SubmitOutcome:
-        """Hand over exactly these bytes to exactly these recipients. Never retried blindly: an answer that was
-        lost is `unknown`, not an error. Files a copy in Sent when asked to and where the server does not.
+        """Hand over exactly these bytes to exactly these recipients. Never retried blindly: a lost
+        response is `unknown`, not an error. Files a copy in Sent when asked to and where the server does not.
 
-        A request with `native` or `staged_ref` comes only to a transport that offers `NativeActions` or `Staging`."""
+        A request with `native` or `staged_ref` goes only to a transport that offers `NativeActions` or `Staging`."""
         ...
 
     async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
@@ -258,9 +258,9 @@ class Transport(Protocol):
 
 @runtime_checkable
 class Staging(Protocol):
-    """A transport whose provider submits what lies with it already: a draft, an object made for it.
+    """A transport whose provider submits what it already stores: a draft, an object created for it.
 
-    `submit` and `reconcile` then get the request with its `staged_ref`, and what leaves is what lies there. Only bytes
+    `submit` and `reconcile` then get the request with its `staged_ref`, and what is stored there is sent. Only bytes
     are staged, never a native action. Nothing here sends.
     """
 
@@ -270,33 +270,33 @@ class Staging(Protocol):
         ...
 
     async def find_staged(self, request: SubmitRequest) -> str:
-        """The ref that an earlier `stage` of the same `attempt_id` made and whose answer was lost; empty when there is
-        none. By its `message_id` or `attempt_id`: the bytes may be gone by now."""
+        """The ref that an earlier `stage` of the same `attempt_id` created and whose response was lost; empty when
+        there is none. By its `message_id` or `attempt_id`: the bytes may be gone by now."""
         ...
 
     async def staged(self, request: SubmitRequest) -> Staged | None:
-        """What lies under `request.staged_ref` this moment, read anew, and everyone whom `submit` would send it to;
-        None when it is gone or is none to be sent any more."""
+        """What is stored under `request.staged_ref` now, read again, and everyone whom `submit` would send it to;
+        None when it is gone or can no longer be sent."""
         ...
 
     async def discard_staged(self, staged_ref: str) -> None:
-        """Take it away. Only what has not left: a provider may use one ref for the draft and for the sent mail. Fine
+        """Remove it. Only what has not been sent: a provider may use one ref for the draft and for the sent message. Ok
         when it is gone."""
         ...
 
 
 @runtime_checkable
 class NativeActions(Protocol):
-    """A transport whose provider has verbs of its own for writing mail; `submit` takes requests with `native`."""
+    """A transport whose provider has its own methods to write messages; `submit` accepts requests with `native`."""
 
     @property
     def native_kinds(self) -> frozenset[NativeKind]:
-        """The verbs it has; what else is asked for is composed as bytes."""
+        """The methods it has; everything else is composed as bytes."""
         ...
 
     async def recipients_of(self, action: NativeAction) -> Recipients:
-        """Everyone whom submitting the action would reach now: whom it names and whom the provider adds by itself. Read
-        from the original anew each time, whatever `action.everyone` says. NotFound when the original is gone."""
+        """Everyone whom submitting the action would reach now: those it names and those the provider adds itself. Read
+        from the original again each time, regardless of `action.everyone`. NotFound when the original is gone."""
         ...
 
 
@@ -305,5 +305,5 @@ class LoginCheck(Protocol):
     """A transport that can be tried without sending anything."""
 
     async def check_login(self) -> bool:
-        """Go as far as a submission's login and leave again; raises what stopped it. False where none is asked for."""
+        """Log in as for a submission, then disconnect; raises what failed. False where no login is required."""
         ...

@@ -1,4 +1,4 @@
-"""The providers by kind, one line each, imported only when an account needs them; and the coats they wear."""
+"""The providers by kind, one line each, imported only when an account needs them; and the layers around them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def open_mailbox(account: AccountSettings, context: ProviderContext) -> Mailbox:
 
 
 def open_transport(account: AccountSettings, context: ProviderContext, mailbox: Mailbox) -> Transport:
-    """`mailbox` is the same account's, dressed or not; a transport may share its connection or file."""
+    """`mailbox` is the same account's, with or without layers; a transport may share its connection or file."""
     bare = _load(TRANSPORTS, account.provider)(account, context, unwrapped(mailbox))
     return cast("Transport", wrap(bare, account, context))
 
@@ -76,21 +76,21 @@ async def import_archive(
     folder: str | None = None,
     on_progress: Progress | None = None,
 ) -> ImportReport:
-    """An mbox file, a Gmail Takeout or a Maildir into a connected mailbox; running it again adds nothing twice."""
+    """Imports an mbox file, a Gmail Takeout or a Maildir; running it again adds nothing twice."""
     take = _load_extra(IMPORTERS, account.provider, "import of mail archives")
     report: ImportReport = await take(path, unwrapped(mailbox), folder=folder, on_progress=on_progress)
     return report
 
 
 async def fill_with_sample(account: AccountSettings, mailbox: Mailbox) -> int:
-    """The sample mails into a connected mailbox that holds none yet; how many that were."""
+    """Adds the sample messages to a connected mailbox that is empty; returns their number."""
     fill = _load_extra(SAMPLES, account.provider, "sample mailbox")
     filled: int = await fill(unwrapped(mailbox), account.address)
     return filled
 
 
 def wrap(bare: object, account: AccountSettings, context: ProviderContext) -> Layered:
-    """Every coat, from the skin outwards: each try keeps to the pace, and a refusal is logged like any answer."""
+    """Every layer, innermost first: each attempt respects the rate limit, and a refusal is logged like any result."""
     layers: list[Layer] = [Limit(), Retry()]
     if context.read_only:
         layers.append(read_only)

@@ -1,4 +1,4 @@
-"""Setting up an account: what a person said, what one kind of provider makes of it, and what would be written."""
+"""Setting up an account: what the user entered, what the provider makes of it, and what would be written."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from postroom.settings import AccountSettings
 
 Table = Mapping[str, Any]
-CLIENT_ID_LATER = "asked-later"  # stands in the plan of an account until a person has named the client id
+CLIENT_ID_LATER = "asked-later"  # placeholder until the user has entered the client id
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a person said about the account. Whatever is empty is found out; a named `host` ends the search."""
+    """What the user entered about the account. Empty fields are discovered; a given `host` skips discovery."""
 
     address: str
     provider: str = "imap"
@@ -40,7 +40,7 @@ class Wishes:
     client_secret_file: Path | None = None
 
     def client(self) -> dict[str, str]:
-        """The `oauth` keys that say who asks for a login."""
+        """The `oauth` keys that identify the client."""
         said = {"client_id": self.client_id or CLIENT_ID_LATER, "client_secret_env": self.client_secret_env}
         if self.client_secret_file is not None:
             said["client_secret_file"] = str(self.client_secret_file.expanduser().absolute())
@@ -49,7 +49,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """`table` holds the keys of this kind. `found` is None where nothing was looked for."""
+    """`table` holds the keys of this kind. `found` is None without discovery."""
 
     table: Table
     usernames: tuple[str, ...] = ()
@@ -60,13 +60,13 @@ class AccountSetup(Protocol):
     """How an account of one kind is set up. The registry has one per kind."""
 
     def early(self, wishes: Wishes) -> Table:
-        """What is certain before anything is looked for: it is checked first, so that a mistake costs no waiting."""
+        """What is known before discovery; checked first, so that a mistake is reported without waiting."""
         ...
 
     async def propose(self, wishes: Wishes, reach: Reach | None, *, proxies: bool) -> Proposal:
-        """NotFound or InvalidRequest says what to name when something is missing."""
+        """NotFound or InvalidRequest says which option to give when something is missing."""
         ...
 
     def shown(self, account: AccountSettings) -> list[str]:
-        """Where the mail and the secret will go, in lines for a person."""
+        """Which servers the mail and the secret will go to, as lines to display."""
         ...

@@ -12,21 +12,21 @@ T = TypeVar("T")
 class TokenSource(Protocol):
     """One per account, shared by its mailbox and its transport. May be called by several tasks at once.
 
-    AuthRequired when there is no token to be had; its message names what a person has to do.
+    AuthRequired when no token is available; its message says what the user has to do.
     """
 
     async def token(self) -> str:
-        """The present token. Asks nobody as long as it is believed to be valid."""
+        """The current token, without a request while it is believed to be valid."""
         ...
 
     async def refreshed(self, old: str) -> str:
-        """A token in place of `old`, which was refused. Of many tasks that were refused the same one, one asks."""
+        """A token to replace `old`, which was refused. Of several tasks with the same refused token, only one asks."""
         ...
 
 
 async def in_own_thread(call: Callable[[*Arguments], T], *args: *Arguments) -> T:
-    """For what blocks (a keyring, a disk). Who waits for a token may hold one of the shared threads, so none of those
-    is taken: with all of them waiting, nobody would go on."""
+    """For blocking calls (a keyring, a disk). A caller that waits for a token may hold one of the shared threads, so
+    none of those is used: with all of them waiting, that would be a deadlock."""
     import anyio
     import anyio.to_thread
 

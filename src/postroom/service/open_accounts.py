@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     )
     from postroom.settings import AccountSettings
 
-OF_ANOTHER = "/"  # between an account and whose mailbox it opens: work/sales@example.com
+OF_ANOTHER = "/"  # between an account and another mailbox it opens: work/sales@example.com
 
 
 class Opener(Protocol):
-    """How an account becomes a mailbox and a transport; `wiring` supplies it, service never names a provider."""
+    """How an account becomes a mailbox and a transport; `wiring` supplies it, the service never names a provider."""
 
     def mailbox(self, account: AccountSettings) -> Mailbox: ...
 
@@ -48,7 +48,7 @@ class Opener(Protocol):
 
 @dataclass
 class Account:
-    """One open mailbox. The transport is a second slot, opened only by the gate."""
+    """One open mailbox. The transport is separate, opened only by the gate."""
 
     settings: AccountSettings
     mailbox: Mailbox
@@ -57,7 +57,7 @@ class Account:
     _transport: Transport | None = None
 
     def __post_init__(self) -> None:
-        """Both of the last few seconds at most; for what a send depends on, ask the mailbox itself."""
+        """Both cached for a few seconds; what a send depends on is asked of the mailbox itself."""
         self.folders = Recent(self._list_folders)
         self.identities = Recent(self._list_identities)
 
@@ -81,7 +81,7 @@ class Account:
 
     @property
     def raw_access(self) -> RawAccess:
-        return cast("RawAccess", self._only_if(self.capabilities.has_raw, "raw form of mails"))
+        return cast("RawAccess", self._only_if(self.capabilities.has_raw, "raw messages"))
 
     @property
     def threads(self) -> Threads:
@@ -97,15 +97,15 @@ class Account:
 
     @property
     def many_folders(self) -> ManyFolders:
-        return cast("ManyFolders", self._only_if(self.capabilities.has_many_folders, "mails in several folders"))
+        return cast("ManyFolders", self._only_if(self.capabilities.has_many_folders, "messages in several folders"))
 
     @property
     def folder_maker(self) -> FolderMaker:
-        return cast("FolderMaker", self._only_if(self.capabilities.can_create_folder, "creating of folders"))
+        return cast("FolderMaker", self._only_if(self.capabilities.can_create_folder, "folder creation"))
 
     @property
     def numbered(self) -> Numbered:
-        return cast("Numbered", self._only_if(self.capabilities.has_uids, "mail numbers (UIDs)"))
+        return cast("Numbered", self._only_if(self.capabilities.has_uids, "message UIDs"))
 
     @property
     def rules(self) -> Rules:
@@ -113,11 +113,11 @@ class Account:
 
     @property
     def alias_maker(self) -> AliasMaker:
-        return cast("AliasMaker", self._only_if(self.capabilities.can_create_alias, "creating of aliases"))
+        return cast("AliasMaker", self._only_if(self.capabilities.can_create_alias, "alias creation"))
 
     @property
     def watcher(self) -> Watcher:
-        return cast("Watcher", self._only_if(self.capabilities.has_push, "telling of changes"))
+        return cast("Watcher", self._only_if(self.capabilities.has_push, "change notifications"))
 
     def _only_if(self, able: bool, feature: str) -> Any:
         if not able:
@@ -144,7 +144,7 @@ class Accounts:
         return tuple(self._configured.values())
 
     def names(self, wanted: str | None) -> list[str]:
-        """The accounts a request means: the default, one by name, or ``all``."""
+        """The accounts of a request: the default, one by name, or ``all``."""
         if wanted == "all" and "all" not in self._configured:
             return list(self._configured)
         return [self.named(wanted).name]
@@ -167,7 +167,7 @@ class Accounts:
         )
 
     def require(self, owner: str, wanted: str | None, shown_id: str) -> None:
-        """What belongs to one account is never looked for in another."""
+        """An item of one account is never looked up in another."""
         if wanted is not None and self.named(wanted).name != owner:
             raise InvalidRequest(
                 f"{shown_id} belongs to account {owner}, not to {wanted}. Leave `account` out or name {owner}.",
@@ -182,7 +182,7 @@ class Accounts:
         return self.named(owner).model_copy(update={"name": name, "address": address, "display_name": ""})
 
     async def derived(self, wanted: str | None, user_id: str) -> Account:
-        """The mailbox of another, over the login of a configured account. Unsupported where the provider has none."""
+        """A shared mailbox, over the login of a configured account. Unsupported where the provider has none."""
         return await self.open(self._derived(self.named(wanted).name, user_id).name)
 
     async def open(self, wanted: str | None = None) -> Account:
@@ -193,7 +193,7 @@ class Accounts:
         return self._open[settings.name]
 
     async def _connect(self, settings: AccountSettings) -> None:
-        """Unless whoever held the lock before has done it."""
+        """Unless the previous holder of the lock has done it."""
         if settings.name in self._open:
             return
         mailbox = await self._mailbox(settings)
@@ -207,11 +207,11 @@ class Accounts:
             return self._opener.mailbox(settings)
         owner = await self.open(settings.name.split(OF_ANOTHER, 1)[0])
         if not owner.capabilities.has_shared_mailboxes:
-            raise Unsupported(owner.capabilities.provider, "mailboxes of others")
+            raise Unsupported(owner.capabilities.provider, "shared mailboxes")
         return self._opener.shared(settings, owner.mailbox)
 
     async def close(self) -> None:
-        """The latest first: the mailbox of another goes by the login of its owner."""
+        """The latest first: a shared mailbox uses the login of its owner."""
         while self._open:
             _, account = self._open.popitem()
             await account.close()

@@ -9,13 +9,13 @@ import anyio
 
 from postroom.model.errors import AuthRequired
 
-PATIENCE = 60.0  # seconds; it may have to ask a server, but nobody to type
+PATIENCE = 60.0  # seconds; it may ask a server, but must not prompt
 LONGEST = 16_384  # characters
 
 
 class TokenFromCommand:
-    """Run for the first token and after a refusal. What it prints goes to the service alone, what it complains to
-    nobody: either may hold a secret."""
+    """Run for the first token and after a refusal. Its output goes only to the service, its errors
+    nowhere: both may contain a secret."""
 
     def __init__(self, account: str, command: Sequence[str], *, patience: float = PATIENCE) -> None:
         self._account = account
@@ -43,12 +43,12 @@ class TokenFromCommand:
             with anyio.fail_after(self._patience):
                 return self._checked(await self._output())
         except TimeoutError:
-            raise self._failed(f"did not end within {self._patience:.0f} seconds") from None
+            raise self._failed(f"did not finish within {self._patience:.0f} seconds") from None
         except OSError as error:
             raise self._failed(f"cannot be started ({error.strerror})") from None
 
     async def _output(self) -> bytes:
-        """Whoever prints without end is ended."""
+        """A command that prints without end is killed."""
         started = anyio.open_process(self._command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         async with await started as process:
             output = bytearray()
@@ -59,7 +59,7 @@ class TokenFromCommand:
                     process.kill()
                     raise self._failed("printed no token")
             if (code := await process.wait()) != 0:
-                raise self._failed(f"ended with code {code}")
+                raise self._failed(f"exited with code {code}")
             return bytes(output)
 
     def _checked(self, output: bytes) -> str:
@@ -70,5 +70,5 @@ class TokenFromCommand:
 
     def _failed(self, what: str) -> AuthRequired:
         return AuthRequired(
-            f"The token_command of account {self._account} {what}. Run it by hand to see what it wants."
+            f"The token_command of account {self._account} {what}. Run it by hand to see what is wrong."
         )

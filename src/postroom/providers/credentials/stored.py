@@ -1,4 +1,4 @@
-"""A token that somebody put down: in the settings, a variable, a file, the keyring."""
+"""A token stored in advance: in the settings, a variable, a file, the keyring."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class StoredToken:
-    """Looked up each time, so that one that was replaced meanwhile counts. It cannot be renewed from here."""
+    """Looked up each time, so that a replaced token takes effect. It cannot be renewed from here."""
 
     def __init__(self, account: Account, secret: str) -> None:
         self._account = account
@@ -28,7 +28,7 @@ class StoredToken:
 
 
 def stored_secret(account: Account, secret: str) -> str:
-    """AuthRequired says where it could be put."""
+    """AuthRequired says where it can be stored."""
     found = resolve(account, secret)
     if found is None:
         raise AuthRequired(

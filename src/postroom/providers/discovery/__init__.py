@@ -1,5 +1,5 @@
-"""From a mail address to its servers: what we know, what its domain publishes, what its name suggests.
+"""From an email address to its servers: a built-in table, what the domain publishes, usual names.
 
-`finding.find` asks in that order. Every way out of the machine is one of the functions of `Reach`, so a test can close
-them all. Only encrypted servers are ever found, nothing is logged in to, and no provider package is named here.
+`finding.find` asks in that order. All network access goes through the functions of `Reach`, so a test can block it.
+Only encrypted servers are ever found, nothing is logged in to, and no provider package is named here.
 """

@@ -1,6 +1,6 @@
 """What a domain publishes for mail programs: the XML of ``autoconfig`` (clientConfig 1.1).
 
-Asked only over HTTPS and only of the domain itself, so its certificate vouches for the answer; no third party learns
+Fetched only over HTTPS and only from the domain itself, so its certificate proves the origin; no third party learns
 the address.
 """
 
@@ -39,7 +39,7 @@ def urls(address: str, domain: str) -> tuple[str, ...]:
 
 
 def read(document: bytes, address: str) -> Found | None:
-    """None for whatever cannot be used: no XML, a document type, no server that is encrypted."""
+    """None for an unusable file: no XML, a document type, no encrypted server."""
     root = _parsed(document)
     if root is None:
         return None

@@ -16,7 +16,7 @@ from postroom.providers.discovery.known import find_known
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Every way out of the machine that finding takes."""
+    """All network access of discovery."""
 
     fetch: autoconfig.Fetch = web.fetch
     resolve: resolving.Resolve = resolving.resolve
@@ -24,7 +24,7 @@ class Reach:
 
 
 async def find(address: str, reach: Reach | None = None, *, proxies: bool = True) -> Found | None:
-    """Never raises for what a network may do; an answer without SMTP is completed by a guess where one holds."""
+    """Never raises for network failures; a result without SMTP is completed by a guess where one works."""
     domain = ascii_domain(address)
     if not domain:
         return None
@@ -39,7 +39,7 @@ async def find(address: str, reach: Reach | None = None, *, proxies: bool = True
 
 
 async def _published(address: str, domain: str, reach: Reach) -> Found | None:
-    """All three are asked at once; the first of them that knows is believed."""
+    """All three are asked at once; the first in order with a result wins."""
     answers = await asyncio.gather(
         autoconfig.look(address, domain, reach.fetch),
         records.look_for_services(address, domain, reach.resolve),
@@ -51,7 +51,7 @@ async def _published(address: str, domain: str, reach: Reach) -> Found | None:
 def ascii_domain(address: str) -> str:
     """The domain as DNS knows it, lower-case; empty when it cannot be one.
 
-    Never another one: a reading that makes ``ss`` of ``ß``, as older rules did, would hand a password to strangers.
+    Never another one: mapping ``ß`` to ``ss``, as older rules did, would send a password to the wrong host.
     """
     domain = domain_key(address.rpartition("@")[2].strip().rstrip("."))
     try:

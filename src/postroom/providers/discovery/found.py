@@ -1,4 +1,4 @@
-"""What the search for an address's servers comes to."""
+"""The result of discovery."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`usernames` in the order worth trying, `note` what a person must know before logging in.
+    """`usernames` in the order worth trying, `note` what the user must know before logging in.
 
-    `is_assured` is false where nobody vouches for a server outside the address's own domain: whoever can forge a DNS
-    answer could have put it there, so a person has to look at it before a password goes there.
+    `is_assured` is false where nothing vouches for a server outside the address's own domain: a forged DNS answer
+    could have put it there, so a person has to check it before a password is sent there.
     """
 
     imap: Server

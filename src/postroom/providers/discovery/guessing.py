@@ -1,4 +1,4 @@
-"""Names that servers usually have, tried all at once: connect, hear the greeting, and where needed ask for STARTTLS."""
+"""Usual server names, tried all at once: connect, read the greeting, and where needed check for STARTTLS."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def guess(protocol: Protocol, domain: str, probe: Probe) -> Server | None:
 
 
 def candidates(protocol: Protocol, domain: str) -> Sequence[Server]:
-    """Best first. All lie within the domain: a certificate for one of them is the domain owner's word."""
+    """Best first. All are within the domain: a certificate for one of them is issued to the domain owner."""
     hosts = (f"{protocol}.{domain}", f"mail.{domain}", domain)
     tls, starttls = (993, 143) if protocol == "imap" else (465, 587)
     return [Server(host, tls, "tls") for host in hosts] + [Server(host, starttls, "starttls") for host in hosts]
@@ -43,7 +43,7 @@ def candidates(protocol: Protocol, domain: str) -> Sequence[Server]:
 async def probe(
     protocol: Protocol, server: Server, *, context: ssl.SSLContext | None = None, patience: float = PATIENCE
 ) -> bool:
-    """Whether such a server is there, with a certificate that holds or an offer of STARTTLS."""
+    """Whether such a server is there, with a valid certificate or with STARTTLS."""
     try:
         async with asyncio.timeout(patience):
             return await _greeted(protocol, server, context or ssl.create_default_context())

@@ -1,9 +1,9 @@
 """The servers of the large providers, so that most people need no lookup at all.
 
 One line each: the domains of its addresses, the IMAP server, the SMTP server, remarks. Ports are 993 and 465; one that
-is written speaks STARTTLS unless ``/tls`` follows. A domain with a leading dot stands for every name below it, which is
-how the mail exchangers (MX) of hosted domains are recognised. The remark `local` means that one logs in with the part
-before the @; any other is the name of a note below, which also says whether a usual password will do.
+is given means STARTTLS unless ``/tls`` follows. A domain with a leading dot stands for every name below it, which is
+how the mail exchangers (MX) of hosted domains are recognised. The remark `local` means that the username is the part
+before the @; any other is the name of a note below, which also says whether the normal password works.
 """
 
 from __future__ import annotations
@@ -105,29 +105,29 @@ pobox.com | mail.pobox.com | smtp.pobox.com
 privateemail.com .privateemail.com | mail.privateemail.com | mail.privateemail.com
 """
 
-_APP = "takes an app password here, not the one of the account; make one at"
+_APP = "requires an app password, not the account password; create one at"
 _BRIDGE = "Proton Mail is reached through its Bridge, running on this machine, which"
 _NOTES: dict[str, tuple[AuthKind, str]] = {
-    "google": ("app-password", f"Google {_APP} https://myaccount.google.com/apppasswords (2-step verification first)."),
-    "microsoft": ("oauth2", "Microsoft takes no passwords over IMAP and SMTP, only OAuth2 access tokens."),
+    "google": ("app-password", f"Google {_APP} https://myaccount.google.com/apppasswords (needs 2-step verification)."),
+    "microsoft": ("oauth2", "Microsoft accepts only OAuth2 access tokens over IMAP and SMTP, no passwords."),
     "yahoo": ("app-password", f"Yahoo {_APP} https://login.yahoo.com/account/security."),
     "aol": ("app-password", f"AOL {_APP} https://login.aol.com/account/security."),
     "apple": ("app-password", f"Apple {_APP} https://account.apple.com under Sign-In and Security."),
     "fastmail": ("app-password", f"Fastmail {_APP} https://app.fastmail.com/settings/security."),
-    "proton": ("app-password", f"{_BRIDGE} takes its own password; export its certificate and name it with --ca-file."),
-    "zoho": ("password", "Switch on IMAP access in Zoho's mail settings; with two-factor login, use an app password."),
-    "switch": ("password", "Access for mail programs (IMAP) must be switched on in the webmail's settings first."),
+    "proton": ("app-password", f"{_BRIDGE} has its own password; export its certificate and pass it with --ca-file."),
+    "zoho": ("password", "Enable IMAP access in Zoho's mail settings; with two-factor login, use an app password."),
+    "switch": ("password", "IMAP access must be enabled in the webmail settings first."),
     "telekom": (
         "app-password",
-        "Telekom wants the separate password for mail programs, set in the customer centre under e-mail.",
+        "Telekom requires the separate password for email programs, set in the customer centre under e-mail.",
     ),
-    "libero": ("password", "With Libero's stronger login, make an app password in the account's security settings."),
-    "seznam": ("password", "With two-step login, make an app password in Seznam's account settings."),
-    "yandex": ("app-password", f"Yandex {_APP} https://id.yandex.com/security/app-passwords; allow IMAP in its mail."),
+    "libero": ("password", "With Libero's stronger login, create an app password in the account's security settings."),
+    "seznam": ("password", "With two-step login, create an app password in Seznam's account settings."),
+    "yandex": ("app-password", f"Yandex {_APP} https://id.yandex.com/security/app-passwords; enable IMAP too."),
     "mailru": ("app-password", f"Mail.ru {_APP} https://account.mail.ru/user/2-step-auth/passwords."),
-    "code": ("app-password", "Switch on IMAP in the webmail's settings and use the authorisation code it shows."),
+    "code": ("app-password", "Enable IMAP in the webmail settings and use the authorisation code it shows."),
     "comcast": ("password", "Xfinity must allow third-party access: webmail, Settings, Security."),
-    "att": ("app-password", "AT&T takes a secure mail key here; make one in your profile's sign-in settings."),
+    "att": ("app-password", "AT&T requires a secure mail key; create one in your profile's sign-in settings."),
 }
 
 
@@ -143,7 +143,7 @@ def find_known(name: str, address: str, source: Source = "known") -> Found | Non
 
 
 def note_for(host: str) -> str:
-    """What to know about logging in at this IMAP server; empty when it is none of the table's."""
+    """What to know about logging in at this IMAP server; empty when it is not in the table."""
     for imap, _, remarks in _lines().values():
         if _server(imap, 993).host == host:
             return next((_NOTES[remark][1] for remark in remarks if remark in _NOTES), "")

@@ -27,7 +27,7 @@ async def look_for_services(address: str, domain: str, resolve: Resolve) -> Foun
 
 
 async def look_for_host(address: str, domain: str, resolve: Resolve) -> Found | None:
-    """A domain whose mail is taken in by a provider we know has its mailboxes there."""
+    """A domain whose MX is a known provider has its mailboxes there."""
     for record in await resolve(domain, Kind.MX):
         if found := find_known(record.target, address, "mx"):
             return found

@@ -1,6 +1,6 @@
-"""Asking the machine's own name servers, for a few seconds at most.
+"""DNS lookups with the system's name servers, for a few seconds at most.
 
-An answer that is lost, forged or unreadable is no answer: the caller goes on without it.
+A lost, forged or unreadable response counts as none: the caller continues without it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Resolve = Callable[[str, Kind], Awaitable[list[Record]]]
 async def resolve(
     name: str, kind: Kind, *, servers: Sequence[NameServer] | None = None, patience: float = PATIENCE
 ) -> list[Record]:
-    """The records of that kind, best first; none when nobody can say."""
+    """The records of that kind, best first; empty when there is no answer."""
     from dns.exception import DNSException  # loaded late: only setting up an account asks
 
     if not name.isascii() or not name.strip("."):  # the library would translate names by older rules than ours

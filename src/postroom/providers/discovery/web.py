@@ -22,7 +22,7 @@ _MOST_REDIRECTS = 5
 async def fetch(
     url: str, *, context: ssl.SSLContext | None = None, patience: float = PATIENCE, proxies: bool = True
 ) -> bytes | None:
-    """None when there is no such file, it is too long, or the way to it is not encrypted throughout."""
+    """None when there is no such file, it is too long, or any redirect on the way is not encrypted."""
     with anyio.move_on_after(patience):
         async with new_client(timeout=patience, tls=context, proxies=proxies) as client:
             return await _fetched(client, url)
@@ -30,8 +30,7 @@ async def fetch(
 
 
 async def _fetched(client: httpx2.AsyncClient, url: str) -> bytes | None:
-    """Redirects to other hosts are followed here: whoever hosts a domain's mail publishes it so, and no secret goes
-    along."""
+    """Redirects to other hosts are followed here: mail hosts publish the file this way, and no secret is sent."""
     for _ in range(_MOST_REDIRECTS + 1):
         if not url.startswith("https://"):
             return None

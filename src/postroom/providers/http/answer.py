@@ -1,4 +1,4 @@
-"""What a service answered, whole and within bounds."""
+"""A complete response, within size limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PAGE = (b"<!doctype", b"<html")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`of_write` says whether it answers a request that changed something."""
+    """`of_write` says whether the request changed something."""
 
     url: str
     status: int
@@ -36,7 +36,7 @@ class Answer:
 
     @property
     def place(self) -> str:
-        """Where a redirect leads, as a whole URL; empty where it is none, or none that can be followed."""
+        """The target of a redirect as an absolute URL; empty for any other response or an invalid target."""
         import httpx2
 
         if self.status not in _REDIRECTS or not (place := self.headers.get("location", "")):
@@ -57,7 +57,7 @@ class Answer:
         return self.body[:200].lstrip().lower().startswith(_PAGE)
 
     def parsed(self) -> Any:
-        """The JSON in it, or None when there is none that can be read."""
+        """The parsed JSON, or None when there is no valid JSON."""
         if not self.is_json:
             return None
         try:
@@ -66,11 +66,11 @@ class Answer:
             return None
 
     def object(self) -> dict[str, Any]:
-        """The JSON object that a success must carry. After a write that succeeded but cannot be read, nobody knows."""
+        """The JSON object of a success. After a write whose response cannot be read, the outcome is unknown."""
         found = self.parsed()
         if isinstance(found, dict):
             return found
-        what = "a web page; a proxy or login page may stand between" if self.is_page else "what cannot be read as JSON"
+        what = "a web page; a proxy or login page may be in between" if self.is_page else "no valid JSON object"
         if self.of_write:
             raise UnclearWrite(self.host, f"answered {self.status} with {what}")
         raise ProviderError(f"{self.host} answered {self.status} with {what}.", details={"status": self.status})

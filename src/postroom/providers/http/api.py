@@ -1,4 +1,4 @@
-"""Requests to one service in the name of one account."""
+"""Requests to one service on behalf of one account."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Api:
     """`read` is retried and followed through redirects within the service; `write` is sent once.
 
     The token goes to the origin of `base_url` and to those that `allow` names, and nowhere else. A refused token is
-    exchanged for a new one once; a request that was refused so was not done, so it may be repeated whatever it does.
+    exchanged for a new one once; a request refused for its token had no effect, so any request may be repeated then.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Api:
         self._origins = {_origin(base_url)}
 
     def allow(self, url: str) -> None:
-        """A further origin of the same service, as its own session document names it. Never one found in mail."""
+        """A further origin of the same service, as named in its session document. Never one found in a message."""
         self._refuse_unencrypted(url)
         self._origins.add(_origin(url))
 
@@ -88,12 +88,12 @@ class Api:
         units: float = 1,
         largest: int = LARGEST,
     ) -> Answer:
-        """UnclearWrite when it may have been done or not; any other error means that it was not."""
+        """UnclearWrite when it may or may not have happened; any other error means that it did not."""
         call = replace(self._call(method, path, params, headers, content, largest=largest), writes=True)
         return self._checked(await self._sent(call, units))
 
     async def upload(self, url: str, content: bytes, *, headers: Mapping[str, str], units: float = 1) -> Answer:
-        """A PUT to an address that the service made for this one purpose, on whatever host: without the token."""
+        """A PUT to an address that the service made for this one purpose, on any host: without the token."""
         self._refuse_unencrypted(url)
         call = Call("PUT", url, headers=headers, body=content, writes=True)
         async with self._quota.spend(units):
@@ -103,9 +103,9 @@ class Api:
         await self._client.aclose()
 
     def _refuse_unencrypted(self, url: str) -> None:
-        """Unless the service itself is reached so, as on this machine in a test."""
+        """Unless the service itself is reached without encryption, as in a test on this machine."""
         if _origin(url)[0] not in ("https", _origin(self._base)[0]):
-            raise ProviderError("The mail service names an address that is not encrypted. It is not used.")
+            raise ProviderError("The mail service gave an unencrypted address (no HTTPS). It was not used.")
 
     def _call(
         self,
@@ -119,21 +119,21 @@ class Api:
     ) -> Call:
         url = self._base + path if path.startswith("/") else path
         if _origin(url) not in self._origins:
-            raise ProviderError("The mail service leads to another host. It is not followed, and no token goes there.")
+            raise ProviderError("The mail service leads to another host, which was not followed and got no token.")
         body = content if isinstance(content, bytes | None) else json.dumps(content).encode()
         kind = {} if isinstance(content, bytes | None) else {"Content-Type": "application/json"}
         return Call(method, url, {**self._headers, **kind, **(headers or {})}, params, body, largest=largest)
 
     async def _followed(self, call: Call, units: float) -> Answer:
-        """Redirects within the service only, and only of what carries no body."""
+        """Redirects within the service only, and only for requests without a body."""
         for _ in range(_MOST_REDIRECTS + 1):
             answer = await self._sent(call, units)
             if not answer.place or call.method != "GET":
                 return self._checked(answer)
             call = replace(call, url=answer.place, params=None)
             if _origin(call.url) not in self._origins:
-                raise ProviderError(f"{answer.host} redirects to another host, which is not followed.")
-        raise ProviderError(f"{answer.host} redirects in a circle.")
+                raise ProviderError(f"{answer.host} redirects to another host, which was not followed.")
+        raise ProviderError(f"{answer.host} redirects in a loop.")
 
     async def _sent(self, call: Call, units: float) -> Answer:
         token = await self._tokens.token() if self._tokens else ""

@@ -14,9 +14,9 @@ from postroom import __version__
 if TYPE_CHECKING:
     import httpx2
 
-TIMEOUT = 30.0  # seconds for a connection, and for each further word of the other side
-CONNECTIONS = 8  # at once to one service; Graph takes four requests of a mailbox at a time
-KEPT = 5.0  # seconds that an idle connection is kept: one that the server has closed meanwhile makes a write unclear
+TIMEOUT = 30.0  # seconds to connect, and for each read
+CONNECTIONS = 8  # at once to one service; Graph accepts four requests per mailbox at a time
+KEPT = 5.0  # seconds that an idle connection is kept: on one that the server has closed, a write is unclear
 
 
 def new_client(
@@ -28,11 +28,11 @@ def new_client(
 ) -> httpx2.AsyncClient:
     """Always verifies certificates, follows no redirect by itself, keeps no cookies.
 
-    `proxies` lets HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY of the environment count.
+    `proxies` lets HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY of the environment apply.
     """
     import httpx2
 
-    for name in ("httpx2", "httpcore2"):  # they would log URLs, and URLs hold addresses and search words
+    for name in ("httpx2", "httpcore2"):  # they would log URLs, and URLs contain addresses and search terms
         logging.getLogger(name).setLevel(logging.WARNING)
     return httpx2.AsyncClient(
         verify=tls or tls_context(),
@@ -47,5 +47,5 @@ def new_client(
 
 @cache
 def tls_context(ca_file: Path | None = None) -> ssl.SSLContext:
-    """The system's authorities, or those of `ca_file` in their place. Reading them takes a tenth of a second."""
+    """The system's authorities, or those of `ca_file` instead. Reading them takes a tenth of a second."""
     return ssl.create_default_context(cafile=str(ca_file) if ca_file else None)

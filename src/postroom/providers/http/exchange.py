@@ -1,4 +1,4 @@
-"""One request and its answer: bounded in time and size, and honest about how far it got."""
+"""One request and its response: bounded in time and size; errors say how far it got."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from postroom.providers.http.unclear import UnclearWrite
 if TYPE_CHECKING:
     import httpx2
 
-LARGEST = 64 * 1024 * 1024  # bytes of an answer, decompressed
-DEADLINE = 300.0  # seconds for request and answer in all: who drips bytes is as dead as who keeps silent
+LARGEST = 64 * 1024 * 1024  # bytes of a response, decompressed
+DEADLINE = 300.0  # seconds for the whole exchange: a server that trickles bytes counts as dead too
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`writes` is what it does, not its method: JMAP reads by POST."""
+    """`writes` is about the effect, not the method: JMAP reads by POST."""
 
     method: str
     url: str
@@ -34,7 +34,7 @@ class Call:
 
 
 async def exchange(client: httpx2.AsyncClient, call: Call, *, deadline: float = DEADLINE) -> Answer:
-    """Raises ProviderUnavailable when it certainly was not done, UnclearWrite when nobody knows."""
+    """Raises ProviderUnavailable when it certainly had no effect, UnclearWrite when that is unknown."""
     import httpx2
 
     progress = _Progress()
@@ -46,7 +46,7 @@ async def exchange(client: httpx2.AsyncClient, call: Call, *, deadline: float = 
 
 
 class _Progress:
-    """Whether the first byte of the request may have left."""
+    """Whether the first byte of the request may have been sent."""
 
     def __init__(self) -> None:
         self.has_begun = False
@@ -76,7 +76,7 @@ async def _answered(client: httpx2.AsyncClient, call: Call, progress: _Progress)
 
 def _too_large(call: Call, host: str) -> PostroomError:
     what = f"answered with more than {call.largest // 1024} KB"
-    return UnclearWrite(host, what) if call.writes else ProviderError(f"{host} {what}, which is not taken.")
+    return UnclearWrite(host, what) if call.writes else ProviderError(f"{host} {what}, which is over the limit.")
 
 
 def _failure(error: Exception, call: Call, host: str, *, has_begun: bool) -> PostroomError:
@@ -85,16 +85,16 @@ def _failure(error: Exception, call: Call, host: str, *, has_begun: bool) -> Pos
     if _is_about_certificates(error):
         return ProviderError(f"The certificate of {host} could not be verified. Check the address and the network.")
     if isinstance(error, httpx2.LocalProtocolError | httpx2.InvalidURL | httpx2.UnsupportedProtocol):
-        return ProviderError(f"The request to {host} cannot be written as HTTP. Check the address and the token.")
+        return ProviderError(f"The request to {host} is not valid HTTP. Check the address and the token.")
     if call.writes and has_begun:
-        return UnclearWrite(host, "was asked and gave no whole answer")
+        return UnclearWrite(host, "did not send a complete response")
     if isinstance(error, httpx2.TimeoutException | TimeoutError):
         return ProviderUnavailable(f"{host} did not answer in time. Try again later.")
     if isinstance(error, httpx2.ProxyError):
-        return ProviderUnavailable(f"The proxy on the way to {host} refused. Check HTTPS_PROXY and NO_PROXY.")
+        return ProviderUnavailable(f"The proxy refused the connection to {host}. Check HTTPS_PROXY and NO_PROXY.")
     if isinstance(error, httpx2.ConnectError):
         return ProviderUnavailable(f"{host} cannot be reached. Check the network, or try again later.")
-    return ProviderUnavailable(f"{host} broke off in the middle of its answer. Try again later.")
+    return ProviderUnavailable(f"{host} closed the connection in the middle of its response. Try again later.")
 
 
 def _is_about_certificates(error: BaseException | None) -> bool:

@@ -1,4 +1,4 @@
-"""Following a service's page tokens to the end, and noticing when there is none."""
+"""Follows a service's page tokens to the end and detects loops."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ FetchPage = Callable[[str], Awaitable[tuple[Sequence[T], str]]]
 
 
 async def pages(fetch: FetchPage[T], *, most: int = MOST_PAGES) -> AsyncIterator[Sequence[T]]:
-    """`fetch` is given a page's token, empty for the first one, and answers the page and the token of the next, empty
-    after the last. Ask for no more than is needed: the next page is fetched when it is asked for."""
+    """`fetch` is given a page's token, empty for the first one, and returns the page and the token of the next, empty
+    after the last. Pages are fetched lazily: iterate no further than needed."""
     token, seen = "", {""}
     for _ in range(most):
         page, token = await fetch(token)
@@ -23,8 +23,6 @@ async def pages(fetch: FetchPage[T], *, most: int = MOST_PAGES) -> AsyncIterator
         if not token:
             return
         if token in seen:
-            raise ProviderError(
-                "The mail service leads from page to page in a circle. What was read so far is incomplete."
-            )
+            raise ProviderError("The mail service's pages form a loop. What was read so far is incomplete.")
         seen.add(token)
-    raise ProviderError(f"The mail service has more than {most} pages of this. Narrow the request.")
+    raise ProviderError(f"The result has more than {most} pages. Narrow the request.")

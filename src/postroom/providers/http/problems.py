@@ -1,4 +1,4 @@
-"""From a status and an error body to one of our errors. A server's free text goes no further than here."""
+"""Maps a status and an error body to one of our errors. A server's free text is not passed on."""
 
 from __future__ import annotations
 
@@ -25,41 +25,41 @@ from postroom.providers.http.unclear import UnclearWrite
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What a service's error body says. `kind` is None where the status says enough; `reason` is the service's own
-    code for it (``rateLimitExceeded``), shown only when it looks like one."""
+    code for it (``rateLimitExceeded``), shown only when it looks like a code."""
 
     reason: str = ""
     kind: type[PostroomError] | None = None
     retry_after: float | None = None
 
 
-# Each provider's own: given every answer, also a successful one, whose body may hold an error all the same.
+# Each provider has its own. It gets every response: even the body of a success may contain an error.
 ReadProblem = Callable[[Answer], Problem | None]
 
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")
 _BY_STATUS: dict[int, tuple[type[PostroomError], str]] = {
     401: (AuthRequired, "does not accept the login"),
     403: (PermissionDenied, "does not allow that for this account"),
-    404: (NotFound, "has no such thing any more"),
-    408: (ProviderUnavailable, "did not get the whole request in time"),
-    409: (Conflict, "says that it changed or exists already"),
-    410: (NotFound, "has no such thing any more"),
-    412: (Conflict, "says that it changed meanwhile"),
-    413: (InvalidRequest, "takes nothing as large as that"),
-    414: (InvalidRequest, "takes no request as long as that"),
-    423: (Conflict, "says that it is in use"),
-    425: (ProviderUnavailable, "asks to try later"),
-    429: (RateLimited, "says that there were too many requests; its limit for this account is reached"),
+    404: (NotFound, "no longer has this item"),
+    408: (ProviderUnavailable, "did not receive the whole request in time"),
+    409: (Conflict, "says that this item has changed or already exists"),
+    410: (NotFound, "no longer has this item"),
+    412: (Conflict, "says that this item has changed meanwhile"),
+    413: (InvalidRequest, "does not accept a request this large"),
+    414: (InvalidRequest, "does not accept an address this long"),
+    423: (Conflict, "says that this item is in use"),
+    425: (ProviderUnavailable, "is temporarily unavailable"),
+    429: (RateLimited, "received too many requests; its limit for this account is reached"),
     501: (ProviderError, "cannot do that"),
 }
 
 
 def read_plain(answer: Answer) -> Problem | None:
-    """Of a service whose error bodies say nothing that the status does not."""
+    """For a service whose error bodies add nothing to the status."""
     return None
 
 
 def read_problem_details(answer: Answer) -> Problem | None:
-    """RFC 9457 (``application/problem+json``), as JMAP answers a request that it cannot take (RFC 8620, 3.6.1)."""
+    """RFC 9457 (``application/problem+json``), as JMAP rejects a request (RFC 8620, 3.6.1)."""
     found = answer.parsed()
     if answer.is_success or not isinstance(found, dict) or not isinstance(found.get("type"), str):
         return None
@@ -82,7 +82,7 @@ def error_of(answer: Answer, problem: Problem | None, *, account: str, now: floa
 
 
 def _settles_nothing(status: int) -> bool:
-    """A server that fails may have done it first, and a redirect may be the answer to what was done (303)."""
+    """A server may have carried it out before failing, and a redirect may follow a completed request (303)."""
     return (status >= 500 and status != 501) or 300 <= status < 400
 
 
@@ -95,17 +95,17 @@ def _meaning(answer: Answer, problem: Problem) -> tuple[type[PostroomError], str
 
 def _by_class(answer: Answer) -> tuple[type[PostroomError], str]:
     if answer.status >= 500:
-        return ProviderUnavailable, "is out of order"
+        return ProviderUnavailable, "failed"
     if answer.status < 300:
-        return ProviderError, "reports a failure in an answer that looks like a success"
+        return ProviderError, "reports a failure although the status is a success"
     return ProviderError, "refused the request"
 
 
 _BY_KIND = {kind: what for kind, what in _BY_STATUS.values() if kind is not ProviderError} | {
-    NotFound: "has no such thing any more",
-    InvalidRequest: "cannot take the request as it is",
-    ProviderUnavailable: "asks to try later",
-    Conflict: "says that it changed or exists already",
+    NotFound: "no longer has this item",
+    InvalidRequest: "does not accept this request",
+    ProviderUnavailable: "is temporarily unavailable",
+    Conflict: "says that this item has changed or already exists",
 }
 
 

@@ -1,4 +1,4 @@
-"""A service's quota, kept to before it has to be enforced: requests, units, and how many run at once."""
+"""A service's quota, respected on our side: requests, units, and how many run at once."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Rate:
 
 
 class Quota:
-    """One per account. A verb of the provider seam makes many requests, and they cost differently, so each request
-    pays by itself: 1 of `requests` and its own number of `units`.
+    """One per account. A provider method makes many requests of different cost, so each request
+    is charged separately: 1 of `requests` and its own number of `units`.
 
-    A request waits its turn; one that would wait longer than `patience` is refused with RateLimited before it is made.
+    A request waits its turn; one that would wait longer than `patience` is refused with RateLimited before it is sent.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Quota:
         self._requests, self._units = (
             Pace(rate.per_second, rate.burst, clock=clock) if rate else None for rate in (requests, units)
         )
-        self._held = Pace(1e9, 1e9, clock=clock)  # no limit of its own; holds when the service says so
+        self._held = Pace(1e9, 1e9, clock=clock)  # no limit of its own; pauses when the service says so
         self._at_once = at_once
         self._slots: anyio.Semaphore | None = None
         self._patience = patience
@@ -58,11 +58,11 @@ class Quota:
             yield
 
     def hold(self, seconds: float) -> None:
-        """The service said when to come back: nobody asks before."""
+        """No requests before the time that the service named."""
         self._held.hold(seconds)
 
     def _reserved(self, units: float) -> float:
-        """Either all of it is taken or nothing."""
+        """Reserves all of it or nothing."""
         prices = [(self._requests, 1.0), (self._units, units), (self._held, 1.0)]
         paces = [(pace, price) for pace, price in prices if pace is not None]
         wait = max(pace.wait_for(price) for pace, price in paces)

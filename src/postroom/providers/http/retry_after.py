@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-_LONGEST = 7 * 24 * 3600.0  # seconds; a week is "not now", whatever stands there
+_LONGEST = 7 * 24 * 3600.0  # seconds; longer values are capped at a week
 
 
 def read_retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds from `now`, the wall clock's time; None where nothing readable stands there."""
+    """Seconds from `now`, the wall clock's time; None where the header is missing or invalid."""
     text = headers.get("retry-after", "").strip()[:100]
     if text.isascii() and text.isdigit():
         return min(float(text), _LONGEST)

@@ -1,4 +1,4 @@
-"""What may have happened or not: a request that changes something, and no answer that settles it."""
+"""Writes with an unknown outcome: the request was sent, and no response settles it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from postroom.model.outcome import SubmitOutcome
 
 
 class UnclearWrite(ProviderError):
-    """The request was on its way and its answer is lost, unreadable, or a failure of the server's own (5xx).
+    """The request was being sent and its response is lost, unreadable, or a server error (5xx).
 
-    Every other error of a write means that it was certainly not done.
+    Every other error of a write means that it certainly did not happen.
     """
 
     def __init__(self, host: str, what: str) -> None:
-        super().__init__(f"{host} {what}, so the change may have happened or not. Look before trying again.")
+        super().__init__(f"{host} {what}, so the change may or may not have happened. Check before trying again.")
 
 
 def submit_outcome(error: PostroomError) -> SubmitOutcome:
-    """What a failed submission came to, in the words of the outbox."""
+    """The outcome of a failed submission, as the outbox records it."""
     if isinstance(error, UnclearWrite):
         return SubmitOutcome("unknown", reason=error.message)
     if isinstance(error, AuthRequired):

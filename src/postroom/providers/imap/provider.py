@@ -1,4 +1,4 @@
-"""The IMAP mailbox: each verb decides which folders it concerns and lends a connection to a function that does it."""
+"""The IMAP mailbox: each method decides which folders are concerned and runs a function on a connection."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
 
 
-# Where mails that are answered usually lie: without a folder that holds every mail, and with one.
+# Where answered messages usually are: without a folder of all messages, and with one.
 _ANSWERED = {False: (Role.INBOX, Role.SENT, Role.ARCHIVE), True: (Role.ALL, Role.SENT)}
 
 
@@ -109,7 +109,7 @@ class ImapMailbox:
 
     @asynccontextmanager
     async def _if_there(self, *, required: bool = False) -> AsyncGenerator[None, None]:
-        """For one folder of many: one that was removed since they were listed holds nothing."""
+        """For one folder of many: one that was removed since the listing counts as empty."""
         try:
             yield
         except NotFound:
@@ -135,7 +135,7 @@ class ImapMailbox:
         return await anyio.to_thread.run_sync(reading.opened, fetched, name, limiter=self._readers)
 
     async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
-        """One FETCH per folder brings most mails whole; only what is larger is asked for by itself."""
+        """One FETCH per folder gets most messages whole; only larger ones are fetched separately."""
         found: dict[str, Message] = {}
 
         async def look(folder: str, group: list[MailRef]) -> None:
@@ -155,7 +155,7 @@ class ImapMailbox:
         return await self._pool.run(read_ref(ref).folder, reading.fetch_part, ref, part)
 
     async def thread(self, thread_ref: str) -> list[Envelope]:
-        """Round by round: what names the thread's first mail, then what names those, until nothing new turns up."""
+        """Round by round: what names the thread's first message, then what names those, until nothing new is found."""
         if not thread_ref.startswith("<"):
             return await self._alone(thread_ref)
         rows: dict[str, Envelope] = {}
@@ -167,12 +167,12 @@ class ImapMailbox:
             if not new or not rows:
                 break
         if not rows:
-            raise NotFound("Nothing of this thread is left. List or search again.", reason="thread_gone")
+            raise NotFound("This thread no longer exists. List or search again.", reason="thread_gone")
         ordered = sorted(rows.values(), key=lambda row: row.date or threads.UNDATED)
         return [replace(row, thread_ref=thread_ref) for row in ordered]
 
     async def mails_with_ids(self, message_ids: Sequence[str], *, near: str) -> list[Envelope]:
-        """In a few folders: a search through every one would make reading a mail as dear as its thread."""
+        """In a few folders: searching all would make reading a message as expensive as reading its thread."""
         here, known = read_ref(near).folder, await self._directory.known()
         has_all = any(folder.role == Role.ALL for folder in known)
         places = [folder for folder in known if folder.ref == here or folder.role in _ANSWERED[has_all]]
@@ -186,7 +186,7 @@ class ImapMailbox:
         return found
 
     async def _related(self, ids: set[str]) -> dict[str, Envelope]:
-        """A mail that lies in several folders is found in the first of them."""
+        """A message in several folders is found in the first of them."""
         places = await self._directory.sources()
         found: list[dict[str, Envelope]] = [{}] * len(places)
 
@@ -198,10 +198,10 @@ class ImapMailbox:
         return {key: row for rows in reversed(found) for key, row in rows.items()}
 
     async def _alone(self, ref: str) -> list[Envelope]:
-        """A mail without Message-ID is a thread by itself, named by its own ref."""
+        """A message without Message-ID is a thread by itself, identified by its own ref."""
         (row,) = await self.envelopes([ref])
         if row is None:
-            raise NotFound("Nothing of this thread is left. List or search again.", reason="thread_gone")
+            raise NotFound("This thread no longer exists. List or search again.", reason="thread_gone")
         return [row]
 
     # Organising
@@ -310,7 +310,7 @@ class ImapMailbox:
 
     async def mail_with_uid(self, uid: int, folder_ref: str) -> Envelope | None:
         if uid not in UIDS:
-            return None  # servers refuse to look for these
+            return None  # servers refuse to search for these
         validity = await self._pool.run(folder_ref, _validity_of, folder_ref)
         (found,) = await self.envelopes([str(MailRef(folder_ref, validity, uid))])
         return found
@@ -318,7 +318,7 @@ class ImapMailbox:
     # For the transport of the same account
 
     async def file_sent(self, raw: bytes, message_id: str) -> str:
-        """The ref of the copy in Sent. Servers that file what they submit have put one there themselves."""
+        """The ref of the copy in Sent. Servers that file submitted messages have put one there themselves."""
         folder = await self._directory.with_role(Role.SENT)
         there = await self.find_sent(message_id)
         if there:
@@ -326,7 +326,7 @@ class ImapMailbox:
         return (await self._pool.run_once(folder.ref, drafts.append, folder.ref, raw, ("\\Seen",))).ref
 
     async def find_sent(self, message_id: str) -> str:
-        """The ref of the mail with that Message-ID in Sent; empty when there is none."""
+        """The ref of the message with that Message-ID in Sent; empty when there is none."""
         folder = await self._directory.with_role(Role.SENT)
         found = await self._pool.run(folder.ref, organising.newest_with_id, folder.ref, message_id)
         return str(found) if found else ""

@@ -1,4 +1,4 @@
-"""Setting up an IMAP account: its servers are named, or found from the address."""
+"""Setting up an IMAP account: its servers are given, or discovered from the address."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ImapSetup:
         sending = f"{account.smtp_host}:{account.smtp_port} ({account.smtp_security})" if account.smtp_host else ""
         return [
             f"reading  {account.host}:{account.port} ({account.security})",
-            f"sending  {sending or 'none; name one with --smtp-host to be able to send'}",
+            f"sending  {sending or 'none; set one with --smtp-host to be able to send'}",
         ]
 
 
@@ -47,23 +47,23 @@ async def _found(wishes: Wishes, reach: Reach | None, *, proxies: bool) -> Found
     found = await find(wishes.address, reach, proxies=proxies)
     if found is None:
         raise NotFound(
-            f"No mail server was found for {wishes.address}. Check its spelling and the network, "
-            "or ask your provider for its IMAP and SMTP servers and name them with --host and --smtp-host."
+            f"No mail server was found for {wishes.address}. Check the spelling and the network, "
+            "or ask your provider for its IMAP and SMTP servers and set them with --host and --smtp-host."
         )
     return found
 
 
 def _oauth(wishes: Wishes, found: Found | None, host: Any) -> dict[str, Any]:
-    """Where it was asked for, or the provider takes nothing else."""
+    """Where it was requested, or the provider accepts nothing else."""
     takes_tokens_only = found is not None and found.auth == "oauth2" and wishes.auth == "password"
     if not (wishes.oauth or takes_tokens_only):
         return {}
     service = service_at(str(host))
     if service is None:
-        note = found.note if found and found.note else "This provider is none whose login pages are known."
+        note = found.note if found and found.note else "The login page of this provider is not known."
         raise InvalidRequest(
-            f"{note} Say --auth xoauth2 and give an access token in place of the password, or write its oauth table "
-            "into the settings yourself."
+            f"{note} Use --auth xoauth2 and give an access token instead of the password, or add its oauth table "
+            "to the settings yourself."
         )
     if found is not None and found.smtp is not None and not wishes.smtp_host:
         _refuse_strangers(service, found.smtp)
@@ -75,13 +75,13 @@ def _refuse_strangers(service: Service, smtp: Server) -> None:
     """The token opens the whole mailbox at the service, and a domain may publish any server as its own."""
     if smtp.host not in service.smtp_hosts:
         raise InvalidRequest(
-            f"The sending server that was found, {smtp.host}, is none of {service.name}'s, and would get its token. "
-            f"Name the right one, for instance --smtp-host {service.smtp_hosts[0]}."
+            f"The SMTP server that was found, {smtp.host}, does not belong to {service.name} but would get its token. "
+            f"Set the right one, for instance --smtp-host {service.smtp_hosts[0]}."
         )
 
 
 def _servers(wishes: Wishes, found: Found | None) -> dict[str, str | int]:
-    """Without an SMTP server the account only reads."""
+    """Without an SMTP server the account cannot send."""
     smtp = found.smtp if found and not wishes.smtp_host else None
     reading = _server(wishes.host, wishes.port, wishes.security, found.imap if found else None)
     sending = _server(wishes.smtp_host, wishes.smtp_port, wishes.smtp_security, smtp)
@@ -89,7 +89,7 @@ def _servers(wishes: Wishes, found: Found | None) -> dict[str, str | int]:
 
 
 def _server(host: str, port: int, security: str, found: Server | None) -> dict[str, str | int]:
-    """What was said wins over what was found; a well-known port says how it is encrypted."""
+    """Given values override discovered ones; a well-known port determines the encryption."""
     host = host or (found.host if found else "")
     if not host:
         return {}

@@ -1,4 +1,4 @@
-"""What has changed, as it happens: one connection of its own that idles in the inbox."""
+"""Reports changes as they happen, on a separate connection that idles in the inbox."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from postroom.providers.imap.session.auth import Credentials
     from postroom.settings.accounts import ImapAccount
 
-_RENEWAL = 25 * 60  # servers may hang up after 29 minutes of silence
+_RENEWAL = 25 * 60  # servers may disconnect after 29 minutes of silence
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
-_HELD = 20.0  # a connection that lasted so long is replaced at once; who hangs up earlier is asked ever less often
+_HELD = 20.0  # a connection that lasted this long is replaced at once; after a shorter one the wait grows
 
 
 async def watch(account: ImapAccount, credentials: Credentials, folder: str, name: str) -> AsyncGenerator[str, None]:
@@ -42,7 +42,7 @@ async def watch(account: ImapAccount, credentials: Credentials, folder: str, nam
 
 
 async def _news(session: Session) -> AsyncGenerator[None, None]:
-    """One item at once, for what came before; then one per change, until the connection is lost."""
+    """One item at once, for earlier changes; then one per change, until the connection is lost."""
     is_waiting = False
     try:
         yield None
@@ -52,7 +52,7 @@ async def _news(session: Session) -> AsyncGenerator[None, None]:
             is_waiting = False
             if changed:
                 yield None
-    except (*CONNECTION_LOST, ProviderError):  # a server that will not let us idle now may do so later
+    except (*CONNECTION_LOST, ProviderError):  # a server that refuses IDLE now may accept it later
         is_waiting = False
     finally:
         if is_waiting:

@@ -1,1 +1,1 @@
-"""Coats any provider can wear: read_only, retry, limit, log. `wear` puts them on in one visible place."""
+"""Layers around any provider: read_only, retry, limit, log. `wear` applies them in one place."""

@@ -1,7 +1,7 @@
-"""The one proxy all layers share: a provider whose verbs each pass through a few coats.
+"""The proxy that all layers share: a provider whose methods pass through several layers.
 
-A layer is given a verb's name and the call beneath it and answers with the call to make instead. Only verbs that the
-provider has are dressed, as real attributes, so `isinstance(mailbox, Labels)` stays as true or false as it was.
+A layer gets a method's name and the call beneath it and returns the call to make instead. Only methods that the
+provider has are wrapped, as real attributes, so `isinstance(mailbox, Labels)` stays as true or false as it was.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ async def wait_for(seconds: float) -> None:
 
 
 class AbsentVerb(Unsupported, AttributeError):
-    """Unsupported to whoever calls the verb; a missing attribute to `hasattr` and `isinstance`."""
+    """Unsupported when the method is called; a missing attribute to `hasattr` and `isinstance`."""
 
 
 class Layered:
-    """`layers` go on in order: the last one is the outermost."""
+    """`layers` are applied in order: the last one is the outermost."""
 
     def __init__(self, inner: object, provider: str, layers: Sequence[Layer]) -> None:
         self._inner = inner
@@ -41,11 +41,11 @@ class Layered:
     def __getattr__(self, name: str) -> Any:
         if name in READING or name in WRITING or name in PLAIN:
             raise AbsentVerb(self._provider, name)
-        raise AttributeError(f"{name} is no verb of the provider seam; see providers/layers/verbs.py")
+        raise AttributeError(f"{name} is not a method of the provider interface; see providers/layers/verbs.py")
 
 
 def unwrapped(provider: Any) -> Any:
-    """The provider itself: for a transport that shares its mailbox's connection or file, for nothing a door does."""
+    """The provider itself: for a transport that shares its mailbox's connection or file, never for a front end."""
     while isinstance(provider, Layered):
         provider = provider._inner
     return provider

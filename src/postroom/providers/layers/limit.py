@@ -1,4 +1,4 @@
-"""Keeps to the pace the provider allows, as its own Capabilities say after `connect`."""
+"""Keeps to the request rate that the provider's Capabilities give after `connect`."""
 
 from __future__ import annotations
 

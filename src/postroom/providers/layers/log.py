@@ -1,4 +1,4 @@
-"""One line per call: which verb, how long, what came of it. No argument and no answer ever gets near it."""
+"""One line per call: which method, how long, which outcome. Never an argument or a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refuses whatever would change the mailbox or leave it, before the provider hears of it."""
+"""Refuses everything that changes the mailbox or sends, before it reaches the provider."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Asks again when a mail server did not answer or said "later": reading verbs only.
+"""Retries when a mail server did not answer or said "later": read methods only.
 
-Writing verbs are never repeated here. An answer that was lost after a write is the caller's to settle, and for
-`submit` only the outbox knows how.
+Write methods are never repeated here. After a write whose response was lost, the caller decides; for `submit` only
+the outbox can.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class Retry:
     """At most `attempts` calls within `patience` seconds. Around calls that retry their own requests (over HTTP)
-    it adds nothing: an error that was tried again below goes up as it is.
+    it adds nothing: an error that was retried below is passed on as it is.
 
     The wait doubles from `first_wait` with up to half as much again at random, or is what the server asked for. When it
-    would outlast the patience, the error goes up at once and carries its `retry_after`.
+    would exceed the patience, the error is raised at once with its `retry_after`.
     """
 
     attempts: int = 4

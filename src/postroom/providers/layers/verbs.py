@@ -1,4 +1,4 @@
-"""Every verb of the provider seam, sorted by what calling it may change. An architecture test keeps this complete."""
+"""Every method of the provider interface, sorted by what calling it may change. An architecture test checks it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ READING = frozenset(
     }
 )
 
-# These change a mailbox or leave the house: refused in read-only mode, never repeated on their own.
+# These change a mailbox or send: refused in read-only mode, never repeated automatically.
 WRITING = frozenset(
     {
         "set_flags",
@@ -55,5 +55,5 @@ WRITING = frozenset(
     }
 )
 
-# Not calls with an answer: passed through as they are.
+# Not calls that return a result: passed through as they are.
 PLAIN = frozenset({"close", "changes", "native_kinds", "shared_mailbox"})

@@ -1,4 +1,4 @@
-"""New mails: sample, import, delivery and drafts all come in through here."""
+"""New messages: sample, import, delivery and drafts are all added here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from postroom.providers.local.convert import NewMail, Prepared, filed
 
 
 def add_block(connection: sqlite3.Connection, block: Sequence[Prepared], *, skip_known: bool = False) -> list[str]:
-    """The new refs in order; with `skip_known` an empty one for a mail whose very bytes are here already."""
+    """The new refs in order; with `skip_known` an empty one for a message whose exact bytes are already stored."""
     places = _places(connection, [prepared.mail for prepared in block])
     refs, entries = [], []
     for prepared in block:
@@ -27,7 +27,7 @@ def add_block(connection: sqlite3.Connection, block: Sequence[Prepared], *, skip
 
 
 def add_to_empty(connection: sqlite3.Connection, block: Sequence[Prepared]) -> list[str]:
-    """Nothing where there is a mail already: of two who fill a new mailbox at once, one does."""
+    """Adds nothing to a mailbox with messages: of two processes that fill a new mailbox, only one does."""
     is_filled = connection.execute("SELECT 1 FROM raw LIMIT 1").fetchone()
     return [] if is_filled else add_block(connection, block)
 
@@ -40,7 +40,7 @@ def add_one(connection: sqlite3.Connection, prepared: Prepared, *, thread_ref: s
 
 
 def make_folder(connection: sqlite3.Connection, name: str) -> Folder:
-    """Missing parents are made too."""
+    """Missing parents are created too."""
     name = unicodedata.normalize("NFC", name)
     check_folder_name(name)
     known = {folder.name.casefold() for folder in folders.list_folders(connection)}
@@ -53,7 +53,7 @@ def make_folder(connection: sqlite3.Connection, name: str) -> Folder:
 
 
 def _places(connection: sqlite3.Connection, mails: Sequence[NewMail]) -> dict[str, Folder]:
-    """The folders the mails ask for. Names are checked before anything is written."""
+    """The folders the messages ask for. Names are checked before anything is written."""
     for label in {label for mail in mails for label in mail.labels}:
         labels.check_label_name(label)
     places: dict[str, Folder] = {}

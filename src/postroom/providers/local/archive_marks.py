@@ -1,4 +1,4 @@
-"""What an archived mail's own headers say about flags, labels and folder: mbox status lines and Gmail's labels."""
+"""What an archived message's own headers say about flags, labels and folder: mbox status lines and Gmail's labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from postroom.mime.read.headers import HeaderBlock, decode_value, read_headers
 from postroom.model.query.tree import Flag
 
-# Gmail's own labels, as a Takeout spells them, and where their mails belong. The first that fits decides.
+# Gmail's own labels, as a Takeout spells them, and where their messages belong. The first match decides.
 _GMAIL_FOLDERS = {
     "trash": "Trash",
     "spam": "Junk",
@@ -26,7 +26,7 @@ _LABEL = re.compile(r'"([^"]+)"|([^,"]+)')
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """`folder` empty means: wherever the archive itself is filed. Without a word on it, an old mail has been read."""
+    """`folder` empty means: wherever the archive itself is filed. Without a status, an old message counts as read."""
 
     folder: str = ""
     flags: tuple[Flag, ...] = ("read",)
@@ -43,7 +43,7 @@ def read_marks(raw: bytes) -> Marks:
 
 
 def _from_gmail(text: str) -> Marks:
-    """``Inbox,Unread,"Smith, Jones",Category updates``: system labels become folder and flags, one's own stay."""
+    """``Inbox,Unread,"Smith, Jones",Category updates``: system labels become folder and flags, the user's own stay."""
     labels = [label for label in (match[1] or match[2].strip() for match in _LABEL.finditer(text)) if label]
     system = [label.casefold() for label in labels]
     folder = next((place for name, place in _GMAIL_FOLDERS.items() if name in system), "Archive")

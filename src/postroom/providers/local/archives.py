@@ -1,4 +1,4 @@
-"""Mail kept as files: mbox (also a Gmail Takeout) and Maildir, one mail at a time however large the archive is."""
+"""Mail archives: mbox (also a Gmail Takeout) and Maildir, one message at a time however large the archive is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from postroom.model.modified_utf7 import decoded_name
 from postroom.model.query.tree import Flag
 from postroom.providers.local.archive_marks import NO_MARKS, read_marks
 
-MAX_MAIL = 64 * 1024 * 1024  # what is larger is no mail and is never held in memory
+MAX_MAIL = 64 * 1024 * 1024  # anything larger is not a message and is never held in memory
 _MAX_LINE = 64 * 1024
 _PIECE = 256 * 1024
 
@@ -30,9 +30,9 @@ _MAILDIR_FLAGS: dict[str, Flag] = {"F": "starred", "R": "answered", "P": "forwar
 
 @dataclass(frozen=True, slots=True)
 class ArchivedMail:
-    """`raw` is None for what could not be read; `taken` is how many of the archive's bytes it used up.
+    """`raw` is None for what could not be read; `taken` is how many of the archive's bytes it took.
 
-    `folder` is where the mail itself says it belongs, empty when it does not; `archive` is what its archive is called.
+    `folder` is where the message itself says it belongs, empty when it does not; `archive` is the archive's name.
     """
 
     raw: bytes | None
@@ -45,12 +45,12 @@ class ArchivedMail:
 
 
 def size_of(path: Path) -> int:
-    """What `taken` adds up to in the end."""
+    """The sum of all `taken`."""
     return sum(file.stat().st_size for file in _files(path))
 
 
 def read_archive(path: Path) -> Iterator[ArchivedMail]:
-    """Every mail of an mbox file, of a Maildir with its subfolders, or of a folder of these."""
+    """Every message of an mbox file, of a Maildir with its subfolders, or of a folder of these."""
     for file in _files(path):
         if file.parent.name in ("cur", "new"):
             yield _maildir_mail(file, _folder_name(file.parent.parent, path))
@@ -59,13 +59,13 @@ def read_archive(path: Path) -> Iterator[ArchivedMail]:
 
 
 def _files(path: Path) -> list[Path]:
-    """The files that hold mails, in a stable order; links are not followed, and our own mailboxes not opened."""
+    """The files that contain messages, in a stable order; links are not followed, our own mailboxes not opened."""
     if not path.exists():
-        raise NotFound(f"There is nothing at {path}. Give the path of an mbox file or of a Maildir folder.")
+        raise NotFound(f"{path} does not exist. Give the path of an mbox file or a Maildir folder.")
     found = [path] if path.is_file() else sorted(path.rglob("*"))
     kept = [file for file in found if _may_be_opened(file) and _holds_mail(file)]
     if not kept:
-        raise InvalidRequest(f"{path} is neither an mbox file nor a Maildir (a folder with cur and new in it).")
+        raise InvalidRequest(f"{path} is neither an mbox file nor a Maildir (a folder that contains cur and new).")
     return kept
 
 
@@ -97,7 +97,7 @@ def _mbox_mails(file: Path, archive: str) -> Iterator[ArchivedMail]:
 
 
 def _pieces(opened: BinaryIO) -> Iterator[tuple[bytes | None, int]]:
-    """Each mail between two separators and the bytes it took; None instead of one that is too large."""
+    """Each message between two separators and the bytes it took; None instead of one that is too large."""
     held, looked, dropped = bytearray(), 0, 0  # `held` begins with a separator, unless something was dropped
     piece = b"more"
     while piece:
@@ -118,7 +118,7 @@ def _pieces(opened: BinaryIO) -> Iterator[tuple[bytes | None, int]]:
 
 
 def _next_separator(held: bytearray, looked: int, *, is_whole: bool = True, is_last: bool = False) -> tuple[int, int]:
-    """(where it begins, or 0; up to where there is none). One that may go on in the next piece waits for it."""
+    """(where it begins, or 0; up to where there is none). One that may continue in the next piece waits for it."""
     own_end = held.find(b"\n") if is_whole else -1
     position = held.find(_LINE_OF_FROM, looked)
     while position >= 0:
@@ -144,7 +144,7 @@ def _closed(held: bytearray, dropped: int) -> tuple[bytes | None, int]:
 
 
 def _maildir_mail(file: Path, folder: str) -> ArchivedMail:
-    """Flags are in the file's name; what lies in the root names no folder."""
+    """Flags are in the file's name; messages in the root name no folder."""
     try:
         status = file.stat()
         raw = file.read_bytes() if status.st_size <= MAX_MAIL else None

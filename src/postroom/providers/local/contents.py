@@ -1,4 +1,4 @@
-"""The mails' own bytes: kept exactly as they came, compressed where that pays."""
+"""The messages' own bytes: stored exactly as received, compressed where that pays off."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from postroom.index.words import storable
 from postroom.index.writing import gone
 
 _WORTH_COMPRESSING = 512  # bytes
-_SAMPLE = 1024  # bytes in the middle of a mail that tell what most of it is
+_SAMPLE = 1024  # bytes in the middle of a message that show what most of it is
 _BASE64 = re.compile(rb"[A-Za-z0-9+/\r\n]{1024}")
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A mail's bytes, ready to be written."""
+    """A message's bytes, ready to be written."""
 
     digest: bytes
     is_compressed: bool
@@ -35,7 +35,7 @@ def pack(raw: bytes) -> Packed:
 
 def _compressed(raw: bytes) -> bytes:
     middle = len(raw) // 2
-    # An attachment in base64 repeats nothing: looking for it takes four times as long and gains nothing.
+    # An attachment in base64 has no repetitions: searching for them takes four times as long and gains nothing.
     if _BASE64.fullmatch(raw, middle, middle + _SAMPLE):
         packer = zlib.compressobj(1, strategy=zlib.Z_HUFFMAN_ONLY)
         return packer.compress(raw) + packer.flush()
@@ -47,7 +47,7 @@ def unpacked(is_compressed: bool, content: bytes) -> bytes:
 
 
 def keep(connection: sqlite3.Connection, packed: Packed) -> str:
-    """Answers the new mail's ref."""
+    """Returns the new message's ref."""
     row = connection.execute(
         "INSERT INTO raw (digest, packed, content) VALUES (?, ?, ?)",
         (packed.digest, packed.is_compressed, packed.content),
@@ -77,7 +77,7 @@ def content(connection: sqlite3.Connection, ref: str) -> bytes:
 
 
 def contents(connection: sqlite3.Connection, refs: Sequence[str]) -> dict[str, bytes]:
-    """By ref; mails that are gone are absent."""
+    """By ref; messages that are gone are absent."""
     found: dict[str, bytes] = {}
     for chunk in chunks(refs):
         rows = connection.execute(
@@ -90,5 +90,5 @@ def contents(connection: sqlite3.Connection, refs: Sequence[str]) -> dict[str, b
 
 
 def is_kept(connection: sqlite3.Connection, packed: Packed) -> bool:
-    """Whether a mail of exactly these bytes is there."""
+    """Whether a message with exactly these bytes is stored."""
     return connection.execute("SELECT 1 FROM raw WHERE digest = ?", (packed.digest,)).fetchone() is not None

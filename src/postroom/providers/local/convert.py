@@ -1,4 +1,4 @@
-"""A mail's bytes as the index and the model see them."""
+"""A message's bytes as the index and the model see them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NewMail:
-    """A mail to be filed. `folder` is a name or a role, and made where it is missing. A mail is unread unless its
-    flags say ``read``; `date` is when it came, used where the mail has no date of its own."""
+    """A message to be filed. `folder` is a name or a role, created where it is missing. A message is unread unless its
+    flags say ``read``; `date` is when it arrived, used where the message has no date of its own."""
 
     raw: bytes
     folder: str = "INBOX"
@@ -34,7 +34,7 @@ class NewMail:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A mail read and packed: all the work that needs no transaction. Its entry has no ref, folder or thread yet."""
+    """A message read and packed: all the work that needs no transaction. Its entry has no ref, folder or thread yet."""
 
     mail: NewMail
     packed: contents.Packed
@@ -42,7 +42,7 @@ class Prepared:
 
 
 def prepare(mail: NewMail) -> Prepared:
-    """For one mail; many are read by `reading_ahead`."""
+    """For one message; many are read by `reading_ahead`."""
     from postroom.mime import guarded
     from postroom.mime.quotes import folding
 
@@ -64,7 +64,7 @@ def read(mail: NewMail) -> tuple[contents.Packed, Entry]:
 
 
 def read_headers(mail: NewMail) -> tuple[contents.Packed, Entry]:
-    """A mail that cannot be read further is found by its headers, and its bytes are kept."""
+    """A message whose body cannot be read is found by its headers, and its bytes are kept."""
     from postroom.mime.read import parse
 
     return contents.pack(mail.raw), _entry(mail, parse.parse_headers(mail.raw), "", "")
@@ -102,7 +102,7 @@ def _entry(mail: NewMail, parsed: Parsed, snippet: str, words: str) -> Entry:
 
 
 def filed(prepared: Prepared, ref: str, folder: Folder, *, thread_ref: str = "") -> Entry:
-    """The entry with its ref and its place. What is put into Drafts is a draft."""
+    """The entry with its ref and its folder. A message filed in Drafts is a draft."""
     entry = prepared.entry
     draft = entry.envelope.draft or folder.role is Role.DRAFTS
     envelope = replace(
@@ -122,7 +122,7 @@ def found(connection: sqlite3.Connection, ref: str) -> tuple[Envelope, bytes]:
 
 
 def found_all(connection: sqlite3.Connection, refs: Sequence[str]) -> dict[str, tuple[Envelope, bytes]]:
-    """By ref; mails that are gone are absent."""
+    """By ref; messages that are gone are absent."""
     raws = contents.contents(connection, refs)
     return {row.ref: (row, raws[row.ref]) for row in envelopes(connection, refs) if row is not None}
 

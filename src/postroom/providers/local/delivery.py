@@ -1,4 +1,4 @@
-"""Mail from one local account to others: each copy exactly once, however often an attempt is repeated."""
+"""Delivery from one local account to others: each copy exactly once, however often an attempt is repeated."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from postroom.providers.local.adding import add_one
 from postroom.providers.local.convert import NewMail, Prepared, prepare
 from postroom.providers.local.drafts import known_thread
 
-SENT_COPY = ""  # the recipient under which the copy in Sent is noted
-DEMO_ANSWER = "answer"  # and the one for what came back in the demo
+SENT_COPY = ""  # the recipient under which the copy in Sent is recorded
+DEMO_ANSWER = "answer"  # and the one for the answer in the demo
 
 _BCC = re.compile(rb"^(?:resent-)?bcc[ \t]*:[^\n]*\n?(?:[ \t][^\n]*\n?)*", re.IGNORECASE | re.MULTILINE)
 _BLANK_LINE = re.compile(rb"(?:\A|(?<=\n))\r?\n")
@@ -30,7 +30,7 @@ def deliver(connection: sqlite3.Connection, attempt_id: str, recipients: Sequenc
 
 
 def file_sent(connection: sqlite3.Connection, request: SubmitRequest) -> None:
-    """The copy in Sent as it was given, and the draft it came from taken away."""
+    """The copy in Sent as it was given, and the draft it came from is removed."""
     if delivered(connection, request.attempt_id, SENT_COPY):
         return
     ref = ""
@@ -53,7 +53,7 @@ def sent_copy(connection: sqlite3.Connection, attempt_id: str) -> tuple[str, str
 
 
 def without_bcc(raw: bytes) -> bytes:
-    """Who got a blind copy is nobody's business."""
+    """Recipients of blind copies are not disclosed."""
     end = _BLANK_LINE.search(raw)
     cut = end.start() if end else len(raw)
     return _BCC.sub(b"", raw[:cut]) + raw[cut:]
@@ -74,7 +74,7 @@ def _noted(connection: sqlite3.Connection, attempt_id: str, recipient: str) -> s
 
 
 def _remove_draft(connection: sqlite3.Connection, ref: str) -> None:
-    """Nothing that is no draft is ever removed; a draft that is gone is none the worse."""
+    """Only drafts are ever removed; a draft that is already gone is fine."""
     envelope = envelopes(connection, [ref])[0]
     if envelope is not None and envelope.draft:
         remove(connection, [ref])

@@ -1,4 +1,4 @@
-"""Drafts lie in Drafts and are marked as such; only those can be changed or thrown away here."""
+"""Drafts are in Drafts and flagged as such; only those can be changed or deleted here."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def create_draft(connection: sqlite3.Connection, draft: Prepared, thread_ref: st
 
 
 def update_draft(connection: sqlite3.Connection, ref: str, draft: Prepared, thread_ref: str) -> SavedDraft:
-    """Old and new change places in one transaction; the ref stays, and so do thread, labels and star."""
+    """Old and new are swapped in one transaction; the ref stays, and so do thread, labels and star."""
     old = draft_envelope(connection, ref)
     place = find_folder(list_folders(connection), old.folder)
     thread = known_thread(connection, thread_ref) or old.thread_ref
@@ -62,10 +62,10 @@ def find_draft(connection: sqlite3.Connection, ref: str) -> SavedDraft:
 def draft_envelope(connection: sqlite3.Connection, ref: str) -> Envelope:
     envelope = envelopes(connection, [ref])[0]
     if envelope is None:
-        raise NotFound("This draft is gone: it was sent or deleted. Call list_drafts.", reason="draft_gone")
+        raise NotFound("This draft no longer exists: it was sent or deleted. Call list_drafts.", reason="draft_gone")
     if not envelope.draft:
         raise PermissionDenied(
-            "This mail is no draft, so it cannot be changed or sent as one. Call list_drafts.", reason="not_a_draft"
+            "This message is not a draft and cannot be changed or sent as one. Call list_drafts.", reason="not_a_draft"
         )
     if find_folder(list_folders(connection), envelope.folder).role is not Role.DRAFTS:
         raise NotFound(
@@ -75,7 +75,7 @@ def draft_envelope(connection: sqlite3.Connection, ref: str) -> Envelope:
 
 
 def known_thread(connection: sqlite3.Connection, thread_ref: str) -> str:
-    """The thread, if there is one; else none, and the mail's own headers decide."""
+    """The thread, if there is one; else none, and the message's own headers decide."""
     found = connection.execute("SELECT 1 FROM mail WHERE thread = ?", (current(connection, thread_ref),)).fetchone()
     return thread_ref if found else ""
 

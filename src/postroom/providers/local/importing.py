@@ -1,7 +1,7 @@
-"""Taking an archive (mbox, Gmail Takeout, Maildir) into the embedded mailbox.
+"""Imports an archive (mbox, Gmail Takeout, Maildir) into the embedded mailbox.
 
-Mails come in block by block, each on disk before the next is read. One whose very bytes are there already is skipped:
-a run that was interrupted is simply started again.
+Messages are added block by block, each on disk before the next is read. One whose exact bytes are already stored is
+skipped: an interrupted run is simply started again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _UNNAMED = "Imported"
 async def import_path(
     path: Path, mailbox: LocalMailbox, *, folder: str | None = None, on_progress: Progress | None = None
 ) -> ImportReport:
-    """`folder` is for mails that name none themselves; without it they go where the archive's name says."""
+    """`folder` is for messages that name none themselves; without it the archive's name decides."""
     if folder is not None:
         check_folder_name(folder)
     total = await anyio.to_thread.run_sync(size_of, path)
@@ -70,12 +70,12 @@ async def _take(block: list[_Read], mailbox: LocalMailbox, report: ImportReport)
 
 
 async def _added(mails: list[Prepared], mailbox: LocalMailbox) -> list[str | None]:
-    """A ref each: empty for one that was there already, None for one that cannot be taken at all."""
+    """A ref each: empty for one that was already there, None for one that cannot be added at all."""
     try:
         return [*await mailbox.add_prepared(mails, skip_known=True)]
     except PostroomError:
-        raise  # the mailbox itself is in trouble: go no further
-    except Exception:  # noqa: BLE001 - whatever one mail of the block broke, the others are still wanted
+        raise  # the mailbox itself fails: stop
+    except Exception:  # noqa: BLE001 - one bad message must not stop the others of the block
         if len(mails) == 1:
             return [None]
         return [ref for mail in mails for ref in await _added([mail], mailbox)]

@@ -1,4 +1,4 @@
-"""The local accounts of one gateway, and whose mailbox an address means."""
+"""The local accounts of one gateway, and which mailbox an address belongs to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def mailbox_path(account: LocalAccount, context: ProviderContext) -> Path:
 
 
 class Neighbourhood:
-    """Files are opened when mail goes there, or when it takes their aliases to tell whose an address is."""
+    """Files are opened for delivery, or when their aliases are needed to resolve an address."""
 
     def __init__(self, own: LocalAccount, database: Database, context: ProviderContext) -> None:
         others = [account for account in context.neighbours if account.provider == "local" and account.name != own.name]
@@ -46,7 +46,7 @@ class Neighbourhood:
         return self._others is not None
 
     def _demo_box(self, address: str) -> Database | None:
-        """In the demo the sample's other people share a mailbox, so that they can be written to."""
+        """In the demo the sample's other people share a mailbox, so that messages to them can be delivered."""
         if self._others is None:
             return None
         from postroom.providers.local.sample.answering import correspondents

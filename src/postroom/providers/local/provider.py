@@ -1,5 +1,5 @@
-"""The embedded mailbox behind the provider seam. Every verb runs in a worker thread: a locked file never stops the
-event loop, and a verb that has begun is finished even when its caller is cancelled."""
+"""The embedded mailbox behind the provider interface. Every method runs in a worker thread: a locked file never blocks
+the event loop, and a method that has begun is finished even when its caller is cancelled."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ CAPABILITIES = Capabilities(
 
 
 class LocalMailbox:
-    """Mailbox and every optional protocol but ManyFolders and Rules over one file."""
+    """Mailbox and every optional protocol except ManyFolders and Rules, over one file."""
 
     def __init__(self, account: LocalAccount, context: ProviderContext) -> None:
         self._account = account
         self._database = Database(mailbox_path(account, context), SCHEMA, read_only=context.read_only)
         self.neighbourhood = Neighbourhood(account, self._database, context)
-        # Three queues: writers that wait for a locked file must not keep readers from a thread, nor must mails that
-        # take long to read.
+        # Three queues: writers that wait for a locked file must not keep readers from a thread, nor must
+        # messages that take long to read.
         self._readers = anyio.CapacityLimiter(8)
         self._writers = anyio.CapacityLimiter(4)
         self._thinkers = anyio.CapacityLimiter(8)
@@ -107,7 +107,7 @@ class LocalMailbox:
         return watch(partial(self._read, folders.revisions))
 
     async def unreachable(self, recipients: Sequence[str]) -> list[str]:
-        """Nobody but local accounts has a mailbox here."""
+        """Only local accounts have a mailbox here."""
 
         def without_mailbox() -> list[str]:
             return [email for email in recipients if self.neighbourhood.mailbox_of(email) is None]
@@ -172,11 +172,11 @@ class LocalMailbox:
         return [own, *await self._read(identities.list_aliases)]
 
     async def create_alias(self, address: Address, signature_html: str) -> Identity:
-        """An address that is anyone's already, in this gateway, is refused: its mail would go astray."""
+        """An address already used in this gateway is refused: its messages would be misdelivered."""
         parse_address(address.email)
         taken = await self._aside(self.neighbourhood.mailbox_of, address.email)
         if taken is not None:
-            raise Conflict("This address belongs to an account already. Choose another one.")
+            raise Conflict("This address already belongs to an account. Choose another one.")
         return await self._write(identities.add_alias, address, signature_html)
 
     # --- filling
@@ -189,13 +189,13 @@ class LocalMailbox:
         labels: Sequence[str] = (),
         date: datetime | None = None,
     ) -> str:
-        """Answers the new mail's ref. See `NewMail` for what the arguments mean."""
+        """Returns the new message's ref. See `NewMail` for what the arguments mean."""
         mail = await self._aside(convert.prepare, NewMail(raw, folder, flags, labels, date))
         return await self._write(adding.add_one, mail)
 
     async def add_messages(self, mails: Iterable[NewMail], *, skip_known: bool = False) -> list[str]:
-        """Block by block, in order. The mails are asked for in a thread, so that may read files, and some way ahead of
-        what is on disk. With `skip_known` a mail whose very bytes are here already gets an empty ref."""
+        """Block by block, in order. The iterable is consumed in a thread, so it may read files, and somewhat ahead of
+        what is on disk. With `skip_known` a message whose exact bytes are already stored gets an empty ref."""
         refs: list[str] = []
         async with aclosing(ahead(prepared_blocks(mails))) as blocks:
             async for block in blocks:
@@ -203,7 +203,7 @@ class LocalMailbox:
         return refs
 
     async def add_to_empty(self, mails: Iterable[NewMail]) -> list[str]:
-        """One transaction: all of them where this mailbox holds none yet, else none."""
+        """One transaction: all of them where this mailbox is empty, else none."""
         block = await self._aside(lambda: list(prepared(mails)))
         return await self._write(adding.add_to_empty, block)
 
@@ -212,7 +212,7 @@ class LocalMailbox:
         return await self._write(adding.add_block, block, skip_known=skip_known)
 
     async def _aside(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """What needs no file, but time: it keeps nobody from the file."""
+        """For slow work without file access: it blocks no reader or writer."""
         return await anyio.to_thread.run_sync(partial(work, *args, **kwargs), limiter=self._thinkers)
 
     async def _read(self, verb: Callable[Concatenate[Connection, P], R], *args: P.args, **kwargs: P.kwargs) -> R:

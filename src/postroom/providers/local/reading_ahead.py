@@ -1,4 +1,4 @@
-"""Mails on their way into the mailbox: read in bulk, and a block ahead of the one that is being written."""
+"""Reads new messages in bulk, one block ahead of the one that is being written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLOCK, BLOCK_BYTES = 500, 16 * 1024 * 1024  # of one transaction
 
 
 def prepared(mails: Iterable[NewMail]) -> Generator[Prepared, None, None]:
-    """Each of them, in order. Close it: others may be reading for it."""
+    """Each of them, in order. Close it: other processes may be reading for it."""
     from postroom.mime.processes.in_bulk import read_many
 
     with closing(read_many(read, mails, instead=read_headers, size=lambda mail: len(mail.raw))) as results:
@@ -33,7 +33,7 @@ def prepared_blocks(mails: Iterable[NewMail]) -> Generator[list[Prepared], None,
 
 
 async def ahead(blocks: Generator[B, None, None]) -> AsyncGenerator[B, None]:
-    """The blocks, each made in a thread while the one before is being used. Close it: what makes them is closed too."""
+    """The blocks, each made in a thread while the previous one is used. Close it: `blocks` is closed with it."""
     from concurrent.futures import ThreadPoolExecutor
 
     thread = ThreadPoolExecutor(1)

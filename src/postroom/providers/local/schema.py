@@ -1,14 +1,14 @@
-"""What a mailbox file holds beside the index: the mails' bytes, further identities, and what was delivered."""
+"""What a mailbox file contains besides the index: message bytes, further identities, and deliveries."""
 
 from __future__ import annotations
 
 from postroom.index.refolding import fold_sharp_s
 from postroom.index.schema import BODIES, FIRST_TABLES, FURTHER_FOLDERS, Schema
 
-# raw.number names a mail for ever: its ref. AUTOINCREMENT never gives a number twice, and each file begins somewhere
-# else: what was known of one that was deleted must not name the mails of its successor.
-# delivery is written together with the mail it tells of, so that a repeated attempt finds it and adds nothing; the
-# copy in Sent is noted under the empty recipient.
+# raw.number identifies a message forever: its ref. AUTOINCREMENT never reuses a number, and each file starts at another
+# one: refs from a deleted file must not match messages of its successor.
+# delivery is written together with its message, so that a repeated attempt finds it and adds nothing; the copy in Sent
+# is recorded under the empty recipient.
 _MAILBOX = """
 CREATE TABLE raw (
     number INTEGER PRIMARY KEY AUTOINCREMENT,

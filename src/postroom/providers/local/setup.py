@@ -1,4 +1,4 @@
-"""Setting up an embedded mailbox: nothing to find, nothing to log in to."""
+"""Setting up an embedded mailbox: no discovery, no login."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Sending between the local accounts of one gateway.
 
-Each recipient's copy is one transaction in that recipient's file, noted there under the attempt's id; the copy in Sent
-comes last. Whatever stops this halfway, the same attempt made again completes it and repeats nothing.
+Each recipient's copy is one transaction in that recipient's file, recorded there under the attempt's id; the copy in
+Sent comes last. If this is interrupted, repeating the same attempt completes it and repeats nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class LocalTransport:
         self._senders = anyio.CapacityLimiter(4)
 
     async def submit(self, request: SubmitRequest) -> SubmitOutcome:
-        """All recipients or none: one without a local mailbox has the whole mail rejected."""
+        """All recipients or none: if one has no local mailbox, the whole message is rejected."""
         return await anyio.to_thread.run_sync(_answered, self._submit, request, limiter=self._senders)
 
     async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
@@ -59,7 +59,7 @@ class LocalTransport:
         return self._accepted(request)
 
     def _take_answer(self, request: SubmitRequest) -> None:
-        """The demo's other people answer, once for each mail. What was sent stays sent, whatever becomes of that."""
+        """The demo's other people answer, once per message. If that fails, the message is still sent."""
         from postroom.providers.local.sample.answering import answer_to
 
         answer = answer_to(request.raw, request.envelope.recipients)
@@ -73,7 +73,7 @@ class LocalTransport:
         everyone = {name for names in mailboxes.values() for name in names}
         if everyone and reached == everyone and _is_noted(self._neighbourhood.own, request, delivery.SENT_COPY):
             return self._accepted(request)
-        reason = "It was delivered in part; sending it again completes it." if reached else "It was not delivered."
+        reason = "It was partly delivered; sending it again completes it." if reached else "It was not delivered."
         accepted = tuple(name for name in request.envelope.recipients if name.casefold() in reached)
         return SubmitOutcome("retryable", accepted=accepted, reason=reason)
 
@@ -101,7 +101,7 @@ def _is_noted(database: Database, request: SubmitRequest, recipient: str) -> boo
 
 
 def _answered(step: Callable[[SubmitRequest], SubmitOutcome], request: SubmitRequest) -> SubmitOutcome:
-    """A locked, full or damaged file is no lost answer: what was delivered is noted, so trying again is safe."""
+    """A locked, full or damaged file leaves nothing unknown: deliveries are recorded, so trying again is safe."""
     try:
         return step(request)
     except PostroomError as error:

@@ -1,4 +1,4 @@
-"""Tells which folders changed, whoever changed them: this process, another one, or a delivery."""
+"""Reports which folders changed, through this process, another one, or a delivery."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Revisions = Mapping[str, int]
 
 
 async def watch(revisions: Callable[[], Awaitable[Revisions]]) -> AsyncGenerator[str, None]:
-    """Every folder's name, and then each whenever its revision is another one, or it came or went."""
+    """Every folder's name, and then each one whenever its revision changes or it is created or deleted."""
     seen: Revisions = {}
     while True:
         now = await revisions()

@@ -1,4 +1,4 @@
-"""The way through a browser: from a page of the service to a code, from the code to tokens (RFC 6749, 7636, 8252)."""
+"""Login in a browser: from the service's page to a code, from the code to tokens (RFC 6749, 7636, 8252)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from postroom.providers.oauth.services import Service
 
-_LONGEST = 4096  # characters of what is pasted
+_LONGEST = 4096  # characters of pasted text
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who asks: the program's own id at the service. `secret` is empty for most."""
+    """The program's own id at the service. `secret` is often empty."""
 
     client_id: str
     secret: str = ""
@@ -32,8 +32,8 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try to log in. `state` comes back with the code and shows that it answers this try; `verifier` shows to the
-    service that whoever brings the code is who asked for it."""
+    """One login attempt. `state` comes back with the code and shows that it belongs to this attempt; `verifier` proves
+    to the service that the code is used by the program that requested it."""
 
     service: Service
     client: Client
@@ -48,7 +48,7 @@ class Attempt:
 
 def begin(service: Service, client: Client, scopes: Sequence[str], redirect_uri: str, *, address: str = "") -> Attempt:
     if not service.authorize_url:
-        raise InvalidRequest("This service has no page to log in on: oauth.authorize_url is not set.")
+        raise InvalidRequest("This service has no login page: oauth.authorize_url is not set.")
     state, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(48)
     parameters = {
         "response_type": "code",
@@ -84,13 +84,13 @@ async def finish(http: httpx2.AsyncClient, attempt: Attempt, code: str) -> Grant
 
 
 def code_in(attempt: Attempt, redirected: Mapping[str, str]) -> str:
-    """What the redirect brought. InvalidRequest when it does not answer this attempt."""
+    """The code from the redirect. InvalidRequest when it does not belong to this attempt."""
     if not attempt.is_own(redirected.get("state", "")):
-        raise InvalidRequest("This answer belongs to another login (its state differs). It was refused.")
+        raise InvalidRequest("This response belongs to another login (its state differs) and was rejected.")
     if error := redirected.get("error", ""):
         raise login_refused(error)
     if not (code := redirected.get("code", "")):
-        raise InvalidRequest("The service sent no code back.")
+        raise InvalidRequest("The service returned no code.")
     return code
 
 
@@ -107,9 +107,9 @@ def pasted_code(attempt: Attempt, text: str) -> str:
 
 def login_refused(error: str) -> AuthRequired:
     if error in ("access_denied", "consent_required"):
-        return AuthRequired("The service was not allowed to log Postroom in.")
+        return AuthRequired("Access was denied on the service's login page.")
     if error in ("invalid_client", "unauthorized_client"):
-        return AuthRequired("The service does not accept the client id or its secret. Check both, and its redirects.")
+        return AuthRequired("The service does not accept the client id or its secret. Check both and the redirect URI.")
     known = error if error.isascii() and error.replace("_", "").isalnum() and len(error) <= 60 else "no reason given"
     return AuthRequired(f"The service refused the login ({known}).")
 
@@ -117,7 +117,7 @@ def login_refused(error: str) -> AuthRequired:
 def with_refresh_token(granted: Granted) -> Granted:
     if not granted.refresh_token:
         raise AuthRequired(
-            "The service gave a token for now but none to renew it. Take Postroom's access away on the service's page "
+            "The service gave an access token but no refresh token. Remove Postroom's access on the service's page "
             "of connected apps, then log in again."
         )
     return granted

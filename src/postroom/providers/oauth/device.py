@@ -1,4 +1,4 @@
-"""The way through another device: a code to type in there, while we ask now and then whether it was (RFC 8628)."""
+"""Login on another device: a code to enter there, while we poll for the result (RFC 8628)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST_WAIT = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class DeviceCode:
-    """What a person is told: open `page`, type `code`."""
+    """What the user is told: open `page`, enter `code`."""
 
     page: str
     code: str
@@ -36,7 +36,7 @@ async def begin_on_device(
     http: httpx2.AsyncClient, service: Service, client: Client, scopes: Sequence[str]
 ) -> DeviceCode:
     if not service.device_url:
-        raise InvalidRequest(f"{service.name} has no login by device code for mail. Log in by browser or with --paste.")
+        raise InvalidRequest(f"{service.name} does not support device codes for mail. Use the browser or --paste.")
     try:
         found = await ask(http, service.device_url, {"client_id": client.client_id, "scope": " ".join(scopes)})
     except Refused as refused:
@@ -44,7 +44,7 @@ async def begin_on_device(
     page = str(found.get("verification_uri") or found.get("verification_url") or "")
     code, device = str(found.get("user_code", "")), str(found.get("device_code", ""))
     if not page.startswith(("https://", "http://")) or not (page + code).isprintable() or not (code and device):
-        raise ProviderError("The service answered the device login with what cannot be read.")
+        raise ProviderError("The service's response to the device login cannot be read.")
     return DeviceCode(page, code, device, _seconds(found, "interval", _USUAL_INTERVAL), _lifetime(found))
 
 
@@ -56,7 +56,7 @@ async def finish_on_device(
     *,
     sleep: Callable[[float], Awaitable[None]] = wait_for,
 ) -> Granted:
-    """Waits for the person as long as the code is valid."""
+    """Waits for the user as long as the code is valid."""
     form = {
         "grant_type": _GRANT,
         "device_code": device.device_code,
@@ -77,7 +77,7 @@ async def finish_on_device(
             if refused.error not in ("authorization_pending", "slow_down"):
                 raise login_refused(refused.error) from None
             interval += _SLOWER if refused.error == "slow_down" else 0.0
-    raise AuthRequired("Nobody typed in the code in time. Start again.")
+    raise AuthRequired("The code was not entered in time. Start again.")
 
 
 def _seconds(found: dict[str, Any], key: str, usual: float) -> float:

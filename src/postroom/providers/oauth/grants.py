@@ -1,4 +1,4 @@
-"""Asking a service's token endpoint, and what it answers. No word of a secret gets into a message."""
+"""Requests to a service's token endpoint, and its responses. No secret gets into an error message."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Granted:
 
 
 class Refused(PostroomError):
-    """The service's own error code (RFC 6749, 5.2; RFC 8628, 3.5). Turned into another error before it goes up."""
+    """The service's own error code (RFC 6749, 5.2; RFC 8628, 3.5). Callers convert it into another error."""
 
     def __init__(self, error: str, host: str) -> None:
         super().__init__(f"{host} refused the login ({error}).")
@@ -40,7 +40,7 @@ class Refused(PostroomError):
 
 
 async def ask(client: httpx2.AsyncClient, url: str, form: Mapping[str, str]) -> dict[str, Any]:
-    """The JSON object of a success. Refused when the service says no, ProviderUnavailable when it says nothing."""
+    """The JSON object of a success. Refused when the service refuses, ProviderUnavailable when it does not answer."""
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
     body = urlencode({key: value for key, value in form.items() if value}).encode()
     call = Call("POST", url, headers, body=body, largest=LARGEST)
@@ -50,9 +50,9 @@ async def ask(client: httpx2.AsyncClient, url: str, form: Mapping[str, str]) -> 
     if isinstance(error, str) and error:
         raise Refused(_code(error), answer.host)
     if answer.status == 429 or answer.status >= 500:
-        raise ProviderUnavailable(f"{answer.host} cannot log anybody in now ({answer.status}). Try again later.")
+        raise ProviderUnavailable(f"{answer.host} cannot process logins now ({answer.status}). Try again later.")
     if not answer.is_success or not found:
-        raise ProviderError(f"{answer.host} answered the login with what cannot be read ({answer.status}).")
+        raise ProviderError(f"The response of {answer.host} to the login cannot be read ({answer.status}).")
     return found
 
 
@@ -61,12 +61,12 @@ async def ask_for_tokens(client: httpx2.AsyncClient, url: str, form: Mapping[str
     access, refresh = found.get("access_token"), found.get("refresh_token") or ""
     kind = found.get("token_type", "Bearer")
     if not _is_token(access) or (refresh and not _is_token(refresh)) or str(kind).lower() != "bearer":
-        raise ProviderError("The service answered the login without a token that can be used.")
+        raise ProviderError("The service's response to the login has no usable token.")
     return Granted(str(access), str(refresh), _lifetime(found.get("expires_in")))
 
 
 def _object(answer: Answer) -> dict[str, Any]:
-    """By its looks: not every service says that it is JSON."""
+    """Whatever the content type: not every service declares JSON."""
     try:
         found = json.loads(answer.body)
     except (ValueError, RecursionError):

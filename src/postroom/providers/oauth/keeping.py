@@ -1,7 +1,7 @@
-"""What is kept of a login, where a crash or a second process cannot spoil it.
+"""The stored login, safe from crashes and other processes.
 
-A service may give a new refresh token with every access token and void the old one. So the new one is on disk before
-anything is done with it, and the one before stays beside it until the new one has worked.
+A service may give a new refresh token with every access token and revoke the old one. So the new one is on disk before
+it is used, and the previous one is kept until the new one has worked.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from postroom.settings.paths import home_folder
 
 SECRET = "oauth"  # noqa: S105 - the name it is kept under
 _POLL = 0.05  # seconds between two looks at a lock that another process holds
-_PATIENCE = 90.0  # seconds for it: longer than the other one may take to ask the service
+_PATIENCE = 90.0  # seconds to wait for it: longer than a refresh may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Login:
 
 
 class Keeping:
-    """Of one account, in the keyring or the encrypted file, wherever it was put when the person logged in."""
+    """For one account, in the keyring or the encrypted file, wherever the login stored it."""
 
     def __init__(self, account: str, environ: Mapping[str, str] | None = None) -> None:
         self._account = account
@@ -54,17 +54,17 @@ class Keeping:
             raise must_log_in(self._account, "has a stored login that cannot be read") from None
 
     def write(self, login: Login, *, in_file: bool = False) -> str:
-        """On disk when this returns; answers where."""
+        """On disk when this returns; returns where."""
         text = json.dumps(asdict(login))
         return secrets.keep(self._account, SECRET, text, environ=self._environ, in_file=in_file)
 
     def write_again(self, login: Login) -> None:
-        """Where it lies already."""
+        """Where it is already stored."""
         self.write(login, in_file=secrets.lies_in_file(self._account, SECRET, environ=self._environ))
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
-        """No other process renews this login meanwhile. A process that dies lets go."""
+        """No other process renews this login meanwhile. A process that dies releases the lock."""
         path = home_folder(self._environ) / "secrets" / f"{self._account}.lock"
         descriptor = await in_own_thread(_opened, path)
         try:

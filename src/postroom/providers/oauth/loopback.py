@@ -19,7 +19,7 @@ _CLOSE = "You can close this window."
 
 
 class Listener:
-    """`port` is free to choose, so that nobody can sit on it beforehand."""
+    """`port` is free to choose, so that no other program can occupy it beforehand."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -30,7 +30,7 @@ class Listener:
         return f"http://{host}:{self.port}{_PATH}"
 
     async def code(self, attempt: Attempt, *, patience: float = PATIENCE) -> str:
-        """Of this attempt alone: a request with another state is refused, and the right one still waited for."""
+        """The code of this attempt: a request with another state is refused, and waiting continues."""
         self._attempt = attempt
         try:
             async with asyncio.timeout(patience):
@@ -45,7 +45,7 @@ class Listener:
             page, settle = self._answered(head.decode("latin-1").partition("\r\n")[0])
             writer.write(page)
             await writer.drain()
-            if not self._code.done():  # once the page is on its way: whoever waits for the code ends the listener
+            if not self._code.done():  # after the page is sent: the task that waits for the code stops the listener
                 settle()
         except (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass
@@ -55,27 +55,27 @@ class Listener:
                 await writer.wait_closed()
 
     def _answered(self, first_line: str) -> tuple[bytes, Callable[[], None]]:
-        """The page to show, and what it means for whoever waits."""
+        """The page to show, and what it means for the waiting task."""
         method, _, rest = first_line.partition(" ")
         target = urlsplit(rest.partition(" ")[0])
         if method != "GET" or target.path != _PATH or not target.query or self._attempt is None:
-            return _page(404, "There is nothing here."), _nothing
+            return _page(404, "Not found."), _nothing
         try:
             code = code_in(self._attempt, dict(parse_qsl(target.query)))
         except InvalidRequest as error:
             return _page(400, error.message), _nothing
         except PostroomError as error:
             return _page(200, f"{error.message} {_CLOSE}"), partial(self._code.set_exception, error)
-        return _page(200, f"Postroom has what it needs. {_CLOSE}"), partial(self._code.set_result, code)
+        return _page(200, f"Login complete. {_CLOSE}"), partial(self._code.set_result, code)
 
 
 def _nothing() -> None:
-    """An answer that settles nothing."""
+    """A response that settles nothing."""
 
 
 @asynccontextmanager
 async def listening() -> AsyncIterator[Listener]:
-    """On 127.0.0.1 alone: no other machine can reach it."""
+    """On 127.0.0.1 only: no other machine can reach it."""
     made: list[Listener] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -90,7 +90,7 @@ async def listening() -> AsyncIterator[Listener]:
 
 
 def _page(status: int, text: str) -> bytes:
-    """Our own words only: nothing of the request is repeated in it."""
+    """Fixed text only: nothing from the request is repeated in it."""
     body = f"<!doctype html><meta charset=utf-8><title>Postroom</title><p>{text}</p>".encode()
     headers = (
         f"HTTP/1.1 {status} {'OK' if status == 200 else 'Refused'}",

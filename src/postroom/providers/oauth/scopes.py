@@ -1,6 +1,6 @@
-"""The least that a service must allow for the tools that are switched on.
+"""The minimal scopes for the enabled tools.
 
-One table per service and kind of account: toolset -> scopes. `always` is asked for whatever is switched on.
+One table per service and kind of account: toolset -> scopes. `always` is requested in every case.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SCOPES: Mapping[tuple[str, str], Table] = {
     },
 }
 
-# What the larger one allows anyway: asking for both would only lengthen what a person has to read.
+# What the larger one allows anyway: asking for both would only lengthen the consent page.
 _INCLUDES: Mapping[str, Sequence[str]] = {
     f"{_GMAIL}modify": (f"{_GMAIL}readonly", f"{_GMAIL}compose", f"{_GMAIL}send"),
     f"{_GMAIL}compose": (f"{_GMAIL}send",),
@@ -55,7 +55,7 @@ def scopes_for(service: str, kind: str, toolsets: Iterable[str]) -> tuple[str, .
     """In the order of the table, each once."""
     table = SCOPES.get((service, kind))
     if table is None:
-        raise InvalidRequest(f"There is no OAuth login of {service} for an account of kind {kind}.")
+        raise InvalidRequest(f"{service} has no OAuth login for {kind} accounts.")
     wanted = dict.fromkeys(scope for part in ("always", *toolsets) for scope in table.get(part, ()))
     included = {less for scope in wanted for less in _INCLUDES.get(scope, ())}
     return tuple(scope for scope in wanted if scope not in included)

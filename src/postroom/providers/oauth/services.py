@@ -1,4 +1,4 @@
-"""The services by name: where they log people in, and what is peculiar to each (read in November 2026)."""
+"""The services by name: their login endpoints and peculiarities (as of November 2026)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Service:
     """`redirect_host` is the name of this machine in the redirect; the listener is on 127.0.0.1 either way.
 
-    `device_url` is empty where the service has no device flow, or none for mail. `console` names the page on which a
-    person makes a client id, `clicks` what to choose there.
+    `device_url` is empty where the service has no device flow, or none for mail. `console` names the page where a
+    client id is created, `clicks` what to choose there.
     """
 
     name: str
@@ -37,14 +37,14 @@ SERVICES = {
         "https://accounts.google.com/o/oauth2/v2/auth",
         "https://oauth2.googleapis.com/token",
         # Its device flow has no scope for mail.
-        wants_client_secret=True,  # also of desktop programs, whose secret is none
+        wants_client_secret=True,  # even from desktop programs, which cannot keep one
         # Without these two no refresh token comes, or only with the very first consent.
         parameters={"access_type": "offline", "prompt": "consent"},
         imap_hosts=("imap.gmail.com", "imap.googlemail.com"),
         smtp_hosts=("smtp.gmail.com", "smtp.googlemail.com"),
         console="https://console.cloud.google.com/auth/clients",
         clicks="Create client, application type Desktop app; enable the Gmail API; publish the app, or add yourself as "
-        "a test user (its logins then end after 7 days).",
+        "a test user (logins then expire after 7 days).",
     ),
     "microsoft": Service(
         "microsoft",
@@ -66,7 +66,7 @@ SERVICES = {
         imap_hosts=("imap.fastmail.com",),
         smtp_hosts=("smtp.fastmail.com",),
         console="https://www.fastmail.com/dev/",
-        clicks="Ask for a client id there; for yourself alone an app password is simpler.",
+        clicks="Request a client id there; for personal use an app password is simpler.",
     ),
 }
 

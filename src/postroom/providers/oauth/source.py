@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from postroom.settings.accounts import TokenAccount
     from postroom.settings.oauth import OAuthSettings
 
-EARLY = 60.0  # seconds before its end a token counts as used up: requests take time, and clocks differ
+EARLY = 60.0  # seconds before expiry a token counts as expired: requests take time, and clocks differ
 
 
 class OAuthTokens:
@@ -58,7 +58,7 @@ class OAuthTokens:
             return self._login.access_token
 
     async def _read_or_asked(self, old: str) -> Login:
-        """Another process, or a person who logged in anew, may have been faster: what is kept is looked at first."""
+        """Another process or a new login may have been faster: the stored login is checked first."""
         kept = await in_own_thread(self._keeping.read)
         if self._serves(kept, old):
             return kept
@@ -71,12 +71,12 @@ class OAuthTokens:
         refresh = granted.refresh_token or used
         previous = used if refresh != used else ""
         login = Login(granted.access_token, self._clock() + granted.lifetime, refresh, previous)
-        with anyio.CancelScope(shield=True):  # the old one may be void already
+        with anyio.CancelScope(shield=True):  # the old one may already be revoked
             await in_own_thread(self._keeping.write_again, login)
         return login
 
     async def _granted(self, kept: Login) -> tuple[Granted, str]:
-        """With the newest refresh token; with the one before where that one was never seen to work."""
+        """With the newest refresh token; with the previous one where the newest never worked."""
         try:
             return await self._exchanged(kept.refresh_token), kept.refresh_token
         except Refused as refused:

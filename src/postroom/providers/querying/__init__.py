@@ -1,3 +1,3 @@
-"""What several providers need to put a query to a server: bounds of what it can say, a judge for what it cannot, the
-words of languages that more than one protocol speaks. Knows no provider and opens no connection.
+"""Query helpers that providers share: bounds for what a server can express, a judge for what it cannot, and search
+languages used by more than one protocol. Knows no provider and opens no connection.
 """

@@ -1,8 +1,8 @@
-"""A query in a server's own words, as two bounds.
+"""A query in a server's own language, as two bounds.
 
-What a server cannot say exactly (an attachment, an hour of the day) is bracketed: `upper` finds every mail that may
-match, `lower` only mails that surely do. Where both are equal the server's answer is the answer; otherwise only the
-mails between the two need a look. Swapping the bounds is all that NOT takes.
+What a server cannot express exactly (an attachment, an hour of the day) is bracketed: `upper` finds every message that
+may match, `lower` only messages that surely do. Where both are equal the server's result is exact; otherwise only the
+messages between the two are checked. NOT simply swaps the bounds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from postroom.model.query.tree import And, In, Leaf, Node, Not, Or
 
 W = TypeVar("W")  # conditions as one server writes them
 
-TRUE, FALSE = And(()), Or(())  # nodes that hold for every mail and for none
+TRUE, FALSE = And(()), Or(())  # nodes that match every message and none
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def exact(words: W) -> Bounds[W]:
 
 @dataclass(frozen=True, slots=True)
 class Joints(Generic[W]):
-    """How a server's conditions are put together."""
+    """How a server's conditions are combined."""
 
     negated: Callable[[W], W]
     all_of: Callable[[list[W]], W]
@@ -42,7 +42,7 @@ class Joints(Generic[W]):
 
 
 def bounds_of(node: Node, say: Callable[[Leaf], Bounds[W]], joints: Joints[W]) -> Bounds[W]:
-    """`say` puts a single condition into the server's words."""
+    """`say` translates a single condition into the server's language."""
     if isinstance(node, Not):
         inner = bounds_of(node.node, say, joints)
         return Bounds(joints.negated(inner.lower), joints.negated(inner.upper))
@@ -54,7 +54,7 @@ def bounds_of(node: Node, say: Callable[[Leaf], Bounds[W]], joints: Joints[W]) -
 
 
 def within(node: Node, is_in: Callable[[str], bool]) -> Node:
-    """The query inside one folder: every In is decided, and what it decides is gone."""
+    """The query inside one folder: every In is decided and simplified away."""
     if isinstance(node, In):
         return TRUE if is_in(node.folder) else FALSE
     if isinstance(node, Not):

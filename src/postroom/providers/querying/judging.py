@@ -1,4 +1,4 @@
-"""What a server leaves undecided, decided here: mail by mail, from as little of each as will do."""
+"""Decides what a server cannot: message by message, from as little of each as possible."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from postroom.model.query.match import matches
 from postroom.model.query.tree import And, Leaf, Node, Not, Or, Query, Text
 from postroom.providers.querying.bounds import FALSE, TRUE
 
-READ_WHOLE = 500  # so many undecided mails are read, where a server cannot look for parts of words
+READ_WHOLE = 500  # undecided messages that are read at most, where a server cannot search for parts of words
 
-Key = TypeVar("Key")  # how the server names a mail in its answers
+Key = TypeVar("Key")  # how the server identifies a message
 
 
 class Judge(Generic[Key]):
-    """Decides single mails. What the server can say exactly is asked of it once, as a set; only the rest is ours.
+    """Decides single messages. What the server can match exactly is asked once, as a set; only the rest is done here.
 
-    `is_exact` tells of a condition whether the server can; `ask` answers the mails that fulfil such a one.
+    `is_exact` says whether the server can match a condition; `ask` returns the messages that fulfil one.
     """
 
     def __init__(self, node: Node, is_exact: Callable[[Node], bool], ask: Callable[[Node], set[Key]]) -> None:
@@ -36,17 +36,17 @@ class Judge(Generic[Key]):
         return any(isinstance(leaf, Text) for leaf in self.ours)
 
     def require_few(self, undecided: int) -> None:
-        """Looking at a mail's structure is cheap, reading mail after mail is not."""
+        """Checking a message's structure is cheap, reading many messages is not."""
         if self.reads_text and undecided > READ_WHOLE:
             raise InvalidRequest(
-                "This mail server compares whole words only, and too many mails would have to be read to find those "
-                "with a word that begins like this. Write the words out, like invoice OR invoices, or narrow the "
+                "This mail server matches whole words only, and too many messages would have to be read to find those "
+                "with a word that starts like this. Write out the words, like invoice OR invoices, or narrow the "
                 "search with in:, from: or after:.",
                 details={"field": "query"},
             )
 
     def accepts(self, key: Key, envelope: Envelope, text: str = "", filenames: Sequence[str] = ()) -> bool:
-        """From as much of the mail as `ours` asks for."""
+        """From as much of the message as `ours` asks for."""
         node = self._node if self._is_ours_alone else self._with_answers(self._node, key)
         return matches(node, envelope, text, filenames)
 

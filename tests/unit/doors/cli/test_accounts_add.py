@@ -462,7 +462,7 @@ async def test_the_user_name_that_works_is_the_one_that_is_kept(
 def test_a_refused_login_comes_with_what_the_provider_wants_instead() -> None:
     account = ImapAccount(name="g", address="a@gmail.com", host="imap.gmail.com")
     message = logins.explained(AuthRequired("The mail server refused the login."), account).message
-    assert message.startswith("The mail server refused the login. Google takes an app password")
+    assert message.startswith("The mail server refused the login. Google requires an app password")
 
 
 def test_every_kind_that_can_be_set_up_can_be_chosen() -> None:

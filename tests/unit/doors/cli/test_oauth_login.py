@@ -247,7 +247,7 @@ def test_a_found_server_of_somebody_else_never_gets_the_services_token(
         (["accounts", "add", "a@example.com", "--host", "imap.example.com", "--oauth"], "oauth table"),
         (["accounts", "add", "a@gmail.com", "--oauth", "--client-id", "x", "--password-stdin"], "--password-stdin"),
         (["accounts", "add", "a@gmail.com", "--device", "--client-id", "x", "--client-secret-env", "CLIENT_SECRET"],
-         "no login by device code"),
+         "does not support device codes"),
         (["accounts", "add", "a@outlook.com"], "--client-id"),
     ],
 )  # fmt: skip

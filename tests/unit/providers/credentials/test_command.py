@@ -51,7 +51,7 @@ async def test_many_that_were_refused_the_same_token_run_it_once(tmp_path: Path)
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("import sys; print('CANARY'); sys.exit(3)", "ended with code 3"),
+        ("import sys; print('CANARY'); sys.exit(3)", "exited with code 3"),
         ("print()", "printed no token"),
         ("print('two words CANARY')", "printed no token"),
         ("print('CANARY' * 10_000)", "printed no token"),
@@ -71,12 +71,12 @@ async def test_what_is_no_token_is_said_without_repeating_it(
 
 
 async def test_a_program_that_does_not_end_is_ended() -> None:
-    with pytest.raises(AuthRequired, match="did not end"):
+    with pytest.raises(AuthRequired, match="did not finish"):
         await printing("import time; time.sleep(600)", patience=0.1).token()
 
 
 async def test_it_cannot_wait_for_somebody_to_type() -> None:
-    with pytest.raises(AuthRequired, match="ended with code"):
+    with pytest.raises(AuthRequired, match="exited with code"):
         await printing("input()").token()
 
 

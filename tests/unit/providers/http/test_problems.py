@@ -112,7 +112,7 @@ async def test_problem_details_are_read(server: Server, make_api: Make) -> None:
 async def test_an_error_inside_a_success_is_an_error(server: Server, make_api: Make) -> None:
     api = make_api(read_problem=read_google)
     error = await failure(server, api, google(200, "backendError"))
-    assert "looks like a success" in error.message
+    assert "the status is a success" in error.message
     assert type(await failure(server, api, google(200, "rateLimitExceeded"))) is RateLimited
 
 

@@ -27,7 +27,7 @@ async def test_a_write_without_a_settling_answer_is_unclear_and_sent_once(
     server: Server, api: Api, reply: Reply
 ) -> None:
     server.replies = [reply]
-    with pytest.raises(UnclearWrite, match="may have happened or not") as caught:
+    with pytest.raises(UnclearWrite, match="may or may not have happened") as caught:
         await api.write("POST", "/send", content={"a": 1})
     assert len(server.asked) == 1
     assert submit_outcome(caught.value).state == "unknown"
@@ -95,7 +95,7 @@ async def test_a_refused_login_pauses_the_account(server: Server, api: Api) -> N
 async def test_an_upload_never_goes_unencrypted_where_the_service_itself_does_not(
     server: Server, make_api: Make
 ) -> None:
-    with pytest.raises(ProviderError, match="not encrypted"):
+    with pytest.raises(ProviderError, match="unencrypted"):
         await make_api("https://api.example").upload(f"{server.url}/session", b"bytes", headers={})
     assert server.asked == []
 

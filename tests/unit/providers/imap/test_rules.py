@@ -117,7 +117,7 @@ def test_what_cannot_be_expressed_is_said_and_never_left_out(condition: Conditio
 @pytest.mark.parametrize("text", ["a\r\nb", "a\0", ""])
 def test_text_that_could_change_the_script_is_refused(text: str) -> None:
     rule = Rule("r", (Condition("subject", "contains", (text,)),), (Action("star"),))
-    with pytest.raises(InvalidRequest, match="one line"):
+    with pytest.raises(InvalidRequest, match="single line"):
         script.compiled([rule], FOLDERS)
 
 

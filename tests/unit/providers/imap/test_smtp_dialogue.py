@@ -145,7 +145,7 @@ async def test_a_server_that_asks_for_ever_is_left_in_the_end(server: RawSmtp, m
 @pytest.mark.parametrize(
     ("says", "changes", "word"),
     [
-        ({"EHLO": b"250 raw\r\n"}, {"smtp_security": "starttls"}, "no STARTTLS"),
+        ({"EHLO": b"250 raw\r\n"}, {"smtp_security": "starttls"}, "not offer STARTTLS"),
         ({GREETING: b"* OK IMAP4rev1\r\n"}, {}, "does not speak SMTP"),
         ({}, {"smtp_security": "tls"}, "smtp_security"),
         ({}, {"smtp_host": "no-such-host.invalid"}, "name"),

@@ -294,7 +294,7 @@ async def test_progress_reaches_the_whole(tmp_path: Path, mailbox: LocalMailbox)
 
 
 async def test_what_is_no_archive_is_refused_with_advice(tmp_path: Path, mailbox: LocalMailbox) -> None:
-    with pytest.raises(NotFound, match="mbox file or of a Maildir"):
+    with pytest.raises(NotFound, match="mbox file or a Maildir"):
         await import_path(tmp_path / "nothing", mailbox)
     with pytest.raises(InvalidRequest, match="neither an mbox"):
         await import_path(written(tmp_path / "photo.png", b"\x89PNG"), mailbox)

@@ -55,7 +55,7 @@ async def test_a_mail_that_is_no_draft_is_not_touched(mailbox: LocalMailbox, raw
     ref = await mailbox.add_message(raw())
     await mailbox.move([ref], "Drafts")
     for attempt in (mailbox.update_draft(ref, raw("Other")), mailbox.delete_draft(ref), mailbox.find_draft(ref)):
-        with pytest.raises(PermissionDenied, match="no draft"):
+        with pytest.raises(PermissionDenied, match="not a draft"):
             await attempt
     assert await mailbox.fetch_raw(ref) == raw()
 

@@ -51,7 +51,7 @@ async def test_a_service_out_of_order_meanwhile_is_asked_again_more_slowly(idp: 
 @pytest.mark.parametrize(
     ("pending", "words"),
     [
-        (["access_denied"], "not allowed"),
+        (["access_denied"], "Access was denied"),
         (["expired_token"], "in time"),
         (["authorization_pending"] * 50, "in time"),
         (["invalid_client"], "client id"),

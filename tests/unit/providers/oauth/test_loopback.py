@@ -78,7 +78,7 @@ async def test_a_denied_login_ends_it_with_that_word() -> None:
         waiting = asyncio.create_task(listener.code(begun))
         await asyncio.sleep(0)
         page = await visit(listener, f"/?error=access_denied&state={begun.state}")
-        with pytest.raises(AuthRequired, match="not allowed"):
+        with pytest.raises(AuthRequired, match="Access was denied"):
             await waiting
     assert "close this window" in page.text
 

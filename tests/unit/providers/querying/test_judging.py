@@ -51,7 +51,7 @@ def test_too_many_mails_are_not_read_to_find_a_word() -> None:
     server = Server()
     words = Judge(Text("inv", prefix=True), server.can_say, server.ask)
     words.require_few(READ_WHOLE)
-    with pytest.raises(InvalidRequest, match="Write the words out"):
+    with pytest.raises(InvalidRequest, match="Write out the words"):
         words.require_few(READ_WHOLE + 1)
     Judge(HasAttachment(), server.can_say, server.ask).require_few(READ_WHOLE + 1)
 

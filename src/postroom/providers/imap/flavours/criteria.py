@@ -1,4 +1,4 @@
-"""A query in the words of SEARCH. What a server cannot say exactly is said as two bounds (`querying.bounds`)."""
+"""A query as SEARCH keys. What a server cannot express exactly becomes two bounds (`querying.bounds`)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Say = Callable[[Leaf], Bounds[Keys]]
 
 
 def bounds(node: Node, say: Say | None = None) -> Bounds[Keys]:
-    """`say` puts a single condition into the server's words; any server's, unless told."""
+    """`say` translates a single condition into search keys; by default those of any server."""
     return bounds_of(node, say or said, Joints(_negated, _all_of, any_of))
 
 
@@ -91,13 +91,13 @@ def said(leaf: Leaf) -> Bounds[Keys]:  # noqa: C901 - one arm per leaf of the la
 
 
 def _maybe_attached(surely: bytes | None = None) -> Bounds[Keys]:
-    """Servers that look into mails on arrival leave a keyword (registered with IANA); others leave it to us."""
+    """Servers that inspect messages on arrival set a keyword (registered with IANA); for others it is decided here."""
     lower = Keys((b"KEYWORD", surely)) if surely else NONE
     return Bounds(Keys((b"NOT", b"KEYWORD", b"$HasNoAttachment")), lower)
 
 
 def _anywhere(value: str) -> Keys:
-    """Not TEXT: that looks into every header, and finds ``plain`` in each Content-Type."""
+    """Not TEXT: that searches every header, and finds ``plain`` in each Content-Type."""
     if not words(value):
         return NONE
     return any_of([_holding(field, value) for field in (b"SUBJECT", b"FROM", b"TO", b"CC", b"BCC", b"BODY")])
@@ -111,17 +111,17 @@ def _labelled(name: str) -> Keys:
     try:
         return Keys((b"KEYWORD", keyword_of(name).encode("ascii")))
     except InvalidRequest:
-        return NONE  # a label the server could not keep is on no mail
+        return NONE  # a label the server could not store is on no message
 
 
 def _dated(key: bytes, moment: datetime, days: int) -> Keys:
-    """Servers compare bare days and ignore the zone a mail was written in: a day to spare on either side."""
+    """Servers compare dates only and ignore the time zone of a message: one day of margin on either side."""
     day = (moment.astimezone(UTC) + timedelta(days=days)).date()
     return Keys((key, f"{day.day}-{_MONTHS[day.month - 1]}-{day.year:04d}".encode()))
 
 
 def searchable(value: str) -> bytes:
-    """A quoted string, or bare bytes beyond ASCII that travel as a literal. Control characters match nothing."""
+    """A quoted string, or raw non-ASCII bytes that are sent as a literal. Control characters match nothing."""
     text = "".join(char if char.isprintable() else " " for char in value).strip()
     if not text.isascii():
         return text.encode("utf-8", "replace")
@@ -159,7 +159,7 @@ def any_of(parts: list[Keys]) -> Keys:
 
 
 def _as_one(keys: Keys) -> tuple[bytes, ...]:
-    """In parentheses where need be; a literal cannot be followed by one, so a key that holds for all comes between."""
+    """In parentheses where needed; a literal cannot be followed by one, so a key that matches all comes between."""
     if keys.is_one:
         return keys.words
     words = keys.words if keys.words[-1].isascii() else (*keys.words, b"ALL")

@@ -1,4 +1,4 @@
-"""Where servers differ in more than what they leave out: how a condition is put to them, and where they keep labels."""
+"""Where servers differ beyond missing features: how a condition is expressed, and where labels are stored."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from postroom.providers.imap.session.wire import Item
 @dataclass(frozen=True, slots=True)
 class Flavour:
     say: criteria.Say
-    label_item: str  # what FETCH calls a mail's labels, beside its flags
-    identity_item: str  # what is the same for one mail in every folder; empty where the server does not tell
-    read_labels: Callable[[Session, Item, str], tuple[str, ...]]  # of one fetched mail in the folder of that name
+    label_item: str  # what FETCH calls a message's labels, besides its flags
+    identity_item: str  # identifies one message in every folder; empty where the server has no such id
+    read_labels: Callable[[Session, Item, str], tuple[str, ...]]  # of one fetched message in the folder of that name
     known_labels: Callable[[Session, Folder], Iterable[str]]
     set_label: Callable[[Session, Sequence[int], str, bool], None]
-    collections: frozenset[Role]  # folders whose mails all lie in other folders too
-    keeps_removed: bool  # what is removed from a folder lies elsewhere still; only Trash makes an end of it
+    collections: frozenset[Role]  # folders whose messages are all in other folders too
+    keeps_removed: bool  # a message removed from a folder stays elsewhere; only Trash deletes it
 
 
 _ANY = Flavour(
@@ -40,7 +40,7 @@ _GMAIL = Flavour(
     read_labels=gmail.read_labels,
     known_labels=gmail.known_labels,
     set_label=gmail.set_label,
-    collections=frozenset({Role.FLAGGED}),  # an archived mail without a label is in All Mail alone
+    collections=frozenset({Role.FLAGGED}),  # an archived message without a label is only in All Mail
     keeps_removed=True,
 )
 
@@ -50,7 +50,7 @@ def flavour_of(session: Session) -> Flavour:
 
 
 def identities(session: Session, uids: Sequence[int]) -> dict[int, str]:
-    """What is the same for one mail in every folder it lies in; nothing where the server does not tell."""
+    """Identifies one message in every folder it is in; empty where the server has no such id."""
     name = flavour_of(session).identity_item
     items = session.fetch(uids, f"UID {name}") if name else {}
     return {uid: item[name].decode() for uid, item in items.items() if isinstance(item.get(name), bytes)}

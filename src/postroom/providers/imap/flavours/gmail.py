@@ -1,7 +1,7 @@
-"""Gmail's own words: its search language (X-GM-RAW) and its labels (X-GM-LABELS), where a server offers X-GM-EXT-1.
+"""Gmail's extensions: its search language (X-GM-RAW) and its labels (X-GM-LABELS), where a server offers X-GM-EXT-1.
 
-Gmail's index holds whole words only, whichever way it is asked. Its labels are its folders: a mail with three of them
-lies in three folders, under one X-GM-MSGID.
+Gmail's index holds whole words only, however it is queried. Its labels are its folders: a message with three of them
+is in three folders, under one X-GM-MSGID.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OWN_FOLDERS = ("[Gmail]/", "[Google Mail]/")
 
 
 def said(leaf: Leaf) -> Bounds[Keys]:
-    """What Gmail compares in another way than other servers; its parts of words and of file names are left to us."""
+    """What Gmail matches differently from other servers; parts of words and of file names are decided here."""
     match leaf:
         case Text(prefix=True):
             return Bounds(ALL, _worded(leaf.value)) if words(leaf.value) else exact(NONE)
@@ -55,7 +55,7 @@ def _raw(query: str) -> Keys:
 
 
 def read_labels(session: Session, item: Item, folder: str) -> tuple[str, ...]:
-    """With that of the open folder, which Gmail leaves out; without its own marks (``\\Important``, ``\\Sent``)."""
+    """With that of the open folder, which Gmail leaves out; without system labels (``\\Important``, ``\\Sent``)."""
     names = {session.read_name(name) for name in item.get(LABELS) or ()}
     own = {folder} if _is_label(folder) else set()
     return tuple(sorted({name for name in names if not name.startswith("\\")} | own, key=str.casefold))
@@ -70,7 +70,7 @@ def _is_label(folder: str) -> bool:
 
 
 def set_label(session: Session, uids: Sequence[int], label: str, wanted: bool) -> None:
-    """A label that does not exist yet is made by Gmail."""
+    """Gmail creates a label that does not exist yet."""
     try:
         session.store(uids, f"{'+' if wanted else '-'}{LABELS}", [_written(label)])
     except ProviderError as refusal:
@@ -78,7 +78,7 @@ def set_label(session: Session, uids: Sequence[int], label: str, wanted: bool) -
 
 
 def _written(label: str) -> str:
-    """Labels are folders: one that means Sent would put a mail there, or make a folder that passes for it."""
+    """Labels are folders: one that means Sent would put a message there, or create a folder that passes for it."""
     if not label.isprintable() or label.startswith(("\\", "[")) or read_as(label) is not None:
         raise _unusable()
     escaped = label.replace("\\", "\\\\").replace('"', '\\"')
@@ -87,6 +87,6 @@ def _written(label: str) -> str:
 
 def _unusable() -> InvalidRequest:
     return InvalidRequest(
-        "Gmail does not take this label; some names (Inbox, Sent, Spam, ...) are its own. Choose another one.",
+        "Gmail does not accept this label; some names (Inbox, Sent, Spam, ...) are reserved. Choose another one.",
         details={"field": "label"},
     )

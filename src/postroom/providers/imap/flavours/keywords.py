@@ -1,7 +1,7 @@
-"""Labels as IMAP keywords. Keywords are ASCII atoms that ignore case; labels are any text, so some are spelled.
+"""Labels as IMAP keywords. Keywords are ASCII atoms that ignore case; labels are any text, so some are encoded.
 
 A label of plain letters is its own keyword, readable in every other mail program. In others, characters that an atom
-may not hold are written ``=20``, and what goes beyond ASCII is put into punycode behind ``xn--``: short (servers cut
+may not contain are written ``=20``, and non-ASCII text is put into punycode after ``xn--``: short (servers cut
 keywords at 50 characters) and safe where case is lost.
 """
 
@@ -23,13 +23,13 @@ _ESCAPED = re.compile(r"=([0-9A-Fa-f]{2})")
 _PREFIX = "xn--"
 _MAX_KEYWORD = 50
 
-# Thunderbird's five tags are the only ``$`` keywords people set by hand; the rest are notes of programs.
+# Thunderbird's five tags are the only ``$`` keywords people set by hand; the rest are set by programs.
 _TAG = re.compile(r"\$label[1-5]\Z", re.IGNORECASE)
 _NOTES = frozenset({"junk", "nonjunk", "notjunk", "forwarded", "redirected", "oldlabel"})
 
 
 def keyword_of(label: str) -> str:
-    """The atom that stands for this label; InvalidRequest for one that no server could keep."""
+    """The atom that stands for this label; InvalidRequest for one that no server could store."""
     spelled = _UNSAFE.sub(lambda char: f"={ord(char[0]):02X}", label)
     if spelled[:1] == "$" and not _TAG.match(spelled):
         spelled = f"=24{spelled[1:]}"
@@ -39,14 +39,14 @@ def keyword_of(label: str) -> str:
         spelled = _PREFIX + spelled.encode("punycode").decode("ascii")
     if not label or len(spelled) > _MAX_KEYWORD:
         raise InvalidRequest(
-            "This mail server keeps labels as keywords, and this one is too long. Choose a shorter label.",
+            "This mail server stores labels as keywords, and this one is too long. Choose a shorter label.",
             details={"field": "label"},
         )
     return spelled
 
 
 def label_of(keyword: str) -> str | None:
-    """The label behind a keyword; None for a program's note that no person would call a label."""
+    """The label of a keyword; None for a keyword that programs set for themselves."""
     if keyword.startswith("\\") or keyword.lower() in _NOTES:
         return None
     if keyword.startswith("$") and not _TAG.match(keyword):

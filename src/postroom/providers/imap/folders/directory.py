@@ -1,4 +1,4 @@
-"""The folders a mailbox knows: listed once, kept for a minute, listed again when something is missing."""
+"""The folders of a mailbox: listed once, cached for a minute, listed again when something is missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.pool import Pool
 from postroom.providers.querying.bounds import FALSE, TRUE, within
 
-_KEPT = 60.0  # seconds: a folder made elsewhere is searched after a minute, and at once when it is named
+_KEPT = 60.0  # seconds: a folder created elsewhere is searched after a minute, and at once when it is named
 
 
 class Directory:
@@ -24,7 +24,7 @@ class Directory:
         self._listed_at: float | None = None
 
     async def counted(self) -> list[Folder]:
-        """Fresh from the server, with the number of mails in each."""
+        """Fresh from the server, with the number of messages in each."""
         return self._kept(*await self._pool.run("", _listed, counted=True))
 
     async def known(self) -> list[Folder]:
@@ -33,7 +33,7 @@ class Directory:
         return self._folders
 
     async def sources(self) -> list[Folder]:
-        """Where mails are at home. One that holds every mail comes last: a mail is found where else it lies."""
+        """Where messages are filed. One that contains all comes last: a message is found elsewhere first."""
         at_home = [folder for folder in await self.known() if folder.role not in self._collections]
         return sorted(at_home, key=lambda folder: folder.role == Role.ALL)
 
@@ -51,14 +51,14 @@ class Directory:
             return folder_with(await self.known(), role)
 
     async def require(self, ref: str) -> None:
-        """NotFound unless there is a folder of this very ref."""
+        """NotFound unless there is a folder with exactly this ref."""
         if not any(folder.ref == ref for folder in await self.known()):
             self.forget()
             if not any(folder.ref == ref for folder in await self.known()):
                 raise _unknown(ref)
 
     async def places(self, query: Query) -> list[tuple[Folder, Node]]:
-        """The folders where something may be found, each with what is left to ask there."""
+        """The folders that may have matches, each with what remains of the query there."""
         named = await self._named(query)
         folders = {folder.ref: folder for folder in [*await self.sources(), *named.values()]}
         places = []
@@ -87,7 +87,7 @@ def _listed(session: Session, *, counted: bool) -> tuple[list[Folder], frozenset
 
 
 def _is_searched(folder: Folder, named_here: dict[str, bool], anywhere: bool) -> bool:
-    """Trash and Junk only when asked for; what holds every mail not where some are ruled out by their folder."""
+    """Trash and Junk only when asked for; a folder of all messages not where the query excludes some by folder."""
     if folder.role == Role.ALL and named_here:
         return any(named_here.values())
     return anywhere or bool(named_here) or folder.role not in (Role.TRASH, Role.JUNK)
@@ -102,7 +102,7 @@ def _matched(known: list[Folder], name: str) -> Folder:
 
 def _unknown(name: str) -> NotFound:
     return NotFound(
-        "There is no such folder. Call list_folders to see what there is.",
+        "There is no such folder. Call list_folders to see the folders.",
         reason="folder_unknown",
         details={"folder": name[:100]},
     )

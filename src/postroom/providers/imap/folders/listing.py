@@ -1,4 +1,4 @@
-"""The account's folders: listed with their roles, found by ref, made and taken away."""
+"""The account's folders: listed with their roles, found by ref, created and deleted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLAIN = frozenset(role.value for role in Role)
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """How this server writes paths: the separator of levels, and what all of the account's own names begin with."""
+    """How this server writes paths: the separator of levels, and the prefix of all of the account's own names."""
 
     separator: str
     prefix: str
@@ -30,7 +30,7 @@ class Tree:
     def written(self, name: str) -> str:
         if self.separator not in ("", "/") and self.separator in name:
             raise InvalidRequest(
-                f"This mail server allows no {self.separator!r} in folder names. Use '/' between levels.",
+                f"This mail server does not allow {self.separator!r} in folder names. Use '/' between levels.",
                 details={"field": "name"},
             )
         ref = self.separator.join(name.split("/")) if self.separator else name
@@ -38,7 +38,7 @@ class Tree:
 
 
 def list_folders(session: Session, *, counted: bool) -> list[Folder]:
-    """Everything that can be opened. One command where the server knows LIST-STATUS."""
+    """Everything that can be opened. One command where the server supports LIST-STATUS."""
     folders, _ = _listed(session, counted=counted)
     return folders
 
@@ -79,17 +79,17 @@ def _role(ref: str, flags: list[str]) -> Role | None:
 
 
 def _told_apart(folders: list[Folder]) -> list[Folder]:
-    """Where two would be shown alike (one of them lies beyond the prefix), one keeps the name, and others are shown by
-    their refs: the one whose ref is that very name, else the one with a role."""
+    """Where two would be shown alike (one of them is outside the prefix), one keeps the name, and others are shown by
+    their refs. The one whose ref is exactly that name keeps it, else the one with a role."""
     by_right = sorted(folders, key=lambda folder: (folder.ref == folder.name, folder.role is not None))
     owners = {folder.name: folder.ref for folder in by_right}
     return [folder if owners[folder.name] == folder.ref else replace(folder, name=folder.ref) for folder in folders]
 
 
 def _with_named_roles(folders: list[Folder]) -> list[Folder]:
-    """A name gives a role only where the server gave it to nobody, and to the topmost folder of that name.
+    """A name gives a role only where the server assigned it to no folder, and to the topmost folder of that name.
 
-    Where two of a level would do, Drafts goes before its translations: most programs make that one by themselves.
+    Where two on a level would do, Drafts is preferred to its translations: most programs create that one themselves.
     """
     taken = {folder.role for folder in folders if folder.role}
     for folder in sorted(folders, key=lambda folder: (folder.name.count("/"), folder.name.casefold() not in _PLAIN)):
@@ -121,7 +121,7 @@ def folder_with(folders: list[Folder], role: Role) -> Folder:
     found = next((folder for folder in folders if folder.role == role), None)
     if found is None:
         raise NotFound(
-            f"This account has no {role.value.title()} folder. Call list_folders to see what there is.",
+            f"This account has no {role.value.title()} folder. Call list_folders to see the folders.",
             reason="folder_role_missing",
             details={"role": role.value},
         )
@@ -135,7 +135,7 @@ def create_folder(session: Session, name: str) -> Folder:
     ref = tree.written("/".join(levels))
     if any(folder.ref == ref for folder in folders) or ref.upper() == "INBOX":
         raise Conflict(
-            "A folder of that name exists already.", reason="already_exists", details={"name": tree.shown(ref)}
+            "A folder with that name already exists.", reason="already_exists", details={"name": tree.shown(ref)}
         )
     there = {folder.ref for folder in folders}
     for depth in range(1, len(levels) + 1):
@@ -147,13 +147,13 @@ def create_folder(session: Session, name: str) -> Folder:
 
 
 def delete_folder(session: Session, ref: str) -> None:
-    """Only an empty one without children: what is in it would be gone for good."""
+    """Only an empty one without children: its content would be lost."""
     folders, tree = _listed(session, counted=False)
     folder = next((folder for folder in folders if folder.ref == ref), None)
     if folder is None:
-        raise NotFound("There is no such folder any more. Call list_folders to see what there is.")
+        raise NotFound("This folder no longer exists. Call list_folders to see the folders.")
     has_children = any(other.ref.startswith(ref + tree.separator) for other in folders if tree.separator)
     if folder.role or has_children or session.status(ref, "MESSAGES").get("MESSAGES", 0):
-        raise Conflict("The folder is not empty or is one of the account's own. Only empty folders are removed.")
+        raise Conflict("The folder is not empty or is a system folder. Only empty folders can be removed.")
     session.leave(ref)
     session.delete_folder(ref)

@@ -13,7 +13,7 @@ from postroom.providers.imap.mail.refs import MailRef, by_folder, gone
 
 
 async def concurrently(calls: Sequence[Callable[[], Awaitable[None]]]) -> None:
-    """The pool keeps to its number of connections. The first failure is raised bare, when all have ended."""
+    """The pool limits the connections. The first failure is raised unwrapped, after all have ended."""
     failures: list[PostroomError] = []
 
     async def run(call: Callable[[], Awaitable[None]]) -> None:
@@ -32,7 +32,7 @@ async def concurrently(calls: Sequence[Callable[[], Awaitable[None]]]) -> None:
 async def each_folder(
     refs: Sequence[str], change: Callable[[str, list[MailRef]], Awaitable[Results]]
 ) -> list[ItemResult]:
-    """One answer per ref, in order; a folder whose connection broke fails for its own mails only."""
+    """One result per ref, in order; a folder whose connection broke fails only for its own messages."""
     results: Results = {}
     for folder, group in by_folder(refs).items():
         try:

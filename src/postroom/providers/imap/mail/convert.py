@@ -1,4 +1,4 @@
-"""Fetched answers to the model: a line of a list, an opened mail."""
+"""From FETCH responses to the model: an envelope in a list, an opened message."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINE = f"UID FLAGS RFC822.SIZE INTERNALDATE BODYSTRUCTURE BODY.PEEK[HEADER.FIELD
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One mail as a listing fetches it, before it has a snippet."""
+    """One message as a listing fetches it, before it has a snippet."""
 
     ref: MailRef
     flags: frozenset[str]  # lower case
@@ -83,11 +83,11 @@ def envelope_of(line: Line, folder: str, snippet: str) -> Envelope:
 
 
 def has_attachments(structure: Part) -> bool:
-    """Pictures within the text do not count: nobody sent them as files."""
+    """Inline images do not count: they were not sent as files."""
     return any(not attachment.inline for attachment in attachments(structure))
 
 
 def thread_ref_of(parsed: Parsed, ref: MailRef | None) -> str:
-    """A thread is named by its first mail's Message-ID; a mail without any is a thread of its own."""
+    """A thread is identified by its first message's Message-ID; a message without any is a thread of its own."""
     ancestor = parsed.references[0] if parsed.references else parsed.in_reply_to or parsed.message_id
     return ancestor or (str(ref) if ref else "")

@@ -1,4 +1,4 @@
-"""Drafts: mails in the Drafts folder. An update appends the new version first and then removes the old UID alone."""
+"""Drafts: messages in Drafts. An update appends the new version first and then removes only the old UID."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def saved(envelope: Envelope) -> SavedDraft:
 
 
 def append(session: Session, folder: str, raw: bytes, flags: tuple[str, ...] = _FLAGS) -> SavedDraft:
-    """The new mail, wherever the server put it."""
+    """The new message, wherever the server put it."""
     parsed = parse_headers(raw)
     told = _appended(session, folder, raw, flags)
     if told is not None:
@@ -28,12 +28,12 @@ def append(session: Session, folder: str, raw: bytes, flags: tuple[str, ...] = _
     else:
         ref = newest_with_id(session, folder, parsed.message_id) if parsed.message_id else None
     if ref is None:
-        raise ProviderError("The mail server saved the mail but does not say where. List the folder to find it.")
+        raise ProviderError("The mail server saved the message but did not report where. List the folder to find it.")
     return SavedDraft(str(ref), str(ref), thread_ref_of(parsed, ref))
 
 
 def _appended(session: Session, folder: str, raw: bytes, flags: tuple[str, ...]) -> tuple[int, int] | None:
-    """Courier takes nothing into a folder that the connection has open for reading; what it refused is not kept."""
+    """Courier does not append to a folder that the connection has open for reading; a refused message is not stored."""
     try:
         return session.append(folder, raw, flags)
     except ProviderError:
@@ -45,7 +45,7 @@ def _appended(session: Session, folder: str, raw: bytes, flags: tuple[str, ...])
 
 
 def find(session: Session, folder: str, draft_ref: str) -> SavedDraft:
-    """NotFound when it is gone, PermissionDenied when it lies elsewhere."""
+    """NotFound when it is gone, PermissionDenied when it is elsewhere."""
     ref = _in_drafts(draft_ref, folder)
     opened = session.open(folder)
     fields = "UID FLAGS BODY.PEEK[HEADER.FIELDS (MESSAGE-ID IN-REPLY-TO REFERENCES)]"
@@ -56,7 +56,7 @@ def find(session: Session, folder: str, draft_ref: str) -> SavedDraft:
 
 
 def discard(session: Session, folder: str, draft_ref: str, trash: str) -> None:
-    """Removing what is removed already is fine: the caller has looked before."""
+    """Removing what is already removed is fine: the caller has checked before."""
     ref = _in_drafts(draft_ref, folder)
     if session.open(folder, write=True).validity != ref.validity:
         return
@@ -73,6 +73,6 @@ def _in_drafts(draft_ref: str, folder: str) -> MailRef:
         raise gone() from None
     if ref.folder != folder:
         raise PermissionDenied(
-            "This mail is no draft, so it cannot be changed or sent as one. Call list_drafts.", reason="not_a_draft"
+            "This message is not a draft and cannot be changed or sent as one. Call list_drafts.", reason="not_a_draft"
         )
     return ref

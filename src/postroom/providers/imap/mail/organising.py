@@ -1,4 +1,4 @@
-"""Flags, labels and moving: one folder's mails at a time, one answer per mail."""
+"""Flags, labels and moving: one folder's messages at a time, one result per message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORWARDED = "$Forwarded"  # RFC 5788
 
 Results = dict[str, ItemResult]
 
-_MOVED_AT_ONCE = 1000  # leaving a large folder takes a server seconds, however many leave
+_MOVED_AT_ONCE = 1000  # a move out of a large folder takes a server seconds, however many are moved
 
 # claim -> (STORE's sign, system flag)
 _CLAIMS: dict[Flag, tuple[str, str]] = {
@@ -33,7 +33,7 @@ _CLAIMS: dict[Flag, tuple[str, str]] = {
 
 def claim_flags(session: Session, folder: str, refs: Sequence[MailRef], claims: Sequence[Flag]) -> Results:
     if "forwarded" in claims and not _takes(session.open(folder, write=True), FORWARDED):
-        raise Unsupported("imap", "marking of mail as forwarded")
+        raise Unsupported("imap", "forwarded flag")
     changes = [_CLAIMS[claim] for claim in claims]
 
     def store(uids: Sequence[int]) -> None:
@@ -68,7 +68,7 @@ def _changed(
 
 
 def _present(session: Session, folder: str, refs: Sequence[MailRef]) -> dict[int, MailRef]:
-    """The mails that are still there, by UID; the folder is open for writing."""
+    """The messages that still exist, by UID; the folder is open for writing."""
     try:
         opened = session.open(folder, write=True)
     except NotFound:
@@ -87,7 +87,7 @@ def _answered(refs: Sequence[MailRef], results: Results) -> Results:
 
 
 def move(session: Session, folder: str, refs: Sequence[MailRef], target: str) -> Results:
-    """To another folder. A chunk is moved whole or not at all; what went before a failure stays reported as moved."""
+    """To another folder. A chunk is moved whole or not at all; chunks before a failure are reported as moved."""
     there = _present(session, folder, refs)
     ids = {} if session.has("UIDPLUS") else _message_ids(session, sorted(there))
     new: dict[int, str] = {}
@@ -97,19 +97,19 @@ def move(session: Session, folder: str, refs: Sequence[MailRef], target: str) ->
             new.update(_moved(session, chunk, target))
         except PostroomError as refusal:
             failed.update(dict.fromkeys(chunk, refusal))
-    # Only now: looking into the target leaves the source.
+    # Only now: opening the target closes the source.
     new.update(_found_again(session, target, {uid: ids[uid] for uid in ids if uid not in failed and uid not in new}))
     results = {str(ref): ItemResult(str(ref), failed.get(uid), new.get(uid, "")) for uid, ref in there.items()}
     return _answered(refs, results)
 
 
 def stay(session: Session, folder: str, refs: Sequence[MailRef]) -> Results:
-    """Moving a mail where it is: fine, if it is."""
+    """Moving a message to where it is: ok, if it exists."""
     return _changed(session, folder, refs, lambda _: None)
 
 
 def _moved(session: Session, uids: Sequence[int], target: str) -> dict[int, str]:
-    """old UID -> new ref, as far as the server tells."""
+    """old UID -> new ref, as far as the server reports it."""
     if session.has("MOVE"):
         validity, pairs = session.move(uids, target)
     else:
@@ -119,10 +119,10 @@ def _moved(session: Session, uids: Sequence[int], target: str) -> dict[int, str]
 
 
 def remove(session: Session, uids: Sequence[int]) -> None:
-    """Take exactly these mails out of the open folder.
+    """Remove exactly these messages from the open folder.
 
-    Without UIDPLUS they are only marked: a plain EXPUNGE would also take what other programs have marked. Marked mails
-    are never shown again.
+    Without UIDPLUS they are only marked: a plain EXPUNGE would also remove what other programs have marked. Marked
+    messages are never shown again.
     """
     session.store(uids, "+FLAGS", ["\\Deleted"])
     if session.has("UIDPLUS"):
@@ -136,8 +136,8 @@ def _message_ids(session: Session, uids: Sequence[int]) -> dict[int, str]:
 
 
 def _found_again(session: Session, target: str, ids: dict[int, str]) -> dict[int, str]:
-    """For servers that do not tell: the mail of the same Message-ID. Of several nobody knows which one it is, and to
-    take another's place would be to come back to where only that one lay."""
+    """For servers that do not report it: the message with the same Message-ID. Of several it is not known which one it
+    is, and a wrong one would later be moved back to where only the right one was."""
     found: dict[int, str] = {}
     for uid, message_id in ids.items():
         candidates = _with_id(session, target, message_id)

@@ -1,4 +1,4 @@
-"""Lines of lists, whole mails, single parts. Everything by PEEK: reading leaves no trace."""
+"""Envelopes, whole messages, single parts. Everything by PEEK: reading leaves no trace."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _SNIPPET, _SNIPPET_HTML = 2048, 12_288  # bytes: style elements come before the first visible word
 _SNIPPET_LATE = 98_304
-_LISTED = f"{LINE} BODY.PEEK[1]<0.{_SNIPPET}>"  # where the first words of most mails stand: no second fetch for them
-_AT_ONCE = 64 * 1024  # bytes of a mail that come with its line: all of most mails
+_LISTED = f"{LINE} BODY.PEEK[1]<0.{_SNIPPET}>"  # usually has the first words: no second fetch
+_AT_ONCE = 64 * 1024  # bytes of a message that come with its envelope: all of most messages
 _WHOLE = 256 * 1024  # up to here one fetch of everything is cheaper than two of parts
 
 
 def envelopes(session: Session, folder: str, name: str, refs: Sequence[MailRef]) -> dict[str, Envelope]:
-    """By ref; mails that are gone are absent. `name` is what a person calls the folder."""
+    """By ref; messages that are gone are absent. `name` is the folder's display name."""
     try:
         opened = session.open(folder)
     except NotFound:
@@ -38,7 +38,7 @@ def envelopes(session: Session, folder: str, name: str, refs: Sequence[MailRef])
 
 
 def rows(session: Session, folder: str, name: str, validity: int, uids: Iterable[int]) -> dict[int, Envelope]:
-    """By UID, of the open folder; mails that are gone are absent."""
+    """By UID, of the open folder; messages that are gone are absent."""
     dialect = flavour_of(session)
     items = session.fetch(uids, f"{_LISTED} {dialect.label_item}".rstrip())
     lines = [
@@ -51,7 +51,7 @@ def rows(session: Session, folder: str, name: str, validity: int, uids: Iterable
 
 
 def _snippets(session: Session, lines: Sequence[Line], items: Mapping[int, Item]) -> dict[int, str]:
-    """The first words of each: at hand, or by one fetch per kind of place where they stand."""
+    """The first words of each: already fetched, or by one fetch for all messages with them in the same part."""
     from postroom.mime.guarded import snippet
     from postroom.mime.quotes.folding import context_of
 
@@ -70,7 +70,7 @@ def _snippets(session: Session, lines: Sequence[Line], items: Mapping[int, Item]
     for (number, length), parts in places.items():
         beginnings = _beginnings(session, number, length, parts)
         found.update({uid: snippet(_decoded(part, beginnings[uid]), contexts[uid]) for uid, part in parts})
-        # A page whose style elements alone are longer than that: one more look, at more of it.
+        # A page whose style elements alone are longer than that: one more fetch, of more of it.
         late = [(uid, part) for uid, part in parts if not found[uid] and len(beginnings[uid]) >= _SNIPPET_HTML]
         if late:
             longer = _beginnings(session, number, _SNIPPET_LATE, late)
@@ -84,7 +84,7 @@ def _beginnings(session: Session, number: str, length: int, parts: Sequence[tupl
 
 
 def _decoded(part: Part, content: bytes) -> Body:
-    """A beginning of a part, read as a mail of its own."""
+    """The beginning of a part, read as a message of its own."""
     charset, flowed = part.content.get("charset"), part.content.get("format")
     parameters = "".join(f'; {name}="{value}"' for name, value in (("charset", charset), ("format", flowed)) if value)
     head = f"Content-Type: {part.content.value}{parameters}\r\nContent-Transfer-Encoding: {part.encoding}\r\n\r\n"
@@ -93,7 +93,7 @@ def _decoded(part: Part, content: bytes) -> Body:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A mail as it came over the wire, not yet read."""
+    """A message as received, not yet parsed."""
 
     line: Line
     raw: bytes
@@ -109,7 +109,7 @@ def fetch(session: Session, ref: str, name: str) -> Fetched:
 
 
 def fetch_all(session: Session, folder: str, refs: Sequence[MailRef], name: str) -> list[Fetched]:
-    """Mails of one folder; those that are gone are left out."""
+    """Messages of one folder; those that are gone are left out."""
     try:
         validity = session.open(folder).validity
     except NotFound:
@@ -118,7 +118,7 @@ def fetch_all(session: Session, folder: str, refs: Sequence[MailRef], name: str)
 
 
 def _fetched(session: Session, refs: Sequence[MailRef], name: str) -> list[Fetched]:
-    """Each mail's line and its beginning in one answer for all of them, in the open folder."""
+    """Each message's envelope and beginning, fetched with one command for all, in the open folder."""
     dialect = flavour_of(session)
     by_uid = {ref.uid: ref for ref in refs}
     items = session.fetch(sorted(by_uid), f"{LINE} BODY.PEEK[]<0.{_AT_ONCE}> {dialect.label_item}".rstrip())
@@ -135,7 +135,7 @@ def _completed(session: Session, line: Line, beginning: bytes) -> Fetched:
 
 
 def opened(fetched: Fetched, name: str) -> Message:
-    """Reading may take a while, and needs no connection."""
+    """Parsing may take a while, and needs no connection."""
     from postroom.mime import guarded
     from postroom.mime.quotes.folding import context_of
 
@@ -166,7 +166,7 @@ def fetch_raw(session: Session, ref: str) -> bytes:
 
 
 def fetch_part(session: Session, ref: str, number: str) -> bytes:
-    """Only that part travels."""
+    """Only that part is downloaded."""
     uid = _there(session, ref).uid
     root = structure.read_structure(_one(session, uid, "UID BODYSTRUCTURE").get("BODYSTRUCTURE"))
     part = structure.find_part(root, number)
@@ -181,7 +181,7 @@ def fetch_part(session: Session, ref: str, number: str) -> bytes:
 
 
 def _there(session: Session, ref: str) -> MailRef:
-    """The ref, its folder open and its UIDVALIDITY the present one."""
+    """The ref, with its folder open and its UIDVALIDITY current."""
     found = read_ref(ref)
     try:
         opened = session.open(found.folder)

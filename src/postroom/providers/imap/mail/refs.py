@@ -1,4 +1,4 @@
-"""A mail's name over IMAP: folder, UIDVALIDITY and UID. Only all three together never come to mean another mail."""
+"""Message refs over IMAP: folder, UIDVALIDITY and UID. Only all three together never identify another message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UIDS = range(1, 2**32)  # what a UID can be (RFC 9051, 2.3.1.1)
 
 @dataclass(frozen=True, slots=True)
 class MailRef:
-    """`folder` is the server's name for it, decoded; written last-but-two it may hold any character."""
+    """`folder` is the server's name for it, decoded; it may contain any character, as the two numbers follow it."""
 
     folder: str
     validity: int
@@ -37,7 +37,7 @@ def gone() -> NotFound:
 
 
 def by_folder(refs: Iterable[str]) -> dict[str, list[MailRef]]:
-    """The refs of each folder; strings that are no refs at all are left out."""
+    """The refs of each folder; strings that are not refs are left out."""
     groups: dict[str, list[MailRef]] = {}
     for text in dict.fromkeys(refs):
         try:
@@ -49,5 +49,5 @@ def by_folder(refs: Iterable[str]) -> dict[str, list[MailRef]]:
 
 
 def uids_of(refs: Sequence[MailRef], validity: int) -> list[int]:
-    """The UIDs that still mean something: those given out under the folder's present UIDVALIDITY."""
+    """The UIDs that are still valid: those assigned under the folder's current UIDVALIDITY."""
     return [ref.uid for ref in refs if ref.validity == validity]

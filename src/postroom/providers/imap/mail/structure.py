@@ -1,6 +1,6 @@
-"""BODYSTRUCTURE as the same tree of parts that `mime` makes from bytes: one judgement of what is an attachment.
+"""BODYSTRUCTURE as the same tree of parts that `mime` makes from bytes: one rule for what is an attachment.
 
-From the tree a mail can be put together without its attachments' content, and read like any other.
+From the tree a message can be assembled without its attachments' content, and read like any other.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _disposition(node: Any) -> Parameters:
 
 
 def _parameters(value: str, pairs: Any) -> Parameters:
-    """As a header's reader would have it: RFC 2231 and encoded words are its business, plain values need no reading."""
+    """In header form: the header parser handles RFC 2231 and encoded words, plain values need no parsing."""
     named = {}
     if isinstance(pairs, list):
         named = {_text(name).lower(): _text(content) for name, content in zip(pairs[::2], pairs[1::2], strict=False)}
@@ -129,7 +129,7 @@ def _decoded_size(part: Part) -> int:
 
 
 def first_text(root: Part) -> Part | None:
-    """The part whose beginning shows what the mail is about: of two readings the one that a mail reader shows."""
+    """The part whose beginning shows what the message is about: of alternatives the one that mail programs show."""
     found = sort_parts(root)
     return next(iter([*found.html, *found.text]), None)
 
@@ -139,7 +139,7 @@ def find_part(root: Part, number: str) -> Part | None:
 
 
 def skeleton_items(root: Part) -> list[str]:
-    """What must be fetched to put the mail together without its attachments' content."""
+    """What must be fetched to assemble the message without its attachments' content."""
     texts = {part.number for part in _texts(root)}
     items = ["BODY.PEEK[HEADER]"]
     for part in _all(root):
@@ -151,7 +151,7 @@ def skeleton_items(root: Part) -> list[str]:
 
 
 def assemble(root: Part, piece: Callable[[str], bytes]) -> bytes:
-    """The mail's bytes with every attachment empty; `piece` gives what `skeleton_items` fetched."""
+    """The message's bytes with every attachment empty; `piece` returns what `skeleton_items` fetched."""
     texts = {part.number for part in _texts(root)}
     return piece("HEADER") + _content(root, texts, piece)
 

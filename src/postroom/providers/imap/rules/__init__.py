@@ -1,1 +1,1 @@
-"""Rules that the server runs on arriving mail: compiled to Sieve, kept over ManageSieve."""
+"""Rules that the server runs on incoming mail: compiled to Sieve, stored over ManageSieve."""

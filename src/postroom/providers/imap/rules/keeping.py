@@ -1,4 +1,4 @@
-"""The account's rules on its server: one script of our own. One of somebody else's is never replaced or stopped."""
+"""The account's rules on its server: one script of our own. Another program's script is never replaced or stopped."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class ServerRules:
         running = (await self._scripts.list()).active
         if running not in ("", script.NAME):
             raise Conflict(
-                f"The mail server runs the script {running[:80]!r}, which is not Postroom's, and runs one at a time. "
-                "Ask the user to take it out of use first."
+                f"The mail server runs only one script at a time, now {running[:80]!r}, which is not Postroom's. "
+                "Ask the user to deactivate it first."
             )
         if active or running:
             await self._scripts.activate(script.NAME if active else "")

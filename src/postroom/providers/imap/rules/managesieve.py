@@ -1,4 +1,4 @@
-"""ManageSieve: scripts kept and run by the server. Each call is one short conversation in a worker thread."""
+"""ManageSieve: scripts stored and run by the server. Each call is one short conversation in a worker thread."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class SieveScripts:
         return str(await self._run(lambda client: _found(client.getscript(name))))
 
     async def check(self, script: str) -> None:
-        """InvalidRequest with the server's complaint when it would not take the script."""
+        """InvalidRequest with the server's complaint when it does not accept the script."""
         await self._run(lambda client: _accepted(client.checkscript(script), client))
 
     async def put(self, name: str, script: str) -> None:
-        """Keeps the script under that name, in place of an older one. It does not run until activated."""
+        """Stores the script under that name, replacing an older one. It does not run until activated."""
         await self._run(lambda client: _accepted(client.putscript(name, script), client))
 
     async def activate(self, name: str) -> None:
@@ -78,7 +78,7 @@ def _conversation(account: ImapAccount, credentials: Credentials, work: Callable
     except PostroomError:
         raise
     except (Error, OSError):
-        raise ProviderUnavailable("The ManageSieve server cannot be reached or hung up. Try again later.") from None
+        raise ProviderUnavailable("The ManageSieve server is unreachable or disconnected. Try again later.") from None
     finally:
         client.hang_up()
     return result
@@ -87,7 +87,7 @@ def _conversation(account: ImapAccount, credentials: Credentials, work: Callable
 def _listed(client: Any) -> Scripts:
     listing = client.listscripts()
     if listing is None:
-        raise ProviderError("The ManageSieve server does not list its scripts.")
+        raise ProviderError("The ManageSieve server did not list its scripts.")
     active, others = listing
     return Scripts(tuple(sorted({name for name in (active, *others) if name})), active or "")
 
@@ -100,5 +100,5 @@ def _accepted(answer: bool, client: Any) -> None:
 
 def _found(answer: Any) -> Any:
     if answer is None:
-        raise NotFound("The server has no such Sieve script, or it is in use. List the scripts to see what there is.")
+        raise NotFound("The server has no such Sieve script, or it is in use. List the scripts.")
     return answer

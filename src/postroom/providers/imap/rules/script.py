@@ -1,7 +1,7 @@
-"""Rules as a Sieve script (RFC 5228), and back: each rule stands as JSON in a comment before what it was compiled to.
+"""Rules as a Sieve script (RFC 5228), and back: each rule is JSON in a comment before its compiled form.
 
-A server meets a mail once, when it arrives. What needs an older mail, its place or its labels cannot be said there, and
-a forward is never left to the server: what leaves the mailbox passes the gate.
+A server sees a message once, when it arrives. Rules about older messages, folders or labels cannot be expressed, and
+a forward is never left to the server: everything that is sent passes the gate.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ROLES = {"archive": Role.ARCHIVE, "delete": Role.TRASH}
 
 
 def compiled(rules: Sequence[Rule], folders: list[Folder]) -> str:
-    """InvalidRequest when a rule cannot be expressed; `inexpressible` says what of it."""
+    """InvalidRequest when a rule cannot be expressed; `inexpressible` says which parts."""
     for rule in rules:
         if lacking := inexpressible(rule, folders):
             raise InvalidRequest(
@@ -43,7 +43,7 @@ def rules_of(script: str) -> tuple[Rule, ...]:
 
 
 def inexpressible(rule: Rule, folders: list[Folder]) -> tuple[str, ...]:
-    """What of the rule a Sieve script cannot say, in words."""
+    """The parts of the rule that Sieve cannot express, as text."""
     conditions = [f"the condition on {test.field} ({test.operator})" for test in rule.conditions if not _test(test)]
     actions = [
         f"the action {action.type} {action.target}".rstrip() for action in rule.actions if not _command(action, folders)
@@ -87,7 +87,7 @@ def _command(action: Action, folders: list[Folder]) -> str:
         return f"addflag {_string(keyword_of(action.target))};"
     wanted = _ROLES.get(action.type, action.target if action.type == "move_folder" else "")
     folder = match_folder(folders, wanted) if wanted else None
-    if folder is None or folder.role in (Role.SENT, Role.DRAFTS):  # what lies there counts as written by us
+    if folder is None or folder.role in (Role.SENT, Role.DRAFTS):  # messages there count as written by the user
         return ""
     return f"fileinto {_string(folder.ref)};"
 
@@ -97,9 +97,9 @@ def _strings(values: Sequence[str]) -> str:
 
 
 def _string(value: str) -> str:
-    """A line break would be taken into the comparison, and hides from whoever reads the script."""
+    """A line break would become part of the comparison, and is hard to see in the script."""
     if not value or not all(char.isprintable() for char in value):
-        raise InvalidRequest("A rule compares and names text of one line, without control characters.")
+        raise InvalidRequest("Text in a rule must be a single line without control characters.")
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

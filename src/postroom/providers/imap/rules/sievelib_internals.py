@@ -1,4 +1,4 @@
-"""All that is used of sievelib beyond what it promises, in one place. A test compares it with the installed version."""
+"""Everything that is used of sievelib's internals, in one place. A test compares it with the installed version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from postroom.providers.imap.session.auth import BearerAnswers, Credentials, tls
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
 
-# Methods of its client that are replaced or called here; those it calls itself by these very names.
+# Methods of its client that are replaced or called here; it calls them itself by these exact names.
 METHODS = (
     "_Client__get_capabilities",
     "_Client__enable_ssl",
@@ -25,7 +25,7 @@ METHODS = (
 
 
 class SieveClient(Client):  # type: ignore[misc]  # sievelib has no types
-    """sievelib's client with our certificates, our timeout, and refusals of tokens answered as they must be.
+    """sievelib's client with our certificates, our timeout, and correct responses to refused tokens.
 
     The parent calls its private methods by the names Python gives them (``_Client__...``): so they are reached here.
     """
@@ -36,7 +36,7 @@ class SieveClient(Client):  # type: ignore[misc]  # sievelib has no types
         self._account = account
 
     def log_in(self, credentials: Credentials) -> None:
-        """With a newer token, once, where the one we had is refused."""
+        """Retried once with a newer token when the first is refused."""
         secret = waited_for(credentials.secret)
         if self._accepts(secret):
             return
@@ -45,7 +45,7 @@ class SieveClient(Client):  # type: ignore[misc]  # sievelib has no types
             self.hang_up()
             if self._accepts(newer):
                 return
-        raise AuthRequired("The ManageSieve server refused the login. Check username and secrets of this account.")
+        raise AuthRequired("The ManageSieve server refused the login. Check the username and secrets of this account.")
 
     def _accepts(self, secret: str) -> bool:
         account = self._account
@@ -83,6 +83,6 @@ class SieveClient(Client):  # type: ignore[misc]  # sievelib has no types
         answers = BearerAnswers(mechanism, login.decode(), token.decode())
         words = [mechanism.upper().encode(), b64encode(answers(b""))]
         code, _ = self._Client__send_command("AUTHENTICATE", words, nblines=1)
-        if code is None:  # the details of a refusal: they must be answered before it is said
+        if code is None:  # the details of a refusal: they must be acknowledged before the server reports it
             code, _ = self._Client__send_command(f'"{b64encode(answers(b"")).decode()}"')
         return bool(code == "OK")

@@ -1,4 +1,4 @@
-"""What an IMAP server leaves undecided: as much of each mail as the judge asks for is fetched for it."""
+"""What an IMAP server leaves undecided: fetches as much of each message as the judge asks for."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _uids_of(session: Session, condition: Node, say: Say) -> set[int]:
 
 
 def _outline(item: Item, files: Sequence[Attachment]) -> tuple[Envelope, str]:
-    """As much of a mail as was asked for, and its words."""
+    """As much of a message as was asked for, and its words."""
     mail, text = _read(item["BODY[]"]) if "BODY[]" in item else (_UNREAD, "")
     envelope = Envelope(
         ref="",

@@ -1,8 +1,8 @@
-"""Search over folders: the server narrows down, we look at what it could not decide, newest first.
+"""Search over folders: the server narrows down, the rest is decided here, newest first.
 
 Per folder a search costs a few commands, and only the page that is shown is fetched. Where a server must leave many
-mails undecided (attachments in a folder of 50,000) they are looked at newest first until the page is full; the total is
-then unknown and said to be.
+messages undecided (attachments in a folder of 50,000) they are checked newest first until the page is full; the total
+is then reported as unknown.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from postroom.providers.imap.session.client import Session, chunks
 from postroom.providers.imap.session.wire import Item
 from postroom.providers.querying.bounds import Bounds
 
-CHECKED_WHOLE = 2000  # so many undecided mails are all looked at, for the sake of an exact total
-SORTED_WHOLE = 2000  # without SORT: so many arrivals are put in order of date, older ones stay as they came
+CHECKED_WHOLE = 2000  # up to this many undecided messages are all checked, for an exact total
+SORTED_WHOLE = 2000  # without SORT: the latest arrivals are sorted by date, older ones stay in order of arrival
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PRESENT = Keys((b"UNDELETED",))
@@ -35,7 +35,7 @@ _PRESENT = Keys((b"UNDELETED",))
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """`identity` is the same for one mail in every folder it lies in; empty where the server does not tell."""
+    """`identity` is the same for one message in every folder it is in; empty where the server has none."""
 
     ref: MailRef
     date: datetime
@@ -44,14 +44,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The newest hits of one folder, as many as were wanted. `total` None: more than it paid to count."""
+    """The newest hits of one folder, as many as were wanted. `total` None: too many to count."""
 
     hits: tuple[Hit, ...]
     total: int | None
 
 
 def find(session: Session, folder: Folder, node: Node, *, wanted: int) -> Hits:
-    """The `wanted` newest mails of one folder, with what merging several folders takes."""
+    """The `wanted` newest messages of one folder, with what merging several folders needs."""
     validity = session.open(folder.ref).validity
     uids, total = _matching(session, node, wanted)
     name = flavour_of(session).identity_item
@@ -126,8 +126,8 @@ def _dates(session: Session, uids: Sequence[int]) -> dict[int, datetime]:
 def merged(found: Sequence[Hits], *, limit: int, offset: int) -> tuple[list[Hit], int | None, bool]:
     """One page of all folders' hits, the total where it is known, and whether more follow.
 
-    A mail that lies in several folders is one mail, found in the first of them. How many there are is then known only
-    when every hit is at hand.
+    A message in several folders is one message, found in the first of them. The total is then known only when every
+    hit has been fetched.
     """
     everything = sorted((hit for hits in found for hit in hits.hits), key=lambda hit: hit.date, reverse=True)
     different: dict[bytes | MailRef, Hit] = {}

@@ -1,6 +1,6 @@
-"""Threads without a server's help: mails that name each other in Message-ID, In-Reply-To and References.
+"""Threads without server support: messages that name each other in Message-ID, In-Reply-To and References.
 
-THREAD would answer for one folder only, and an exchange lies in at least two.
+THREAD covers one folder only, and a conversation is in at least two.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from postroom.providers.imap.session.client import Session
 UNDATED = datetime.max.replace(tzinfo=UTC)  # last in its thread
 
 MAX_IDS = 60  # asked for at once
-MAX_ROUNDS = 4  # each round finds what answers the mails of the last
+MAX_ROUNDS = 4  # each round finds answers to the messages of the last
 
 
 def related(session: Session, folder: Folder, ids: Iterable[str]) -> dict[str, Envelope]:
-    """The folder's mails that are one of these or name one of them, each under what is the same in every folder.
+    """The folder's messages that are one of these or name one, each under its identity across folders.
 
-    A draft in Trash was never said: it belongs to no conversation.
+    A draft in Trash was never sent: it belongs to no conversation.
     """
     keys = _naming(sorted(ids)[:MAX_IDS])
     validity = session.open(folder.ref).validity
@@ -36,7 +36,7 @@ def related(session: Session, folder: Folder, ids: Iterable[str]) -> dict[str, E
 
 
 def with_ids(session: Session, folder: Folder, ids: Sequence[str]) -> list[Envelope]:
-    """The folder's mails with one of these ids. Servers look for a part of a header, so the whole is compared here."""
+    """The folder's messages with one of these ids. Servers match a part of a header, so the whole is compared here."""
     wanted = ids[:MAX_IDS]
     validity = session.open(folder.ref).validity
     uids = session.search((b"UNDELETED", *_naming(wanted, fields=(b"MESSAGE-ID",))))
@@ -55,7 +55,7 @@ def _naming(
 
 
 def links(rows: Iterable[Envelope]) -> set[str]:
-    """Every Message-ID these mails have or name."""
+    """Every Message-ID these messages have or name."""
     return {
         link
         for row in rows

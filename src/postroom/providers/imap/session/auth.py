@@ -1,4 +1,4 @@
-"""How a connection is trusted and who logs in: certificates, passwords, bearer tokens."""
+"""TLS trust and login: certificates, passwords, bearer tokens."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def tls_context(account: ImapAccount) -> ssl.SSLContext:
-    """Always verifying. `ca_file` adds an authority of one's own to none of the system's: it stands alone."""
+    """Always verifies. `ca_file` replaces the system's authorities."""
     try:
         return ssl.create_default_context(cafile=str(account.ca_file) if account.ca_file else None)
-    except OSError:  # a file that holds no certificate is one too
+    except OSError:  # also raised for a file without a certificate
         raise ProviderError(
-            f"The ca_file of account {account.name} ({account.ca_file}) cannot be read or holds no certificate. "
-            "Name the PEM file of the authority that signed the server's certificate."
+            f"The ca_file of account {account.name} ({account.ca_file}) cannot be read or contains no certificate. "
+            "Set it to the PEM file of the authority that signed the server's certificate."
         ) from None
 
 
@@ -42,15 +42,15 @@ class Credentials:
         return await self._source.token()
 
     async def renewed(self, refused: str) -> str:
-        """Another one in place of one that a server refused; the same where there is no other."""
+        """Another one to replace one that a server refused; the same where there is no other."""
         return await self._source.refreshed(refused)
 
 
 def waited_for(call: Callable[..., Coroutine[Any, Any, str]], *args: str) -> str:
-    """For the worker threads that speak to servers: what only the event loop can do."""
+    """For worker threads: runs what only the event loop can do."""
     try:
         return anyio.from_thread.run(call, *args)
-    except anyio.NoEventLoopError:  # a thread of somebody else's
+    except anyio.NoEventLoopError:  # a thread not started by anyio
         return anyio.run(call, *args)
 
 
@@ -59,7 +59,7 @@ def prove_identity(client: Any, account: ImapAccount, secret: str) -> None:
     if account.auth != "password":
         client.sasl_login(account.auth.upper(), BearerAnswers(account.auth, account.username, secret))
     elif client.has_capability("AUTH=PLAIN"):
-        client.plain_login(account.username, secret)  # base64: takes passwords beyond ASCII
+        client.plain_login(account.username, secret)  # base64: allows non-ASCII passwords
     else:
         client.login(account.username, secret)
 

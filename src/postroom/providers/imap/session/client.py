@@ -1,6 +1,6 @@
 """One connection: logged in, with at most one folder open. Used by one thread at a time.
 
-IMAPClient speaks the commands; its answers are read raw (`wire`).
+IMAPClient sends the commands; raw responses are parsed by `wire`.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from postroom.providers.imap.session.failures import CONNECTION_LOST, refused, u
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
 
-_CHUNK = 500  # UIDs per command: enough to forget the round trip
-_LONGEST_SET = 7_000  # bytes that name them: RFC 2683 asks servers to take lines of 8,000
+_CHUNK = 500  # UIDs per command: enough that the round trip does not matter
+_LONGEST_SET = 7_000  # bytes of a UID set: RFC 2683 asks servers to accept lines of 8,000
 _QUIET = 30.0  # seconds after which a connection is asked whether it is still there
-_PATIENCE = 5.0  # seconds for the answer to that: making a new connection is better than waiting long
+_PATIENCE = 5.0  # seconds for the response to that: a new connection is better than a long wait
 
-_CHANGED = frozenset({"EXISTS", "EXPUNGE", "VANISHED", "FETCH"})  # announcements: the open folder is another now
+_CHANGED = frozenset({"EXISTS", "EXPUNGE", "VANISHED", "FETCH"})  # announcements that the open folder has changed
 
 T = TypeVar("T")
-Keys = Sequence[bytes]  # search keys, word by word; what is beyond ASCII is bare, without quotes
+Keys = Sequence[bytes]  # search keys, word by word; non-ASCII text without quotes
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The open folder. `keywords` are those in use, `takes_keywords` whether new ones may be made."""
+    """The open folder. `keywords` are those in use, `takes_keywords` whether new ones may be created."""
 
     folder: str
     writable: bool
@@ -70,7 +70,7 @@ class Session:
     # Folders
 
     def open(self, folder: str, *, write: bool = False) -> Opened:
-        """Open it and see its present state; an open folder is only refreshed."""
+        """Open it and get its current state; an open folder is only refreshed."""
         opened = self.opened
         if opened is not None and opened.folder == folder and opened.writable >= write:
             self._ask(self._client.noop)
@@ -85,7 +85,7 @@ class Session:
         return self.opened
 
     def reopen(self, folder: str) -> Opened:
-        """Open it anew: some facts, its keywords among them, are told only then."""
+        """Open it again: some facts, such as its keywords, are reported only then."""
         self.opened = None
         return self.open(folder)
 
@@ -95,9 +95,9 @@ class Session:
             self.open("INBOX")
 
     def list_folders(self, *returning: str) -> tuple[list[wire.Raw], list[wire.Raw]]:
-        """The LIST answers and, where asked for and offered, the STATUS answers."""
+        """The LIST responses and, where requested and supported, the STATUS responses."""
         if self.opened is not None:
-            self._ask(self._client.noop)  # else the open folder is counted as it was
+            self._ask(self._client.noop)  # otherwise the open folder's counts are outdated
         arguments = ["RETURN", f"({' '.join(returning)})"] if returning else []
         self._clear()
         self._ask(internals.simple_command, self._client, "LIST", '""', '"*"', *arguments)
@@ -109,7 +109,7 @@ class Session:
         return {name.decode(): int(value) for name, value in answer.items()}
 
     def namespace_prefix(self) -> str:
-        """What the names of this account's own folders begin with (``INBOX.`` at some servers)."""
+        """The prefix of this account's own folders (``INBOX.`` at some servers)."""
         if not self.has("NAMESPACE"):
             return ""
         _, answer = self._ask(internals.namespace, self._client)
@@ -129,7 +129,7 @@ class Session:
     def delete_folder(self, folder: str) -> None:
         self._ask(self._client.delete_folder, folder)
 
-    # Mails of the open folder
+    # Messages of the open folder
 
     def search(self, keys: Keys) -> list[int]:
         """UIDs in ascending order."""
@@ -142,12 +142,12 @@ class Session:
         return sorted({int(number) for line in lines for number in _text(line).split()})
 
     def sort(self, keys: Keys) -> list[int]:
-        """UIDs, latest date first, of one second the last to come first. Only where the server has SORT."""
+        """UIDs, latest date first; within one second, the latest arrival first. Only where the server has SORT."""
         lines = self._uid_command(b"SORT", [b"(DATE)", *self._speech.sort_words(keys)], "SORT")
         return [int(number) for line in lines for number in _text(line).split()][::-1]
 
     def remember(self, key: str, find_out: Callable[[], T]) -> T:
-        """A fact about the open folder, found out anew only after something in it changed."""
+        """A fact about the open folder, computed again only after something in it changed."""
         if key in self._memory:
             known: T = self._memory[key]
             return known
@@ -162,14 +162,14 @@ class Session:
         self._memory.clear()
 
     def fetch(self, uids: Iterable[int], items: str) -> dict[int, wire.Item]:
-        """Only the UIDs that are still there."""
+        """Only the UIDs that still exist."""
         found: dict[int, wire.Item] = {}
         for chunk in chunks(list(uids)):
             lines = self._uid_command(b"FETCH", [wire.as_set(chunk), f"({items})".encode()], "FETCH")
             wanted = set(chunk)
             answers = {uid: item for uid, item in wire.read_fetches(lines).items() if uid in wanted}
             if len(answers) != sum(1 for _ in wire.responses(lines)) or any(map(_is_deleted, answers.values())):
-                self._forget()  # there was news among the answers, or in one of them
+                self._forget()  # the responses contained changes
             found.update(answers)
         return found
 
@@ -181,7 +181,7 @@ class Session:
             self._uid_command(b"STORE", words, "FETCH")
 
     def move(self, uids: Sequence[int], folder: str) -> tuple[int, dict[int, int]]:
-        """COPYUID's answer: the target's UIDVALIDITY and old UID -> new UID (empty where the server keeps quiet)."""
+        """COPYUID: the target's UIDVALIDITY and old UID -> new UID (empty where the server does not report it)."""
         return self._transfer(b"MOVE", uids, folder)
 
     def copy(self, uids: Sequence[int], folder: str) -> tuple[int, dict[int, int]]:
@@ -193,13 +193,13 @@ class Session:
         return wire.read_copied(internals.announcements(self._client).pop("COPYUID", []))
 
     def expunge(self, uids: Sequence[int]) -> None:
-        """Exactly these. Needs UIDPLUS: a plain EXPUNGE would take other people's deleted mails with it."""
+        """Exactly these. Needs UIDPLUS: a plain EXPUNGE would also remove what other programs marked as deleted."""
         self._forget()
         for chunk in chunks(uids):
             self._uid_command(b"EXPUNGE", [wire.as_set(chunk)], "EXPUNGE")
 
     def append(self, folder: str, raw: bytes, flags: Sequence[str]) -> tuple[int, int] | None:
-        """UIDVALIDITY and UID of the new mail, where the server tells."""
+        """UIDVALIDITY and UID of the new message, where the server reports them."""
         self._forget()
         answer = self._ask(self._speech.append, folder, raw, flags)
         return wire.read_appended(answer if isinstance(answer, bytes) else b"")
@@ -207,7 +207,7 @@ class Session:
     # The connection itself
 
     def idle(self, seconds: float) -> bool:
-        """Wait until something in the open folder changes, at most so long. True when it did."""
+        """Wait until something in the open folder changes, at most this long. True when it did."""
         changed = self._ask(self._begin_idling)
         if not changed and not self._has_unread_input():
             _readable(self._client.socket(), seconds)
@@ -215,13 +215,13 @@ class Session:
         return changed or any(item and item[0] not in (b"OK", b"NO", b"BYE") for item in news)
 
     def _begin_idling(self) -> bool:
-        """True when there is news already: a server may tell it before it agrees to wait."""
+        """True when there are changes already: a server may report them before it accepts IDLE."""
         self._clear()
         internals.begin_idling(self._client)
         return not _CHANGED.isdisjoint(internals.announcements(self._client))
 
     def is_alive(self) -> bool:
-        """Sure after a quick look where something was said lately, after a NOOP otherwise."""
+        """By a quick check of the socket after recent traffic, by a NOOP otherwise."""
         try:
             if time.monotonic() - self._last_used < _QUIET and not self._has_unread_input():
                 return True
@@ -233,7 +233,7 @@ class Session:
 
     @contextlib.contextmanager
     def _answered_within(self, seconds: float) -> Iterator[None]:
-        """A shorter wait than the account's own; a connection that breaks it is of no use any more."""
+        """A shorter timeout than the account's own; a connection that exceeds it is unusable."""
         sock = self._client.socket()
         usual = sock.gettimeout()
         sock.settimeout(min(seconds, usual or seconds))
@@ -243,12 +243,12 @@ class Session:
             sock.settimeout(usual)
 
     def interrupt(self) -> None:
-        """End the connection from another thread: whoever waits on it is woken by an error, and closes it."""
+        """End the connection from another thread: the thread that waits on it gets an error, and closes it."""
         with contextlib.suppress(OSError, ValueError):
             self._client.socket().shutdown(socket.SHUT_RDWR)
 
     def abort(self) -> None:
-        """Close the connection without a word. Only for the thread that uses it: a closed socket wakes nobody."""
+        """Close the connection without LOGOUT. Only for the thread that uses it: a closed socket wakes no other."""
         self.interrupt()
         with contextlib.suppress(OSError, ValueError):
             internals.shut_down(self._client)
@@ -259,7 +259,7 @@ class Session:
         self.abort()
 
     def _has_unread_input(self) -> bool:
-        """Bytes nobody asked for (news, a goodbye, the end), in the kernel's, TLS's or imaplib's buffer."""
+        """Unsolicited bytes (changes, BYE, end of stream), in the kernel's, TLS's or imaplib's buffer."""
         sock = self._client.socket()
         if _readable(sock, 0) or getattr(sock, "pending", int)():
             return True
@@ -277,14 +277,14 @@ class Session:
         return [line for line in self._ask(self._speech.command, command, list(words), answer) if line]
 
     def _clear(self) -> None:
-        """What is left over belongs to no later command."""
+        """Discards what must not be read by a later command."""
         internals.announcements(self._client).clear()
 
     def _ask(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         try:
             answer = call(*arguments, **named)
-        except imaplib.IMAP4.readonly:  # imaplib counts it among the broken dialogues
-            raise PermissionDenied("The mail server lets this account only read that folder.") from None
+        except imaplib.IMAP4.readonly:  # imaplib derives it from `abort`
+            raise PermissionDenied("This account has read-only access to that folder.") from None
         except imaplib.IMAP4.abort:
             raise
         except imaplib.IMAP4.error as error:
@@ -296,7 +296,7 @@ class Session:
 
 
 def chunks(uids: Sequence[int], size: int | None = None) -> Iterator[Sequence[int]]:
-    """At most `size` at a time, and fewer where naming them would take too long a line."""
+    """At most `size` at a time, and fewer where the line would get too long."""
     size = size or _CHUNK
     for start in range(0, len(uids), size):
         chunk = uids[start : start + size]
@@ -333,6 +333,6 @@ def _text(line: wire.Raw) -> bytes:
 
 
 def _all_of(line: wire.Raw) -> list[int]:
-    """The set behind ALL in ``(TAG "x") UID ALL 1:5``; no ALL means no mail."""
+    """The set behind ALL in ``(TAG "x") UID ALL 1:5``; no ALL means no message."""
     words = _text(line).split()
     return wire.read_set(words[words.index(b"ALL") + 1]) if b"ALL" in words else []

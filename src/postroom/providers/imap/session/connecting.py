@@ -41,15 +41,15 @@ def connect(account: ImapAccount) -> Any:
 
 
 def _start_tls(client: Any, context: Any) -> None:
-    """Never falls back to plain text: an attacker could take STARTTLS out of the server's list."""
+    """Never falls back to plain text: an attacker could remove STARTTLS from the server's list."""
     if not client.has_capability("STARTTLS"):
-        raise ProviderError('The mail server offers no STARTTLS. Set security to "tls" and the port that goes with it.')
+        raise ProviderError('The mail server does not offer STARTTLS. Set security to "tls" and port to match.')
     client.starttls(context)
     internals.keep_timeout(client)
 
 
 def connect_and_log_in(account: ImapAccount, credentials: Credentials) -> Any:
-    """With a newer token, once, where the one we had is refused; on a new connection: some servers hang up then."""
+    """Retried once with a newer token when the first is refused, on a new connection: some servers disconnect then."""
     client = connect(account)
     secret = ""
     try:
@@ -70,7 +70,7 @@ def connect_and_log_in(account: ImapAccount, credentials: Credentials) -> Any:
 
 def _refuse_to_log_in_unprotected(client: Any) -> None:
     if client.has_capability("LOGINDISABLED"):
-        raise AuthRequired('The mail server takes no passwords in the clear. Set security to "starttls" or "tls".')
+        raise AuthRequired('The mail server rejects unencrypted passwords. Set security to "starttls" or "tls".')
 
 
 def _connect_with(account: ImapAccount, secret: str) -> Any:
@@ -84,7 +84,7 @@ def _connect_with(account: ImapAccount, secret: str) -> Any:
 
 
 def _hang_up(client: Any) -> None:
-    with contextlib.suppress(OSError):  # the first failure is the one to tell
+    with contextlib.suppress(OSError):  # the first failure is the one to report
         client.shutdown()
 
 
@@ -99,6 +99,6 @@ def log_in(client: Any, account: ImapAccount, secret: str) -> None:
 
 
 def _login_refused(error: Exception) -> Exception:
-    """Busy servers refuse logins too; every other refusal means that somebody must look at the credentials."""
+    """Busy servers refuse logins too; every other refusal means that the credentials must be checked."""
     known = refused(error)
     return known if known.retryable else refused(imaplib.IMAP4.error("[AUTHENTICATIONFAILED]"))

@@ -34,7 +34,7 @@ def detect(session: Session, account: ImapAccount) -> Capabilities:
 
 
 def _inbox(session: Session) -> Opened:
-    """For writing, since servers name no permanent flags to readers; some may only read, in a shared mailbox."""
+    """For writing, since servers report no permanent flags in read-only mode; some shared mailboxes are read-only."""
     try:
         return session.open("INBOX", write=True)
     except PermissionDenied:
@@ -42,6 +42,6 @@ def _inbox(session: Session) -> Opened:
 
 
 def _largest_attachment(session: Session) -> int | None:
-    """From APPENDLIMIT (RFC 7889). The SMTP server's own limit is only known once one talks to it."""
+    """From APPENDLIMIT (RFC 7889). The SMTP server's own limit is known only after connecting to it."""
     limit = next((name.partition("=")[2] for name in session.capabilities if name.startswith("APPENDLIMIT=")), "")
     return int(int(limit) / _GROWTH / 2**20) if limit.isdigit() else None

@@ -1,8 +1,8 @@
-"""The two ways to say names, words and headers beyond ASCII, and which of them a server speaks.
+"""The two encodings of non-ASCII names, words and headers, and which of them a server uses.
 
 `Speech` is what every server understands: names in modified UTF-7, search words as literals in a named charset.
-`Utf8Speech` is what one speaks after UTF8=ACCEPT was enabled (RFC 6855): everything as it is, in quoted strings.
-Servers then refuse a charset beside a search, and need no longer hide mails with addresses beyond ASCII.
+`Utf8Speech` is used after UTF8=ACCEPT was enabled (RFC 6855): everything as it is, in quoted strings.
+Servers then refuse a charset in a search, and need no longer hide messages with non-ASCII addresses.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LINE_BREAK = re.compile(rb"[\r\n\0]")
 
 
 def agree(client: Any) -> Speech:
-    """With an IMAPClient that has just logged in: UTF-8 where the server offers it and keeps its word."""
+    """With an IMAPClient that has just logged in: UTF-8 where the server offers it and really enables it."""
     if not (client.has_capability("ENABLE") and client.has_capability("UTF8=ACCEPT")):
         return Speech(client)
     try:
@@ -36,7 +36,7 @@ class Speech:
         self._client = client
 
     def read_name(self, raw: Any) -> str:
-        """NIL can only be a folder of that very name; some servers write bare UTF-8 without having been asked to."""
+        """NIL can only be a folder of exactly that name; some servers write plain UTF-8 without being asked."""
         if not isinstance(raw, bytes):
             return "NIL"
         if not raw.isascii():
@@ -86,14 +86,14 @@ class Utf8Speech(Speech):
         return internals.uid_command_in_one_line(self._client, command, words, answer)
 
     def append(self, folder: str, raw: bytes, flags: Sequence[str]) -> Any:
-        """RFC 6855 wants headers in UTF-8 announced; RFC 9755 took that back, so a newer server may not know it."""
+        """RFC 6855 requires UTF-8 headers to be announced; RFC 9755 dropped that, so a newer server may not know it."""
         if raw.partition(b"\r\n\r\n")[0].isascii():
             return super().append(folder, raw, flags)
         try:
             return self._append_announced(folder, _Announced(raw), flags)
         except imaplib.IMAP4.abort:
             raise
-        except imaplib.IMAP4.error:  # refused: nothing was kept
+        except imaplib.IMAP4.error:  # refused: nothing was stored
             return super().append(folder, raw, flags)
 
     def _append_announced(self, folder: str, mail: _Announced, flags: Sequence[str]) -> Any:
@@ -102,7 +102,7 @@ class Utf8Speech(Speech):
 
 
 class _Announced:
-    """A mail in UTF-8, for imaplib to ask for when the server is ready; a parenthesis closes what announced it."""
+    """A UTF-8 message that imaplib requests when the server is ready; a parenthesis closes the announcement."""
 
     def __init__(self, mail: bytes) -> None:
         self._mail = mail
@@ -115,5 +115,5 @@ class _Announced:
 def _quoted(text: bytes) -> bytes:
     """A line break would end the command and begin another."""
     if _LINE_BREAK.search(text):
-        raise InvalidRequest("A folder's name holds no line breaks. Leave them out.", details={"field": "name"})
+        raise InvalidRequest("A folder name must not contain line breaks.", details={"field": "name"})
     return b'"' + text.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'

@@ -1,4 +1,4 @@
-"""What servers and sockets say, in the words of `model.errors`. A server's free text never goes further than here."""
+"""Maps server responses and socket errors to `model.errors`. A server's free text is never passed on."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from postroom.model.errors import (
     Reason,
 )
 
-# What ends a connection, whoever cut it; `abort` is imaplib's word for a broken dialogue.
+# Errors that end a connection; `abort` is imaplib's error for a broken dialogue.
 CONNECTION_LOST = (imaplib.IMAP4.abort, OSError, EOFError)
 
 _CODE = re.compile(r"\[([A-Z][A-Z0-9-]*)")
-# Gmail and older Dovecots refuse the login of one connection too many without saying so by code.
+# Gmail and older Dovecots refuse a login for too many connections without a response code.
 _TOO_MANY = re.compile(r"(too many|maximum number of)\b[\w ]*\b(connections|sessions)", re.IGNORECASE)
 
 
@@ -55,8 +55,8 @@ def lost(error: Exception, *, unclear: bool) -> PostroomError:
         )
     if unclear:
         return ProviderUnavailable(
-            "The connection to the mail server broke during a change that may have happened or not. "
-            "List the folder to see before trying again.",
+            "The connection to the mail server was lost during a change, which may or may not have happened. "
+            "List the folder to check before trying again.",
             reason="connection_lost",
         )
     return ProviderUnavailable(_what_to_look_at(error))
@@ -70,17 +70,17 @@ def _what_to_look_at(error: Exception) -> str:
     if isinstance(error, ConnectionRefusedError):
         return "Nothing answers at the mail server's port. Check host and port, or try again later."
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
-        return "The mail server speaks no TLS on that port. Check port and security: 993 is tls, 143 starttls."
+        return "The mail server does not use TLS on that port. Check port and security: 993 is tls, 143 starttls."
     if isinstance(error, imaplib.IMAP4.abort) and "unexpected response" in str(error):
-        return "What answers there does not speak IMAP. Check host and port."
+        return "The server at that address does not speak IMAP. Check host and port."
     return "The mail server cannot be reached or closed the connection. Try again later."
 
 
-_LATER = (ProviderUnavailable, "The mail server is busy or out of order. Try again later.")
-_LOGIN = (AuthRequired, "The mail server refused the login. Check username and password or token of this account.")
+_LATER = (ProviderUnavailable, "The mail server is busy or not working. Try again later.")
+_LOGIN = (AuthRequired, "The mail server refused the login. Check the username and password or token of this account.")
 _ABSENT: tuple[type[NotFound], str] = (
     NotFound,
-    "The mail server knows no such folder. Call list_folders to see what there is.",
+    "The mail server has no such folder. Call list_folders to see the folders.",
 )
 _REASONS: dict[str, Reason] = {
     "AUTHENTICATIONFAILED": "login_refused",
@@ -96,21 +96,21 @@ _MEANINGS: dict[str, tuple[type[PostroomError], str]] = {
     "AUTHENTICATIONFAILED": _LOGIN,
     "AUTHORIZATIONFAILED": _LOGIN,
     "EXPIRED": _LOGIN,
-    "PRIVACYREQUIRED": (AuthRequired, 'The mail server wants an encrypted connection: set security to "starttls".'),
+    "PRIVACYREQUIRED": (AuthRequired, 'The mail server requires an encrypted connection: set security to "starttls".'),
     "UNAVAILABLE": _LATER,
     "INUSE": _LATER,
-    "SERVERBUG": (ProviderError, "The mail server reports a fault of its own. Its administrator can find the cause."),
+    "SERVERBUG": (ProviderError, "The mail server reports an internal error. Contact its administrator."),
     "CONTACTADMIN": (ProviderError, "The mail server asks to contact its administrator."),
     "LIMIT": (RateLimited, "The mail server's limit for this account is reached. Try again later."),
-    "OVERQUOTA": (ProviderError, "The mailbox is full. Delete mails or ask for more space."),
+    "OVERQUOTA": (ProviderError, "The mailbox is full. Delete messages or ask for more space."),
     "NOPERM": (PermissionDenied, "The mail server does not allow that for this account."),
-    "CANNOT": (InvalidRequest, "The mail server cannot do that, for instance with such a name. Choose another one."),
-    "ALREADYEXISTS": (Conflict, "It exists already."),
+    "CANNOT": (InvalidRequest, "The mail server cannot do that, for instance because of the name. Choose another one."),
+    "ALREADYEXISTS": (Conflict, "It already exists."),
     "BADCHARSET": (
         InvalidRequest,
-        "This mail server searches only for ASCII letters. Search by sender, date or another word.",
+        "This mail server can search only for ASCII letters. Search by sender, date or another word.",
     ),
     "NONEXISTENT": _ABSENT,
     "TRYCREATE": _ABSENT,
-    "TOOBIG": (InvalidRequest, "The mail is larger than the mail server takes."),
+    "TOOBIG": (InvalidRequest, "The message is larger than the mail server accepts."),
 }

@@ -1,8 +1,8 @@
-"""All that is used of IMAPClient and imaplib beyond what they promise, in one place.
+"""Everything that is used of the internals of IMAPClient and imaplib, in one place.
 
-A test compares these names with the installed versions: an upgrade that changes one of them fails there, and not in the
-middle of somebody's mailbox. IMAPClient's own reading of answers is not used because it is many times slower, and
-because it hides COPYUID.
+A test compares these names with the installed versions: an upgrade that changes one of them fails there, and not in
+production. IMAPClient's own response parser is not used because it is many times slower, and because it hides
+COPYUID.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import imaplib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-_LONGEST_LINE = 50_000_000  # imaplib allows 1 MB, which the UIDs of 150,000 mails exceed
+_LONGEST_LINE = 50_000_000  # imaplib allows 1 MB, which the UIDs of 150,000 messages exceed
 
 # What must be there, by class; and what an instance must have once it is connected.
 METHODS: dict[str, tuple[str, ...]] = {
@@ -40,7 +40,7 @@ def allow_long_lines() -> None:
 
 
 def keep_quiet(client: Any) -> None:
-    """IMAPClient would log every line it reads: slow, and mails do not belong into logs."""
+    """IMAPClient would log every line it reads: slow, and message content does not belong in logs."""
     client._imap.debug = 0
 
 
@@ -50,13 +50,13 @@ def keep_timeout(client: Any) -> None:
 
 
 def forget_capabilities(client: Any) -> None:
-    """Servers offer more once they know who asks, and not all of them say so unasked."""
+    """Servers offer more after login, and not all of them announce it unasked."""
     client._cached_capabilities = None
     client._imap.untagged_responses.pop("CAPABILITY", None)
 
 
 def announcements(client: Any) -> dict[str, list[Any]]:
-    """What the server said beside its answers. imaplib gathers it until somebody takes it."""
+    """Untagged responses. imaplib collects them until they are taken."""
     gathered: dict[str, list[Any]] = client._imap.untagged_responses
     return gathered
 
@@ -70,7 +70,7 @@ def namespace(client: Any) -> Any:
 
 
 def begin_idling(client: Any) -> None:
-    """Unlike IMAPClient's own `idle`, keeps what the server tells before it agrees to wait."""
+    """Unlike IMAPClient's own `idle`, keeps what the server sends before it accepts IDLE."""
     imap = client._imap
     client._idle_tag = tag = imap._command("IDLE")
     while imap._get_response() is not None:
@@ -80,7 +80,7 @@ def begin_idling(client: Any) -> None:
 
 
 def has_buffered_input(client: Any) -> bool:
-    """Bytes that were read from the socket and by nobody since. OSError where there are none."""
+    """Bytes that were read from the socket but not consumed. OSError where there are none."""
     return bool(client._imap.file.peek(1))
 
 
@@ -99,7 +99,7 @@ def write_names_by(client: Any, write_name: Callable[[str], bytes]) -> None:
 
 
 def uid_command(client: Any, command: bytes, words: list[bytes], answer: str) -> Any:
-    """What is beyond ASCII goes as a literal."""
+    """Non-ASCII words are sent as literals."""
     return client._raw_command_untagged(command, words, answer)
 
 
@@ -113,7 +113,7 @@ def uid_command_in_one_line(client: Any, command: bytes, words: Sequence[bytes],
 
 
 def append(client: Any, *words: str | bytes, literal: Callable[[bytes], bytes]) -> Any:
-    """`literal` is asked for the mail when the server is ready for it."""
+    """`literal` is asked for the message when the server is ready for it."""
     imap = client._imap
     imap.literal = literal
     kind, answer = imap._simple_command("APPEND", *words)

@@ -1,7 +1,7 @@
-"""A few connections to one account, lent out one piece of work at a time.
+"""A pool of connections to one account; each runs one piece of work at a time.
 
 Work is a plain function of a Session and runs in a worker thread. Connections that died while idle are replaced
-without anybody noticing; work that may be repeated is repeated once when its connection breaks under it.
+silently; work that may be repeated is repeated once when its connection breaks under it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_PATIENCE = 8  # a call may take so many read timeouts in all: a server that drips bytes is as dead as a silent one
+_PATIENCE = 8  # read timeouts for a whole call: a server that trickles bytes counts as dead too
 _FAREWELL = 2.0  # seconds for a LOGOUT to be answered
 
 
@@ -46,7 +46,7 @@ class Pool:
     async def run(
         self, folder: str, work: Callable[Concatenate[Session, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Reading. Cut off when its time is up, and as soon as nobody waits for the answer any more.
+        """Reading. Aborted when its time is up, and as soon as nobody waits for the result.
 
         `folder` is where it will happen: opening a large one takes long, so a connection that has it open is preferred.
         """
@@ -64,7 +64,7 @@ class Pool:
     async def run_again(
         self, folder: str, work: Callable[Concatenate[Session, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """A change that may be made twice: setting flags, removing named mails."""
+        """A change that may be made twice: setting flags, removing given messages."""
         return await self._to_the_end(folder, partial(_applied, work, args, kwargs), repeatable=True)
 
     async def run_once(
@@ -74,14 +74,14 @@ class Pool:
         return await self._to_the_end(folder, partial(_applied, work, args, kwargs), repeatable=False)
 
     async def close(self) -> None:
-        """Takes leave of the servers, but not for long: some may have gone without a word."""
+        """Logs out, but does not wait long: some connections may be dead."""
         self._closed = True
         sessions = self._taken_all()
         with anyio.CancelScope(shield=True), _after(_FAREWELL, partial(_each, Session.interrupt, sessions)):
             await anyio.to_thread.run_sync(_each, Session.close, sessions)
 
     async def _to_the_end(self, folder: str, work: Callable[[Session], T], *, repeatable: bool) -> T:
-        """Half a change is worse than one that nobody waits for."""
+        """A half-finished change is worse than one that nobody waits for."""
         loan = _Loan(folder)
         attempt = partial(self._attempt, work, loan, repeatable=repeatable)
         async with self._slots:
@@ -99,10 +99,10 @@ class Pool:
                 return self._with_session(work, loan)
             except CONNECTION_LOST as error:
                 if not loan.expired:
-                    self._drop_idle()  # whatever ended this one has most likely ended them all
+                    self._drop_idle()  # what ended this one has most likely ended them all
                 if not (repeatable and repeats and loan.is_worth_another(error)):
                     raise lost(error, unclear=not repeatable and loan.began) from None
-                repeats -= loan.is_new  # one that had died while it was idle does not count
+                repeats -= loan.is_new  # one that died while idle does not count
 
     def _with_session(self, work: Callable[[Session], T], loan: _Loan) -> T:
         session = self._take(loan)
@@ -129,11 +129,11 @@ class Pool:
                 return session
             session.abort()
             self._give_back(None)
-            self._drop_idle()  # to find out one by one that all have gone could take minutes
+            self._drop_idle()  # finding out one by one that all are dead could take minutes
         try:
             session, loan.is_new = Session(self._account, self._credentials), True
         except RateLimited:
-            # The server allows fewer connections than the settings do: share those there are.
+            # The server allows fewer connections than the settings do: share the existing ones.
             if not self._wait_for_idle():
                 raise
             return self._take(loan)
@@ -158,7 +158,7 @@ class Pool:
             return bool(self._idle)
 
     def _give_back(self, session: Session | None) -> None:
-        """None when it is no more."""
+        """None when it is dead."""
         with self._changed:
             self._lent -= 1
             if session is not None and not self._closed:
@@ -179,12 +179,12 @@ class Pool:
 
 
 class _Loan:
-    """Which session a call is using, so that the event loop can cut it off while it does, and never after."""
+    """Which session a call is using, so that the event loop can abort it during the call, and never after."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.is_new = False
-        self.began = False  # whether the work itself was reached, not only the way to it
+        self.began = False  # whether the work itself was started, not only the connection
         self.expired = False
         self._session: Session | None = None
         self._lock = threading.Lock()
@@ -207,7 +207,7 @@ class _Loan:
                 self._session.interrupt()
 
     def is_worth_another(self, error: Exception) -> bool:
-        """A server that keeps silent on a new connection will keep silent on the next one."""
+        """A server that is silent on a new connection will be silent on the next one."""
         return self.began and not self.expired and not (self.is_new and isinstance(error, TimeoutError))
 
 

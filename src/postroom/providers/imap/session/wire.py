@@ -1,7 +1,7 @@
-"""Reading what the server wrote: FETCH answers, sets of UIDs, the codes that name new UIDs.
+"""Parses server responses: FETCH data, UID sets, the codes that report new UIDs.
 
-The parser takes imaplib's raw answers. It is an order of magnitude faster than IMAPClient's, and it never turns a
-string of digits into a number behind our back.
+The parser takes imaplib's raw responses. It is an order of magnitude faster than IMAPClient's, and it never turns a
+string of digits into a number implicitly.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 Raw = bytes | tuple[bytes, bytes]
-Item = dict[str, Any]  # the answer about one mail: upper-case names to bytes, None or nested lists
+Item = dict[str, Any]  # the data of one message: upper-case names to bytes, None or nested lists
 
 _TOKEN = re.compile(
     rb"[()]"
@@ -33,7 +33,7 @@ _MAX_DIGITS = 19
 
 
 def read_fetches(answers: Sequence[Raw | None]) -> dict[int, Item]:
-    """By UID. Announcements without a UID (flags another client changed) are passed over."""
+    """By UID. Announcements without a UID (flags another client changed) are skipped."""
     items: dict[int, Item] = {}
     for group in responses(answers):
         tokens = read_tokens(group)
@@ -45,7 +45,7 @@ def read_fetches(answers: Sequence[Raw | None]) -> dict[int, Item]:
 
 
 def responses(answers: Sequence[Raw | None]) -> Iterator[list[Raw]]:
-    """imaplib hands out a response with literals as tuples followed by its closing line."""
+    """imaplib returns a response with literals as tuples followed by its closing line."""
     group: list[Raw] = []
     for answer in answers:
         if answer is None:
@@ -57,7 +57,7 @@ def responses(answers: Sequence[Raw | None]) -> Iterator[list[Raw]]:
 
 
 def read_tokens(pieces: Iterable[Raw]) -> list[Any]:
-    """Atoms and strings as bytes, NIL as None, parentheses as lists. Lists nested absurdly deep are left out."""
+    """Atoms and strings as bytes, NIL as None, parentheses as lists. Lists nested too deeply are left out."""
     here: list[Any] = []
     outer = [here]
     for piece in pieces:
@@ -82,7 +82,7 @@ def read_tokens(pieces: Iterable[Raw]) -> list[Any]:
 
 
 def number(value: Any) -> int:
-    """0 where it is none, or longer than any number of a mail server's: Python refuses some of those."""
+    """0 where it is not a number, or longer than any that mail servers use: Python refuses some of those."""
     return int(value) if isinstance(value, bytes) and len(value) <= _MAX_DIGITS and value.isdigit() else 0
 
 
@@ -100,7 +100,7 @@ def _name(token: Any) -> str:
 
 
 def as_set(uids: Iterable[int]) -> bytes:
-    """``1:3,7``: the shortest way to name them."""
+    """``1:3,7``: the shortest notation."""
     runs: list[list[int]] = []
     for uid in sorted(set(uids)):
         if runs and uid == runs[-1][1] + 1:
@@ -131,7 +131,7 @@ def read_copied(codes: Iterable[bytes]) -> tuple[int, dict[int, int]]:
 
 
 def read_appended(answer: bytes) -> tuple[int, int] | None:
-    """APPENDUID: UIDVALIDITY and UID of the new mail."""
+    """APPENDUID: UIDVALIDITY and UID of the new message."""
     found = _APPENDED.search(answer)
     return (int(found[1]), int(found[2])) if found else None
 

@@ -1,4 +1,4 @@
-"""All that is used of aiosmtplib beyond what it promises: a look at what came unasked, and waiting for an upload.
+"""Everything that is used of aiosmtplib's internals: checking for unread input, and waiting for an upload.
 
 A test compares these names with the installed version.
 """
@@ -22,7 +22,7 @@ def has_unread_input(client: SMTP) -> bool:
 
 
 async def write_all(client: SMTP, content: bytes, patience: float) -> None:
-    """Returns when every byte has left our hands; whatever goes wrong before, nothing more is sent."""
+    """Returns when every byte has been handed over; on any failure before that, nothing more is sent."""
     protocol: Any = client.protocol
     transport = protocol.transport
     try:

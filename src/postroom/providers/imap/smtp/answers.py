@@ -1,4 +1,4 @@
-"""What a submission server's answers mean, and the ways in which a conversation can fail, in words and as outcomes."""
+"""Maps a submission server's replies, and the ways in which a session can fail, to messages and outcomes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from aiosmtplib import SMTPResponse
 
 _ENHANCED = re.compile(r"([245]\.\d{1,3}\.\d{1,3})")
-_NO_STARTTLS = 'The SMTP server offers no STARTTLS. Set smtp_security to "tls" and the smtp_port that goes with it.'
+_NO_STARTTLS = 'The SMTP server does not offer STARTTLS. Set smtp_security to "tls" and smtp_port to match.'
 _CHECK = "Check smtp_host and smtp_port."
 _NO_LOGIN_YET = (530, 534, 535, 538)
 
@@ -31,7 +31,7 @@ class Answer:
 
 
 class Ended(Exception):
-    """The conversation is over before the dot: nothing was accepted."""
+    """The dialogue ended before the final dot: nothing was accepted."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer.reason)
@@ -40,14 +40,14 @@ class Ended(Exception):
 
 @contextmanager
 def before_the_dot() -> Iterator[None]:
-    """Whatever goes wrong in here comes out as Ended."""
+    """Every failure in here is raised as Ended."""
     import aiosmtplib
 
     try:
         yield
     except AuthRequired as error:
         raise Ended(Answer("rejected", error.message, login_refused=True)) from None
-    except PostroomError as error:  # of whoever gives out tokens, or of our own settings: the mail itself is fine
+    except PostroomError as error:  # from the token source or the settings: the message itself is fine
         raise Ended(Answer("retryable", error.message)) from None
     except aiosmtplib.SMTPAuthenticationError as error:
         raise Ended(by_code(error.code, error.message, login=True)) from None
@@ -68,13 +68,13 @@ def by_code(code: int, message: str, *, login: bool = False) -> Answer:
         reason = f"The SMTP server refused the login ({said}). Check the account's secrets."
         return Answer("rejected", reason, login_refused=True)
     if code >= 500:
-        return Answer("rejected", f"The SMTP server refused the mail ({said}).")
+        return Answer("rejected", f"The SMTP server refused the message ({said}).")
     if code >= 400:
-        what = "login" if login else "mail"
-        return Answer("retryable", f"The SMTP server takes no {what} at the moment ({said}).")
+        what = "logins" if login else "messages"
+        return Answer("retryable", f"The SMTP server does not accept {what} at the moment ({said}).")
     if code >= 100:
-        return Answer("retryable", f"The SMTP server's answers are out of step ({said}).")
-    return Answer("retryable", f"What answers there does not speak SMTP. {_CHECK}")
+        return Answer("retryable", f"The SMTP server replied out of sequence ({said}).")
+    return Answer("retryable", f"The server at that address does not speak SMTP. {_CHECK}")
 
 
 def refusal(refused: Mapping[str, SMTPResponse]) -> Answer:
@@ -86,7 +86,7 @@ def refusal(refused: Mapping[str, SMTPResponse]) -> Answer:
 
 
 def _reason(code: int, message: str) -> str:
-    """Codes only: a server's free text may quote the mail."""
+    """Codes only: a server's free text may quote the message."""
     enhanced = _ENHANCED.match(message)
     return f"{code} {enhanced[1]}" if enhanced else str(code)
 
@@ -94,14 +94,14 @@ def _reason(code: int, message: str) -> str:
 def _not_reached(error: Exception) -> Answer:
     causes = (error, error.__cause__)
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
-        # An expired certificate is renewed one day: what waits goes on then, and not a byte of it leaves before.
+        # An expired certificate will be renewed: queued messages are sent then, and not a byte before.
         return Answer("retryable", "The SMTP server's certificate could not be verified; check smtp_host or ca_file.")
     if "STARTTLS" in str(error):
         return Answer("retryable", _NO_STARTTLS)
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        return Answer("retryable", "The SMTP server speaks no TLS on that port. Check smtp_port and smtp_security.")
+        return Answer("retryable", "The SMTP server does not use TLS on that port. Check smtp_port and smtp_security.")
     if any(isinstance(cause, (socket.gaierror, UnicodeError)) for cause in causes):
         return Answer("retryable", "The SMTP server's name cannot be resolved. Check smtp_host and the network.")
     if any(isinstance(cause, TimeoutError) for cause in causes):
         return Answer("retryable", "The SMTP server did not answer in time. Check smtp_port and smtp_security.")
-    return Answer("retryable", f"The SMTP server cannot be reached or hung up before it took the mail. {_CHECK}")
+    return Answer("retryable", f"The SMTP server cannot be reached or hung up before accepting the message. {_CHECK}")

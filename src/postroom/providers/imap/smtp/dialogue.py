@@ -1,4 +1,4 @@
-"""One SMTP conversation from greeting to final dot. The dot goes out only after every recipient was taken."""
+"""One SMTP session from greeting to final dot. The dot is sent only after every recipient was accepted."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 _BCC = re.compile(rb"^bcc[ \t]*:", re.IGNORECASE | re.MULTILINE)
 _NO_PATH = re.compile(r"[\x00-\x20\x7f<>]")
 _LINE_BREAK = re.compile(rb"\r\n|\r|\n")
-_UPLOAD_FACTOR = 10  # read timeouts that the mail itself may take to be handed over
-_FINAL_ANSWER_FACTOR = 10  # a server may scan a mail for minutes before it answers the dot (RFC 5321, 4.5.3.2.6)
-_PATIENCE = 20  # read timeouts for all that comes before the dot: who drips answers is as dead as who keeps silent
+_UPLOAD_FACTOR = 10  # read timeouts for the upload of the message
+_FINAL_ANSWER_FACTOR = 10  # a server may scan a message for minutes before it answers the dot (RFC 5321, 4.5.3.2.6)
+_PATIENCE = 20  # read timeouts for all that comes before the dot: a server that trickles replies counts as dead too
 
 
 async def submit(account: ImapAccount, request: SubmitRequest, credentials: Credentials) -> Answer:
-    """Never raises: every way it can end is an answer."""
+    """Never raises: every way it can end is an Answer."""
     client = new_client(account)
     text = _normalised(request.raw)
     try:
@@ -46,7 +46,7 @@ async def submit(account: ImapAccount, request: SubmitRequest, credentials: Cred
 
 
 async def log_in_only(account: ImapAccount, credentials: Credentials) -> bool:
-    """The same conversation as far as the login: whether one was asked for. Ended where it failed."""
+    """The same session up to the login: whether one was required. Ended where it failed."""
     client = new_client(account)
     try:
         with before_the_dot(), anyio.fail_after(account.timeout * _PATIENCE):
@@ -56,17 +56,17 @@ async def log_in_only(account: ImapAccount, credentials: Credentials) -> bool:
 
 
 def _normalised(raw: bytes) -> bytes:
-    """CRLF everywhere, also at the end: what servers make of any other line break differs from one to the next."""
+    """CRLF everywhere, also at the end: servers treat other line breaks differently."""
     text = _LINE_BREAK.sub(b"\r\n", raw)
     return text if text.endswith(b"\r\n") else text + b"\r\n"
 
 
 def _check(text: bytes, request: SubmitRequest) -> None:
-    """Last line of defence: the gate has looked at all of this before."""
+    """Last line of defence: the gate has already checked all of this."""
     if _BCC.search(_head(text)):
-        raise Ended(Answer("rejected", "The mail still names its blind copies; nothing was sent."))
+        raise Ended(Answer("rejected", "The message still has a Bcc header; nothing was sent."))
     if not request.envelope.recipients:
-        raise Ended(Answer("rejected", "The mail has no recipients; nothing was sent."))
+        raise Ended(Answer("rejected", "The message has no recipients; nothing was sent."))
 
 
 def _head(text: bytes) -> bytes:
@@ -89,18 +89,18 @@ async def _envelope(client: SMTP, text: bytes, request: SubmitRequest) -> None:
 
 
 def _path(address: str) -> bytes:
-    """Written by ourselves: a library that parses the address once more may come to another one."""
+    """Written here: a library that parses the address again may get a different one."""
     if _NO_PATH.search(address):
-        raise Ended(Answer("rejected", "An address holds characters that no address may hold; nothing was sent."))
+        raise Ended(Answer("rejected", "An address contains characters that are not allowed; nothing was sent."))
     return f"<{wire_address(address)}>".encode()
 
 
 def _options(client: SMTP, text: bytes, paths: list[bytes]) -> list[bytes]:
-    """What must be said in MAIL FROM; what the server cannot take is refused before anything is sent."""
+    """The parameters of MAIL FROM; what the server cannot accept is refused before anything is sent."""
     options = []
     limit = client.esmtp_extensions.get("size", "")
     if limit.isdigit() and 0 < int(limit) < len(text):
-        raise Ended(Answer("rejected", f"The mail is larger than the SMTP server takes ({int(limit)} bytes)."))
+        raise Ended(Answer("rejected", f"The message is larger than the SMTP server accepts ({int(limit)} bytes)."))
     if client.supports_extension("size"):
         options.append(b"SIZE=%d" % len(text))
     if not text.isascii():
@@ -112,16 +112,16 @@ def _options(client: SMTP, text: bytes, paths: list[bytes]) -> list[bytes]:
 
 def _extension(client: SMTP, name: str, option: bytes) -> bytes:
     if not client.supports_extension(name):
-        raise Ended(Answer("rejected", f"The mail goes beyond ASCII and the SMTP server lacks {name.upper()}."))
+        raise Ended(Answer("rejected", f"The message is not pure ASCII and the SMTP server lacks {name.upper()}."))
     return option
 
 
 async def _begin_data(client: SMTP, text: bytes) -> None:
-    """DATA and the whole mail, leading dots doubled, but for the dot; returns when every byte has left our hands."""
+    """DATA and the whole message, leading dots doubled, without the final dot; returns when all is handed over."""
     response = await client.execute_command(b"DATA")
     if response.code != 354:
         raise Ended(by_code(response.code, response.message))
-    if not client.is_connected or has_unread_input(client):  # what came along would be taken for the dot's answer
+    if not client.is_connected or has_unread_input(client):  # it would be taken for the reply to the dot
         raise ConnectionResetError
     await write_all(client, re.sub(rb"(?m)^\.", b"..", text), _UPLOAD_FACTOR * (client.timeout or 60))
 
@@ -137,15 +137,15 @@ async def _final_dot(client: SMTP, patience: float) -> Answer:
         return Answer("accepted")
     if not 400 <= response.code < 600:
         return _UNKNOWN
-    # The login worked, or there would have been no mail to refuse: whatever the code, it is about the mail.
+    # The login worked before this: any code is about the message.
     return replace(by_code(response.code, response.message), login_refused=False)
 
 
-_UNKNOWN = Answer("unknown", "The SMTP server's answer to the mail was lost: it may have been accepted or not.")
+_UNKNOWN = Answer("unknown", "The SMTP server's response was lost: it may or may not have accepted the message.")
 
 
 def _take_leave(client: SMTP) -> None:
-    """QUIT, whose answer changes nothing any more."""
+    """QUIT, whose reply no longer matters."""
     if client.is_connected and client.protocol is not None:
         client.protocol.write(b"QUIT\r\n")
     client.close()

@@ -1,4 +1,4 @@
-"""The first half of an SMTP conversation: from a connection to a server that knows who we are."""
+"""The first half of an SMTP session: from the connection to a completed login."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from postroom.settings.accounts import ImapAccount
 
-# Says nothing about this machine, and is a form that also servers take which want a full name (RFC 5321, 4.1.3).
+# Says nothing about this machine, and is accepted even by servers that require a full name (RFC 5321, 4.1.3).
 _OWN_NAME = "[127.0.0.1]"
-_PASSWORD_WAYS = ("plain", "login", "cram-md5")  # the last works only where a server keeps passwords readable
+_PASSWORD_WAYS = ("plain", "login", "cram-md5")  # the last works only where a server stores passwords readably
 _NOT_IMPLEMENTED = 504
 
 
@@ -34,7 +34,7 @@ def new_client(account: ImapAccount) -> SMTP:
 
 
 async def log_in(client: SMTP, account: ImapAccount, credentials: Credentials) -> bool:
-    """False where the server asks for no login: such a one takes mail by other rules, for instance from its network."""
+    """False where the server requires no login: it accepts mail by other rules, for instance from its network."""
     await client.connect(tls_context=None if account.smtp_security == "none" else tls_context(account))
     await client.ehlo()
     if not client.server_auth_methods:
@@ -47,12 +47,12 @@ async def log_in(client: SMTP, account: ImapAccount, credentials: Credentials) -
 
 
 async def _present_password(client: SMTP, account: ImapAccount, credentials: Credentials) -> None:
-    """Once: servers count wrong passwords. Only a way that the server does not really have leads to the next."""
+    """Once: servers count wrong passwords. The next mechanism is tried only where the server does not support one."""
     from aiosmtplib import SMTPAuthenticationError
 
     ways = [way for way in _PASSWORD_WAYS if way in client.server_auth_methods]
     if not ways:
-        raise AuthRequired("The SMTP server takes no passwords; set auth to xoauth2 and a token.")
+        raise AuthRequired("The SMTP server does not accept passwords; set auth to xoauth2 and use a token.")
     secret = await credentials.secret()
     for way in ways:
         try:
@@ -65,7 +65,7 @@ async def _present_password(client: SMTP, account: ImapAccount, credentials: Cre
 
 
 async def _present_token(client: SMTP, account: ImapAccount, credentials: Credentials) -> None:
-    """Twice at most: where the first one is refused and there is a newer one."""
+    """At most twice: when the first one is refused and there is a newer one."""
     token = await credentials.secret()
     response = await _offer(client, account, token)
     if response.code >= 500 and (newer := await credentials.renewed(token)) != token:
@@ -77,6 +77,6 @@ async def _present_token(client: SMTP, account: ImapAccount, credentials: Creden
 async def _offer(client: SMTP, account: ImapAccount, token: str) -> SMTPResponse:
     answers = BearerAnswers(account.auth, account.username, token)
     response = await client.execute_command(b"AUTH", account.auth.upper().encode(), b64encode(answers(b"")))
-    while response.code == 334:  # the details of a refusal: they must be answered before it is said
+    while response.code == 334:  # the details of a refusal: they must be acknowledged before the server reports it
         response = await client.execute_command(b64encode(answers(b"")))
     return response

@@ -1,7 +1,7 @@
-"""Submission over SMTP: all recipients or none, and an honest word on what became of it.
+"""Submission over SMTP: all recipients or none, and an honest outcome.
 
-The one irreversible moment is the dot that ends DATA. Whatever fails before it has provably not been accepted; once it
-is on its way, a lost answer means that nobody can know.
+The one irreversible moment is the dot that ends DATA. After a failure before it, the message was provably not accepted;
+once it is sent, a lost reply means that the outcome is unknown.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from postroom.providers.imap.provider import ImapMailbox
     from postroom.settings.accounts import ImapAccount
 
-# These file what they submit in Sent themselves; a copy of ours would be a second one.
+# These file submitted messages in Sent themselves; our copy would be a duplicate.
 _FILING_HOSTS = ("smtp.gmail.com", "smtp.googlemail.com", "smtp.office365.com", "smtp-mail.outlook.com")
 
 
 class SmtpTransport:
-    """A new connection per mail: sending is rare, and an idle one would be gone by the next."""
+    """A new connection per message: sending is rare, and an idle one would be closed by the next."""
 
     def __init__(self, account: ImapAccount, context: ProviderContext, mailbox: ImapMailbox) -> None:
         self._account = account
         self._mailbox = mailbox
 
     async def submit(self, request: SubmitRequest) -> SubmitOutcome:
-        """Never raises once the server is spoken to: every way it can end is an outcome."""
+        """Never raises once connected: every way it can end is an outcome."""
         if not self._account.smtp_host:
             raise Unsupported("imap", "sending (smtp_host is not set)")
         outcome = _outcome(request, await dialogue.submit(self._account, request, self._mailbox.credentials))
@@ -49,9 +49,9 @@ class SmtpTransport:
         try:
             ref = await self._mailbox.find_sent(request.message_id)
         except NotFound:
-            return SubmitOutcome("unknown", reason="There is no Sent folder that could tell what became of it.")
+            return SubmitOutcome("unknown", reason="There is no Sent folder to check whether it was sent.")
         if not ref:
-            return SubmitOutcome("unknown", reason="No copy is in Sent; the server may or may not have accepted it.")
+            return SubmitOutcome("unknown", reason="Sent has no copy; the server may or may not have accepted it.")
         return SubmitOutcome("accepted", request.envelope.recipients, message_ref=ref, thread_ref=request.thread_ref)
 
     async def check_login(self) -> bool:
@@ -63,22 +63,22 @@ class SmtpTransport:
             raise _as_error(ended.answer) from None
 
     async def close(self) -> None:
-        """Nothing stays open between two mails."""
+        """Nothing stays open between two messages."""
 
     async def _settled(self, request: SubmitRequest, outcome: SubmitOutcome) -> SubmitOutcome:
-        """The mail is gone and stays gone: whatever fails from here on is a warning."""
+        """The message has been sent: any failure from here on is a warning."""
         warnings: list[str] = []
         ref = ""
         if request.save_to_sent and self._account.smtp_host.casefold() not in _FILING_HOSTS:
             try:
                 ref = await self._mailbox.file_sent(request.raw, request.message_id)
             except Exception:  # noqa: BLE001
-                warnings.append("The mail was accepted, but no copy could be filed in Sent.")
+                warnings.append("The message was accepted, but no copy could be saved in Sent.")
         if request.draft_ref:
             try:
                 await self._mailbox.delete_draft(request.draft_ref)
             except Exception:  # noqa: BLE001
-                warnings.append("The mail was accepted, but its draft could not be removed.")
+                warnings.append("The message was accepted, but its draft could not be removed.")
         return replace(outcome, message_ref=ref, warnings=tuple(warnings))
 
 

@@ -1,6 +1,6 @@
-"""The demo's other people: who of the sample can be written to, and the short answer that comes back.
+"""The demo's other people: who in the sample receives messages, and the short answer that comes back.
 
-An answer is a delivery into the writer's own mailbox, made together with the writer's mail; nothing is sent for it.
+An answer is a delivery into the writer's own mailbox, made together with the writer's message; nothing is sent for it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _TEXT = (
 
 @cache
 def correspondents() -> Mapping[str, Address]:
-    """Everyone the two owners exchange mail with, by key; whoever only fills Junk and Trash is nobody."""
+    """Everyone the two owners exchange messages with, by key; senders found only in Junk and Trash are left out."""
     letters = [letter for letter in world(datetime.now(UTC)) if letter.folder not in UNWANTED]
     people = [person for letter in letters for person in (*letter.to, *letter.cc, letter.sender)]
     return {person.key: person for person in people if person not in OWNERS}
 
 
 def answer_to(raw: bytes, recipients: Sequence[str]) -> bytes | None:
-    """One answer, by the first of the recipients who has a say in the sample; None where none is due."""
+    """One answer, by the first of the recipients who is part of the sample; None where none is due."""
     mail = parse_headers(raw)
     known = correspondents()
     author = next((known[key] for key in (Address(email).key for email in recipients) if key in known), None)

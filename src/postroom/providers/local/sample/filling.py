@@ -21,9 +21,9 @@ _FRESH_DAYS = 3  # what is older has been read unless its letter says otherwise
 
 
 async def fill(mailbox: LocalMailbox, address: str, *, now: datetime | None = None) -> int:
-    """Put the sample into a new mailbox, as the owner of `address` sees it; how many mails that were.
+    """Put the sample into a new mailbox, as the owner of `address` sees it; returns the number of messages.
 
-    One transaction: it is all there or not at all. A mailbox that holds anything already is left as it is.
+    One transaction: it is all there or not at all. A mailbox that is not empty is left as it is.
     """
     if any(folder.total for folder in await mailbox.folders()):
         return 0
@@ -31,7 +31,7 @@ async def fill(mailbox: LocalMailbox, address: str, *, now: datetime | None = No
 
 
 def owner_of(address: str) -> Address:
-    """Whose eyes a mailbox has: Sam's for Sam's address, else Alex's."""
+    """Whose point of view a mailbox has: Sam's for Sam's address, else Alex's."""
     return next((owner for owner in OWNERS if owner.key == address.casefold()), ALEX)
 
 
@@ -53,7 +53,7 @@ def moment(letter: Letter, now: datetime) -> datetime:
 
 
 def mails_of(owner: Address, now: datetime) -> Iterator[NewMail]:
-    """What the owner wrote lies in Sent or Drafts, what was written to them where they keep it, oldest first."""
+    """What the owner wrote is in Sent or Drafts, what was written to them is where they keep it, oldest first."""
     now = now.astimezone(UTC)
     letters = world(now)
     answered = {letter.answers[-1] for letter in letters if letter.answers and letter.sender == owner}

@@ -1,4 +1,4 @@
-"""The shape of a sample mail, before it is bytes: who writes what to whom, and how long ago."""
+"""The shape of a sample message, before it is bytes: who writes what to whom, and how long ago."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One mail of a conversation, `hours` after the one before it."""
+    """One message of a conversation, `hours` after the one before it."""
 
     who: Address
     text: str
@@ -65,7 +65,7 @@ def conversation(
     starred: bool = False,
     charset: str = "utf-8",
 ) -> list[Letter]:
-    """Everyone who ever speaks, and whoever is named in `also`, gets every mail of it."""
+    """Everyone who writes in it, and everyone named in `also`, gets every message of it."""
     people = tuple(dict.fromkeys((*(turn.who for turn in turns), *also)))
     letters: list[Letter] = []
     elapsed = 0.0

@@ -20,7 +20,7 @@ _WORD_BYTES = 42  # of text per encoded-word, well under the 75 characters allow
 
 
 def write(letter: Letter, dated: Callable[[Letter], datetime], *, received: bool) -> bytes:
-    """The mail with CRLF line ends. A received one bears the header of the server that took it in."""
+    """The message with CRLF line ends. A received one has the header of the server that accepted it."""
     headers = [("From", _address(letter.sender, letter.charset))]
     headers += [
         (name, _addresses(people, letter.charset)) for name, people in (("To", letter.to), ("Cc", letter.cc)) if people
