@@ -81,7 +81,7 @@ class Account:
 
     @property
     def raw_access(self) -> RawAccess:
-        return cast("RawAccess", self._only_if(self.capabilities.has_raw, "raw form of mails"))
+        return cast("RawAccess", self._only_if(self.capabilities.has_raw, "access to raw messages"))
 
     @property
     def threads(self) -> Threads:
@@ -97,15 +97,15 @@ class Account:
 
     @property
     def many_folders(self) -> ManyFolders:
-        return cast("ManyFolders", self._only_if(self.capabilities.has_many_folders, "mails in several folders"))
+        return cast("ManyFolders", self._only_if(self.capabilities.has_many_folders, "messages in several folders"))
 
     @property
     def folder_maker(self) -> FolderMaker:
-        return cast("FolderMaker", self._only_if(self.capabilities.can_create_folder, "creating of folders"))
+        return cast("FolderMaker", self._only_if(self.capabilities.can_create_folder, "folder creation"))
 
     @property
     def numbered(self) -> Numbered:
-        return cast("Numbered", self._only_if(self.capabilities.has_uids, "mail numbers (UIDs)"))
+        return cast("Numbered", self._only_if(self.capabilities.has_uids, "message numbers (UIDs)"))
 
     @property
     def rules(self) -> Rules:
@@ -113,11 +113,11 @@ class Account:
 
     @property
     def alias_maker(self) -> AliasMaker:
-        return cast("AliasMaker", self._only_if(self.capabilities.can_create_alias, "creating of aliases"))
+        return cast("AliasMaker", self._only_if(self.capabilities.can_create_alias, "alias creation"))
 
     @property
     def watcher(self) -> Watcher:
-        return cast("Watcher", self._only_if(self.capabilities.has_push, "telling of changes"))
+        return cast("Watcher", self._only_if(self.capabilities.has_push, "change notifications"))
 
     def _only_if(self, able: bool, feature: str) -> Any:
         if not able:
@@ -193,7 +193,7 @@ class Accounts:
         return self._open[settings.name]
 
     async def _connect(self, settings: AccountSettings) -> None:
-        """Unless whoever held the lock before has done it."""
+        """Unless the previous holder of the lock has done it."""
         if settings.name in self._open:
             return
         mailbox = await self._mailbox(settings)
@@ -207,7 +207,7 @@ class Accounts:
             return self._opener.mailbox(settings)
         owner = await self.open(settings.name.split(OF_ANOTHER, 1)[0])
         if not owner.capabilities.has_shared_mailboxes:
-            raise Unsupported(owner.capabilities.provider, "mailboxes of others")
+            raise Unsupported(owner.capabilities.provider, "shared mailboxes")
         return self._opener.shared(settings, owner.mailbox)
 
     async def close(self) -> None:

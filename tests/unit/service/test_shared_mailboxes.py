@@ -79,7 +79,7 @@ async def test_a_mailbox_the_server_does_not_open_fails_alone(tmp_path: Path, mo
 async def test_a_provider_without_such_mailboxes_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with provided(monkeypatch, tmp_path) as (gateway, _):
         for attempt in (gateway.accounts.derived("mine", "sales@demo.example"), gateway.accounts.open(SALES)):
-            with pytest.raises(Unsupported, match="mailboxes of others"):
+            with pytest.raises(Unsupported, match="shared mailboxes"):
                 await attempt
 
 

@@ -82,9 +82,9 @@ async def test_what_needs_the_raw_mail_says_that_there_is_none(tmp_path: Path, m
     async with provided(monkeypatch, tmp_path) as (gateway, (contents,)):
         contents.add(mail("one"))
         (email_id,) = (await ids(gateway)).values()
-        with pytest.raises(Unsupported, match="raw form"):
+        with pytest.raises(Unsupported, match="raw messages"):
             await read.read_email(gateway, email_id, body_format="raw")
-        with pytest.raises(Unsupported, match="raw form"):
+        with pytest.raises(Unsupported, match="raw messages"):
             await read.raw_email(gateway, email_id)
         with pytest.raises(Unsupported, match="drafts"):
             await draft.create_draft(gateway, composing.DraftRequest(to=("a@b.example",), body="x"))

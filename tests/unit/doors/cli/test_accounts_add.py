@@ -150,7 +150,7 @@ def test_doctor_changes_nothing_in_a_read_only_account_and_still_tries_the_submi
     assert run("doctor") == 0
     out = capsys.readouterr().out
     assert "example: draft: not tried: read-only" in out
-    assert "example: send: the submission server takes the login" in out
+    assert "example: send: the submission server accepts the login" in out
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_a_submission_server_that_asks_for_no_login_is_not_said_to_take_it(
         assert run("doctor") == 0
     out = capsys.readouterr().out
     assert out.count("asks for no login") == 2
-    assert "takes the login" not in out
+    assert "accepts the login" not in out
 
 
 def test_a_submission_server_that_does_not_answer_leaves_nothing_behind(
