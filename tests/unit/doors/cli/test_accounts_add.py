@@ -202,7 +202,7 @@ def test_a_submission_server_that_asks_for_no_login_is_not_said_to_take_it(
         assert run("accounts", "add", dovecot.new_user(), "--password-stdin", *flags) == 0
         assert run("doctor") == 0
     out = capsys.readouterr().out
-    assert out.count("asks for no login") == 2
+    assert out.count("requires no login") == 2
     assert "accepts the login" not in out
 
 
@@ -302,7 +302,7 @@ def test_the_config_flag_names_the_file_before_or_after_the_verb(
         (["alice@example.com", "--host", "https://mail.example.com"], "accounts[1].host: write a server's name"),
         (["alice@gmail.com", "--name", "two words"], "accounts[1].name"),
         (["alice@gmail.com", "--name", "all"], "every account"),
-        (["alice@gmail.com", "--name", "Box"], "called Box already"),
+        (["alice@gmail.com", "--name", "Box"], "already an account called Box"),
         (["BOX@example.com"], "postroom accounts login box"),
         (["alice@outlook.com"], "--auth xoauth2"),
         (["alice@gmail.com", "--port", "70000"], "accounts[1].port"),
