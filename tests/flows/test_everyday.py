@@ -127,7 +127,7 @@ async def test_undo_says_what_it_undid(tmp_path: Path) -> None:
     assert text_of(unmade) == "Folder Projects removed."
 
 
-@pytest.mark.parametrize(("answer", "said"), [("cancel", "not answered"), ("decline", "declined")])
+@pytest.mark.parametrize(("answer", "said"), [("cancel", "without an answer"), ("decline", "declined")])
 async def test_a_question_that_was_closed_was_not_answered(tmp_path: Path, answer: str, said: str) -> None:
     async with served(tmp_path, answer=answer) as call:
         error = await call.error("send_email", to="sam@demo.example", subject="x", body="y", confirm=True)
