@@ -47,7 +47,7 @@ class _Opener:
 
     def transport(self, account: AccountSettings, mailbox: Mailbox) -> Transport:
         if not self._sends:
-            raise PermissionDenied("This server only writes drafts: no transport is ever built in this dialect.")
+            raise PermissionDenied("This server only writes drafts: this dialect never sends.")
         return registry.open_transport(account, self._context, mailbox)
 
 
@@ -55,9 +55,9 @@ class _Opener:
 async def open_gateway(
     settings: Settings, *, clock: Clock | None = None, ids: IdForm | None = None
 ) -> AsyncIterator[Gateway]:
-    """Everything a door needs, closed in order when it leaves. Accounts connect on first use.
+    """Everything a door needs, closed in order at the end. Accounts connect on first use.
 
-    Mails are called as the dialect has it, unless `ids` says otherwise.
+    Message ids have the dialect's form, unless `ids` gives another.
     """
     if settings.store.url:
         raise InvalidRequest("store.url: a shared PostgreSQL store is not available yet; leave it empty for SQLite.")
@@ -95,8 +95,8 @@ def _refuse_absent_providers(accounts: Sequence[AccountSettings]) -> None:
 
 
 async def _fill_demo(settings: Settings) -> None:
-    """The sample mails, on the first start, or the next if that was cut short: written even where the house itself may
-    only read. Others may start in the same moment; who comes second finds it done."""
+    """The sample messages, on the first start, or the next if that was cut short: written even where Postroom itself
+    may only read. Others may start in the same moment; who comes second finds it done."""
     context = ProviderContext(home=settings.home, neighbours=tuple(settings.accounts), read_only=False)
     for account in settings.accounts:
         if isinstance(account, LocalAccount) and _may_lack_sample(account.path):
@@ -126,7 +126,7 @@ async def open_working_gateway(settings: Settings) -> AsyncIterator[Gateway]:
 
 
 async def _work(gateway: Gateway) -> None:
-    """Loaded a moment later: whoever starts a server is waiting for its list of tools first."""
+    """Loaded a moment later: a client that starts a server waits for its list of tools first."""
     await anyio.sleep(FIRST_BREATH)
     from postroom.service.sending import worker
 

@@ -90,7 +90,7 @@ async def test_several_addresses_in_one_string_are_asked_for_as_a_list(tmp_path:
     async with served(tmp_path) as call:
         error = await call.error("create_draft", **{field: to}, subject="x", body="y")
     assert error["code"] == "INVALID_REQUEST"
-    assert f"{field} holds several addresses" in error["message"]
+    assert f"{field} contains several addresses" in error["message"]
     assert "Use a list" in error["message"]
 
 
@@ -123,11 +123,11 @@ async def test_undo_says_what_it_undid(tmp_path: Path) -> None:
     assert back.structured_content is not None
     assert (back.structured_content["action"], back.structured_content["folders"]) == ("delete", ["INBOX"])
     assert text_of(unmarked).startswith("1 of 1 mail marked unread again.")
-    assert text_of(unlabelled).startswith("2 of 2 mails freed of the label travel.")
+    assert text_of(unlabelled).startswith("2 of 2 mails no longer labelled travel.")
     assert text_of(unmade) == "Folder Projects removed."
 
 
-@pytest.mark.parametrize(("answer", "said"), [("cancel", "not answered"), ("decline", "declined")])
+@pytest.mark.parametrize(("answer", "said"), [("cancel", "without an answer"), ("decline", "declined")])
 async def test_a_question_that_was_closed_was_not_answered(tmp_path: Path, answer: str, said: str) -> None:
     async with served(tmp_path, answer=answer) as call:
         error = await call.error("send_email", to="sam@demo.example", subject="x", body="y", confirm=True)

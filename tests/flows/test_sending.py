@@ -240,7 +240,7 @@ async def test_a_paused_account_is_said_beside_every_answer_until_it_can_send_ag
     pauses.login_refused("alex", "The SMTP server refused the login (535).")
     for tool, arguments in [("list_folders", {}), ("list_outbox", {}), ("read_email", {"email_id": "e0000000000"})]:
         answered = await desk.client.session.call_tool(tool, arguments)
-        assert "Notice: Account alex cannot send" in answered.content[-1].text
+        assert "Notice: Account alex has been unable to send" in answered.content[-1].text
         assert "535" in answered.content[-1].text
     assert (await desk.send(confirm=True))["status"] == "held"
     pauses.login_worked("alex")
@@ -519,10 +519,10 @@ async def test_a_second_version_of_the_body_is_shown_beside_the_first_where_it_s
     desk = await sit(answer=YES, gate="elicit")
     both = {"body": "Hello.", "body_html": "<p>Something else.</p>"}
     result = await desk.call("send_email", **{**MAIL, **both})
-    for shown in ("Hello.", "HTML version: 22 characters", "do not say the same words", "Something else."):
+    for shown in ("Hello.", "HTML version: 22 characters", "do not have the same words", "Something else."):
         assert shown in result.content[0].text
     await desk.send(**both, confirm=True)
-    for shown in ("| Hello.", "HTML, as its readers see it (22 characters)", "do not say the same words"):
+    for shown in ("| Hello.", "HTML, as its readers see it (22 characters)", "do not have the same words"):
         assert shown in desk.asked[0]
     assert "| Something else." in desk.asked[0]
     plain = (await desk.send(subject="Plain"))["preview"]

@@ -115,7 +115,7 @@ async def test_a_letter_is_not_shown_for_bytes_that_say_something_else(tmp_path,
             approvals.show(gate.gateway, approval_id),
             approvals.approve(gate.gateway, approval_id, who="a", how="t"),
         ):
-            with pytest.raises(PermissionDenied, match="not what the approval was asked for"):
+            with pytest.raises(PermissionDenied, match="not the one that approval was requested for"):
                 await act
         assert await gate.inbox() == []
 
@@ -177,8 +177,8 @@ async def test_a_repeated_call_after_the_day_is_over_asks_anew(tmp_path):
 async def test_who_asks_is_told_what_must_happen_and_until_when(tmp_path):
     async with gate_rig(tmp_path, gate="approval") as gate:
         for view in (await gate.send(), await gate.send()):
-            assert view.message.startswith("Nothing was sent yet: a person must approve it first. A person must")
-            assert "Postroom then sends it by itself; repeat the call to see the result." in view.approval.how
+            assert view.message.startswith("Nothing was sent yet. A person must approve it outside this conversation")
+            assert "Postroom then sends it automatically; repeat the call to see the result." in view.approval.how
             assert view.approval.expires == "2027-01-16T08:00:00+00:00"
             assert (view.account, view.preview.subject) == ("alice", "Lunch?")
             assert view.preview.to == ("bob@demo.example",)

@@ -54,7 +54,7 @@ async def test_a_person_is_asked_once_about_one_key(tmp_path, monkeypatch):
         with pytest.raises(Conflict, match="different email"):
             await gate.send(replace(MAIL, subject="Other"), idempotency_key="k")
         monkeypatch.setattr(requests, "standing", nobody)  # two calls in one moment
-        with pytest.raises(Conflict, match="under way already"):
+        with pytest.raises(Conflict, match="already in progress"):
             await gate.send(idempotency_key="k")
         assert len(await approvals.list_waiting(gate.gateway)) == 1
         await approvals.approve(gate.gateway, first.approval.approval_id, who="ada", how="test")

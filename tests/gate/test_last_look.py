@@ -104,7 +104,7 @@ async def test_whatever_is_changed_while_a_mail_is_held_keeps_it_from_leaving(tm
         await worker.work_once(gate.gateway)
         send = gate.gateway.store.outbox.get(view.send_id)
         assert send.state is State.NEEDS_HUMAN
-        assert "what lies in the outbox is not what was approved" in send.outcome["reason"]
+        assert "the message in the outbox is not what was approved" in send.outcome["reason"]
         assert meddled.submitted == []
 
 

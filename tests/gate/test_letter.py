@@ -110,7 +110,7 @@ SHOWN = {
     "link in the text": "text-link.example",
     "link in the HTML": "html-link.example",
     "HTML in words": "at once.",
-    "two versions": "do not say the same words",
+    "two versions": "do not have the same words",
 }
 
 
@@ -282,13 +282,17 @@ async def test_no_words_step_out_of_their_fence(freeze, words):
     file = pending_file(order, NOW, NOW)
     assert parse(render(file)) == file
     outside = outside_fences(file.body)
+    instructions = (
+        "In the vault: to approve, set `status: approved` at the top of this file and move it to `Approved`. "
+        "To reject, move it to `Rejected`."
+    )
     assert [line for line in outside if line] == [
-        "# Send this mail?",
-        "To approve, set `status: approved` above and move this file to `Approved`. To refuse, move it to `Rejected`.",
+        "# Send this message?",
+        instructions,
         f"## Text, {len(words)} characters",
         "## HTML, as its readers see it",
         f"## HTML, {len(draft.html)} characters of source",
-        "## The forwarded mail, in words",
+        "## The forwarded message, as text",
     ]
 
 

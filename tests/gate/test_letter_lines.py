@@ -14,7 +14,7 @@ from postroom.service.sending.approval.letter_file import pending_file
 from postroom.service.sending.letter import preview_of, question_text
 
 freeze = letters.freeze
-NOTE = "The text and the HTML version do not say the same words. Most readers are shown the HTML version."
+NOTE = "The text and HTML versions do not have the same words. Most recipients are shown the HTML version."
 FACTS = f"""\
 To: Bob Roe <bob@demo.example>
 Cc: carol@demo.example
@@ -24,12 +24,12 @@ Subject: Figures of the year
 Importance: high
 Forwards:
   Quarterly figures
-  by Olga <olga@origin.example>
+  from Olga <olga@origin.example>
   2027-01-11T08:15:00+01:00
 Attachments of the original: salaries.csv (text/csv, 5 bytes)
 Attachments:
   plan.pdf (application/pdf, 321 bytes)
-  the original mail, whole ({len(ORIGINAL)} bytes)
+  the complete original message ({len(ORIGINAL)} bytes)
 Links lead to:
   text-link.example
   html-link.example
@@ -48,7 +48,7 @@ async def order(freeze):
 async def test_the_question(order):
     asked = question_text(order, (Finding("x", "Never written\nto before."),), "s123")
     assert asked == (
-        f"Send this mail from Alice Doe <alice@demo.example>?\nAccount: alice\n{FACTS}"
+        f"Send this message from Alice Doe <alice@demo.example>?\nAccount: alice\n{FACTS}"
         "Warning: Never written⟨U+000A⟩to before.\n\n"
         "Text (58 characters):\n| Please find them enclosed. See https://text-link.example/x\n\n"
         "HTML, as its readers see it (68 characters):\n| Click [here](https://html-link.example/y) at once.\n\n"
@@ -65,13 +65,13 @@ async def test_the_approval_file(order):
     assert file.content_sha256 == order.digest
     head, facts, text, reading, source, original = file.body.split("\n\n```\n")
     assert head == (
-        "# Send this mail?\n\nTo approve, set `status: approved` above and move this file to `Approved`. "
-        "To refuse, move it to `Rejected`."
+        "# Send this message?\n\nIn the vault: to approve, set `status: approved` at the top of this file and move it "
+        "to `Approved`. To reject, move it to `Rejected`."
     )
     assert facts == f"Account: alice\nFrom: Alice Doe <alice@demo.example>\n{FACTS}```\n\n## Text, 58 characters"
     assert text == ("Please find them enclosed. See https://text-link.example/x\n```\n\n## HTML, as its readers see it")
     assert reading == ("Click [here](https://html-link.example/y) at once.\n```\n\n## HTML, 68 characters of source")
-    assert source == f"{WHOLE.html}\n```\n\n## The forwarded mail, in words"
+    assert source == f"{WHOLE.html}\n```\n\n## The forwarded message, as text"
     assert original == "words of the original\n```\n"
 
 
@@ -97,7 +97,7 @@ async def test_of_a_bare_mail_nothing_is_said_that_is_not_there(freeze):
     order = await freeze(BARE)
     asked = question_text(order, (), "s123")
     assert asked == (
-        "Send this mail from Alice Doe <alice@demo.example>?\nAccount: alice\nTo: zoe@demo.example\nSubject: S\n\n"
+        "Send this message from Alice Doe <alice@demo.example>?\nAccount: alice\nTo: zoe@demo.example\nSubject: S\n\n"
         f"Text (1 characters):\n| T\n\n(s123, content {order.digest[:16]})"
     )
     preview = preview_of(order)
@@ -116,10 +116,10 @@ async def test_an_original_without_subject_and_date_and_html_without_words_are_s
     strange = replace(BARE, text="", html="<p></p>", forwarded=b"From: a@b.example\r\n\r\nx")
     order = await freeze(strange)
     asked = question_text(order, (), "s123")
-    assert "\nForwards:\n  (no subject)\n  by a@b.example\n  undated\n" in asked
-    assert "\nHTML, as its readers see it (7 characters):\n| ⟨no words⟩\n" in asked
+    assert "\nForwards:\n  (no subject)\n  from a@b.example\n  undated\n" in asked
+    assert "\nHTML, as its readers see it (7 characters):\n| ⟨no text⟩\n" in asked
     preview = preview_of(order)
-    assert (preview.body_excerpt, preview.body_chars) == ("⟨no words⟩", 10)
+    assert (preview.body_excerpt, preview.body_chars) == ("⟨no text⟩", 9)
 
 
 async def test_the_file_of_an_answer_names_its_thread(freeze):
@@ -134,7 +134,7 @@ async def test_hidden_text_and_different_words_are_both_noted_the_difference_fir
     notes = preview_of(await freeze(replace(BARE, text="Bye", html=html))).notes
     assert notes == (
         NOTE,
-        "The HTML version holds 2 piece(s) of text that its readers would not see; its source shows them.",
+        "The HTML version contains 2 pieces of text that recipients would not see; its source shows all of it.",
     )
 
 

@@ -79,7 +79,7 @@ async def test_a_flood_of_requests_is_stopped_before_it_buries_the_person(tmp_pa
         for _ in range(MAX_PENDING):
             waiting = store.outbox.prepare(order.as_send())
             store.approvals.request(waiting.send_id, expires_at=gate.time.wall + 86_400)
-        with pytest.raises(RateLimited, match=r"100 mails .* wait") as refusal:
+        with pytest.raises(RateLimited, match=r"100 messages .* waiting") as refusal:
             await gate.send(replace(MAIL, subject="One more"))
         assert "cancel_send" in refusal.value.message
         assert len(gate.gateway.vault.names("Pending_Approval")) == 0

@@ -281,7 +281,7 @@ class GateMachine(RuleBasedStateMachine):
         order.unsent &= order.stopped  # a key that the provider's refusal freed may send it now
         view = self.survive(self.gate.send(mail, idempotency_key=order.key, require_approval=order.wants_approval))
         if view is not None:
-            has_word = view.status in ("sent", "already_executed", "held") and "A person found" not in view.message
+            has_word = view.status in ("sent", "already_executed", "held") and "A person confirmed" not in view.message
             order.promised |= has_word and not order.stopped
             self.believe(order, view)
 

@@ -127,7 +127,7 @@ async def test_everyone_it_will_reach_stands_in_the_preview_and_in_the_approval_
         assert (shown.preview.to, shown.preview.cc) == (("bob@demo.example",), ("carol@demo.example",))
         assert shown.preview.body_excerpt == WORDS
         assert (shown.preview.subject, shown.preview.original_subject) == ("Re: Lunch?", "Lunch?")
-        assert "The provider writes this reply itself" in shown.preview.notes[-1]
+        assert "The provider composes this reply itself" in shown.preview.notes[-1]
         asked = await send.send(gate.gateway, await reply(gate, email_id, reply_all=True))
         letter = await approvals.show(gate.gateway, asked.approval.approval_id)
         for said in ("To: bob@demo.example", "Cc: carol@demo.example", WORDS, "> Shall we say noon?"):
@@ -155,8 +155,8 @@ async def test_a_forward_that_a_person_approves_by_file_leaves_once(tmp_path):
         asked = await send.send(gate.gateway, await forward(gate, email_id, comment="See below."))
         assert asked.status == "needs_approval"
         (path,) = (gate.gateway.vault.root / "Pending_Approval").glob("*.md")
-        assert "Forwards:\n  Lunch?\n  by bob@demo.example" in path.read_text()
-        assert "the original mail, whole" not in path.read_text(), "the provider puts it below, not beside"
+        assert "Forwards:\n  Lunch?\n  from bob@demo.example" in path.read_text()
+        assert "the complete original message" not in path.read_text(), "the provider puts it below, not beside"
         path.write_text(path.read_text().replace("status: pending", "status: approved"))
         path.rename(gate.gateway.vault.root / "Approved" / path.name)
         for _ in range(2):
@@ -173,7 +173,7 @@ async def test_someone_who_came_into_the_original_after_the_approval_gets_nothin
         acts.joined = (EVE,)
         view = await approvals.approve(gate.gateway, asked.approval.approval_id, who="ada", how="test")
         assert view.status == "needs_human"
-        assert "other people than those who were approved" in view.message
+        assert "other recipients than those who were approved" in view.message
         await worker.work_once(gate.gateway)
         assert acts.submitted == []
         assert sent_from_alice(gate).state is State.NEEDS_HUMAN
@@ -183,7 +183,7 @@ async def test_whoever_waits_for_it_is_told_that_the_original_has_changed(tmp_pa
     async with native_rig(tmp_path) as (gate, acts, email_id):
         order = await reply(gate, email_id, reply_all=True)
         acts.joined = (EVE,)
-        with pytest.raises(Conflict, match="other people than those who were approved"):
+        with pytest.raises(Conflict, match="other recipients than those who were approved"):
             await send.send(gate.gateway, order)
         assert acts.submitted == []
         assert sent_from_alice(gate).state is State.CANCELLED
@@ -197,7 +197,7 @@ async def test_an_original_that_says_something_else_by_now_does_not_go_along(tmp
         await drafts.update_draft(gate.gateway, saved.draft_id, drafts.DraftChanges(body="All our secrets."))
         view = await approvals.approve(gate.gateway, asked.approval.approval_id, who="ada", how="test")
         assert view.status == "needs_human"
-        assert "no longer what it was when this was approved" in view.message
+        assert "the original message has changed since this was approved" in view.message
         assert acts.submitted == []
 
 
@@ -238,7 +238,7 @@ async def test_whatever_is_changed_after_the_approval_keeps_it_from_leaving(tmp_
         asked = await send.send(gate.gateway, await reply(gate, email_id, reply_all=True))
         with sqlite3.connect(tmp_path / "state.db") as tampering:
             assert tampering.execute(f"{TAMPERING[what]} WHERE send_id = ?", (asked.send_id,)).rowcount == 1
-        with pytest.raises(PermissionDenied, match="not what the approval was asked for"):
+        with pytest.raises(PermissionDenied, match="not the one that approval was requested for"):
             await approvals.show(gate.gateway, asked.approval.approval_id)
         gate.gateway.store.approvals.approve(asked.approval.approval_id, who="ada", how="test")
         await worker.work_once(gate.gateway)
@@ -303,7 +303,7 @@ async def test_a_second_reply_of_the_same_words_is_warned_of(tmp_path):
     async with native_rig(tmp_path) as (gate, _, email_id):
         await send.send(gate.gateway, await reply(gate, email_id))
         again = await send.send(gate.gateway, await reply(gate, email_id))
-        assert "A mail with the same recipients, subject and beginning was just sent." in again.warnings
+        assert "A message with the same recipients, subject and opening was just sent." in again.warnings
 
 
 async def test_the_mail_that_was_answered_is_marked_and_the_list_names_the_reply(tmp_path):

@@ -219,7 +219,7 @@ async def test_after_days_of_trouble_a_person_is_asked_and_the_mail_is_still_the
         assert "451 later" in row.reason
         again = await gate.send()
         assert (again.status, again.send_id) == ("needs_human", view.send_id)
-        assert "has not left" in again.message
+        assert "was not sent" in again.message
         # a person has it sent again, and the days count anew
         assert (await approvals.resolve(gate.gateway, view.send_id, "resend")).status == "held"
         meddled.before = lambda _: None
@@ -260,7 +260,7 @@ async def test_a_refused_login_pauses_the_account_and_is_said_until_it_works_aga
         meddled.before = raising(AuthRequired("The login was refused (535)."))
         assert (await gate.send()).status == "held"
         (notice,) = notices(gate.gateway)
-        assert "Account alice cannot send" in notice
+        assert "Account alice has been unable to send" in notice
         assert "535" in notice
         second = await gate.send(replace(MAIL, subject="Second"))
         assert second.status == "held"
@@ -418,10 +418,10 @@ async def test_a_person_s_word_that_it_was_sent_is_told_as_such(tmp_path):
         meddled.before, meddled.reconciled = answering("unknown"), answering("unknown")
         view = await gate.send(idempotency_key="k")
         said = await approvals.resolve(gate.gateway, view.send_id, "sent")
-        assert (said.status, said.message) == ("sent", "A person found that it was sent.")
+        assert (said.status, said.message) == ("sent", "A person confirmed that it was sent.")
         again = await gate.send(idempotency_key="k")
         assert again.status == "already_executed"
-        assert "A person found" in again.message
+        assert "A person confirmed" in again.message
 
 
 async def test_a_cancelled_mail_stays_cancelled_for_the_call_that_sent_it(tmp_path):
@@ -441,7 +441,7 @@ async def test_recipients_that_were_refused_on_the_way_are_listed(tmp_path):
         view = await gate.send()
         await hours_pass(gate, 1)
         (row,) = (await outbox.list_outbox(gate.gateway)).results
-        assert (row.send_id, row.state, row.reason) == (view.send_id, "done", "1 recipient(s) refused")
+        assert (row.send_id, row.state, row.reason) == (view.send_id, "done", "1 recipient refused")
 
 
 async def test_who_got_an_earlier_attempt_is_not_forgotten_by_a_later_one(tmp_path):
@@ -455,7 +455,7 @@ async def test_who_got_an_earlier_attempt_is_not_forgotten_by_a_later_one(tmp_pa
         assert row.state == "needs_human"
         dropped = await approvals.resolve(gate.gateway, view.send_id, "drop")
         assert dropped.accepted == ("bob@demo.example",)
-        assert "had taken it for 1 recipient" in dropped.message
+        assert "had already accepted it for 1 recipient." in dropped.message
 
 
 async def test_a_definite_refusal_frees_the_key_for_a_corrected_mail(tmp_path):
@@ -500,7 +500,7 @@ async def test_all_else_that_such_a_transport_said_is_kept(tmp_path):
 
 @pytest.mark.parametrize(
     ("error", "reason"),
-    [(ProviderUnavailable("gone away"), "gone away"), (ConnectionResetError("secret"), "no answer")],
+    [(ProviderUnavailable("gone away"), "gone away"), (ConnectionResetError("secret"), "no response")],
 )
 async def test_why_an_answer_was_lost_is_kept_but_nothing_that_only_a_program_said(tmp_path, error, reason):
     async with gate_rig(tmp_path) as gate:

@@ -16,11 +16,11 @@ from postroom.service.sending.receipts import already, receipt
 from postroom.service.views import SendView
 from postroom.store import Send, State
 
-IN_HAND = "It is in the outbox and leaves by itself; `cancel_send` stops it while it has not left. why"
+IN_HAND = "It is in the outbox and will be sent automatically; until then `cancel_send` stops it. why"
 DECIDE = (
-    "Do not send it again: a person must look at the outbox, outside of this conversation, and decide what becomes "
+    "Do not send it again: a person must look at the outbox, outside this conversation, and decide what to do with it."
 )
-FINDING_OUT = "The provider's answer was lost; Postroom is finding out. Do not send it again."
+FINDING_OUT = "The provider's response was lost; Postroom is checking whether it was sent. Do not send it again."
 TOLD = {
     State.PREPARED: ("held", IN_HAND),
     State.AWAITING_APPROVAL: ("needs_approval", "Nothing was sent yet: a person must approve it first."),
@@ -28,32 +28,32 @@ TOLD = {
     State.RESERVED: ("held", IN_HAND),
     State.STAGED: ("held", IN_HAND),
     State.SENDING: ("held", IN_HAND),
-    State.ACCEPTED: ("sent", "Accepted by the provider for 0 recipient(s)."),
-    State.DONE: ("sent", "Accepted by the provider for 0 recipient(s)."),
+    State.ACCEPTED: ("sent", "Accepted by the provider for 0 recipients."),
+    State.DONE: ("sent", "Accepted by the provider for 0 recipients."),
     State.REJECTED: ("rejected", "The provider refused it; nothing was sent. why"),
-    State.RETRYABLE: ("held", "The provider did not take it yet; Postroom tries again by itself. why"),
+    State.RETRYABLE: ("held", "The provider has not accepted it yet; Postroom retries automatically. why"),
     State.UNKNOWN: ("unknown", FINDING_OUT),
     State.RECONCILING: ("unknown", FINDING_OUT),
-    State.NEEDS_HUMAN: ("needs_human", f"It has not left and does not leave by itself: why {DECIDE}of it."),
+    State.NEEDS_HUMAN: ("needs_human", f"It was not sent and will not be sent automatically: why {DECIDE}"),
     State.CANCELLED: ("cancelled", "It was cancelled; nothing was sent. why"),
     State.EXPIRED: ("rejected", "Nobody approved it in time; nothing was sent."),
-    State.DROPPED: ("unknown", "A person dropped it: it may have been sent or not, and it is not sent again."),
+    State.DROPPED: ("unknown", "A person dropped it: it may have been sent, and it will not be sent again."),
 }
 DOUBTFUL = {
-    State.NEEDS_HUMAN: ("unknown", f"It is not known whether the provider took it. {DECIDE}of it."),
+    State.NEEDS_HUMAN: ("unknown", f"It is not known whether the provider accepted it. {DECIDE}"),
     State.RETRYABLE: (
         "unknown",
-        "Postroom tries again by itself, as a person decided; an earlier attempt may have been sent. why",
+        "Postroom retries automatically, as a person decided; an earlier attempt may have been sent. why",
     ),
     State.CANCELLED: ("unknown", "It was stopped. It is not known whether an earlier attempt was sent."),
 }
 IN_PART = {
     State.NEEDS_HUMAN: (
         "unknown",
-        f"The provider took it for 1 recipient(s) and not for the others. why {DECIDE}of it.",
+        f"The provider accepted it for 1 recipient and not for the others. why {DECIDE}",
     ),
-    State.CANCELLED: ("rejected", "It was stopped, but the provider had taken it for 1 recipient(s) before."),
-    State.DROPPED: ("rejected", "A person dropped it, but the provider had taken it for 1 recipient(s) before."),
+    State.CANCELLED: ("rejected", "It was stopped, but the provider had already accepted it for 1 recipient."),
+    State.DROPPED: ("rejected", "A person dropped it, but the provider had already accepted it for 1 recipient."),
 }
 REASON = {"reason": "why"}
 SOME = {"reason": "why", "accepted": ["bob@example.org"]}
@@ -93,9 +93,9 @@ async def test_what_some_have_got_is_told_with_their_number(tmp_path, doubtful):
 async def test_a_person_s_word_comes_before_what_the_state_says(tmp_path):
     async with gate_rig(tmp_path) as gate:
         done = a_row(gate, State.DONE, outcome={"decided": "sent"})
-        assert said(await receipt(gate.gateway, done)) == ("sent", "A person found that it was sent.")
+        assert said(await receipt(gate.gateway, done)) == ("sent", "A person confirmed that it was sent.")
         both = replace(done, outcome={"decided": "sent", "accepted": ["bob@example.org"]})
-        assert (await receipt(gate.gateway, both)).message == "Accepted by the provider for 1 recipient(s)."
+        assert (await receipt(gate.gateway, both)).message == "Accepted by the provider for 1 recipient."
         refused = a_row(gate, State.CANCELLED, outcome={"decided": "refused"})
         assert said(await receipt(gate.gateway, refused)) == (
             "rejected",
@@ -128,7 +128,7 @@ async def test_what_leaves_later_says_when_and_how_to_stop_it(tmp_path, send_at,
         row = a_row(gate, State.HELD, not_before=1_800_000_000.0, send_at=send_at)
         assert said(await receipt(gate.gateway, row)) == (
             status,
-            f"It leaves at 2027-01-15T08:00:00+00:00; cancel_send {row.send_id} stops it.",
+            f"It will be sent at 2027-01-15T08:00:00+00:00; cancel_send {row.send_id} stops it.",
         )
 
 
@@ -137,7 +137,7 @@ async def test_a_repeated_call_is_answered_with_the_first_result_and_says_so(tmp
         sent = await already(gate.gateway, a_row(gate, State.DONE))
         assert said(sent) == (
             "already_executed",
-            "Already executed, not sent again. Accepted by the provider for 0 recipient(s).",
+            "Already executed, not sent again. Accepted by the provider for 0 recipients.",
         )
         cancelled = await already(gate.gateway, a_row(gate, State.CANCELLED))
         assert said(cancelled) == ("cancelled", "It was cancelled; nothing was sent.")

@@ -95,7 +95,7 @@ async def test_a_second_confirmation_needs_a_second_preview_however_late_it_come
             gate.time.pass_(300)
             again = await gate.send()
             assert again.status == "preview"
-            assert "has left before" in again.message
+            assert "has been sent before" in again.message
         assert await gate.inbox() == ["Lunch?"]
         await gate.send(confirm=False)
         assert (await gate.send()).status == "sent"

@@ -161,12 +161,12 @@ CHANGES: dict[str, Change] = {
     "one recipient more": lambda raw: raw.replace(b"To: bob@demo.example", b"To: bob@demo.example, carol@demo.example"),
     "a blind copy": lambda raw: b"Bcc: carol@demo.example\r\n" + raw,
     "the sender": lambda raw: raw.replace(b"From: alice@", b"From: mallory@"),
-    "the address for answers": lambda raw: b"Reply-To: mallory@evil.example\r\n" + raw,
+    "the Reply-To address": lambda raw: b"Reply-To: mallory@evil.example\r\n" + raw,
     "the subject": lambda raw: raw.replace(b"Lunch?", b"Dinner"),
-    "the mail it answers": lambda raw: b"In-Reply-To: <other@x.example>\r\n" + raw,
+    "the message it replies to": lambda raw: b"In-Reply-To: <other@x.example>\r\n" + raw,
     "the importance": lambda raw: b"Importance: high\r\n" + raw,
     "a receipt": lambda raw: b"Disposition-Notification-To: mallory@evil.example\r\n" + raw,
-    "the words": lambda raw: raw.replace(b"noon", b"midnight"),
+    "the text": lambda raw: raw.replace(b"noon", b"midnight"),
     "no words": lambda raw: raw.partition(b"\r\n\r\n")[0] + b"\r\n\r\n",
     "an HTML version": lambda raw: (
         b"Content-Type: text/html; charset=utf-8\r\n"
@@ -237,7 +237,7 @@ async def test_what_is_gone_from_where_it_was_staged_is_not_staged_again_by_itse
         await work_later(gate)
         stopped = row(gate, view.send_id)
         assert stopped.state is State.NEEDS_HUMAN
-        assert "Look into Sent" in stopped.outcome["reason"]
+        assert "Check Sent" in stopped.outcome["reason"]
         assert (stages.submitted, stages.steps.count("stage")) == ([], 1)
         again = await approvals.resolve(gate.gateway, view.send_id, "resend")
         assert (again.status, stages.steps.count("stage")) == ("sent", 2)
@@ -270,7 +270,7 @@ async def test_it_is_said_when_what_is_staged_could_not_be_taken_away_and_tried_
         stages.before = at("discard_staged", raising(ProviderUnavailable("It is away.")))
         view = await outbox.cancel_send(gate.gateway, waiting.send_id)
         assert view.status == "cancelled"
-        assert ["could not be taken away yet. It is away." in warning for warning in view.warnings] == [True]
+        assert ["could not be removed yet. It is away." in warning for warning in view.warnings] == [True]
         await work_later(gate)
         assert await drafts_of(gate) == ["Lunch?"], "not every second"
         await work_later(gate, 3600)
@@ -336,7 +336,7 @@ async def test_a_refused_mail_whose_draft_stays_says_so(tmp_path):
         stages.before = before
         view = await gate.send()
         assert view.status == "rejected"
-        assert "could not be taken away yet" in view.warnings[-1]
+        assert "could not be removed yet" in view.warnings[-1]
 
 
 async def test_a_person_who_drops_a_send_has_its_draft_taken_away(tmp_path):
@@ -371,12 +371,12 @@ async def test_the_draft_tools_keep_their_hands_off_what_is_staged(tmp_path):
     async with gate_rig(tmp_path) as gate:
         await parked(gate, await staging(gate))
         (shown,) = (await drafts.list_drafts(gate.gateway)).results
-        with pytest.raises(Conflict, match="on its way"):
+        with pytest.raises(Conflict, match="in the outbox"):
             await drafts.update_draft(gate.gateway, shown.draft_id, drafts.DraftChanges(body="midnight"))
-        with pytest.raises(Conflict, match="on its way"):
+        with pytest.raises(Conflict, match="in the outbox"):
             await drafts.delete_draft(gate.gateway, shown.draft_id)
         order = await send.order_draft(gate.gateway, shown.draft_id, (await gate.order()).wishes)
-        with pytest.raises(Conflict, match="on its way"):
+        with pytest.raises(Conflict, match="in the outbox"):
             await send.send(gate.gateway, order)
 
 

@@ -1,7 +1,7 @@
-"""The last look before bytes leave: read them again, and they must say what was approved and nothing more.
+"""The final check before bytes are sent: parse them again and require exactly what was approved.
 
-Whatever went wrong in between — a bug in composing, a tampered row, a header that grew a second life when folded —
-shows here, because this reads the bytes the way a receiving server would: unfolded, header by header, undecoded.
+Any error in between (a bug in composing, a tampered row, a header that becomes two when folded) is found here, because
+this reads the bytes the way a receiving server would: unfolded, header by header, undecoded.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def check_envelope(raw: bytes, envelope: WireEnvelope, draft_recipients: tuple[s
     if extra:
         raise _differs("it has a header that Postroom did not write")
     if any(count > 1 for count in names.values()):
-        raise _differs("a header stands twice")
+        raise _differs("a header appears twice")
     approved = set(map(_key, draft_recipients))
     for name, value in headers:
         if name in ("to", "cc") and not approved.issuperset(_addresses(value)):
@@ -58,7 +58,7 @@ def _headers(raw: bytes) -> list[tuple[str, bytes]]:
         raise _differs("it has no end of headers")
     block = raw.split(b"\r\n\r\n", 1)[0]
     if re.search(rb"(?<!\r)\n|\r(?!\n)|\0", block):
-        raise _differs("a header holds a bare line break or NUL")
+        raise _differs("a header contains a bare line break or NUL")
     headers = []
     for line in re.sub(rb"\r\n([ \t])", rb"\1", block).split(b"\r\n"):
         name, colon, value = line.partition(b":")
@@ -84,15 +84,13 @@ def _key(email: str) -> str:
 
 
 def _differs(what: str) -> InternalError:
-    return InternalError(
-        f"Not sent: the message to send differs from what was approved ({what}). Nothing left the house; report this."
-    )
+    return InternalError(f"Not sent: the message differs from what was approved ({what}). Please report this.")
 
 
 def content_digest(raw: bytes, envelope: WireEnvelope, circumstances: Mapping[str, str | bool]) -> str:
     """SHA-256 over everything a person approves: the bytes, who gets them, and in which circumstances.
 
-    Date and Message-ID are left out: they are new each time the same words are frozen, and say nothing.
+    Date and Message-ID are left out: they are new each time the same content is frozen.
     """
     head, _, body = raw.partition(b"\r\n\r\n")
     fields = re.split(rb"\r\n(?![ \t])", head)

@@ -61,7 +61,7 @@ class NeedsHuman:
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """`by_person` tells a refusal by someone who was asked from one by policy."""
+    """`by_person`: refused by a person who was asked, not by policy."""
 
     reason: str
     by_person: bool = False
@@ -71,7 +71,7 @@ Decision = Allow | NeedsHuman | Deny
 
 
 def judge(draft: Draft, policy: Policy, facts: Facts) -> Decision:
-    """Policy first, then the person's say, as tight as the gate demands."""
+    """Policy first, then approval, as strict as the gate requires."""
     denied = policy_denial(draft, policy)
     if denied is not None:
         return denied
@@ -81,7 +81,7 @@ def judge(draft: Draft, policy: Policy, facts: Facts) -> Decision:
     if facts.answer == "declined":
         return Deny("The person who was asked declined. Do not send this; ask them what to change.", by_person=True)
     if facts.answer == "dismissed":
-        return Deny("The question was closed and not answered. Nothing was sent; ask the user whether to send it.")
+        return Deny("The question was closed without an answer. Nothing was sent; ask the user whether to send it.")
     ask = _still_needed(policy.gate, facts, strangers(draft, policy, facts))
     return Allow(found) if ask is None else NeedsHuman(ask, found)
 
@@ -108,12 +108,12 @@ def policy_denial(draft: Draft, policy: Policy) -> Deny | None:
 
 
 def policy_denial_of(recipients: Sequence[str], policy: Policy) -> Deny | None:
-    """The lists decide alone, whoever asks: also for what was approved yesterday and leaves today."""
+    """The lists always decide, also for what was approved yesterday and is sent today."""
     for address in map(Address, recipients):
         if not policy.can_judge(address):
             return Deny(
-                f"{masked(address.email)} holds the way to another server before the @ (such as % or !), so the "
-                "operator's lists of recipients cannot judge it. Write to the address itself."
+                f"{masked(address.email)} contains a route to another server before the @ (such as % or !), so the "
+                "operator's recipient lists cannot be applied to it. Use the final address instead."
             )
         if policy.blocks(address):
             return Deny(f"{masked(address.email)} is on the operator's block list (safety.block_recipients).")
@@ -135,18 +135,18 @@ def strangers(draft: Draft, policy: Policy, facts: Facts) -> tuple[Address, ...]
 def findings(draft: Draft, policy: Policy, facts: Facts) -> tuple[Finding, ...]:
     found = []
     if facts.duplicate:
-        found.append(Finding("duplicate", "A mail with the same recipients, subject and beginning was just sent."))
+        found.append(Finding("duplicate", "A message with the same recipients, subject and opening was just sent."))
     unknown = strangers(draft, policy, facts)
     if unknown:
         names = _some([address.email for address in unknown])
         found.append(Finding("new_recipient", f"Never written to before: {names}."))
     if facts.unreachable:
         found.append(
-            Finding("unreachable", f"This account cannot reach {_some(facts.unreachable)}: it would be refused.")
+            Finding("unreachable", f"This account cannot reach {_some(facts.unreachable)}: mail would be refused.")
         )
     outside = [address for address in draft.recipients if address.is_routed or address.domain != facts.own_domain]
     if facts.kind == "email_forward" and facts.own_domain and outside:
-        found.append(Finding("external_forward", f"Forwards received mail outside {facts.own_domain}."))
+        found.append(Finding("external_forward", f"Forwards a received message outside {facts.own_domain}."))
     if len(draft.recipients) > 20:
         found.append(Finding("many_recipients", f"Goes to {len(draft.recipients)} people."))
     return tuple(found)

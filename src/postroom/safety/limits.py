@@ -1,4 +1,4 @@
-"""Step one of the gate: is this a mail that may be sent at all? Refuses, changes nothing."""
+"""Step one of the gate: is this a message that may be sent at all? Refuses, changes nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check(draft: Draft, *, max_bytes: int) -> None:
     size = sum(len(file.content) for file in draft.files) + len(draft.forwarded or b"")
     if size > max_bytes:
         raise InvalidRequest(
-            f"The attachments are larger than the {max_bytes // 2**20} MB this account takes.",
+            f"The attachments are larger than the {max_bytes // 2**20} MB this account accepts.",
             reason="attachment_too_large",
             details={"field": "attachments"},
         )
@@ -30,20 +30,20 @@ def check(draft: Draft, *, max_bytes: int) -> None:
 
 def check_schedule(send_at: datetime | None, now: datetime) -> None:
     if send_at is not None and not now < send_at <= now + MAX_DELAY:
-        raise _invalid("send_at", "send_at must lie in the future, within a year.")
+        raise _invalid("send_at", "send_at must be in the future, within one year.")
 
 
 def _recipients(draft: Draft) -> None:
     if not draft.recipients:
         raise InvalidRequest(
-            "There is no recipient. Name at least one address in `to`.",
+            "There is no recipient. Give at least one address in `to`.",
             reason="recipient_missing",
             details={"field": "to"},
         )
     for field in ("to", "cc", "bcc"):
         addresses = getattr(draft, field)
         if len(addresses) > MAX_RECIPIENTS:
-            raise _invalid(field, f"{field} names {len(addresses)} recipients; at most {MAX_RECIPIENTS} are allowed.")
+            raise _invalid(field, f"{field} has {len(addresses)} recipients; at most {MAX_RECIPIENTS} are allowed.")
         for address in addresses:
             _address(address.email, address.name, field)
     _address(draft.sender.email, draft.sender.name, "identity")

@@ -1,4 +1,4 @@
-"""The last look at a mail that the provider writes by itself: who will get it, and what of the original goes along."""
+"""The final check of a message that the provider composes itself: its recipients, and the original it includes."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ def check_action(action: NativeAction, envelope: WireEnvelope, approved: tuple[s
     refuse_line_breaks(action.subject, "subject")
     reached = frozenset[str]().union(*action.everyone.keys)
     if reached != _keys(envelope.recipients) or reached != _keys(approved):
-        raise InternalError("Not sent: the recipients of the action are not the approved ones. Send the mail again.")
+        raise InternalError("Not sent: the recipients of the action are not the approved ones. Send the message again.")
     if not frozenset[str]().union(*action.named.keys) <= reached:
-        raise InternalError("Not sent: the action names a recipient who was not approved. Send the mail again.")
+        raise InternalError("Not sent: the action names a recipient who was not approved. Send the message again.")
 
 
 def check_original(action: NativeAction, original: Message | None, reached: Recipients) -> None:
-    """Raise Conflict when the mail that is answered or forwarded is no longer the one that the person was shown, or the
-    provider would write to others than it said then. `original` is None where there is none."""
+    """Raise Conflict when the message that is answered or forwarded is no longer the one that the person was shown, or
+    the provider would now write to other recipients. `original` is None where there is none."""
     if reached.keys != action.everyone.keys:
         raise Conflict(
-            "Not sent: it would go to other people than those who were approved, because the mail that it answers or "
-            "forwards has changed. Ask for it again to see whom it would reach now."
+            "Not sent: it would now reach other recipients than those who were approved, because the original message "
+            "has changed. Request it again to see who would receive it now."
         )
     if (original_digest(original) if original else "") != action.original_sha256:
         raise Conflict(
-            "Not sent: the mail that it answers or forwards is no longer what it was when this was approved. Ask for "
-            "it again to see it as it is now."
+            "Not sent: the original message has changed since this was approved. Request it again to see the current "
+            "version."
         )
 
 

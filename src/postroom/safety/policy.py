@@ -9,7 +9,7 @@ from postroom.model.address import Address, domain_key
 
 
 class Gate(StrEnum):
-    """How a person gets their say. Ordered from the loosest to the tightest in `_TIGHTNESS`."""
+    """How a person approves a send. Ordered from the loosest to the tightest in `_TIGHTNESS`."""
 
     CONFIRM = "confirm"  # preview unless confirm: true
     PREVIEW = "preview"  # confirm: true counts only for exactly what was previewed in the last ten minutes
@@ -38,7 +38,7 @@ class Policy:
     max_bytes: int = 25 * 2**20
 
     def can_judge(self, address: Address) -> bool:
-        """A list says who is reached; of a routed address only the mail server knows."""
+        """Only the mail server knows whom a routed address reaches, so a list cannot decide about it."""
         return not (address.is_routed and (self.allow or self.block))
 
     def allows(self, address: Address) -> bool:

@@ -1,8 +1,8 @@
 """Is what a provider holds ahead of a submission what was frozen, and nothing else?
 
-Providers store a mail in their own way: boundaries, encodings, a Message-ID, headers of their own, one body instead of
-two. So not bytes are compared but what a person was shown of the mail: who gets it, what it says, where its links lead,
-which files it carries.
+Providers store a message in their own way: boundaries, encodings, a Message-ID, headers of their own, one body instead
+of two. So not bytes are compared but what a person was shown of the message: who gets it, what it says, where its links
+lead, which files it carries.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from postroom.model.outcome import Staged, SubmitRequest
 
 _WORD = re.compile(r"\w+")
 _LINK = re.compile(r"\b[a-z][a-z0-9+.-]*:[^\s<>()\[\]\"']+", re.IGNORECASE)
-# Headers by which a mail does more than being read; whatever else a provider adds is its own affair.
+# Headers that make a message do more than be read; any others that a provider adds do not matter.
 _ACTING = re.compile(r"(?:disposition-notification|return-receipt|resent-|auto-submitted|list-|sender$)")
 _SAME: dict[str, Callable[[Parsed], object]] = {
     "the sender": lambda mail: mail.sender.key,
     "the recipients in To": lambda mail: _keys(mail.to),
     "the recipients in Cc": lambda mail: _keys(mail.cc),
-    "the address for answers": lambda mail: _keys(mail.reply_to),
+    "the Reply-To address": lambda mail: _keys(mail.reply_to),
     "the subject": lambda mail: _spaced(mail.subject),
-    "the mail it answers": lambda mail: mail.in_reply_to,
+    "the message it replies to": lambda mail: mail.in_reply_to,
     "the importance": lambda mail: mail.headers.get("importance", ("normal",))[0].strip().casefold(),
     "a header": lambda mail: {name for name in mail.headers if _ACTING.match(name)},
-    "what can be read of it": lambda mail: mail.defects,
+    "its parsing defects": lambda mail: mail.defects,
 }
 
 
 def check_staged(request: SubmitRequest, staged: Staged) -> None:
-    """Raise InternalError unless submitting what is staged lets out what was frozen."""
+    """Raise InternalError unless submitting what is staged sends what was frozen."""
     approved = _keys(map(Address, request.envelope.recipients))
     if _keys(map(Address, staged.recipients)) != approved:
         raise _differs("the recipients")
@@ -45,15 +45,15 @@ def check_staged(request: SubmitRequest, staged: Staged) -> None:
         if value(ours) != value(theirs):
             raise _differs(what)
     if not _keys(theirs.bcc) <= approved:
-        raise _differs("the blind copies")
+        raise _differs("the Bcc recipients")
     if not _says_the_same(ours.body, theirs.body):
-        raise _differs("the words")
+        raise _differs("the text")
     if _files(request.raw, ours) != _files(staged.raw, theirs):
         raise _differs("the attachments")
 
 
 def _says_the_same(ours: Body, theirs: Body) -> bool:
-    """Of two readings a provider may keep the HTML alone, or make a text of it anew."""
+    """A provider may keep only the HTML version, or generate a new text version from it."""
     if _spaced(ours.html) != _spaced(theirs.html) and _reading(ours.html) != _reading(theirs.html):
         return False
     if _spaced(ours.text) == _spaced(theirs.text):
@@ -62,13 +62,13 @@ def _says_the_same(ours: Body, theirs: Body) -> bool:
 
 
 def _is_made_of(text: str, html: str) -> bool:
-    """The words of the HTML, with no link but those that stand in it."""
+    """The words of the HTML, with no link that is not in it."""
     links, source = _LINK.findall(text), unescape(html)
     return _words(_LINK.sub(" ", text)) == _words(_in_words(html)) and all(link in source for link in links)
 
 
 def _reading(html: str) -> object:
-    """What the letter tells a person of an HTML body."""
+    """What a person is shown of an HTML body."""
     if not html:
         return None
     from postroom.mime.html.link_hosts import hosts
@@ -106,6 +106,6 @@ def _spaced(text: str) -> str:
 
 def _differs(what: str) -> InternalError:
     return InternalError(
-        f"Not sent: what lies ready with the provider is not what was approved; it differs in {what}. Somebody changed "
-        "it there, or the provider did. Look at it in the mailbox; to send the approved mail, ask for it again."
+        f"Not sent: the copy prepared at the provider is not what was approved; it differs in {what}. Somebody, or the "
+        "provider, changed it there. Look at it in the mailbox; to send the approved message, request it again."
     )

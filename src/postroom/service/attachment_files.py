@@ -1,7 +1,7 @@
 """Attachments as files: read from folders the operator allowed or given within a call, saved below the download folder.
 
 On the way out, links are resolved first, then the file is opened by its real names, from the allowed folder downwards
-and without following any link: whatever is exchanged in between, nothing outside the folder can be reached. On the way
+and without following any link: even if files are swapped meanwhile, nothing outside it can be reached. On the way
 in, a name cannot lead anywhere else and no file is overwritten.
 """
 
@@ -33,7 +33,7 @@ _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{
 def load_files(paths: Sequence[str], allowed: Sequence[Path], *, max_bytes: int = MAX_FILE_BYTES) -> tuple[File, ...]:
     """Read attachments. Together they may not exceed `max_bytes`; no more is read than it takes to know."""
     if len(paths) > MAX_FILES:
-        raise _refused(f"{len(paths)} attachments are named; at most {MAX_FILES} are allowed.")
+        raise _refused(f"{len(paths)} attachments are given; at most {MAX_FILES} are allowed.")
     files: list[File] = []
     for path in paths:
         files.append(_load(path, allowed, max_bytes))
@@ -72,7 +72,7 @@ def _decoded(file: EncodedFile) -> File:
         ) from None
     mime_type = file.mime_type.strip().lower() or mimetypes.guess_type(shown)[0] or "application/octet-stream"
     if not _TYPE.fullmatch(mime_type) or mime_type.startswith("multipart/"):
-        raise _refused(f"The type of {shown} must be like application/pdf, without parameters.")
+        raise _refused(f"The type of {shown} must look like application/pdf, without parameters.")
     return File(shown, mime_type, content)
 
 
@@ -102,11 +102,11 @@ def _inside(text: str, allowed: Sequence[Path]) -> tuple[Path, Path]:
     """The allowed folder, and the way from there to the file, both without links."""
     if not allowed:
         raise PermissionDenied(
-            "No folder may be attached from. The operator must set safety.attachment_dirs.",
+            "Attachments are not allowed from any folder. The operator must set safety.attachment_dirs.",
             reason="attachment_not_allowed",
         )
     if "\0" in text or not text.strip():
-        raise _refused("An attachment path is empty or contains NUL.")
+        raise _refused("An attachment path is empty or contains a NUL character.")
     given = Path(os.path.expanduser(text))  # noqa: PTH111 (pathlib's raises where there is no such user)
     candidates = [given] if given.is_absolute() else [folder / given for folder in allowed]
     roots = [Path(os.path.realpath(folder)) for folder in allowed]
@@ -118,7 +118,7 @@ def _inside(text: str, allowed: Sequence[Path]) -> tuple[Path, Path]:
                 return root, real.relative_to(root)
         elif given.is_absolute() or ".." in given.parts or candidate.is_symlink():
             raise PermissionDenied(
-                f"{text[:200]} is outside the folders that may be attached from: "
+                f"{text[:200]} is outside the folders allowed for attachments: "
                 f"{', '.join(str(folder) for folder in allowed)}.",
                 reason="attachment_not_allowed",
                 details={"field": "attachments"},
@@ -158,7 +158,7 @@ def safe_filename(name: str, mime_type: str = "") -> str:
 
 
 def save(folder: Path, filename: str, content: bytes) -> Path:
-    """Write as a new file; an existing one is never overwritten or followed. Answers where it lies."""
+    """Write as a new file; an existing one is never overwritten or followed. Returns where it is."""
     try:
         make_private(folder)
         with opened_folder(folder) as opened:
@@ -189,14 +189,14 @@ def _create(folder: int, filename: str) -> tuple[str, int]:
             return name, os.open(name, flags, 0o600, dir_fd=folder)
         except FileExistsError:
             continue
-    raise PermissionDenied("The download folder holds too many files of this name. Clear it out and try again.")
+    raise PermissionDenied("The download folder contains too many files with this name. Clean it up and try again.")
 
 
 def _cannot_save(error: OSError) -> InternalError | PermissionDenied:
     if error.errno == errno.ENOSPC:
         return InternalError("The disk is full: the attachment was not saved. Free some space and try again.")
     return PermissionDenied(
-        f"The download folder cannot be written ({os.strerror(error.errno or 0)}). Check safety.download_dir."
+        f"The download folder cannot be written to ({os.strerror(error.errno or 0)}). Check safety.download_dir."
     )
 
 

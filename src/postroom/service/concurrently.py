@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 async def answers_of(calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T | PostroomError]:
-    """In order, each with its answer or with what kept it from answering."""
+    """In order, each with its result or its error."""
     answers: dict[int, T | PostroomError] = {}
 
     async def run(place: int, call: Callable[[], Awaitable[T]]) -> None:

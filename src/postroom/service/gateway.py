@@ -30,28 +30,28 @@ R = TypeVar("R")
 
 
 class IdScheme(Protocol):
-    """How refs are called in answers, and what an id stands for; see `service.ids`."""
+    """How refs are shown in results, and what an id stands for; see `service.ids`."""
 
     def tidy(self, shown: str) -> str:
         """The id as it is compared; InvalidRequest for what cannot be one."""
         ...
 
     def names_mail(self, thread_id: str) -> bool:
-        """Whether what was given for a thread plainly is the id of a mail, which then stands for its thread."""
+        """Whether what was given for a thread plainly is the id of a message, which then stands for its thread."""
         ...
 
     async def show(
         self, gateway: Gateway, account: str, wanted: Mapping[Kind, Sequence[str]], folders: Sequence[str] = ()
     ) -> list[list[str]]:
-        """The ids of each kind's refs, in order. `folders` says where each mail was found, by name."""
+        """The ids of each kind's refs, in order. `folders` says where each message was found, by name."""
         ...
 
     async def show_draft(self, gateway: Gateway, account: str, saved: SavedDraft) -> tuple[str, str, str]:
-        """The ids of a draft, of the mail inside it and of its thread."""
+        """The ids of a draft, of the message inside it and of its thread."""
         ...
 
     def show_moved(self, new_ref: str) -> str:
-        """The new id of a mail that was moved; empty where the old one goes on, or nobody can say."""
+        """The new id of a message that was moved; empty where the old one stays valid, or nobody knows."""
         ...
 
     async def find(
@@ -61,7 +61,7 @@ class IdScheme(Protocol):
         ...
 
     async def handles_of(self, gateway: Gateway, account: str, mails: Mapping[str, str]) -> list[str]:
-        """The lasting handle of each mail (id to ref): what the journal and the outbox keep."""
+        """The lasting handle of each message (id to ref): what the journal and the outbox keep."""
         ...
 
 
@@ -105,7 +105,7 @@ class Gateway:
                 del self._locks[key]
 
     async def read(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run what reads strangers' mail in threads of its own: however long it takes, the store's stay free."""
+        """Run code that parses untrusted messages in its own threads: however long it takes, the store's stay free."""
         return await anyio.to_thread.run_sync(partial(call, *args, **kwargs), limiter=self._readers)
 
     async def in_thread(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -11,10 +11,10 @@ def notices(gateway: Gateway) -> tuple[str, ...]:
     try:
         pauses = gateway.store.pauses.all()
     except PostroomError:
-        return ()  # the answer itself matters more than what stands beside it
+        return ()  # the result itself matters more than its notices
     return tuple(
-        f"Account {pause.account} cannot send since "
-        f"{gateway.shown_time(pause.since, 'minutes')}. {pause.reason} What is to leave waits in the "
-        "outbox. Tell the user; `postroom doctor` checks the login and lets it go on."
+        f"Account {pause.account} has been unable to send since "
+        f"{gateway.shown_time(pause.since, 'minutes')}. {pause.reason} Its messages wait in the "
+        "outbox. Tell the user; `postroom doctor` checks the login and resumes sending."
         for pause in pauses
     )

@@ -1,4 +1,4 @@
-"""From a provider's envelopes to what is shown: refs become ids, strangers' text is cleaned, dates are ISO 8601."""
+"""From a provider's envelopes to what is shown: refs become ids, untrusted text is cleaned, dates are ISO 8601."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from postroom.model.message import Envelope
 from postroom.service.gateway import Account, Gateway
 from postroom.service.views import EmailRow, ErrorView
 
-# A stranger decides how long a name is and how many recipients, labels and files there are; we, how many are told.
+# A sender decides how long a name is and how many recipients, labels and files there are; these limit what is shown.
 MAX_NAME, MAX_EMAIL, MAX_SUBJECT, MAX_SHOWN = 100, 320, 1000, 50
-_LOOKED_AT = 4 * MAX_SUBJECT  # characters that are cleaned: this is done by the event loop, for a page of mails at once
+_LOOKED_AT = 4 * MAX_SUBJECT  # characters that are cleaned: the event loop does this, for a page of messages at once
 
 
 async def rows(
     gateway: Gateway, account: Account, envelopes: Sequence[Envelope], folder: str = ""
 ) -> tuple[EmailRow, ...]:
-    """One row per envelope, with the ids of mail and thread. `folder` is the one that was listed, if one was."""
+    """One row per envelope, with the ids of message and thread. `folder` is the one that was listed, if one was."""
     if not envelopes:
         return ()
     refs = {Kind.EMAIL: [each.ref for each in envelopes], Kind.THREAD: [each.thread_ref for each in envelopes]}
@@ -48,7 +48,7 @@ async def locate(gateway: Gateway, shown_id: str, account: str | None, kind: Kin
 
 def gone(email_id: str) -> NotFound:
     return NotFound(
-        f"The mail {email_id} is no longer there: another program deleted or moved it. Search for it again.",
+        f"The message {email_id} is no longer there: another program deleted or moved it. Search for it again.",
         reason="email_gone",
         details={"email_id": email_id, "id": email_id},
     )

@@ -1,4 +1,4 @@
-"""An answer that stays good for a moment: folder lists and identities are asked for by almost every call."""
+"""A short-lived cache: folder lists and identities are needed by almost every call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Recent(Generic[T]):
-    """Asks when the last answer is older than KEPT, or was forgotten."""
+    """Asks again when the last answer is older than KEPT, or was forgotten."""
 
     def __init__(self, ask: Callable[[], Awaitable[T]], clock: Callable[[], float] = time.monotonic) -> None:
         self._ask = ask

@@ -1,4 +1,4 @@
-"""Moments side by side: short, and with their offset from UTC told once."""
+"""Several times in a list: short, with their common UTC offset given once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the service answers, ready for any door: ids instead of refs, strangers' text already cleaned.
+"""What the service returns, ready for any door: ids instead of refs, untrusted text already cleaned.
 
 Names are those of the default dialect; `sender` is shown as `from`. Dates are ISO 8601 with an offset.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class EmailRow:
-    """A mail in a list."""
+    """A message in a list."""
 
     email_id: str
     thread_id: str
@@ -42,7 +42,7 @@ class EmailPage:
 
 @dataclass(frozen=True, slots=True)
 class AttachmentView:
-    attachment_id: str  # the part, unique within its mail
+    attachment_id: str  # the part, unique within its message
     filename: str  # made safe for a file system
     mime_type: str
     size: int
@@ -51,7 +51,7 @@ class AttachmentView:
 
 @dataclass(frozen=True, slots=True)
 class SenderFacts:
-    """What is known about who really wrote a mail; warnings are whole sentences."""
+    """What is known about who really wrote a message; warnings are whole sentences."""
 
     spf: str = ""
     dkim: str = ""
@@ -61,7 +61,7 @@ class SenderFacts:
 
 @dataclass(frozen=True, slots=True)
 class OpenEmail:
-    """A mail, opened. `body` is one page of the chosen format, starting at `body_offset`."""
+    """A message, opened. `body` is one page of the chosen format, starting at `body_offset`."""
 
     row: EmailRow
     cc: tuple[str, ...]
@@ -144,8 +144,8 @@ class WriteView:
 
 @dataclass(frozen=True, slots=True)
 class UndoView(WriteView):
-    """`action` is what was undone; `folders` are those that mails went back to, or the one that was removed; `done`
-    completes "3 of 4 mails ..."."""
+    """`action` is what was undone; `folders` are those that messages went back to, or the one that was removed; `done`
+    completes "3 of 4 messages ..."."""
 
     action: str = ""
     folders: tuple[str, ...] = ()
@@ -180,7 +180,7 @@ class DraftPage:
 
 @dataclass(frozen=True, slots=True)
 class SavedFile:
-    """A downloaded attachment: where it lies, or its bytes when they were asked for and small."""
+    """A downloaded attachment: where it is, or its bytes when they were asked for and small."""
 
     email_id: str
     attachment_id: str
@@ -210,9 +210,9 @@ class Preview:
     original_date: str = ""  # of one that goes along whole, with its attachments
     original_attachments: tuple[str, ...] = ()
     send_at: str = ""
-    reply_to: tuple[str, ...] = ()  # where answers would go instead, set by another program in a draft
+    reply_to: tuple[str, ...] = ()  # where replies would go instead, set by another program in a draft
     html_chars: int = 0  # of the HTML version, which most readers are shown
-    html_excerpt: str = ""  # what it says in words, where the text says something else
+    html_excerpt: str = ""  # the HTML as text, where it differs from the text version
     html_ending: str = ""
     link_hosts: tuple[str, ...] = ()  # where the links really lead
     importance: str = ""
@@ -222,7 +222,7 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalView:
-    """A say that is still awaited, and how a person gives it."""
+    """An approval that is still awaited, and how a person gives it."""
 
     approval_id: str
     expires: str

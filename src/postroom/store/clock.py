@@ -37,7 +37,7 @@ class Clock:
 def elapsed(then: Moment, now: Moment) -> float:
     """Seconds that have passed for certain: never more than really did, however somebody set the wall clock.
 
-    The boot clock is the witness. Where it was started anew since, all it proves is how long this boot has run, and no
+    The boot clock is the witness. Where it was started again since, all it proves is how long this boot has run, and no
     more than the wall clock agrees to: a state folder may have moved to a machine that was up all along. Without boot
     ids the same holds, for a later boot that shows a larger time has run for longer than the difference.
     """

@@ -1,4 +1,5 @@
-"""Short handles for refs: one mail has one handle, a handle never comes to mean another mail, a move breaks none."""
+"""Short handles for refs: one message has one handle, a handle never comes to mean another message, a move breaks
+none."""
 
 from __future__ import annotations
 
@@ -15,10 +16,10 @@ _WORDS = {
     Kind.EMAIL: ("an email id", "List or search emails again to get a current email_id."),
     Kind.THREAD: ("a thread id", "List or search emails again to get a current thread_id."),
     Kind.DRAFT: ("a draft id", "Call list_drafts to get a current draft_id."),
-    Kind.OPERATION: ("an operation id", "Use the operation_id that the change you want to undo answered with."),
-    Kind.SEND: ("a send id", "Call list_outbox to see the sends there are."),
-    Kind.APPROVAL: ("an approval id", "List the approvals to see the ones there are."),
-    Kind.RULE: ("a rule id", "Call list_rules to see the rules there are."),
+    Kind.OPERATION: ("an operation id", "Use the operation_id that the change you want to undo returned."),
+    Kind.SEND: ("a send id", "Call list_outbox to see the sends."),
+    Kind.APPROVAL: ("an approval id", "List the approvals to see their ids."),
+    Kind.RULE: ("a rule id", "Call list_rules to see the rules."),
     Kind.PLAN: ("a plan id", "Call run_rule_plan to make a new plan."),
 }
 _KINDS = {kind.value: kind for kind in Kind}
@@ -113,7 +114,8 @@ class Handles:
         return found
 
     def rename(self, kind: Kind, account: str, renamed: Mapping[str, str]) -> None:
-        """After a move: the handles of each old ref lead to its new ref, and the old ref is free for another mail."""
+        """After a move: the handles of each old ref lead to its new ref, and the old ref is free for another
+        message."""
         changed = {old: new for old, new in renamed.items() if new and old != new}
         if changed:
             with self._database.transaction(durable=False) as connection:

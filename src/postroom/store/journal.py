@@ -19,7 +19,7 @@ KEPT_SECONDS = 30 * 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class JournalItem:
-    """One mail of an operation, by its handle; before and after hold only what the operation touched."""
+    """One message of an operation, by its handle; before and after hold only what the operation touched."""
 
     handle: str
     before: dict[str, Any]
@@ -45,7 +45,7 @@ class Journal:
     def record(
         self, account: str, action: str, items: Sequence[JournalItem], detail: Mapping[str, Any] | None = None
     ) -> str:
-        """Keep an operation for 30 days; answers its id."""
+        """Keep an operation for 30 days; returns its id."""
         operation_id = new_handle(Kind.OPERATION)
         listed = json.dumps([[item.handle, item.before, item.after] for item in items])
         with self._database.transaction(durable=False) as connection:
@@ -76,7 +76,7 @@ class Journal:
             )
             if claimed.rowcount == 0:
                 raise Conflict(
-                    f"The operation {operation.operation_id} was undone already; there is nothing left to undo."
+                    f"The operation {operation.operation_id} has already been undone; there is nothing left to undo."
                 )
 
     def mark_not_undone(self, operation_id: str) -> None:

@@ -1,4 +1,5 @@
-"""Numbers of mails within their folder, for providers that have none: counted upwards, never given to a second mail."""
+"""Numbers of messages within their folder, for providers that have none: counted upwards, never given to a second
+message."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ class Numbers:
         return row["ref"] if row is not None else None
 
     def _completed(self, account: str, folder: str, refs: Sequence[str]) -> dict[str, int]:
-        """On disk when it returns: a number that a power cut took back would be given to another mail. The oldest of a
-        page comes last in it and is counted first, so that numbers grow with time."""
+        """On disk when it returns: a number that a power cut took back would be given to another message. The oldest of
+        a page comes last in it and is counted first, so that numbers grow with time."""
         with self._database.transaction() as connection:
             for ref in dict.fromkeys(reversed(refs)):
                 connection.execute(

@@ -7,7 +7,7 @@ clock is set.
 from __future__ import annotations
 
 _FIRST = (
-    # `canonical` is 1 for the handle that is given out for a ref and NULL for older ones that lead to the same mail:
+    # `canonical` is 1 for the handle that is given out for a ref and NULL for older ones that lead to the same message:
     # NULLs are distinct to UNIQUE, so that there is one canonical handle and any number of others.
     """CREATE TABLE handles (
         handle TEXT PRIMARY KEY, kind TEXT NOT NULL, account TEXT NOT NULL, ref TEXT NOT NULL, canonical INTEGER,
@@ -25,7 +25,7 @@ _FIRST = (
     "CREATE INDEX outbox_by_state ON outbox (state, wake_at)",
     "CREATE INDEX outbox_by_content ON outbox (account, tool, content_sha256)",
     "CREATE INDEX outbox_by_age ON outbox (created_at)",
-    # The bytes lie apart, so that lists never read them and a finished send can drop them.
+    # The bytes are stored apart, so that lists never read them and a finished send can drop them.
     "CREATE TABLE outbox_raw (send_id TEXT PRIMARY KEY, raw BLOB NOT NULL)",
     """CREATE TABLE outbox_events (
         send_id TEXT NOT NULL, state TEXT NOT NULL, at REAL NOT NULL, attempt INTEGER NOT NULL)""",
@@ -59,7 +59,7 @@ _FIRST = (
 )
 
 _SECOND = (
-    # When a caller wants it to leave, in ISO 8601: part of what a person approves, unlike the end of an undo window.
+    # When a caller wants it sent, in ISO 8601: part of what a person approves, unlike the end of an undo window.
     "ALTER TABLE outbox ADD COLUMN send_at TEXT NOT NULL DEFAULT ''",
     # 1: an attempt may have reached the recipients and nobody could find out. Never cleared.
     "ALTER TABLE outbox ADD COLUMN doubtful INTEGER NOT NULL DEFAULT 0",
@@ -68,13 +68,13 @@ _SECOND = (
     # A person's "drop" was noted like a provider's refusal, which it was not.
     "UPDATE outbox SET state = 'dropped' WHERE doubtful AND state = 'rejected'",
     "CREATE INDEX outbox_by_draft ON outbox (account, draft_ref) WHERE draft_ref != ''",
-    # Approval files that are promised but not yet in the vault: whoever comes next writes them.
+    # Approval files that are promised but not yet in the vault: the next process writes them.
     "CREATE TABLE unwritten_letters (approval_id TEXT PRIMARY KEY, name TEXT NOT NULL, content BLOB NOT NULL)",
     # Accounts whose login was refused: nothing is submitted for them before `probe_at`.
     """CREATE TABLE account_pauses (
         account TEXT PRIMARY KEY, reason TEXT NOT NULL, since REAL NOT NULL, failures INTEGER NOT NULL,
         probe_at REAL NOT NULL) WITHOUT ROWID""",
-    # Whom Sent named was remembered too, and tools could fill Sent: only whom the provider took a mail for is kept.
+    # Whom Sent named was remembered too, and tools could fill Sent: only whom the provider took a message for is kept.
     "DELETE FROM recipients",
     """INSERT OR IGNORE INTO recipients (account, email) SELECT account, lower(value)
         FROM outbox, json_each(outbox.outcome, '$.accepted') WHERE state = 'done' AND outcome IS NOT NULL""",
@@ -86,16 +86,16 @@ _SECOND = (
 )
 
 _THIRD = (
-    # The mail it answers or forwards, to be marked once it was accepted: a handle, which follows the mail wherever it
-    # is moved, or a Message-ID. Not part of the digest: it changes nothing that leaves.
+    # The message it answers or forwards, to be marked once it was accepted: a handle, which follows the message when it
+    # is moved, or a Message-ID. Not part of the digest: it changes nothing that is sent.
     "ALTER TABLE outbox ADD COLUMN answers_ref TEXT NOT NULL DEFAULT ''",
-    # For lists of what left: the bytes of a finished send are gone.
+    # For lists of what was sent: the bytes of a finished send are gone.
     "ALTER TABLE outbox ADD COLUMN subject TEXT NOT NULL DEFAULT ''",
 )
 
 _FOURTH = (
     # What the provider was given ahead of the submission (a draft, an object to submit). Not part of the digest: it is
-    # made after the approval, and what lies there is compared with the frozen bytes instead.
+    # made after the approval, and what is there is compared with the frozen bytes instead.
     "ALTER TABLE outbox ADD COLUMN staged_ref TEXT NOT NULL DEFAULT ''",
     "CREATE INDEX outbox_by_staged ON outbox (account, staged_ref) WHERE staged_ref != ''",
     # 1: the frozen content is an action of the provider's own and no RFC 5322 message.

@@ -1,4 +1,4 @@
-"""The store: the state file opened once, with a room for each thing that is kept in it."""
+"""The store: the state file opened once, with one object for each kind of data in it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Store:
         self.journal = Journal(database, clock)
         self.keys = Keys(database, clock, key_seconds)
         self.rate = Rate(database, clock, limit)
-        with suppress(PostroomError):  # on a full disk, say: what is not stamped anew only counts for longer
+        with suppress(PostroomError):  # on a full disk, say: what is not stamped again only counts for longer
             self.rate.adopt()
         transitions = Transitions(clock, self._owner.name, self.keys, self.rate)
         self.outbox = Outbox(database, clock, self._owner, self.keys, self.rate, transitions)
@@ -57,7 +57,7 @@ class Store:
                 room.prune(connection)
 
     def close(self) -> None:
-        """Whatever this store still worked on is then free for others to recover."""
+        """Anything this store still worked on is then free for others to recover."""
         self._database.close()
         self._owner.close()
 

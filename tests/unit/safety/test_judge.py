@@ -108,8 +108,8 @@ def test_findings_name_duplicates_external_forwards_and_crowds():
     facts = Facts(kind="email_forward", duplicate=True, own_domain="example.com", known=frozenset(a.key for a in crowd))
     found = findings(Draft(ALICE, to=crowd, subject="x", text="x"), Policy(), facts)
     assert [(finding.code, finding.message) for finding in found] == [
-        ("duplicate", "A mail with the same recipients, subject and beginning was just sent."),
-        ("external_forward", "Forwards received mail outside example.com."),
+        ("duplicate", "A message with the same recipients, subject and opening was just sent."),
+        ("external_forward", "Forwards a received message outside example.com."),
         ("many_recipients", "Goes to 21 people."),
     ]
 

@@ -44,10 +44,10 @@ def test_line_breaks_and_controls_are_refused_in_every_header_value(char, poison
 @pytest.mark.parametrize(
     ("bad", "field", "message"),
     [
-        (replace(GOOD, to=()), "to", "There is no recipient. Name at least one"),
-        (replace(GOOD, to=MANY), "to", "to names 501 recipients; at most 500 are allowed"),
-        (replace(GOOD, cc=MANY), "cc", "cc names 501 recipients; at most 500 are allowed"),
-        (replace(GOOD, bcc=MANY), "bcc", "bcc names 501 recipients; at most 500 are allowed"),
+        (replace(GOOD, to=()), "to", "There is no recipient. Give at least one"),
+        (replace(GOOD, to=MANY), "to", "to has 501 recipients; at most 500 are allowed"),
+        (replace(GOOD, cc=MANY), "cc", "cc has 501 recipients; at most 500 are allowed"),
+        (replace(GOOD, bcc=MANY), "bcc", "bcc has 501 recipients; at most 500 are allowed"),
         (replace(GOOD, subject=""), "subject", "The subject is empty"),
         (replace(GOOD, subject=" \t"), "subject", "The subject is empty"),
         (replace(GOOD, subject="x" * 256), "subject", "longer than 255 characters"),
@@ -69,7 +69,7 @@ def test_what_is_too_much_or_too_little_is_refused_by_name(bad, field, message):
 
 
 def test_the_limit_is_told_in_megabytes():
-    with pytest.raises(InvalidRequest, match="larger than the 3 MB this account takes"):
+    with pytest.raises(InvalidRequest, match="larger than the 3 MB this account accepts"):
         check(replace(GOOD, forwarded=b"x" * (3 * 2**20 + 1)), max_bytes=3 * 2**20)
 
 

@@ -47,7 +47,7 @@ WIRE = WireEnvelope("alice@x.example", (BOB.email, CAROL.email))
 @pytest.mark.parametrize("change", OTHERS)
 def test_an_original_that_differs_in_anything_its_readers_see_is_another(change: str) -> None:
     check_original(ACTION, ORIGINAL, ACTION.everyone)
-    with pytest.raises(Conflict, match="no longer what it was"):
+    with pytest.raises(Conflict, match="has changed since this was approved"):
         check_original(ACTION, OTHERS[change], ACTION.everyone)
 
 
@@ -61,7 +61,7 @@ def test_an_original_that_was_read_starred_or_moved_is_the_same() -> None:
     [Recipients((BOB,)), Recipients((BOB,), (CAROL, EVE)), Recipients((BOB, CAROL)), Recipients((BOB,), (), (CAROL,))],
 )
 def test_others_than_those_approved_or_in_another_field_stop_it(reached: Recipients) -> None:
-    with pytest.raises(Conflict, match="other people"):
+    with pytest.raises(Conflict, match="other recipients"):
         check_original(ACTION, ORIGINAL, reached)
 
 

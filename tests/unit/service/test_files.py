@@ -171,7 +171,7 @@ def test_what_is_not_strict_base64_is_refused_by_name(wrong):
 
 @pytest.mark.parametrize("kind", ["text", "text/plain; charset=x", "multipart/mixed", "a/b\r\nBcc: eve@evil.example"])
 def test_a_type_that_could_say_more_is_refused(kind):
-    with pytest.raises(InvalidRequest, match="must be like application/pdf"):
+    with pytest.raises(InvalidRequest, match="must look like application/pdf"):
         attachment_files.decode_files([encoded(mime_type=kind)])
 
 

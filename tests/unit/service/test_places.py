@@ -61,7 +61,7 @@ def test_a_noted_place_is_found_by_its_ref_whatever_it_is_called_now() -> None:
 
 
 def test_a_folder_that_is_gone_takes_nothing_back() -> None:
-    with pytest.raises(NotFound, match=r"is gone\. Move the mail to another one with move_email"):
+    with pytest.raises(NotFound, match=r"is gone\. Move the message to another one with move_email"):
         Places([INBOX]).still(HERE.of(PLANS))
 
 
@@ -96,15 +96,15 @@ def test_no_level_of_a_new_folder_may_mean_a_role(name: str) -> None:
 def test_the_refusal_names_the_folder_that_is_there() -> None:
     with pytest.raises(InvalidRequest) as refusal:
         check_new_folder("sent", HERE.folders)
-    assert "by the name 'sent'" in refusal.value.message
-    assert "stands for the sent folder" in refusal.value.message
-    assert "use 'Gesendet', which is there, or choose" in refusal.value.message
+    assert "a folder named 'sent'" in refusal.value.message
+    assert "means the sent folder" in refusal.value.message
+    assert "use 'Gesendet', which exists, or choose" in refusal.value.message
 
 
 def test_where_there_is_none_the_refusal_names_none() -> None:
     with pytest.raises(InvalidRequest) as refusal:
         check_new_folder("Junk", HERE.folders)
-    assert "Instead choose a name that cannot be taken for it." in refusal.value.message
+    assert "Instead choose a name that cannot be mistaken for it." in refusal.value.message
     assert "which is there" not in refusal.value.message
 
 
@@ -112,7 +112,7 @@ def test_of_a_long_name_the_refusal_shows_the_first_eighty_characters() -> None:
     name = "S" + "_" * 100 + "ent"
     with pytest.raises(InvalidRequest) as refusal:
         check_new_folder(name, HERE.folders)
-    assert f"by the name {name[:80]!r}:" in refusal.value.message
+    assert f"a folder named {name[:80]!r}:" in refusal.value.message
 
 
 def test_a_folder_in_another_spelling_of_one_that_is_there_is_that_one() -> None:

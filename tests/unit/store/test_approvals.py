@@ -53,7 +53,7 @@ def test_a_rejected_send_is_cancelled(store: Store, approval: Approval) -> None:
 def test_a_decision_is_made_once(store: Store, other: Store, approval: Approval) -> None:
     store.approvals.reject(approval.approval_id, who="pat", how="cli")
     for again in (other.approvals.approve, other.approvals.reject):
-        with pytest.raises(Conflict, match=f"{approval.approval_id} is rejected already and cannot be") as refused:
+        with pytest.raises(Conflict, match=f"{approval.approval_id} is already rejected and cannot be") as refused:
             again(approval.approval_id, who="sam", how="page")
         assert refused.value.details == {"approval_id": approval.approval_id, "state": "rejected"}
     assert store.approvals.get(approval.approval_id).who == "pat"
@@ -87,7 +87,7 @@ def test_a_decision_that_comes_too_late_counts_for_nothing(
     store: Store, time: FakeTime, approval: Approval, decision: str
 ) -> None:
     time.passes(A_DAY)
-    with pytest.raises(Conflict, match="expired already"):
+    with pytest.raises(Conflict, match="already expired"):
         getattr(store.approvals, decision)(approval.approval_id, who="pat", how="cli")
     assert store.outbox.get(approval.send_id).state is State.EXPIRED
 
@@ -100,7 +100,7 @@ def test_no_clock_set_back_revives_an_approval_never_given_in_time(
     time.is_set(set_by)
     assert store.approvals.pending() == []
     assert store.approvals.pending_ids() == frozenset()
-    with pytest.raises(Conflict, match="expired already"):
+    with pytest.raises(Conflict, match="already expired"):
         store.approvals.approve(approval.approval_id, who="pat", how="cli")
     assert store.outbox.get(approval.send_id).state is State.EXPIRED
 
@@ -195,7 +195,7 @@ def test_only_what_waits_in_the_same_account_fills_its_room(store: Store, monkey
     brought_to(store, State.AWAITING_APPROVAL, a_send(account="home"))
     for state in (State.DONE, State.PREPARED, State.AWAITING_APPROVAL, State.AWAITING_APPROVAL):
         brought_to(store, state)
-    with pytest.raises(RateLimited, match="2 mails of this account wait for a person's approval already") as refusal:
+    with pytest.raises(RateLimited, match="2 messages of this account are already waiting for approval") as refusal:
         brought_to(store, State.AWAITING_APPROVAL)
     assert refusal.value.details == {"waiting": 2}
     brought_to(store, State.AWAITING_APPROVAL, a_send(account="home"))

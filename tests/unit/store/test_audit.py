@@ -133,7 +133,7 @@ def test_an_entry_taken_out_moved_or_added_shows(store: Store, statement: str, f
     ],
 )
 def test_what_does_not_belong_in_the_audit_is_refused_whole(store: Store, leak: dict[str, Any]) -> None:
-    with pytest.raises(InternalError, match="audit refuses") as caught:
+    with pytest.raises(InternalError, match="audit log rejected") as caught:
         store.audit.append(replace(SENT, **leak))
     assert not {"john", "figures"} & set(caught.value.message.split())
     assert store.audit.verify() == AuditReport(0, True, None)
@@ -224,9 +224,7 @@ def test_the_mirror_follows_no_link_out_of_the_vault(mirrored: Store, mirror: Pa
 def test_a_refused_entry_names_the_field(store: Store, leak: dict[str, Any], field: str) -> None:
     with pytest.raises(InternalError) as caught:
         store.audit.append(replace(SENT, **leak))
-    assert caught.value.message == (
-        f"The audit refuses the {field} it was given; only masked and counted values enter it."
-    )
+    assert caught.value.message == (f"The audit log rejected its {field}: it accepts only masked and counted values.")
 
 
 @pytest.mark.parametrize(

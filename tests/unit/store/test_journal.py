@@ -21,7 +21,7 @@ def test_an_operation_is_read_back_as_it_was_recorded(store: Store, time: FakeTi
 def test_an_operation_is_undone_once(store: Store, other: Store) -> None:
     operation_id = store.journal.record(WORK, "move", ITEMS)
     store.journal.mark_undone(operation_id)
-    with pytest.raises(Conflict, match="undone already"):
+    with pytest.raises(Conflict, match="already been undone"):
         other.journal.mark_undone(operation_id)
     assert store.journal.load(operation_id).undone_at == store.clock.wall()
 
@@ -39,7 +39,7 @@ def test_undoing_one_operation_leaves_the_others(store: Store) -> None:
     store.journal.mark_undone(second)
     store.journal.mark_not_undone(first)
     assert store.journal.load(first).undone_at is None
-    with pytest.raises(Conflict, match=f"The operation {second} was undone already; there is nothing left"):
+    with pytest.raises(Conflict, match=f"The operation {second} has already been undone; there is nothing left"):
         store.journal.mark_undone(second)
 
 

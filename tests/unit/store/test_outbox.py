@@ -12,6 +12,16 @@ from postroom.model.ids import Kind, is_handle
 from postroom.store import RateLimit, Send, State, Store, open_store
 
 WAYS = {(line.split()[0], to) for line in TABLE.split("\n") if line for to in line.split()[1:]}
+WHY_NOT = {
+    State.SENDING: "is being sent",
+    State.ACCEPTED: "has already been sent",
+    State.DONE: "has already been sent",
+    State.UNKNOWN: "may have been sent",
+    State.RECONCILING: "may have been sent",
+    State.NEEDS_HUMAN: "needs a decision by a person",
+    State.CANCELLED: "has already been cancelled",
+    State.EXPIRED: "expired without approval",
+}
 
 
 @pytest.fixture
@@ -64,7 +74,7 @@ def test_a_prepared_send_is_frozen_as_it_was_given(store: Store, time: FakeTime)
 
 def test_advance_wants_the_send_where_it_is_expected(store: Store) -> None:
     send = brought_to(store, State.STAGED)
-    with pytest.raises(Conflict, match="is staged and cannot become sending"):
+    with pytest.raises(Conflict, match="cannot be sent now: it is waiting to be sent"):
         store.outbox.advance(send.send_id, expect=State.RETRYABLE, to=State.SENDING)
     assert store.outbox.advance(send.send_id, expect={State.RETRYABLE, State.STAGED}, to=State.SENDING).attempt == 1
 
@@ -121,7 +131,7 @@ def test_a_send_is_cancelled_unless_it_may_have_left(store: Store, state: State)
     if (state.value, "cancelled") in WAYS:
         assert store.outbox.cancel(send.send_id).state is State.CANCELLED
     else:
-        with pytest.raises(Conflict, match=state.value.replace("_", " ")):
+        with pytest.raises(Conflict, match=f"cannot be cancelled: it {WHY_NOT.get(state, f'is {state.value}')}"):
             store.outbox.cancel(send.send_id)
         assert store.outbox.get(send.send_id) == send
 
@@ -199,7 +209,7 @@ def test_a_question_is_found_again_by_content_and_key_while_it_waits(store: Stor
 @pytest.mark.parametrize("state", sorted(set(State) - {State.NEEDS_HUMAN}))
 def test_a_person_settles_nothing_else(store: Store, state: State) -> None:
     send = brought_to(store, state)
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict, match="cannot be marked as sent: it "):
         store.outbox.resolve(send.send_id, "sent")
     assert store.outbox.get(send.send_id) == send
 

@@ -27,7 +27,7 @@ def test_a_reservation_takes_one_token(store: Store) -> None:
 @pytest.mark.parametrize("state", sorted(set(State) - {State.PREPARED, State.APPROVED}))
 def test_only_prepared_and_approved_sends_are_reserved(store: Store, state: State) -> None:
     send = brought_to(store, state)
-    with pytest.raises(Conflict, match="cannot become reserved"):
+    with pytest.raises(Conflict, match="cannot be moved to reserved"):
         store.outbox.reserve(send.send_id)
     assert store.outbox.get(send.send_id) == send
 

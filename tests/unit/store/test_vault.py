@@ -135,7 +135,7 @@ def test_links_devices_and_files_of_others_are_not_read(vault, tmp_path):
     assert all(entry.file is None for entry in found.values())
     assert {name: entry.problem for name, entry in found.items()} == {
         "link.md": "The approval file is a symbolic link. Name the file itself.",
-        "hard.md": "The approval file has a second name somewhere. It was not used.",
+        "hard.md": "The approval file has a second hard link somewhere. It was not used.",
         "pipe.md": "The approval file is not a regular file.",
         "open.md": "The approval file belongs to, or is writable by, somebody else. It was not used.",
     }

@@ -16,7 +16,7 @@ from postroom.service.views import AccountView, FolderView, IdentityView
 
 
 async def list_accounts(gateway: Gateway, *, check: bool = False) -> tuple[AccountView, ...]:
-    """Every configured account; with `check` each is asked for mail and tried for sending."""
+    """Every configured account; with `check`, reading and sending are tried for each."""
     configured = gateway.accounts.configured
     said = await answers_of([partial(_status, gateway, account.name) for account in configured if check])
     statuses = [str(status) for status in said] or [""] * len(configured)
@@ -27,7 +27,7 @@ async def list_accounts(gateway: Gateway, *, check: bool = False) -> tuple[Accou
 
 
 async def _status(gateway: Gateway, name: str) -> str:
-    """Asked anew each time: a connection that worked an hour ago says nothing about now."""
+    """Checked again each time: a connection that worked an hour ago proves nothing about now."""
     try:
         account = await gateway.accounts.open(name)
         await account.mailbox.search(Query(In(Role.INBOX)), limit=1, offset=0)
@@ -80,7 +80,7 @@ async def find_folder(account: Account, wanted: str) -> Folder:
 
 
 async def folders_now(account: Account) -> list[Folder]:
-    """For whoever puts mails into them or makes one: which folder is Sent or Drafts is looked up each time."""
+    """For moving messages or creating a folder: which folder is Sent or Drafts is looked up each time."""
     return [folder for folder in await account.folders.ask_anew() if folder.selectable]
 
 

@@ -1,4 +1,4 @@
-"""Taking an archive of mail into an account that can hold one."""
+"""Import a mail archive into an account that can store one."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ async def import_mail(
     """Running it again adds nothing twice. The sample mailbox takes only what is meant for it by name."""
     if gateway.settings.is_demo and account is None:
         raise InvalidRequest(
-            "No account is set up, so the archive would go into the sample mailbox. Write a local account into "
-            "postroom.toml, or say --account alex if the sample is what you mean."
+            "No account is set up, so the archive would go into the sample mailbox. Add a local account to "
+            "postroom.toml, or pass --account alex to use the sample mailbox."
         )
     opened = await gateway.accounts.open(account)
     return await registry.import_archive(opened.settings, opened.mailbox, path, folder=folder, on_progress=on_progress)

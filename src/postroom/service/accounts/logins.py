@@ -27,7 +27,7 @@ async def try_reading(account: AccountSettings) -> None:
 
 
 async def try_sending(account: AccountSettings) -> str:
-    """As far as a submission's login, in words; empty where there is none to try."""
+    """Try the submission login; returns the result as text, empty where there is none to try."""
     transport = registry.open_transport(account, _CONTEXT, registry.open_mailbox(account, _CONTEXT))
     if not isinstance(transport, LoginCheck):
         return ""
@@ -40,7 +40,7 @@ async def try_sending(account: AccountSettings) -> str:
 
 
 async def check_sending(gateway: Gateway, name: str) -> str:
-    """The same for an account of the house, in words."""
+    """The same for a configured account."""
     account = await gateway.accounts.open(name)
     if not account.capabilities.can_send:
         return "not tried: this account cannot send"
@@ -51,7 +51,7 @@ async def check_sending(gateway: Gateway, name: str) -> str:
         return "needs no login"
     said = _in_words(await transport.check_login())
     resumed = await gateway.in_thread(gateway.store.pauses.login_worked, account.name)
-    return f"{said}; what waited for it leaves now" if resumed else said
+    return f"{said}; waiting messages are sent now" if resumed else said
 
 
 def covers_sending(account: AccountSettings, settings: Settings) -> bool:
@@ -64,7 +64,7 @@ def switched_on(settings: Settings) -> tuple[str, ...]:
 
 
 def _in_words(was_asked_for: bool) -> str:
-    return "the submission server takes the login" if was_asked_for else "the submission server asks for no login"
+    return "the submission server accepts the login" if was_asked_for else "the submission server requires no login"
 
 
 def explained(error: AuthRequired, account: AccountSettings) -> AuthRequired:

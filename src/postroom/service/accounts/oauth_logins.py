@@ -40,7 +40,7 @@ _EPHEMERAL = 49152  # the first port that belongs to nobody
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """How a person is spoken to. `open_page` answers whether there is a browser here at all."""
+    """How to talk to the person. `open_page` returns whether there is a browser here at all."""
 
     tell: Callable[[str], None]
     ask: Callable[[str], str]
@@ -63,7 +63,7 @@ def logs_in_by_oauth(account: AccountSettings) -> bool:
 
 def how_to_get_a_client_id(service: str) -> tuple[str, ...]:
     known = SERVICES[service]
-    return (f"A client id of your own is needed; {service} gives it here: {known.console}", known.clicks)
+    return (f"You need a client ID of your own. Create it with {service}: {known.console}", known.clicks)
 
 
 def wants_client_secret(service: str) -> bool:
@@ -76,7 +76,7 @@ async def log_in(
     """Nothing is written. `client_secret` is one that was just asked for; else it is looked up."""
     oauth: OAuthSettings | None = getattr(account, "oauth", None)
     if oauth is None:
-        raise InvalidRequest(f"Account {account.name} does not log in on a page of its service.")
+        raise InvalidRequest(f"Account {account.name} does not use OAuth to log in.")
     secret = secrets.client_secret(account.name, oauth) if client_secret is None else client_secret
     scopes = oauth.scopes or scopes_for(oauth.service, account.provider, switched_on(settings))
     async with new_client(proxies=settings.network.proxies) as http:
@@ -108,23 +108,23 @@ async def _by_browser(login: _Login) -> Granted:
         attempt = begin(login.service, login.client, login.scopes, redirect, address=login.address)
         login.talk.tell(f"Log in on this page:\n{attempt.url}")
         if not login.talk.open_page(attempt.url):
-            login.talk.tell("It has to be opened by a browser on this machine; on another one use --paste or --device.")
+            login.talk.tell("Open it in a browser on this machine; for another machine use --paste or --device.")
         code = await listener.code(attempt)
     return await finish(login.http, attempt, code)
 
 
 async def _by_pasting(login: _Login) -> Granted:
-    """Nobody listens: the browser, on whatever machine, shows an error, and the code stands in its address."""
+    """Nobody listens: the browser, on any machine, shows an error, and the code is in its address bar."""
     redirect = f"http://{login.service.redirect_host}:{_EPHEMERAL + chance.randbelow(16384)}/"
     attempt = begin(login.service, login.client, login.scopes, redirect, address=login.address)
     login.talk.tell(f"Log in on this page, in any browser:\n{attempt.url}")
-    login.talk.tell("It ends on a page that cannot be shown. Copy that page's address.")
+    login.talk.tell("The login ends on a page that cannot be displayed. Copy that page's address.")
     return await finish(login.http, attempt, pasted_code(attempt, login.talk.ask("Address or code: ")))
 
 
 async def _by_device(login: _Login) -> Granted:
     device = await begin_on_device(login.http, login.service, login.client, login.scopes)
-    login.talk.tell(f"Open {device.page} on any device and type in: {device.code}")
+    login.talk.tell(f"Open {device.page} on any device and enter: {device.code}")
     return await finish_on_device(login.http, login.service, login.client, device)
 
 

@@ -60,7 +60,7 @@ class Plan:
 
     @property
     def shown(self) -> list[str]:
-        """Where the mail and the secret will go, in lines for a person."""
+        """Where the message and the secret will go, in lines for a person."""
         return registry.setup_of(str(self.table["provider"])).shown(self.account())
 
     @property
@@ -98,7 +98,7 @@ class Plan:
 async def plan(
     wishes: Wishes, *, config: Path | None = None, environ: Environment | None = None, reach: Reach | None = None
 ) -> Plan:
-    """Raises what stands in the way before anything is looked up, and says what to name when nothing is found."""
+    """Raises for any obstacle before anything is looked up; the error says what to give when nothing is found."""
     environ = os.environ if environ is None else environ
     path = writing.target(config, environ)
     present = writing.grown(path, None, environ)
@@ -108,7 +108,7 @@ async def plan(
     proposal = await kind.propose(wishes, reach, proxies=present.network.proxies)
     table = {**said, **proposal.table}
     if all(account.name != said["name"] for account in writing.grown(path, table, environ).accounts):
-        raise InvalidRequest("POSTROOM_ACCOUNTS is set and hides the accounts of the file. Unset it, or add to it.")
+        raise InvalidRequest("POSTROOM_ACCOUNTS is set and overrides the accounts in the file. Unset it, or add to it.")
     planned = Plan(path, table, proposal.usernames, proposal.found, home_folder(environ))
     return planned.with_username(proposal.usernames[0]) if proposal.usernames else planned
 
@@ -137,7 +137,7 @@ async def settle_username(plan: Plan, secret: str) -> Plan:
 
 
 def write_down(plan: Plan, secret: str, *, in_file: bool = False, environ: Environment | None = None) -> str:
-    """First the secret, then the account; answers where the secret lies. Neither stays without the other."""
+    """First the secret, then the account; returns where the secret is. Neither stays without the other."""
     account = plan.account()
     return write_all_down(
         plan, {secret_of(account): secret} if account.secrets else {}, in_file=in_file, environ=environ
@@ -162,12 +162,12 @@ def write_all_down(
 
 
 def take_away(account: AccountSettings, settings: Settings, *, environ: Environment | None = None) -> Path:
-    """First the account, then its secrets: one that stays behind has lost nothing. Answers with the file it was in."""
+    """First the account, then its secrets: one that stays behind has lost nothing. Returns the file it was in."""
     environ = os.environ if environ is None else environ
     if settings.is_demo:
-        raise InvalidRequest(f"Account {account.name} belongs to the sample mailbox. It goes when you add your own.")
+        raise InvalidRequest(f"Account {account.name} is the sample mailbox. It disappears when you add your own.")
     if settings.config_path is None or environ.get(ACCOUNTS, "").strip():
-        raise InvalidRequest(f"Account {account.name} comes from no file but from {ACCOUNTS}. Remove it there.")
+        raise InvalidRequest(f"Account {account.name} comes from {ACCOUNTS}, not from a file. Remove it there.")
     writing.remove_account(settings.config_path, account.name)
     of_oauth = (OAUTH, CLIENT_SECRET) if hasattr(account, "oauth") else ()
     for secret in (*account.secrets, *of_oauth):
@@ -176,7 +176,7 @@ def take_away(account: AccountSettings, settings: Settings, *, environ: Environm
 
 
 def keep_secret(account: AccountSettings, secret: str, *, in_file: bool = False) -> str:
-    """For an account that is written down already; answers where the secret lies."""
+    """For an account that is written down already; returns where the secret is."""
     return secrets.keep(account.name, secret_of(account), secret, environ=os.environ, in_file=in_file)
 
 
@@ -198,11 +198,11 @@ def _free_name(wishes: Wishes, present: Settings) -> str:
     twin = next((one for one in present.accounts if one.address.casefold() == wishes.address.casefold()), None)
     if twin is not None and not wishes.name:
         raise InvalidRequest(
-            f"{wishes.address} is set up already, as account {twin.name}. "
+            f"{wishes.address} is already set up as account {twin.name}. "
             f"For a new password run postroom accounts login {twin.name}; for a second account give it a --name."
         )
     if wishes.name.casefold() in taken:
-        raise InvalidRequest(f"There is an account called {wishes.name} already. Choose another --name.")
+        raise InvalidRequest(f"There is already an account called {wishes.name}. Choose another --name.")
     usual = ascii_domain(wishes.address).partition(".")[0]
     whole = _NOT_IN_NAMES.sub("-", wishes.address.lower())
     return wishes.name or (usual if usual and usual not in taken else whole)

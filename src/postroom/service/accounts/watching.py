@@ -19,7 +19,7 @@ _HELD = 20.0  # what still has news after so long is in order: its next failure 
 async def changes(gateway: Gateway, account: str, *, mailbox: str = "INBOX") -> AsyncGenerator[str, None]:
     """The folder's name as soon as it is watched, and then whenever something in it changed or may have.
 
-    Unsupported where the provider does not tell of changes. Any other failure is waited out, longer each time: whoever
+    Unsupported where the provider does not report changes. Any other failure is waited out, longer each time: whoever
     looks after each item misses nothing, however often the connection was lost in between.
     """
     pause = _FIRST_PAUSE
@@ -35,7 +35,7 @@ async def changes(gateway: Gateway, account: str, *, mailbox: str = "INBOX") -> 
             raise
         except AuthRequired:  # trying often would only lock the account
             pause = _LONGEST_PAUSE
-        except Exception:  # noqa: BLE001 - whatever it was, the next try may go well
+        except Exception:  # noqa: BLE001 - after any error, the next try may succeed
             pause = min(2 * pause, _LONGEST_PAUSE)
         await sleep(pause)
 

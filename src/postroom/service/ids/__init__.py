@@ -1,4 +1,4 @@
-"""What a mail, draft or thread is called in an answer, and what such an id stands for when it comes back.
+"""Which id a message, draft or thread has in a result, and what such an id stands for when it comes back.
 
 One scheme per server, chosen by the dialect: short handles, the provider's own ids, or numbers within a folder. The
 rest of the service knows refs and asks `Gateway.ids`; whatever the scheme, what is kept (journal, outbox) are handles.

@@ -1,4 +1,4 @@
-"""Short handles: they know their account, outlive a move and never come to mean another mail."""
+"""Short handles: they know their account, outlive a move and never come to mean another message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ByHandle:
     def tidy(self, shown: str) -> str:
         if len(shown.strip()) > MAX_CHARS:
             raise InvalidRequest(
-                "email_id holds something longer than any id. Give ids as list_emails or search_emails shows them.",
+                "email_id contains a value longer than any id. Use ids as list_emails or search_emails returned them.",
                 reason="unknown_id",
                 details={"field": "email_id"},
             )

@@ -1,7 +1,7 @@
 """Numbers within a folder: the provider's own (IMAP's UIDs), or where it has none, numbers that the store hands out.
 
-As text an id is ``17``, or ``17:Archive`` where the folder is not the usual one: mails are looked for in the inbox,
-drafts in the drafts folder. A number that means nothing there is an error, never another mail.
+As text an id is ``17``, or ``17:Archive`` where the folder is not the usual one: messages are looked for in the inbox,
+drafts in the drafts folder. A number that means nothing there is an error, never another message.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PAGE = 100
 
 
 def within(folder: str, number: int) -> str:
-    """The id of the mail of that number in that folder."""
+    """The id of the message of that number in that folder."""
     return f"{number}:{folder}"
 
 
@@ -37,7 +37,7 @@ class ByNumber:
     async def show(
         self, gateway: Gateway, account: str, wanted: Mapping[Kind, Sequence[str]], folders: Sequence[str] = ()
     ) -> list[list[str]]:
-        """Numbers for mails; threads have handles here too. `folders` names where each mail was listed."""
+        """Numbers for messages; threads have handles here too. `folders` names where each message was listed."""
         opened = await gateway.accounts.open(account)
         others: dict[Kind, Sequence[str]] = {kind: refs for kind, refs in wanted.items() if kind is not Kind.EMAIL}
         handles = dict(zip(others, await BY_HANDLE.show(gateway, account, others), strict=True))
@@ -45,7 +45,7 @@ class ByNumber:
         return [list(map(str, numbers)) if kind is Kind.EMAIL else handles[kind] for kind in wanted]
 
     async def show_draft(self, gateway: Gateway, account: str, saved: SavedDraft) -> tuple[str, str, str]:
-        """A draft is called by the number of the mail inside it."""
+        """A draft is called by the number of the message inside it."""
         opened = await gateway.accounts.open(account)
         refs = {Kind.EMAIL: [saved.message_ref], Kind.THREAD: [saved.thread_ref]}
         folders = [] if opened.capabilities.has_uids else [(await _drafts_folder(opened)).ref]
@@ -98,7 +98,7 @@ async def _mail_ref(gateway: Gateway, account: Account, shown: str) -> str:
     envelope = await _mail(gateway, account, folder, text)
     if envelope is None:
         raise NotFound(
-            f"There is no mail {text[:40]} in the folder {folder.name}. List the folder to see its numbers.",
+            f"There is no message {text[:40]} in the folder {folder.name}. List the folder to see its numbers.",
             reason="unknown_id",
             details={"id": text[:40]},
         )
@@ -140,7 +140,7 @@ async def _mail(gateway: Gateway, account: Account, folder: Folder, text: str) -
 
 
 async def _draft_of(account: Account, message_ref: str) -> str:
-    """Most providers name a draft as they name the mail inside it; where they do not, it is looked for."""
+    """Most providers name a draft as they name the message inside it; where they do not, it is looked for."""
     try:
         return (await account.drafts.find_draft(message_ref)).ref
     except NotFound:
@@ -151,4 +151,4 @@ async def _draft_of(account: Account, message_ref: str) -> str:
             if saved.message_ref == message_ref:
                 return saved.ref
         offset, has_more = offset + _PAGE, page.has_more
-    raise PermissionDenied("The mail is no draft.", reason="not_a_draft")
+    raise PermissionDenied("The message is not a draft.", reason="not_a_draft")

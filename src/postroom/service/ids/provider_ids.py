@@ -62,7 +62,7 @@ class ByProviderId:
 def _checked(gateway: Gateway, shown: str, owners: Sequence[str], account: str | None) -> Handle:
     if not shown or len(shown) > MAX_CHARS or any(unicodedata.category(char) in ("Cc", "Cs") for char in shown):
         raise NotFound(
-            f"{shown[:40]!r} is no id that any mail could have. List or search again to get a current one.",
+            f"{shown[:40]!r} is not a valid id. List or search again to get a current one.",
             reason="unknown_id",
             details={"id": shown[:40]},
         )
@@ -73,7 +73,7 @@ def _checked(gateway: Gateway, shown: str, owners: Sequence[str], account: str |
         gateway.accounts.require(owners[0], account, shown)
         return Handle(owners[0], shown)
     raise InvalidRequest(
-        f"The id belongs to one of the accounts {', '.join(owners)}. Name the account.",
+        f"The id belongs to one of the accounts {', '.join(owners)}. Specify the account.",
         reason="wrong_account",
         details={"field": "account", "id": shown},
     )

@@ -1,6 +1,6 @@
-"""One change to many mails: planned for all, journalled as one operation, applied in blocks, answered one by one.
+"""One change to many messages: planned for all, journalled as one operation, applied in blocks, answered one by one.
 
-What can be refused is refused before anything is changed; what fails later is said of the mails it concerns.
+What can be refused is refused before anything is changed; what fails later is reported for the messages it concerns.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BLOCK = 100  # items between two progress reports
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One verb, as a batch needs it: what it does, and what the journal should know of a mail before and after."""
+    """One verb, as a batch needs it: what it does, and what the journal should know of a message before and after."""
 
     action: str
     apply: Callable[[Account, Sequence[str]], Awaitable[list[ItemResult]]]
@@ -43,7 +43,7 @@ Plan = Callable[[Account], Awaitable[Change]]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Mails, and what shall become of them. Where `expect` is given, only those are touched that are still so."""
+    """Messages, and what shall become of them. Where `expect` is given, only those are touched that are still so."""
 
     email_ids: Sequence[str]
     plan: Plan
@@ -52,7 +52,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is really to be done in one account: the mails that are there and are not yet as wanted."""
+    """What is really to be done in one account: the messages that are there and are not yet as wanted."""
 
     account: Account
     change: Change
@@ -80,7 +80,7 @@ async def carry_out(
     progress: Progress | None,
     ids: IdScheme | None = None,
 ) -> WriteView:
-    """Plan everything, journal it as one operation, apply it; one answer per id and in the order asked.
+    """Plan everything, journal it as one operation, apply it; one result per id, in the order given.
 
     The ids are of the scheme `ids`: the dialect's, unless they were taken from the journal.
     """
@@ -97,7 +97,7 @@ async def carry_out(
 async def _planned(
     gateway: Gateway, part: Wanted, ids: IdScheme, account: str | None, answers: dict[str, ItemView]
 ) -> list[Work]:
-    """Per account what is left to do; what is so already, is gone or has moved on is answered here."""
+    """Per account what is left to do; what is already done, gone or changed since gets its result here."""
     works = []
     for name, refs in (await _resolved(gateway, part.email_ids, ids, account, answers)).items():
         opened = await gateway.accounts.open(name)
@@ -127,7 +127,7 @@ def _settled_already(
     if not change.alters(envelope):
         return ItemView(email_id, True)
     if expect is not None and change.before(envelope) != expect:
-        moved_on = Conflict("The mail was changed again since; it was left as it is.")
+        moved_on = Conflict("The message has been changed again since; it was left as it is.")
         return ItemView(email_id, False, error=error_view(moved_on))
     if envelope.ref in locks:
         return ItemView(email_id, False, error=error_view(locked(locks[envelope.ref], f"The draft {email_id}")))
@@ -137,7 +137,7 @@ def _settled_already(
 async def _resolved(
     gateway: Gateway, email_ids: Sequence[str], ids: IdScheme, account: str | None, answers: dict[str, ItemView]
 ) -> dict[str, dict[str, str]]:
-    """account -> {email_id: ref}; ids that resolve to nothing get their answer at once."""
+    """account -> {email_id: ref}; ids that resolve to nothing get their result at once."""
     found: dict[str, dict[str, str]] = {}
     for email_id, one in zip(email_ids, await ids.find(gateway, Kind.EMAIL, email_ids, account), strict=True):
         if isinstance(one, PostroomError):
@@ -148,7 +148,7 @@ async def _resolved(
 
 
 async def _journalled(gateway: Gateway, works: Sequence[Work], ids: IdScheme) -> str:
-    """One operation for all: handles know their accounts, so `undo` finds each mail by itself."""
+    """One operation for all: handles know their accounts, so `undo` finds each message by itself."""
     first = works[0]
     items = []
     for work in works:
@@ -162,7 +162,7 @@ async def _journalled(gateway: Gateway, works: Sequence[Work], ids: IdScheme) ->
 
 
 async def _apply(gateway: Gateway, work: Work, ids: IdScheme, answers: dict[str, ItemView], course: Course) -> None:
-    """In blocks. A block that fails as a whole ends the work in its account: its mails and those behind it are
+    """In blocks. A block that fails as a whole ends the work in its account: its messages and those behind it are
     answered with the failure, unless nothing at all was done yet, which is a failure of the call."""
     for start in range(0, len(work.todo), _BLOCK):
         block = work.todo[start : start + _BLOCK]
@@ -186,10 +186,10 @@ async def _settle(
     results: Sequence[ItemResult],
     answers: dict[str, ItemView],
 ) -> None:
-    """Handles follow their mails to new refs; then each item gets its answer."""
+    """Handles follow their messages to new refs; then each item gets its result."""
     renamed = {result.ref: result.new_ref for result in results if result.ok and result.new_ref}
     if renamed:
-        for kind in (Kind.EMAIL, Kind.DRAFT):  # a draft is also a mail, under a handle of its own
+        for kind in (Kind.EMAIL, Kind.DRAFT):  # a draft is also a message, under a handle of its own
             await gateway.in_thread(gateway.store.handles.rename, kind, account.name, renamed)
     for (email_id, _), result in zip(block, results, strict=True):
         error = error_view(result.error) if result.error else None
@@ -200,10 +200,10 @@ async def _settle(
 def checked_ids(email_ids: Sequence[str], scheme: IdScheme) -> list[str]:
     ids = list(dict.fromkeys(map(scheme.tidy, email_ids)))
     if not ids:
-        raise InvalidRequest("email_id is empty: name at least one mail.", details={"field": "email_id"})
+        raise InvalidRequest("email_id is empty: give at least one message.", details={"field": "email_id"})
     if len(ids) > MAX_BATCH:
         raise InvalidRequest(
-            f"At most {MAX_BATCH} mails at once; {len(ids)} were named.", details={"field": "email_id"}
+            f"At most {MAX_BATCH} messages at once; {len(ids)} were given.", details={"field": "email_id"}
         )
     return ids
 

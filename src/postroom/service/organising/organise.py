@@ -1,6 +1,6 @@
-"""Putting mail in order: flags, folders, labels, trash. Every change is journalled first, so `undo` can reverse it.
+"""Organise messages: flags, folders, labels, trash. Every change is journalled first, so `undo` can reverse it.
 
-One id or a thousand, of one account or several: each item gets its own answer, and a part that failed is never reported
+One id or a thousand, of one account or several: each item gets its own result, and a partial failure is never reported
 as success.
 """
 
@@ -166,16 +166,16 @@ async def _reverse(gateway: Gateway, operation: Operation) -> UndoView:
 
 
 def _again(before: dict[str, Any]) -> str:
-    """In words, what a mail is made again; nothing for one that goes back to its folder."""
+    """What undo does to a message, as text; empty for one that goes back to its folder."""
     if "label" in before:
         label = clean_line(before["label"])
-        return f"given the label {label} again" if before["on"] else f"freed of the label {label}"
+        return f"labelled {label} again" if before["on"] else f"no longer labelled {label}"
     flags = {"unread": ("unread", "read"), "starred": ("starred", "unstarred")}
     return next((f"marked {yes if before[key] else no} again" for key, (yes, no) in flags.items() if key in before), "")
 
 
 async def _folders_again(gateway: Gateway, operation: Operation) -> tuple[str, ...]:
-    """The folders its mails lay in, of whatever account."""
+    """The folders its messages were in, of any account."""
     refs: dict[str, set[str]] = {}
 
     def look_up() -> None:
@@ -214,7 +214,7 @@ def _moving(action: str, places: Places, target: Folder) -> Change:
 
 
 def _putting_back(places: Places, state: dict[str, Any]) -> Change:
-    """Into every folder it lay in; with one folder per mail that is a move."""
+    """Into every folder it was in; with one folder per message that is a move."""
     wanted = places.still(state)
     refs_wanted = folder_refs(wanted)
 

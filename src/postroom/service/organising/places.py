@@ -1,8 +1,8 @@
-"""Where mails lie, as the journal notes it, and where tools may put them.
+"""Where messages are, as the journal records it, and where tools may put them.
 
-Whoever stands in Sent counts as written to, and what lies in Drafts can be sent. So nothing is moved to either from
+Recipients found in Sent count as written to, and what is in Drafts can be sent. So nothing is moved to either from
 outside, no new folder can be taken for one of them, and `undo` puts back there only what the journal saw there. A place
-is noted by the refs of all folders a mail lies in: a name can come to mean another folder.
+is noted by the refs of all folders a message is in: a name can come to mean another folder.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Places:
     folders: list[Folder]
 
     def of(self, *folders: Folder) -> dict[str, Any]:
-        """What the journal keeps of a mail that lies in these, whichever of them it is shown in."""
+        """What the journal keeps of a message that is in these, whichever of them it is shown in."""
         unique = {folder.ref: folder for folder in folders}
         first, *others = [self._noted(unique[ref]) for ref in sorted(unique)]
         return {**first, "others": others} if others else first
@@ -37,12 +37,12 @@ class Places:
         return {"folder_ref": folder.ref, "role": role_to_come(folder, self.folders) or ""}
 
     def named(self, *names: str) -> dict[str, Any]:
-        """The place of a mail whose folders have these very names."""
+        """The place of a message whose folders have these very names."""
         found = [folder for folder in self.folders if folder.name in names]
         return self.of(*found) if found else {"folder_ref": "", "role": ""}
 
     def after_move(self, envelope: Envelope, target: Folder) -> dict[str, Any]:
-        """Where a move to that folder leaves a mail, as `Mailbox.move` promises it."""
+        """Where a move to that folder leaves a message, as `Mailbox.move` promises it."""
         leaves_all = target.role in (Role.TRASH, Role.JUNK)
         stays = () if leaves_all else set(envelope.folders) - {envelope.folder}
         return self.of(target, *(folder for folder in self.folders if folder.name in stays))
@@ -57,7 +57,7 @@ class Places:
     def _still(self, place: Mapping[str, Any]) -> Folder:
         folder = next((folder for folder in self.folders if folder.ref == place["folder_ref"]), None)
         if folder is None:
-            raise NotFound("The folder the mail lay in is gone. Move the mail to another one with move_email.")
+            raise NotFound("The folder the message was in is gone. Move the message to another one with move_email.")
         if self._noted(folder)["role"] != place["role"]:
             self.require_open_to_all(folder)
         return folder
@@ -65,8 +65,8 @@ class Places:
     def require_open_to_all(self, folder: Folder) -> None:
         if role_to_come(folder, self.folders) in _OWN_WRITING:
             raise PermissionDenied(
-                f"Mail is not moved to {clean_line(folder.name)}: it holds what was written here. Use another folder; "
-                "the draft tools write drafts, and undo puts back what was moved away."
+                f"Messages cannot be moved to {clean_line(folder.name)}: it holds what was written here. Use another "
+                "folder; the draft tools write drafts, and undo puts back what was moved out."
             )
 
 
@@ -76,7 +76,7 @@ def folder_refs(place: Mapping[str, Any]) -> list[str]:
 
 
 def check_new_folder(name: str, folders: Sequence[Folder]) -> None:
-    """No level that would be made may have a name that means a role, in whatever language or spelling."""
+    """No level that would be created may have a name that means a role, in any language or spelling."""
     there = {folder.name for folder in folders}
     levels = [unicodedata.normalize("NFC", level.strip()) for level in name.split("/")]
     for depth, level in enumerate(levels, 1):
@@ -89,9 +89,9 @@ def check_new_folder(name: str, folders: Sequence[Folder]) -> None:
 
 def _taken(level: str, role: Role, folders: Sequence[Folder]) -> InvalidRequest:
     own = next((clean_line(folder.name) for folder in folders if folder.role is role), "")
-    instead = f"use {own!r}, which is there, or " if own else ""
+    instead = f"use {own!r}, which exists, or " if own else ""
     return InvalidRequest(
-        f"No folder is made by the name {clean_line(level)[:80]!r}: it stands for the {role.value} folder, which the "
-        f"mail server itself keeps. Instead {instead}choose a name that cannot be taken for it.",
+        f"Cannot create a folder named {clean_line(level)[:80]!r}: the name means the {role.value} folder, which the "
+        f"mail server itself provides. Instead {instead}choose a name that cannot be mistaken for it.",
         details={"field": "name"},
     )

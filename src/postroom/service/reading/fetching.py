@@ -1,4 +1,4 @@
-"""Opening mails: one, or several in as few round trips as the provider can."""
+"""Opening messages: one, or several in as few round trips as the provider can."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from postroom.service.gateway import Account
 
 
 async def fetch_many(account: Account, refs: Sequence[str]) -> list[Message | None]:
-    """In order; None where the mail is gone."""
+    """In order; None where the message is gone."""
     mailbox = account.mailbox
     if isinstance(mailbox, BatchFetch) and len(refs) > 1:
         return await mailbox.fetch_many(refs)

@@ -39,7 +39,7 @@ class Filters:
     before: str = ""
 
     def narrow(self, query: Query, zone: tzinfo | None) -> Query:
-        """The query with these conditions added to it. Their values are taken as they stand: nothing in them is an
+        """The query with these conditions added to it. Their values are taken literally: nothing in them is an
         operator, a wildcard or a quote."""
         return query.narrowed(*self._nodes(zone))
 
@@ -51,7 +51,7 @@ class Filters:
         if subject := _text("subject", self.subject):
             yield Subject(subject, phrase=" " in subject)
         if len(self.labels) > MAX_LABELS:
-            raise _refused("labels", f"names more than {MAX_LABELS} labels")
+            raise _refused("labels", f"has more than {MAX_LABELS} labels")
         yield from (Label(label) for name in self.labels if (label := _text("labels", name)))
         if self.has_attachment is not None:
             yield HasAttachment() if self.has_attachment else Not(HasAttachment())
@@ -74,4 +74,4 @@ def _text(field: str, value: str) -> str:
 
 
 def _refused(field: str, why: str) -> InvalidRequest:
-    return InvalidRequest(f"The filter {field} {why}. Ask for less.", details={"field": field})
+    return InvalidRequest(f"The filter {field} {why}. Use less.", details={"field": field})

@@ -1,4 +1,4 @@
-"""What a thread had said before a mail: with it at hand, a copy of it can be told from new text."""
+"""The earlier text of a thread, so that quoted copies of it can be distinguished from new text."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from postroom.providers.protocol import IdLookup
 from postroom.service.gateway import Account, Gateway
 
 _MAX_PEOPLE = 50
-_MAX_IDS = 4  # of a mail's ancestors that are looked for: mostly the first is there
+_MAX_IDS = 4  # of a message's ancestors that are looked for: mostly the first is there
 
 
 async def earlier_of(gateway: Gateway, account: Account, envelope: Envelope) -> Earlier | None:
-    """The nearest mail that this one answers, as far as the mailbox has it; None where nobody could look.
+    """The nearest message that this one answers, as far as the mailbox has it; None where nobody could look.
 
-    One search and one fetch at most, so that reading a mail stays cheap where the mailbox is far away.
+    One search and one fetch at most, so that reading a message stays cheap where the mailbox is far away.
     """
     if not isinstance(account.mailbox, IdLookup):
         return None
@@ -33,7 +33,7 @@ async def earlier_of(gateway: Gateway, account: Account, envelope: Envelope) -> 
 
 
 async def add_answered(gateway: Gateway, earlier: Earlier, answered: Message | None) -> None:
-    """A mail that is gone by now said nothing that could be compared."""
+    """A message that is gone by now has no text to compare."""
     if answered is not None:
         await gateway.read(_add, earlier, answered)
 
@@ -51,13 +51,13 @@ def names_of(envelope: Envelope) -> list[str]:
 
 
 def answered_ids(envelope: Envelope) -> list[str]:
-    """The nearest first, the mail's own left out."""
+    """The nearest first, the message's own left out."""
     ids = dict.fromkeys(filter(None, (envelope.in_reply_to, *reversed(envelope.references[-_MAX_IDS:]))))
     return [message_id for message_id in ids if message_id != envelope.message_id][:_MAX_IDS]
 
 
 def nearest(envelope: Envelope, found: Sequence[Envelope]) -> Envelope | None:
-    """Only an older mail: two mails that name each other would otherwise each pass for a copy of the other."""
+    """Only an older message: two messages that name each other would otherwise each pass for a copy of the other."""
     ids = answered_ids(envelope)
     older = [other for other in found if other.message_id in ids and _is_before(other, envelope)]
     return min(older, key=lambda other: ids.index(other.message_id), default=None)

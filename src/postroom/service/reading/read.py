@@ -1,4 +1,4 @@
-"""Opening mail: one, a whole thread, its attachments."""
+"""Open a message, a whole thread, or attachments."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 BodyFormat = Literal["markdown", "text", "html", "links", "raw"]
 MAX_BODY_CHARS = 200_000
-MAX_CHARS = 3500  # what is shown unless more is asked for: about a thousand tokens, and enough for most mails
+MAX_CHARS = 3500  # what is shown unless more is asked for: about a thousand tokens, and enough for most messages
 MAX_BASE64_BYTES = 64 * 1024
 
 
@@ -82,7 +82,7 @@ async def get_thread(
     limit: int = 20,
     max_chars: int = 2000,
 ) -> ThreadView:
-    """The newest `limit` mails of a thread, oldest first. A mail's id stands for its thread."""
+    """The newest `limit` messages of a thread, oldest first. A message's id stands for its thread."""
     if not 1 <= limit <= MAX_LIMIT:
         raise InvalidRequest(f"limit must be between 1 and {MAX_LIMIT}.", details={"field": "limit"})
     reading = Reading(max_chars=max_chars)
@@ -92,7 +92,7 @@ async def get_thread(
     except NotFound:
         raise thread_gone(thread_id) from None
     shown = envelopes[-limit:]
-    reading = replace(reading, max_chars=min(max_chars, MAX_BODY_CHARS // len(shown)))  # together as much as one mail
+    reading = replace(reading, max_chars=min(max_chars, MAX_BODY_CHARS // len(shown)))  # in all as much as one message
     emails = await _open_thread(gateway, opened, thread_id, envelopes, shown, reading)
     return ThreadView(
         thread_id=emails[-1].row.thread_id,
@@ -148,7 +148,7 @@ async def attachment_bytes(
     view = next((view for view in views if view.attachment_id == attachment_id), None)
     if view is None:
         raise NotFound(
-            f"The mail {email_id} has no attachment {attachment_id[:40]!r}. Call list_attachments to see what it has.",
+            f"Message {email_id} has no attachment {attachment_id[:40]!r}. Call list_attachments to see what it has.",
             reason="attachment_unknown",
             details={"email_id": email_id},
         )
@@ -193,9 +193,9 @@ async def _open_thread(
     shown: Sequence[Envelope],
     reading: Reading,
 ) -> list[OpenEmail]:
-    """Each with all that was said before it at hand: what is shown once is folded from then on."""
+    """Each rendered with all earlier text known: what was shown once is folded from then on."""
     emails, said, ids = [], Earlier(), set[str]()
-    answered_by = {one.ref: nearest(one, envelopes) for one in shown}  # older than the mails that are shown, perhaps
+    answered_by = {one.ref: nearest(one, envelopes) for one in shown}  # older than the messages that are shown, perhaps
     messages = await _fetch_all(account, [*shown, *filter(None, answered_by.values())])
     for one in shown:
         message = messages.get(one.ref)
@@ -305,7 +305,7 @@ def _facts(account: Account, message: Message, about_text: tuple[str, ...]) -> S
 def _too_many(attachments: int) -> tuple[str, ...]:
     if attachments <= MAX_SHOWN:
         return ()
-    return (f"It has {attachments} attachments; {MAX_SHOWN} are shown here, list_attachments names all.",)
+    return (f"It has {attachments} attachments; {MAX_SHOWN} are shown here, list_attachments lists all.",)
 
 
 def _attachment_uri(account: str, email_id: str, attachment_id: str) -> str:

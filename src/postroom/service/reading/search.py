@@ -1,4 +1,4 @@
-"""Finding mail: a folder's newest, or whatever matches a query, in one account or in all of them."""
+"""Find messages: a folder's newest, or all that match a query, in one account or in all of them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def _find(
 
 
 def _without(page: EmailPage, failed: dict[str, PostroomError]) -> EmailPage:
-    """A page that some accounts are missing from says which, and why; how many mails there are is then unknown."""
+    """A page that some accounts are missing from says which, and why; how many messages there are is then unknown."""
     if not failed:
         return page
     return replace(

@@ -1,4 +1,4 @@
-"""The mails of a thread: as the provider knows them, or found by subject and told apart by the ids they name."""
+"""The messages of a thread: as the provider knows them, or found by subject and distinguished by the ids they name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from postroom.model.words import words
 from postroom.service.gateway import Account
 from postroom.service.reading.fetching import fetch_many
 
-_LOOKED_AT = 50  # mails of one subject, newest first
+_LOOKED_AT = 50  # messages of one subject, newest first
 _UNDATED = datetime.max.replace(tzinfo=UTC)
 
 
@@ -22,9 +22,9 @@ async def thread_of(account: Account, thread_ref: str) -> list[Envelope]:
     """Oldest first. NotFound when nothing of it is left."""
     if account.capabilities.has_threading:
         return await account.threads.thread(thread_ref)
-    (asked,) = await fetch_many(account, [thread_ref])  # the ref of a mail, where there are no threads
+    (asked,) = await fetch_many(account, [thread_ref])  # the ref of a message, where there are no threads
     if asked is None:
-        raise NotFound("Nothing of this thread is left. List or search again.")
+        raise NotFound("No message of this thread is left. List or search again.")
     mails = {asked.envelope.ref: asked.envelope}
     mails.update((mail.ref, mail) for mail in await _of_same_subject(account, asked.envelope))
     related = _linked_to(asked.envelope, mails.values())
@@ -33,7 +33,7 @@ async def thread_of(account: Account, thread_ref: str) -> list[Envelope]:
 
 
 async def _of_same_subject(account: Account, envelope: Envelope) -> list[Envelope]:
-    """Opened, since a list need not tell which mails each of them names."""
+    """Opened, since a list need not tell which messages each of them names."""
     subject = bare_subject(envelope.subject)
     if not words(subject):
         return []

@@ -1,9 +1,9 @@
 """Whom the Sent folder shows as written to, as far as no tool can have arranged it.
 
-A mail there counts when it is of one of our own identities, no draft, and no mail of its Message-ID lies anywhere
-else, as one that was received would. The folder counts when the mail server itself says that it is Sent; where a server
-says nothing of any folder, the one of that name does, unless tools made it. Doubt leaves a recipient a stranger, and
-asks a person.
+A message there counts when it is from one of our own identities, is not a draft, and no copy with its Message-ID is
+anywhere else, as a received message would be. The folder counts when the mail server itself marks it as Sent; where a
+server marks no folder, the one of that name does, unless tools created it. In doubt a recipient stays unknown, and a
+person is asked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from postroom.model.message import Envelope
 from postroom.model.query.tree import AddressField, Correspondent, In, MessageId, Or, Query
 from postroom.service.gateway import Account, Gateway
 
-_LOOKED_AT = 20  # mails to one recipient, newest first
+_LOOKED_AT = 20  # messages to one recipient, newest first
 _FIELDS: tuple[AddressField, ...] = ("to", "cc")
 _AT_ONCE = 20  # recipients, or Message-IDs, in one search: servers limit how long a question may be
 
@@ -55,7 +55,7 @@ async def _known_of(
     missing = [key for key in keys if key not in known]
     if is_all or not missing or len(keys) == 1:
         return known
-    for key in missing:  # mail to others may have taken all the room
+    for key in missing:  # messages to others may have filled the page
         known |= await _known_of(account, sent, folders, own, [key])
     return known
 
@@ -63,7 +63,7 @@ async def _known_of(
 async def _evidence(
     account: Account, sent: Folder, own: set[str], keys: Sequence[str]
 ) -> tuple[dict[str, list[str]], bool]:
-    """For each recipient the Message-IDs of mail of ours that names them, newest first; and whether that is all."""
+    """For each recipient the Message-IDs of our messages to them, newest first; and whether that is all."""
     named = Or(tuple(Correspondent(field, key) for key in keys for field in _FIELDS))
     query = Query().narrowed(In(sent.ref), named)
     page = await account.mailbox.search(query, limit=_room_for(keys), offset=0)
@@ -78,7 +78,7 @@ def _names(mail: Envelope, key: str) -> bool:
 
 
 async def _proven(account: Account, folders: Sequence[Folder], evidence: dict[str, list[str]]) -> set[str]:
-    """Those of whom one mail lies only in Sent. A mail to several is looked for once."""
+    """Those to whom at least one message is only in Sent. A message to several is looked up once."""
     known: set[str] = set()
     judged: dict[str, bool] = {}
     for turn in range(_LOOKED_AT):

@@ -1,4 +1,4 @@
-"""One audit entry for everything that was tried at the gate: counts and masked targets, never words of a mail."""
+"""One audit entry for everything that was tried at the gate: counts and masked targets, never message content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from postroom.service.views import SendView
 from postroom.store import AuditEntry, AuditReport, Send
 from postroom.store.audit.entry import Result
 
-_NOT_AUDITED = "This could not be written to the audit; the operator should look at the disk."
+_NOT_AUDITED = "This could not be written to the audit log; the operator should check the disk."
 log = logging.getLogger("postroom.audit")
 _RESULTS: dict[str, Result] = {
     "preview": "preview",
@@ -82,7 +82,7 @@ class Record:
 
 
 async def audited(gateway: Gateway, record: Record, work: Awaitable[SendView]) -> SendView:
-    """Do it, and audit what came of it, once."""
+    """Do it, and audit the result once."""
     try:
         view = await work
     except PostroomError as error:

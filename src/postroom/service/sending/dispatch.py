@@ -1,8 +1,8 @@
-"""From a reserved row of the outbox to what came of it. The one place where bytes are handed to a transport.
+"""From a reserved row of the outbox to its outcome. The only place where bytes are handed to a transport.
 
 Every step is a state change on disk before it is an act, and the whole is shielded: a caller who hangs up does not
-leave a send half done. What was promised (held, scheduled, approved, to be tried again) ends only by being sent, by a
-person's word, or before a person with the reason.
+leave a send half done. What was promised (held, scheduled, approved, to be retried) ends only by being sent, by a
+person's decision, or by being referred to a person with the reason.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from postroom.store import Reservation, Send, State
 from postroom.store.sends.pauses import Pause
 
 log = logging.getLogger("postroom.outbox")
-_PARKED = 300.0  # how long a send that may not leave now rests before it is looked at again
-_NOT_HERE = "This server does not send (dev mode or read-only); it waits for one that does."
+_PARKED = 300.0  # how long a send that may not go out now waits before it is checked again
+_NOT_HERE = "This server does not send (dev mode or read-only); the message waits for one that does."
 # A transport that raises these never came to hand anything over.
 _NOT_SENT = (InvalidRequest, NotFound, PermissionDenied, Unsupported)
 
@@ -52,7 +52,7 @@ async def asked_about(gateway: Gateway, order: Order) -> Send | None:
 
 
 async def has_left(gateway: Gateway, order: Order) -> bool:
-    """Whether a mail of exactly this content has gone out, or may have."""
+    """Whether a message of exactly this content was sent, or may have been."""
     return (
         await gateway.in_thread(gateway.store.outbox.latest, order.account.name, order.tool, order.digest) is not None
     )
@@ -72,7 +72,7 @@ async def reserve(gateway: Gateway, order: Order, asked: Send | None = None) -> 
 
 @asynccontextmanager
 async def or_withdrawn(gateway: Gateway, send: Send) -> AsyncIterator[None]:
-    """On an error nothing was promised, so nothing stays behind. What cannot be taken back now, the worker takes."""
+    """On an error nothing was promised, so nothing stays behind. What cannot be withdrawn now, the worker withdraws."""
     try:
         yield
     except PostroomError:
@@ -88,7 +88,7 @@ async def or_withdrawn(gateway: Gateway, send: Send) -> AsyncIterator[None]:
 async def go_on(gateway: Gateway, send: Send) -> Send:
     """Take a send of ours as far as it gets now: held, accepted, refused, to be tried again, or unclear.
 
-    Where the state file fails us in the middle, the row is let fall: the worker treats it like a dead process's.
+    If the state file fails in between, the row is abandoned: the worker treats it like that of a dead process.
     """
     with anyio.CancelScope(shield=True):
         async with gateway.one_at_a_time(send.send_id):
@@ -118,8 +118,8 @@ async def _go_on(gateway: Gateway, send: Send) -> Send:
 
 
 async def _reserve_approved(gateway: Gateway, send: Send) -> Reservation:
-    """What a person approved does not vanish: a key that stands for another mail, or an approval that does not fit, is
-    put before a person."""
+    """What a person approved does not vanish: a key that stands for another message, or an approval that does not fit,
+    is put before a person."""
     try:
         return await gateway.in_thread(gateway.store.outbox.reserve, send.send_id)
     except (Conflict, PermissionDenied) as error:
@@ -155,7 +155,7 @@ async def _deliver(gateway: Gateway, send: Send) -> Send:
 
 
 async def _put_off(gateway: Gateway, send: Send, reason: PostroomError) -> Send:
-    """Nothing has left: it is looked at again later. A refused login pauses the whole account."""
+    """Nothing was sent: it is retried later. A refused login pauses the whole account."""
     if not isinstance(reason, AuthRequired):
         return await rest(gateway, send.send_id, reason)
     pause = await gateway.in_thread(gateway.store.pauses.login_refused, send.account, reason.message)
@@ -163,7 +163,7 @@ async def _put_off(gateway: Gateway, send: Send, reason: PostroomError) -> Send:
 
 
 async def _submit(account: Account, request: SubmitRequest) -> SubmitOutcome:
-    """Ask once. Whatever is not a plain answer counts as no answer."""
+    """Submit once. Anything but a clear response counts as no response."""
     try:
         outcome = await account.transport.submit(request)
     except AuthRequired as error:
@@ -174,7 +174,7 @@ async def _submit(account: Account, request: SubmitRequest) -> SubmitOutcome:
         return SubmitOutcome("retryable", reason=error.message, retry_after=error.retry_after)
     except Exception as error:  # noqa: BLE001 (a lost answer has many faces, and none of them may look like a failure)
         log.warning("submit_unclear", extra={"error_type": type(error).__name__, "provider": account.settings.provider})
-        return SubmitOutcome("unknown", reason=error.message if isinstance(error, PostroomError) else "no answer")
+        return SubmitOutcome("unknown", reason=error.message if isinstance(error, PostroomError) else "no response")
     strangers = keys_of(outcome.accepted) - keys_of(request.envelope.recipients)
     if strangers:
         warning = "The provider reports a recipient who was not approved. Tell the operator at once."

@@ -57,7 +57,7 @@ async def facts_for(gateway: Gateway, order: Order, policy: Policy) -> Facts:
 
 
 async def _unreachable(account: Account, recipients: Iterable[Address]) -> tuple[str, ...]:
-    """A warning only: where it cannot be told now, the provider itself will say it."""
+    """A warning only: if it cannot be checked now, the provider will report it on submission."""
     if not isinstance(account.mailbox, RecipientCheck):
         return ()
     try:
@@ -71,7 +71,7 @@ async def known_recipients(
 ) -> frozenset[str]:
     """Those this account has written to: accepted by the provider in earlier sends, or found in Sent.
 
-    What Sent shows is asked anew each time: it may have been arranged for the moment.
+    What Sent shows is asked again each time: it may have been arranged for the moment.
     """
     keys = [address.key for address in recipients if not (address.is_routed or policy.vouches_for(address))]
     known = set(await gateway.in_thread(gateway.store.recipients.known, account.name, keys))

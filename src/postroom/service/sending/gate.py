@@ -1,7 +1,7 @@
-"""The gate: everything that leaves the mailbox passes `send`, which reads from one to ten.
+"""The gate: everything that is sent passes `send`, in ten numbered steps.
 
-Steps seven to ten also run for what leaves later (approved, held, scheduled, tried again), in `dispatch`, which asks
-dev mode, read-only mode and policy once more: what was allowed yesterday may be blocked today.
+Steps seven to ten also run for what is sent later (approved, held, scheduled, retried), in `dispatch`, which checks
+dev mode, read-only mode and policy again: what was allowed yesterday may be blocked today.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _SHOW = (
     "ten minutes."
 )
 _SENT_BEFORE = (
-    "Nothing was sent: exactly this mail has left before, see list_outbox. If the user really wants it twice, call "
-    "with confirm=false first, then confirm."
+    "Nothing was sent: exactly this message has been sent before; see list_outbox. If the user really wants to send it "
+    "twice, call with confirm=false first, then confirm."
 )
 _CHANGED = (
-    "The mail was changed while the person was being asked about it. Nothing was sent; repeat the call to ask about it "
-    "as it is now."
+    "The message was changed while the person was being asked about it. Nothing was sent; repeat the call to ask about "
+    "the current version."
 )
 
 
@@ -48,7 +48,7 @@ class Question:
 
 
 async def send(gateway: Gateway, order: Order) -> SendView:
-    """Let an order out, or say what is missing. Whatever happens is audited once."""
+    """Send an order, or report what is missing. The result is audited once."""
     action = gateway.settings.traits.audit_names.get(order.tool, order.tool)
     return await audited(gateway, Record.of(order, gateway.now(), action), _alone(gateway, order))
 
@@ -80,7 +80,7 @@ async def _pass(gateway: Gateway, order: Order) -> SendView:
         return await requests.ask(gateway, order, decision.findings)
     if isinstance(decision, NeedsHuman) or not await _say_is_fresh(gateway, order, policy, facts, asked):
         return await _preview(gateway, order, decision)
-    reserved = await dispatch.reserve(gateway, order, asked)  # 7 rate limit and key, on 8 bytes that lie on disk
+    reserved = await dispatch.reserve(gateway, order, asked)  # 7 rate limit and key, on 8 bytes stored on disk
     if reserved.replayed:
         return await already(gateway, reserved.send)
     done = await dispatch.go_on(gateway, reserved.send)  # 9 submit, 10 settle
@@ -107,7 +107,7 @@ async def question(gateway: Gateway, order: Order) -> Question | None:
         return None
     await gateway.in_thread(
         gateway.store.rate.check, order.account.name
-    )  # nobody is asked about what could not leave then
+    )  # nobody is asked about what could not be sent
     prepared = await dispatch.asked_about(gateway, order) or await dispatch.prepare(gateway, order)
     text = await gateway.in_thread(question_text, order, decision.findings, prepared.send_id)
     return Question(text, prepared.send_id)
@@ -127,7 +127,7 @@ def _logged_only(order: Order) -> SendView:
 
 
 async def _earlier(gateway: Gateway, order: Order) -> SendView | None:
-    """What a repeated call is answered with: the send its key stands for, or the one a person was asked about."""
+    """What a repeated call returns: the send its key stands for, or the one a person was asked about."""
     wishes = order.wishes
     if not wishes.confirm:
         return None
@@ -144,12 +144,12 @@ async def _earlier(gateway: Gateway, order: Order) -> SendView | None:
 
 
 async def _check_draft_is_free(gateway: Gateway, order: Order) -> None:
-    """A draft is one mail: it does not leave now and, because it was scheduled before, once more tomorrow."""
+    """A draft is sent once: not now and, because it was scheduled before, again tomorrow."""
     send = await gateway.in_thread(gateway.store.outbox.of_draft, order.account.name, order.draft_ref)
     if send is not None:
         raise Conflict(
-            f"This draft is on its way already as {send.send_id} ({send.state.value}), with another time, or asked for "
-            "otherwise. Nothing was sent anew; to send it differently, stop that one first with cancel_send.",
+            f"This draft is already in the outbox as {send.send_id} ({send.state.value}), for another time or with "
+            "other options. Nothing was sent; to send it differently, first stop that send with cancel_send.",
             reason="draft_on_its_way",
             details={"send_id": send.send_id, "state": send.state.value},
         )
@@ -170,7 +170,7 @@ async def _asked(gateway: Gateway, order: Order) -> Send | None:
 
 
 async def _say_is_fresh(gateway: Gateway, order: Order, policy: Policy, facts: Facts, asked: Send | None) -> bool:
-    """A preview or an answer releases one send: whoever comes second with the same one has none."""
+    """A preview or an answer releases one send; a second call with the same one gets none."""
     if facts.previewed and isinstance(judge(order.draft, policy, replace(facts, previewed=False)), NeedsHuman):
         return await gateway.in_thread(gateway.store.previews.consume, order.account.name, order.digest)
     return asked is None or asked.state is State.PREPARED
@@ -183,7 +183,7 @@ async def _drop_question(gateway: Gateway, asked: Send | None) -> None:
 
 
 async def _preview(gateway: Gateway, order: Order, decision: NeedsHuman | Allow) -> SendView:
-    """Show it. A confirmation of what has left before is most likely a retry: it must be previewed anew, on purpose."""
+    """Show it. A confirmation of what was sent before is most likely a retry: it must be previewed again first."""
     is_repeat = order.wishes.confirm and await dispatch.has_left(gateway, order)
     if not is_repeat:
         await gateway.in_thread(gateway.store.previews.remember, order.account.name, order.digest)

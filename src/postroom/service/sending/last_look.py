@@ -1,4 +1,4 @@
-"""The last look before anything leaves: it must be what was approved, and still be allowed."""
+"""The final check before anything is sent: it must be what was approved, and still be allowed."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from postroom.service.sending.order import stored_digest
 from postroom.service.sending.waiting import ask_a_person, was_promised
 from postroom.store import Send
 
-_NOT_APPROVED = "Not sent: what lies in the outbox is not what was approved. Send the mail again."
+_NOT_APPROVED = "Not sent: the message in the outbox is not what was approved. Send the message again."
 
 
 async def inspect(gateway: Gateway, account: Account, send: Send, frozen: SubmitRequest) -> SubmitRequest:
-    """What may be submitted. Otherwise it stops here: the caller who waits for it is told, and what was promised
-    earlier is put before a person."""
+    """What may be submitted. Otherwise it stops here: a waiting caller gets the error, and what was promised
+    earlier is referred to a person."""
     own = {identity.address.key for identity in await account.mailbox.identities()}
     async with or_stopped(gateway, send):
         if stored_digest(send, frozen) != send.content_sha256:
             raise InternalError(_NOT_APPROVED)
         if Address(frozen.envelope.sender).key not in own:
-            raise PermissionDenied(f"{masked(frozen.envelope.sender)} is none of the account's identities any more.")
+            raise PermissionDenied(f"{masked(frozen.envelope.sender)} is no longer one of the account's identities.")
         denied = policy_denial_of(frozen.envelope.recipients, policy_for(gateway, account))
         if denied is not None:
             raise PermissionDenied(denied.reason, reason="policy_denied")
@@ -56,7 +56,7 @@ def as_submitted(send: Send, frozen: SubmitRequest) -> SubmitRequest:
 
 @asynccontextmanager
 async def or_stopped(gateway: Gateway, send: Send) -> AsyncIterator[None]:
-    """What does not fit ends the way of a send. A server that does not answer now says nothing about it."""
+    """A failed check stops the send. A server that does not respond now proves nothing."""
     try:
         yield
     except PostroomError as error:
@@ -70,13 +70,13 @@ async def or_stopped(gateway: Gateway, send: Send) -> AsyncIterator[None]:
 
 
 async def _look_at_original(account: Account, action: NativeAction) -> None:
-    """Asked of the provider anew, as close to the submission as can be."""
+    """Asked of the provider again, as close to the submission as can be."""
     transport = account.transport
     if not (isinstance(transport, NativeActions) and action.kind in transport.native_kinds):
-        raise PermissionDenied(f"This account does not carry out a {action.kind.replace('_', ' ')} by itself any more.")
+        raise PermissionDenied(f"The provider no longer offers a {action.kind.replace('_', ' ')} action of its own.")
     try:
         reached = await transport.recipients_of(action)
         original = await account.mailbox.fetch(action.original_ref) if action.original_ref else None
     except NotFound:
-        raise Conflict("Not sent: the mail that it answers or forwards is gone.") from None
+        raise Conflict("Not sent: the message that it replies to or forwards is gone.") from None
     check_original(action, original, reached)

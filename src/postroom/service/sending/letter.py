@@ -1,6 +1,6 @@
-"""A mail that is about to leave, described once. The preview, the question and the approval file are readings of this.
+"""A message about to be sent, described once. The preview, the question and the approval file are rendered from this.
 
-Every value is made visible (`mime.visible`): what a person reads is what leaves, hidden characters included.
+Every value is made visible (`mime.visible`): what a person reads is what is sent, hidden characters included.
 """
 
 from __future__ import annotations
@@ -21,24 +21,22 @@ from postroom.service.views import Preview
 WHOLE = 2_000  # characters of a body that are shown whole; of a longer one, this much: the beginning and the end
 MOST_HOSTS = 20
 _BEGINNING = WHOLE * 2 // 3
-_DIFFERENT = "The text and the HTML version do not say the same words. Most readers are shown the HTML version."
-_HIDDEN = "The HTML version holds {count} piece(s) of text that its readers would not see; its source shows them."
-_RESTYLED = (
-    "The HTML version has styles or fields that can show its readers other words than these; look at its source."
-)
+_DIFFERENT = "The text and HTML versions do not have the same words. Most recipients are shown the HTML version."
+_HIDDEN = "The HTML version contains {pieces} of text that recipients would not see; its source shows all of it."
+_RESTYLED = "The HTML version has styles or fields that can show recipients other words than these; look at its source."
 _BY_PROVIDER = {
-    "send": "The provider writes this mail itself, from these words.",
-    "reply": "The provider writes this reply itself: it puts the mail being answered below these words.",
-    "reply_all": "The provider writes this reply itself: it adds everyone named above, and puts the mail being "
-    "answered below these words.",
-    "forward": "The provider forwards the original itself, with its files, below these words.",
+    "send": "The provider composes this message itself, from this text.",
+    "reply": "The provider composes this reply itself, with the original message below this text.",
+    "reply_all": "The provider composes this reply itself: it adds everyone listed above, and puts the original "
+    "message below this text.",
+    "forward": "The provider forwards the original itself, with its attachments, below this text.",
 }
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The mail that goes along whole in a forward."""
+    """The message that a forward includes whole."""
 
     subject: str
     sender: str
@@ -59,7 +57,7 @@ class Letter:
     importance: str
     send_at: str
     keeps_copy: bool
-    answers: tuple[str, str]  # subject and sender of the mail being answered or forwarded, or what is known of it
+    answers: tuple[str, str]  # subject and sender of the message being answered or forwarded, or what is known of it
     original: Original | None
     files: tuple[str, ...]
     hosts: tuple[str, ...]  # where the links lead
@@ -67,7 +65,7 @@ class Letter:
     text: str
     html: str  # its source
     reading: str  # the HTML as its readers see it
-    chars: tuple[int, int]  # of the text and of the HTML, as they leave
+    chars: tuple[int, int]  # of the text and of the HTML, as sent
     quoted: str = ""  # what the provider puts below by itself
 
 
@@ -103,7 +101,7 @@ def letter_of(order: Order) -> Letter:
 def facts(letter: Letter) -> list[tuple[str, tuple[str, ...]]]:
     """Everything but the bodies: what a person checks line by line. Values of one line each."""
     original = letter.original
-    about_original = (original.subject, f"by {original.sender}", original.date) if original else ()
+    about_original = (original.subject, f"from {original.sender}", original.date) if original else ()
     rows: list[tuple[str, Iterable[str]]] = [
         ("Account", (letter.account,)),
         ("From", (letter.sender,)),
@@ -161,12 +159,12 @@ def preview_of(order: Order) -> Preview:
 def question_text(order: Order, findings: Sequence[Finding], send_id: str) -> str:
     """What the person in front of the client reads. It names the send, so that an answer covers nothing else.
 
-    The bodies stand behind bars, so that no line of them passes for one of ours.
+    Body lines start with a bar, so that none of them can be mistaken for one of ours.
     """
     letter = letter_of(order)
     shown = [(name, first_hosts(values) if name == "Links lead to" else values) for name, values in facts(letter)]
     lines = [
-        f"Send this mail from {letter.sender}?",
+        f"Send this message from {letter.sender}?",
         *as_lines([row for row in shown if row[0] != "From"]),
         *(f"Warning: {guarded(finding.message)}" for finding in findings),
         *_body_lines("Text", letter.text, letter.chars[0]),
@@ -186,7 +184,7 @@ def as_lines(rows: Iterable[tuple[str, tuple[str, ...]]]) -> list[str]:
 
 
 def excerpt(text: str) -> tuple[str, str]:
-    """The whole and nothing; of a long text its beginning and its end. No mark is cut in two."""
+    """The whole text and an empty string; for a long text its beginning and its end. No mark is cut in two."""
     if len(text) <= WHOLE:
         return text, ""
     head, tail = text[:_BEGINNING], text[_BEGINNING - WHOLE :]
@@ -216,7 +214,7 @@ def _body_lines(title: str, text: str, chars: int) -> list[str]:
 
 
 def _reading(draft: Draft) -> tuple[str, tuple[str, ...]]:
-    """The HTML in words, and what is odd about it. Where no text was written, the text version is made of the HTML."""
+    """The HTML as text, and notes about it. Where no text was written, the text version is generated from the HTML."""
     if not draft.html:
         return "", ()
     from postroom.mime.html.restyling import may_show_other_words
@@ -224,12 +222,13 @@ def _reading(draft: Draft) -> tuple[str, tuple[str, ...]]:
 
     body = Body(html=draft.html)
     shown = render(Body(html=marked_html(draft.html)), fmt="markdown", keep_quoted=True)
-    notes = [_HIDDEN.format(count=shown.hidden_removed)] if shown.hidden_removed else []
+    hidden = shown.hidden_removed
+    notes = [_HIDDEN.format(pieces="1 piece" if hidden == 1 else f"{hidden} pieces")] if hidden else []
     if draft.text and _words(draft.text) != _words(render(body, fmt="words", keep_quoted=True).text):
         notes.insert(0, _DIFFERENT)
     if may_show_other_words(draft.html):
         notes.append(_RESTYLED)
-    return visible_reading(shown.text) or "⟨no words⟩", tuple(notes)
+    return visible_reading(shown.text) or "⟨no text⟩", tuple(notes)
 
 
 def _words(text: str) -> list[str]:
@@ -237,7 +236,7 @@ def _words(text: str) -> list[str]:
 
 
 def _answered(order: Order) -> tuple[str, str]:
-    """A draft that another program wrote names the mail it answers by an id alone."""
+    """A draft that another program wrote names the message it answers by an id alone."""
     return order.original or (visible_line(order.draft.threading.in_reply_to), "")
 
 
@@ -258,7 +257,7 @@ def _original(raw: bytes) -> Original:
 def _files(draft: Draft, *, attaches_original: bool) -> tuple[str, ...]:
     files = [_file(file.filename, file.mime_type, len(file.content)) for file in draft.files]
     if draft.forwarded is not None and attaches_original:
-        files.append(f"the original mail, whole ({len(draft.forwarded)} bytes)")
+        files.append(f"the complete original message ({len(draft.forwarded)} bytes)")
     return tuple(files)
 
 

@@ -1,8 +1,8 @@
-"""Orders that the provider carries out by a verb of its own: "reply to this with these words".
+"""Orders that the provider carries out by an action of its own: "reply to this with this text".
 
 Only where the caller's dialect wants it (`Wishes.native`), the provider offers the verb, and the verb can say all that
-was asked for; whatever else is composed here, as ever. The Draft beside an action describes the mail that it comes to,
-with everyone it reaches, for the judge, the letter and the lists of recipients.
+was asked for; whatever else is composed here, as ever. The Draft beside an action describes the message that it comes
+to, with everyone it reaches, for the judge, the letter and the lists of recipients.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An order to send: the mail as frozen bytes, the wishes that came with it, and the digest that names this content."""
+"""An order to send: the message as frozen bytes, the wishes that came with it, and the digest of its content."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a caller may say about how to send. They can delay a send or ask for more say, never for less."""
+    """How a caller wants it sent. Wishes can delay a send or require stricter approval, never looser."""
 
     confirm: bool = False
     idempotency_key: str = ""
@@ -41,7 +41,7 @@ class Wishes:
     can_elicit: bool = False
     answer: Answered | None = None
     actor: str = "agent"
-    native: bool = False  # let the provider write it by its own verb, where it has one that can say all of this
+    native: bool = False  # let the provider compose it by its own action, where it has one that can express all of this
     key_seconds: float | None = None  # how long the key of a finished send is kept; None: as long as usual
 
 
@@ -62,11 +62,11 @@ class Order:
     wishes: Wishes
     raw: bytes
     message_id: str
-    original: tuple[str, str] | None = None  # subject and sender of the mail being answered or forwarded
+    original: tuple[str, str] | None = None  # subject and sender of the message being answered or forwarded
     draft_ref: str = ""  # the saved draft that is being sent
     digest: str = field(default="")
-    answers_ref: str = ""  # the mail being answered or forwarded: see `store.sends.send_rows`
-    native: NativeAction | None = None  # then `raw` is its frozen form, and `draft` describes the mail it comes to
+    answers_ref: str = ""  # the message being answered or forwarded: see `store.sends.send_rows`
+    native: NativeAction | None = None  # then `raw` is its frozen form, and `draft` describes the message it comes to
     quoted: str = ""  # of the original, where the provider quotes it below
     looked_up: LookedUp = field(default_factory=LookedUp, compare=False, repr=False)
 
@@ -115,7 +115,7 @@ async def make_order(
     """Freeze the draft into bytes, or the action into its frozen form, once; everything later speaks of these bytes."""
     if wishes.send_at is not None:  # the moment stays the same; a person reads it on the clock at hand
         wishes = replace(wishes, send_at=wishes.send_at.astimezone(gateway.settings.server.zone))
-    message_id = "" if native else new_message_id(draft.sender.domain)  # the provider gives a mail of its own one
+    message_id = "" if native else new_message_id(draft.sender.domain)  # the provider gives a message of its own one
     raw = (
         freeze(native)
         if native
@@ -147,10 +147,10 @@ def digest_of(
     *,
     native: bool = False,
 ) -> str:
-    """The one digest: of an order, and again of what the outbox holds when it is about to leave.
+    """The one digest: of an order, and again of what the outbox holds when it is about to be sent.
 
-    No schedule and no native action are no entries, so that what lay in an outbox before they were covered still has
-    its digest.
+    No schedule and no native action add no entries, so that what was in an outbox before they were covered keeps its
+    digest.
     """
     circumstances: dict[str, str | bool] = {
         "account": account,
@@ -164,7 +164,7 @@ def digest_of(
 
 
 def stored_digest(send: Send, request: SubmitRequest) -> str:
-    """Of what lies in the outbox, whatever its row says of itself."""
+    """Of what is in the outbox, computed again rather than read from its row."""
     return digest_of(
         request.raw,
         request.envelope,

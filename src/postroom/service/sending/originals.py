@@ -1,4 +1,4 @@
-"""The mail that a send answers or forwards: marked as such once the provider has accepted the send."""
+"""The message that a send answers or forwards: marked as such once the provider has accepted the send."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from postroom.model.query.tree import Flag, MessageId, Query
 from postroom.service.gateway import Account, Gateway
 from postroom.store import Send
 
-_COPIES = 20  # of one mail: a mailbox may hold it in several folders
+_COPIES = 20  # of one message: a mailbox may hold it in several folders
 
 
 async def mark_original(gateway: Gateway, send: Send) -> str:
@@ -20,7 +20,7 @@ async def mark_original(gateway: Gateway, send: Send) -> str:
         account = await gateway.accounts.open(send.account)
         refs = await _refs(gateway, account, send.answers_ref)
         if not refs:
-            return ""  # it was deleted since, or never lay here
+            return ""  # it was deleted since, or never was here
         results = await account.mailbox.set_flags(refs, add=[flag])
         trouble = next((result.error for result in results if result.error is not None), None)
     except Unsupported:
@@ -29,7 +29,7 @@ async def mark_original(gateway: Gateway, send: Send) -> str:
         trouble = error
     if trouble is None or isinstance(trouble, (NotFound, Unsupported)):
         return ""
-    return f"The mail was sent, but the one it answers could not be marked as {flag}. {trouble.message}"
+    return f"The message was sent, but the original could not be marked as {flag}. {trouble.message}"
 
 
 async def _refs(gateway: Gateway, account: Account, answers: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Looking at what is on its way out, and stopping what has not left."""
+"""List the outbox, and cancel what has not been sent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from postroom.service.presenting import first_of
 from postroom.service.reading.search import check_page
 from postroom.service.sending import staging
 from postroom.service.sending.auditing import Record, audit
-from postroom.service.sending.receipts import receipt
+from postroom.service.sending.receipts import counted_recipients, receipt
 from postroom.service.views import OutboxPage, OutboxRow, SendView
 from postroom.store import Send, State
 
@@ -16,8 +16,8 @@ from postroom.store import Send, State
 async def list_outbox(
     gateway: Gateway, *, account: str | None = None, include_finished: bool = False, limit: int = 20, offset: int = 0
 ) -> OutboxPage:
-    """Newest first. Without the finished ones: what is on its way, what needs a person, and what did not leave in the
-    last days, unless somebody stopped it."""
+    """Newest first. Without the finished ones: what is in progress, what needs a person, and what was not sent in the
+    last days, unless somebody cancelled it."""
     check_page(limit, offset)
     await gateway.in_thread(gateway.store.approvals.expire)
     name = gateway.accounts.named(account).name if account is not None else None
@@ -27,7 +27,7 @@ async def list_outbox(
 
 
 async def cancel_send(gateway: Gateway, send_id: str) -> SendView:
-    """A state change: either it is stopped for certain, or the answer is a Conflict."""
+    """A state change: either it is cancelled for certain, or this raises Conflict."""
     send = await gateway.in_thread(gateway.store.outbox.cancel, send_id)
     await audit(gateway, Record.of_send(send, "cancel_send", "agent", gateway.now()))
     left_there = await staging.cleared(gateway, send)
@@ -54,12 +54,12 @@ def _row(gateway: Gateway, send: Send) -> OutboxRow:
 def _reason(send: Send) -> str:
     outcome = send.outcome or {}
     refused = outcome.get("refused") or {}
-    said = [outcome.get("reason", ""), f"{len(refused)} recipient(s) refused" if refused else ""]
+    said = [outcome.get("reason", ""), f"{counted_recipients(len(refused))} refused" if refused else ""]
     return " ".join(filter(None, said))
 
 
 def _state(send: Send) -> str:
-    """What waits for a time that was asked for is scheduled; held is what an undo window keeps."""
+    """Scheduled: waiting for a requested time. Held: kept by the undo window."""
     return "scheduled" if send.state is State.HELD and send.send_at else send.state.value
 
 

@@ -11,40 +11,40 @@ from postroom.service.views import SendView
 from postroom.store import Send, State
 
 # For the model, so without a command that it could run: deciding is a person's act.
-_DECIDE = "a person must look at the outbox, outside of this conversation, and decide what becomes of it."
-_UNCLEAR = "It is not known whether the provider took it. Do not send it again: " + _DECIDE
-_STOPPED = "It has not left and does not leave by itself: {reason} Do not send it again: " + _DECIDE
-_FINDING_OUT = "The provider's answer was lost; Postroom is finding out. Do not send it again."
+_DECIDE = "a person must look at the outbox, outside this conversation, and decide what to do with it."
+_UNCLEAR = "It is not known whether the provider accepted it. Do not send it again: " + _DECIDE
+_STOPPED = "It was not sent and will not be sent automatically: {reason} Do not send it again: " + _DECIDE
+_FINDING_OUT = "The provider's response was lost; Postroom is checking whether it was sent. Do not send it again."
 _WORDS = {
-    State.DONE: ("sent", "Accepted by the provider for {count} recipient(s)."),
-    State.ACCEPTED: ("sent", "Accepted by the provider for {count} recipient(s)."),
+    State.DONE: ("sent", "Accepted by the provider for {recipients}."),
+    State.ACCEPTED: ("sent", "Accepted by the provider for {recipients}."),
     State.REJECTED: ("rejected", "The provider refused it; nothing was sent. {reason}"),
     State.CANCELLED: ("cancelled", "It was cancelled; nothing was sent. {reason}"),
     State.EXPIRED: ("rejected", "Nobody approved it in time; nothing was sent."),
-    State.RETRYABLE: ("held", "The provider did not take it yet; Postroom tries again by itself. {reason}"),
+    State.RETRYABLE: ("held", "The provider has not accepted it yet; Postroom retries automatically. {reason}"),
     State.UNKNOWN: ("unknown", _FINDING_OUT),
     State.RECONCILING: ("unknown", _FINDING_OUT),
     State.NEEDS_HUMAN: ("needs_human", _STOPPED),
-    State.DROPPED: ("unknown", "A person dropped it: it may have been sent or not, and it is not sent again."),
+    State.DROPPED: ("unknown", "A person dropped it: it may have been sent, and it will not be sent again."),
     State.AWAITING_APPROVAL: ("needs_approval", "Nothing was sent yet: a person must approve it first."),
 }
-_IN_HAND = ("held", "It is in the outbox and leaves by itself; `cancel_send` stops it while it has not left. {reason}")
+_IN_HAND = ("held", "It is in the outbox and will be sent automatically; until then `cancel_send` stops it. {reason}")
 _REFUSED = ("rejected", "The person who was asked refused it; nothing was sent. Ask them what to change.")
-_SAID_SENT = ("sent", "A person found that it was sent.")
-# What may have left is never said not to have.
+_SAID_SENT = ("sent", "A person confirmed that it was sent.")
+# What may have been sent is never reported as not sent.
 _IN_DOUBT = {
     State.NEEDS_HUMAN: ("unknown", _UNCLEAR),
     State.RETRYABLE: (
         "unknown",
-        "Postroom tries again by itself, as a person decided; an earlier attempt may have been sent. {reason}",
+        "Postroom retries automatically, as a person decided; an earlier attempt may have been sent. {reason}",
     ),
     State.CANCELLED: ("unknown", "It was stopped. It is not known whether an earlier attempt was sent."),
 }
 _IN_PART = {
-    State.NEEDS_HUMAN: ("unknown", "The provider took it for {count} recipient(s) and not for the others. {reason} "
+    State.NEEDS_HUMAN: ("unknown", "The provider accepted it for {recipients} and not for the others. {reason} "
                         "Do not send it again: " + _DECIDE),
-    State.CANCELLED: ("rejected", "It was stopped, but the provider had taken it for {count} recipient(s) before."),
-    State.DROPPED: ("rejected", "A person dropped it, but the provider had taken it for {count} recipient(s) before."),
+    State.CANCELLED: ("rejected", "It was stopped, but the provider had already accepted it for {recipients}."),
+    State.DROPPED: ("rejected", "A person dropped it, but the provider had already accepted it for {recipients}."),
 }  # fmt: skip
 
 
@@ -53,8 +53,9 @@ async def receipt(gateway: Gateway, send: Send, warnings: tuple[str, ...] = ()) 
     status, words = _said(send, outcome)
     if send.state is State.HELD:
         status = "scheduled" if send.send_at else "held"
-        words = f"It leaves at {_when(gateway, send.not_before)}; cancel_send {send.send_id} stops it."
-    told = words.format(count=len(outcome.get("accepted", ())), reason=outcome.get("reason", ""), send_id=send.send_id)
+        words = f"It will be sent at {_when(gateway, send.not_before)}; cancel_send {send.send_id} stops it."
+    recipients = counted_recipients(len(outcome.get("accepted", ())))
+    told = words.format(recipients=recipients, reason=outcome.get("reason", ""), send_id=send.send_id)
     return SendView(
         status=status,
         account=send.account,
@@ -70,8 +71,12 @@ async def receipt(gateway: Gateway, send: Send, warnings: tuple[str, ...] = ()) 
     )
 
 
+def counted_recipients(count: int) -> str:
+    return "1 recipient" if count == 1 else f"{count} recipients"
+
+
 def _said(send: Send, outcome: dict[str, Any]) -> tuple[str, str]:
-    """Status and words; a person's decision and what may have left come before what the state alone would say."""
+    """Status and message; a person's decision, or a possible earlier delivery, takes precedence over the state."""
     if outcome.get("decided") == "sent" and not outcome.get("accepted"):
         return _SAID_SENT
     if outcome.get("decided") == "refused":
@@ -84,7 +89,7 @@ def _said(send: Send, outcome: dict[str, Any]) -> tuple[str, str]:
 
 
 async def already(gateway: Gateway, send: Send) -> SendView:
-    """The answer to a repeated call: the first one's result, marked."""
+    """The result of a repeated call: that of the first one, marked."""
     view = await receipt(gateway, send)
     if view.status != "sent":
         return view

@@ -66,7 +66,7 @@ async def order_forward(
 
 
 async def order_draft(gateway: Gateway, draft_id: str, wishes: Wishes, account: str | None = None) -> Order | SendView:
-    """An answer instead of an order where the draft is gone because the same call, by its key, has sent it before."""
+    """A result instead of an order where the draft is gone because the same call, by its key, has sent it before."""
     _check(wishes)
     try:
         opened, saved = await drafts.find_draft(gateway, draft_id, account)
@@ -93,12 +93,12 @@ async def question(gateway: Gateway, order: Order) -> gate.Question | None:
 
 
 async def _lasting(gateway: Gateway, account: Account, email_id: str, ref: str) -> str:
-    """The mail's handle: it leads to the mail until the send has left, wherever the mail is moved meanwhile."""
+    """The message's handle: it stays valid until the send is finished, wherever the message is moved meanwhile."""
     return (await gateway.ids.handles_of(gateway, account.name, {email_id: ref}))[0]
 
 
 async def _in_own_name(account: Account, draft: Draft) -> Draft:
-    """Whoever put a draft there, it leaves only as one of the account's identities."""
+    """Any draft is sent only as one of the account's identities."""
     identity = await composing.find_identity(account, draft.sender.email)
     return draft if draft.sender.email else replace(draft, sender=identity.address)
 
@@ -114,7 +114,7 @@ async def _sent_before(gateway: Gateway, draft_id: str, wishes: Wishes) -> SendV
 
 
 def _origin(draft: Draft) -> tuple[Kind, str]:
-    """What a saved draft is, and the Message-ID of the mail it answers or takes along."""
+    """What a saved draft is, and the Message-ID of the message it answers or takes along."""
     if draft.forwarded is not None:
         return "email_forward", parse_headers(draft.forwarded).message_id
     answered = draft.threading.in_reply_to
@@ -124,14 +124,14 @@ def _origin(draft: Draft) -> tuple[Kind, str]:
 def _check(wishes: Wishes) -> None:
     if len(wishes.idempotency_key) > MAX_KEY or not wishes.idempotency_key.isprintable():
         raise InvalidRequest(
-            f"idempotency_key has at most {MAX_KEY} printable characters.", details={"field": "idempotency_key"}
+            f"idempotency_key must be at most {MAX_KEY} printable characters.", details={"field": "idempotency_key"}
         )
     if wishes.send_at is not None and wishes.send_at.tzinfo is None:
         raise InvalidRequest("send_at needs an offset, like 2026-12-01T09:00:00+01:00.", details={"field": "send_at"})
 
 
 def _known_by(original: Message) -> tuple[str, str]:
-    """The mail being answered, as a person is shown it."""
+    """The message being answered, as a person is shown it."""
     from postroom.mime.visible import visible_line
 
     return visible_line(original.envelope.subject[:MAX_SUBJECT]), shown_address(original.envelope.sender)

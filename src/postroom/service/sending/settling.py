@@ -1,4 +1,4 @@
-"""What came of a submission, and what follows from it: the states after SENDING."""
+"""The outcome of a submission and what follows from it: the states after SENDING."""
 
 from __future__ import annotations
 
@@ -66,9 +66,7 @@ async def _try_later(gateway: Gateway, send: Send, outcome: SubmitOutcome) -> Se
     if now - await _trying_since(gateway, send) < GIVE_UP_SECONDS:
         return waiting
     days = round(GIVE_UP_SECONDS / 86_400)
-    return await ask_a_person(
-        gateway, waiting, f"It could not be handed over for {days} days. {outcome.reason}".strip()
-    )
+    return await ask_a_person(gateway, waiting, f"It could not be submitted for {days} days. {outcome.reason}".strip())
 
 
 async def _trying_since(gateway: Gateway, send: Send) -> float:
@@ -82,7 +80,7 @@ async def _trying_since(gateway: Gateway, send: Send) -> float:
 
 
 async def reconcile(gateway: Gateway, send: Send) -> Send:
-    """Look for evidence of what became of it. Without any, a person decides."""
+    """Look for evidence of whether it was sent. Without any, a person decides."""
     if send.state is State.UNKNOWN:
         send = await gateway.in_thread(
             gateway.store.outbox.advance, send.send_id, expect=State.UNKNOWN, to=State.RECONCILING
@@ -115,7 +113,7 @@ async def _evidence(account: Account, send: Send, frozen: SubmitRequest) -> Subm
 
 
 async def finish(gateway: Gateway, send: Send) -> Send:
-    """Accepted: remember whom and what was written, clear the vault, mark the mail it answers, close the row."""
+    """Accepted: remember whom and what was written, clear the vault, mark the message it answers, close the row."""
     frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
     seen = await gateway.in_thread(_likeness, send, frozen)
 
@@ -124,7 +122,7 @@ async def finish(gateway: Gateway, send: Send) -> Send:
         gateway.store.recipients.remember(send.account, _accepted(send))
         path = gateway.vault.find(f"{send.kind}_{send.approval_id}.md") if send.approval_id else None
         if path is not None:
-            with suppress(InternalError):  # a vault that takes no files must not keep a sent mail from being done
+            with suppress(InternalError):  # a vault that takes no files must not keep a sent message from being done
                 gateway.vault.claim(path, DONE)
 
     await gateway.in_thread(remember)
@@ -136,7 +134,7 @@ async def finish(gateway: Gateway, send: Send) -> Send:
 
 def _likeness(send: Send, request: SubmitRequest) -> str:
     if send.native:
-        with suppress(ValueError):  # what was sent is done, whatever became of its row
+        with suppress(ValueError):  # it was sent, even if its row cannot be read
             action = thaw(request.raw)
             return likeness(action.everyone.to, action.subject, action.html or action.text)
     parsed = parse(request.raw)
@@ -144,7 +142,7 @@ def _likeness(send: Send, request: SubmitRequest) -> str:
 
 
 async def _cleared(gateway: Gateway, send: Send) -> Send:
-    """Refused for good: what was staged for it is taken away, and it is said where that failed."""
+    """Refused for good: remove what was staged for it, with a warning where that failed."""
     return replace(send, outcome=_with_warning(send, await staging.cleared(gateway, send)))
 
 
@@ -154,7 +152,8 @@ def _with_warning(send: Send, warning: str) -> dict[str, object]:
 
 
 def _accepted(send: Send) -> list[str]:
-    """Those of its recipients whom the provider took the mail for; a person's word that it was sent names nobody."""
+    """Those of its recipients whom the provider took the message for; a person's decision that it was sent names
+    nobody."""
     taken = keys_of((send.outcome or {}).get("accepted", ()))
     return [recipient for recipient in send.recipients if Address(recipient).key in taken]
 
@@ -164,7 +163,7 @@ def keys_of(emails: Iterable[str]) -> set[str]:
 
 
 def _told(send: Send, outcome: SubmitOutcome) -> dict[str, object]:
-    """Who has got it in an earlier attempt has got it, whatever the last one came to."""
+    """Recipients of an earlier attempt stay accepted, whatever the outcome of the last one."""
     before = send.outcome or {}
     earlier = before.get("accepted", ())
     return {

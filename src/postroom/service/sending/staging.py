@@ -1,7 +1,7 @@
-"""Putting a mail where its provider submits it from, and taking it away again. Nothing here sends.
+"""Putting a message where its provider submits it from, and taking it away again. Nothing here sends.
 
-STAGED is on disk before the provider is asked, and the ref it answers with before anything is submitted. Whoever finds
-a STAGED send without a ref looks for what an answer that was lost may have left, before it is staged a second time.
+STAGED is on disk before the provider is asked, and the ref it returns before anything is submitted. For a STAGED send
+without a ref, what a lost response may have left behind is looked for before it is staged a second time.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ R = TypeVar("R")
 log = logging.getLogger("postroom.outbox")
 _TRY_AGAIN = 3600.0
 _GONE = (
-    "What was put ready to send is gone from the mailbox: somebody sent or deleted it there. Look into Sent before it "
+    "The copy prepared for sending is gone from the mailbox: somebody sent or deleted it there. Check Sent before it "
     "is sent again."
 )
-_NO_ANSWER = "The provider gave no answer when the mail was put ready with it."
-_LEFT_THERE = "It is not sent, but what was put ready with the provider (a draft) could not be taken away yet. {reason}"
+_NO_ANSWER = "The provider did not respond while the message was being prepared there."
+_LEFT_THERE = "It will not be sent, but the copy prepared at the provider (a draft) could not be removed yet. {reason}"
 
 
 class NotNow(Exception):
@@ -43,7 +43,7 @@ class NotNow(Exception):
 async def staged(
     gateway: Gateway, account: Account, send: Send, request: SubmitRequest, *, is_first: bool
 ) -> SubmitRequest:
-    """The request as it is submitted: with the ref of what lies with the provider, compared with the frozen bytes.
+    """The request as it is submitted: with the ref of what is with the provider, compared with the frozen bytes.
 
     `is_first`: nobody has staged it before, so there is nothing to look for.
     """
@@ -62,7 +62,7 @@ async def staged(
 
 
 def _staging_of(account: Account) -> Staging | None:
-    """None also where there is no transport at all: the submission will say why."""
+    """None also where there is no transport at all: the submission will report why."""
     try:
         transport = account.transport
     except PostroomError:
@@ -71,7 +71,7 @@ def _staging_of(account: Account) -> Staging | None:
 
 
 async def _compare(gateway: Gateway, request: SubmitRequest, held: Staged | None) -> None:
-    """What is gone, or was changed by somebody, is ours no more: it is neither sent nor taken away."""
+    """What is gone, or was changed by somebody, is no longer ours: it is neither sent nor removed."""
     try:
         await gateway.in_thread(_check, request, held)
     except (Conflict, InternalError):
@@ -86,7 +86,7 @@ def _check(request: SubmitRequest, held: Staged | None) -> None:
 
 
 async def _answered(call: Awaitable[R]) -> R:
-    """An answer that was lost on the way is as good as none: nothing has left, so it is asked again later."""
+    """A lost response counts as none: nothing was sent, so it is tried again later."""
     try:
         return await call
     except PostroomError as error:
@@ -107,8 +107,8 @@ async def _keep(gateway: Gateway, send: Send, ref: str) -> None:
 
 
 async def cleared(gateway: Gateway, send: Send) -> str:
-    """Take away what was staged for a send that is over without having left. A warning where it could not be done now;
-    the worker tries again later. A saved draft that was sent as it stood is the person's own and stays."""
+    """Remove what was staged for a send that ended without being sent. A warning where it could not be done now;
+    the worker retries later. A saved draft that was staged as it was is the person's own and stays."""
     if send.staged_ref and send.staged_ref == send.draft_ref:
         return ""
     if not (send.staged_ref or await _answer_was_lost(gateway, send)):

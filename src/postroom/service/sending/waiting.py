@@ -1,4 +1,4 @@
-"""A send that does not go on now: put aside for a while, or put before a person with the reason."""
+"""A send that cannot continue now: postponed, or referred to a person with the reason."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def rest(gateway: Gateway, send_id: str, error: PostroomError) -> Send:
 
 
 def was_promised(send: Send) -> bool:
-    """Whether somebody was told that it will leave, and is not waiting for this attempt's answer.
+    """Whether somebody was told that it will be sent, and is not waiting for this attempt's result.
 
     Before a first attempt an outcome holds the reason why the send was put aside.
     """

@@ -1,7 +1,7 @@
 """What happens without anyone calling: approvals given in the vault, holds that end, schedules, retries, old business.
 
 One loop per process, each piece of work claimed by exactly one of them. In read-only mode there is no loop, and in dev
-mode nothing that it takes up leaves.
+mode nothing that it handles is sent.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ async def run(gateway: Gateway, *, pause: float = POLL_SECONDS) -> None:
 
 
 async def work_once(gateway: Gateway) -> int:
-    """All that is due now; answers how much there was. A vault that cannot be read keeps nothing else waiting."""
+    """Do all that is due now; return how much there was. A vault that cannot be read keeps nothing else waiting."""
     await _recover(gateway)
     await gateway.in_thread(gateway.store.approvals.expire)
     await gateway.in_thread(gateway.store.worklist.expire_questions)

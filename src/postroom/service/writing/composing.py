@@ -35,7 +35,7 @@ _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)  # one without 
 
 @dataclass(frozen=True, slots=True)
 class DraftRequest:
-    """A mail in the caller's words. Attachments are paths inside the allowed folders."""
+    """A message in the caller's words. Attachments are paths inside the allowed folders."""
 
     to: tuple[str, ...] = ()
     cc: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class DraftRequest:
     importance: str = "normal"
     identity: str = ""
     reply_to: tuple[str, ...] = ()
-    in_reply_to: str = ""  # the id of the mail that it answers
+    in_reply_to: str = ""  # the id of the message that it answers
     encoded_files: tuple[EncodedFile, ...] = ()  # given within the call, beside those named by path
 
 
@@ -61,7 +61,7 @@ class ReplyRequest:
     quote: bool = True
     importance: str = "normal"
     encoded_files: tuple[EncodedFile, ...] = ()
-    to_author: bool = False  # to whoever wrote it, wherever answers are asked to go
+    to_author: bool = False  # to the author, ignoring Reply-To
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ async def new_mail(gateway: Gateway, account: Account, request: DraftRequest) ->
 
 
 async def _in_thread_of(gateway: Gateway, account: Account, draft: Draft, email_id: str) -> Draft:
-    """The draft as an answer to that mail, under one ``Re:``."""
+    """The draft as an answer to that message, under one ``Re:``."""
     _, ref = await locate(gateway, email_id, account.name)
     original = (await account.mailbox.envelopes([ref]))[0]
     if original is None:
@@ -102,17 +102,17 @@ async def _in_thread_of(gateway: Gateway, account: Account, draft: Draft, email_
 
 
 async def reply_to(gateway: Gateway, account: Account, original: Message, request: ReplyRequest) -> Draft:
-    """To whoever wrote it (and, for all, to whoever else got it), in the same thread, under one ``Re:``."""
+    """To the sender (and, for all, to the other recipients), in the same thread, under one ``Re:``."""
     check_text("", request.body, request.body_html)
     identities = await account.identities.get()
     own = [identity.address.email for identity in identities]
     chosen = reply.author_and_others if request.to_author else reply.reply_recipients
     to, cc = chosen(original.envelope, own, request.reply_all)
     if not to:
-        raise InvalidRequest("The original names nobody to reply to. Use create_draft with a recipient instead.")
+        raise InvalidRequest("The original has no address to reply to. Use create_draft with a recipient instead.")
     if len(to) > MAX_RECIPIENTS or len(cc) > MAX_RECIPIENTS:
         raise InvalidRequest(
-            f"The original names {len(to) + len(cc)} people to reply to; at most {MAX_RECIPIENTS} are allowed. Reply "
+            f"The original has {len(to) + len(cc)} people to reply to; at most {MAX_RECIPIENTS} are allowed. Reply "
             "without reply_all, or write to those who matter.",
             details={"field": "reply_all"},
         )
@@ -159,8 +159,8 @@ async def attached_files(account: Account, message: Message) -> tuple[File, ...]
     limit = _most_bytes(account)
     if sum(attachment.size for attachment in message.attachments) > limit:
         raise InvalidRequest(
-            f"The attachments together are larger than {limit // 2**20} MB and cannot go along. Download those that "
-            "matter and attach them to a new mail."
+            f"The attachments together are larger than {limit // 2**20} MB and cannot be included. Download those that "
+            "matter and attach them to a new message."
         )
     contents = [await account.mailbox.fetch_part(message.envelope.ref, file.part) for file in message.attachments]
     return tuple(
@@ -188,7 +188,7 @@ async def find_identity(account: Account, wanted: str) -> Identity:
             return identity
     known = ", ".join(identity.address.email for identity in identities)
     raise InvalidRequest(
-        f"Account {account.name} may not write as {spelt_out(wanted[:100])}. Give one of its identities: {known}.",
+        f"Account {account.name} may not write as {spelt_out(wanted[:100])}. Use one of its identities: {known}.",
         details={"field": "identity"},
     )
 
@@ -196,7 +196,7 @@ async def find_identity(account: Account, wanted: str) -> Identity:
 def parse_addresses(texts: Sequence[str], field: str) -> tuple[Address, ...]:
     if len(texts) > MAX_RECIPIENTS:
         raise InvalidRequest(
-            f"{field} names {len(texts)} recipients; at most {MAX_RECIPIENTS} are allowed.", details={"field": field}
+            f"{field} has {len(texts)} recipients; at most {MAX_RECIPIENTS} are allowed.", details={"field": field}
         )
     for text in texts:
         _refuse_several(text, field)
@@ -220,7 +220,7 @@ def _refuse_several(text: str, field: str) -> None:
     bare = _QUOTED.sub("", text)
     if bare.count("@") > 1 and ("," in bare or ";" in bare):
         raise InvalidRequest(
-            f'{field} holds several addresses in one string. Use a list: ["a@example.com", "Name <b@example.com>"].',
+            f'{field} contains several addresses in one string. Use a list: ["a@example.com", "Name <b@example.com>"].',
             details={"field": field},
         )
 
@@ -265,13 +265,13 @@ def _most_bytes(account: Account) -> int:
 
 
 def _addressed_as(original: Message, own: Sequence[str]) -> str:
-    """Answer from the address the mail was sent to, where it is one of ours."""
+    """Answer from the address the message was sent to, where it is one of ours."""
     received = {address.key for address in (*original.envelope.to, *original.envelope.cc)}
     return next((email for email in own if Address(email).key in received), "")
 
 
 def usable_subject(subject: str) -> str:
-    """A stranger's subject may hold anything; what we write into a header may not."""
+    """An untrusted subject may hold anything; what we write into a header may not."""
     from postroom.mime.clean import clean_line
 
     return clean_line(subject)[: MAX_SUBJECT - 6]

@@ -86,7 +86,7 @@ async def update_draft(
 async def replace_draft(
     gateway: Gateway, draft_id: str, request: DraftRequest, *, account: str | None = None
 ) -> DraftView:
-    """A new mail in the place of an old draft. It stays in the old one's thread, unless it answers another mail."""
+    """A new message in place of an old draft. It stays in the same thread, unless it answers another message."""
     opened, saved = await find_draft(gateway, draft_id, account)
     await check_unlocked(gateway, opened.name, saved.ref, f"The draft {draft_id}")
     draft = await composing.new_mail(gateway, opened, request)
@@ -106,7 +106,7 @@ async def _put_in_place(gateway: Gateway, account: Account, saved: SavedDraft, d
 
 
 async def delete_draft(gateway: Gateway, draft_id: str, *, account: str | None = None) -> str:
-    """To the trash; answers the operation that `undo` takes. Where there is no trash it is gone, and that is empty."""
+    """To the trash; returns the operation that `undo` takes. Where there is no trash it is gone, and that is empty."""
     opened, saved = await find_draft(gateway, draft_id, account)
     await check_unlocked(gateway, opened.name, saved.ref, f"The draft {draft_id}")
     if Places(await folders_of(opened)).with_role(Role.TRASH) is None:
@@ -160,7 +160,7 @@ def _read_back(raw: bytes) -> Draft:
 
 
 async def _changed(gateway: Gateway, account: Account, draft: Draft, changes: DraftChanges) -> Draft:
-    """Through the same door as a new mail, so that the same checks hold."""
+    """Through the same door as a new message, so that the same checks hold."""
     request = DraftRequest(
         to=_texts(changes.to),
         cc=_texts(changes.cc),
@@ -186,7 +186,7 @@ async def _changed(gateway: Gateway, account: Account, draft: Draft, changes: Dr
     }
     changed = replace(draft, **{name: getattr(fresh, name) for name, value in taken.items() if value is not None})
     if changes.body is not None and changes.body_html is None:
-        changed = replace(changed, html="")  # an old HTML reading beside new words would say two things
+        changed = replace(changed, html="")  # an old HTML version beside a new text would contradict it
     return changed
 
 
@@ -225,12 +225,12 @@ def _unsaved(gateway: Gateway, account: Account, draft: Draft) -> DraftView:
 async def _view_saved(gateway: Gateway, account: Account, saved: SavedDraft) -> DraftView:
     envelope = (await account.mailbox.envelopes([saved.message_ref]))[0]
     if envelope is None:
-        raise NotFound("The draft vanished right after it was saved: another program removed it. Save it again.")
+        raise NotFound("The draft disappeared right after it was saved: another program removed it. Save it again.")
     return await _view(gateway, account, saved, envelope)
 
 
 def _follow(gateway: Gateway, account: str, old: SavedDraft, new: SavedDraft) -> None:
-    """Handles of a draft and of the mail inside it survive an update."""
+    """Handles of a draft and of the message inside it survive an update."""
     if new.ref != old.ref:
         gateway.store.handles.rename(Kind.DRAFT, account, {old.ref: new.ref})
     if new.message_ref != old.message_ref:

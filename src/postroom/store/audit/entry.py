@@ -1,4 +1,4 @@
-"""What an audit entry may say: who did what to whom with which result, and nothing that was written in a mail.
+"""What an audit entry may say: who did what to whom with which result, and nothing that was written in a message.
 
 Every field is held to a shape that addresses, subjects and bodies do not fit. A value that does not fit is a fault of
 ours, and is refused before anything is written.
@@ -77,6 +77,4 @@ def _check(entry: AuditEntry) -> None:
 
 def _require(fits: bool, field_name: str) -> None:
     if not fits:
-        raise InternalError(
-            f"The audit refuses the {field_name} it was given; only masked and counted values enter it."
-        )
+        raise InternalError(f"The audit log rejected its {field_name}: it accepts only masked and counted values.")

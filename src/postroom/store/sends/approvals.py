@@ -1,4 +1,4 @@
-"""A person's word on a send: asked for, given or refused once, used once, for the content asked about."""
+"""A person's decision on a send: asked for, given or refused once, used once, for the content asked about."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Approvals:
             return _load(connection, approval_id)
 
     def unwritten(self) -> list[Letter]:
-        """Letters that a process died over before they lay in the vault."""
+        """Letters that a process died over before they was in the vault."""
         with self._database.read() as connection:
             rows = connection.execute("SELECT approval_id, name, content FROM unwritten_letters").fetchall()
         return [Letter(*row) for row in rows]
@@ -119,7 +119,7 @@ class Approvals:
         ).fetchone()[0]
         if waiting >= MAX_PENDING:
             raise RateLimited(
-                f"{waiting} mails of this account wait for a person's approval already; no more are asked about. "
+                f"{waiting} messages of this account are already waiting for approval; no more can be added. "
                 "Nothing was sent. Ask the user to approve or reject some, or stop some with cancel_send.",
                 details={"waiting": waiting},
             )
@@ -130,7 +130,7 @@ class Approvals:
             return
         if self._keys.judge(connection, send.account, send.tool, send.idempotency_key, send.content_sha256) is not None:
             raise Conflict(
-                "The same call is under way already. Repeat it to get its result.", details={"send_id": send_id}
+                "The same call is already in progress. Repeat it to get its result.", details={"send_id": send_id}
             )
         self._keys.take(connection, send)
 
@@ -142,7 +142,7 @@ class Approvals:
         self.expire()
         with self._database.transaction() as connection:
             if source is not None and _is_used(connection, source):
-                raise Conflict("This approval was used for another send already. Ask a person for a new one.")
+                raise Conflict("This approval has already been used for another send. Ask a person for a new one.")
             approval = self._decide(connection, approval_id, ApprovalState.APPROVED, who, how)
             connection.execute("UPDATE approvals SET source = ? WHERE approval_id = ?", (source, approval.approval_id))
             self._transitions.move(connection, approval.send_id, {State.AWAITING_APPROVAL}, State.APPROVED)
@@ -168,7 +168,7 @@ class Approvals:
             return consume(connection, checked(approval_id, Kind.APPROVAL), content_sha256, self._clock.wall())
 
     def expire(self) -> list[Approval]:
-        """End the approvals never given in time, and their sends; answers those it ended."""
+        """End the approvals never given in time, and their sends; returns those it ended."""
         question = f"SELECT approval_id, send_id FROM approvals WHERE state = 'pending' AND {_LATE}"  # noqa: S608 (ours)
         with self._database.read() as connection:
             if connection.execute(question, self._moment()).fetchone() is None:
@@ -213,7 +213,7 @@ class Approvals:
         approval = _load(connection, approval_id)
         if approval.state is not ApprovalState.PENDING:
             raise Conflict(
-                f"The approval {approval.approval_id} is {approval.state.value} already and cannot be decided again.",
+                f"The approval {approval.approval_id} is already {approval.state.value} and cannot be decided again.",
                 details={"approval_id": approval.approval_id, "state": approval.state.value},
             )
         connection.execute(

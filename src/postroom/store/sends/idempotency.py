@@ -2,9 +2,9 @@
 
 A key is taken when the send is put before a person or reserved, in the same transaction. It is freed when the provider
 refuses the send for good or nobody approved it in time; it stays with a send that somebody stopped and with one that
-may have left, and a repeated call is answered with that. How long the key of a finished send is kept may be the
-caller's to say (`NewSend.key_seconds`) and stays with the key, whoever clears up: several dialects may share one state
-file. What the send came to is read from its outbox row: there is no second copy that could disagree.
+may have been sent, and a repeated call returns that one. A caller may set how long the key of a finished send is kept
+(`NewSend.key_seconds`); this is stored with the key, because several dialects may share one state file. The outcome of
+the send is read from its outbox row: there is no second copy that could disagree.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DEFAULT_SECONDS = 30 * 86_400.0
 LEAST_SECONDS = 600.0
 _RETRY_SECONDS = 5.0
 
-# Someone may be at work on it this moment; in all other states a repeated call is answered with the send as it stands.
+# Some process may be working on it now; in all other states a repeated call returns the send as it is.
 _IN_PROGRESS = frozenset({State.RESERVED, State.STAGED, State.SENDING})
 
 

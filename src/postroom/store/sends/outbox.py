@@ -1,8 +1,8 @@
-"""The outbox: every send from the moment it is prepared until what came of it is known.
+"""The outbox: every send from the moment it is prepared until its outcome is known.
 
 The promise: no accepted request is lost, there is no automatic duplicate, and what cannot be decided is shown to a
 person. It rests on three rules. A state changes by compare-and-swap only. RESERVED takes the rate token, the
-idempotency key and the approval in one transaction. SENDING is on disk before the first irreversible byte leaves.
+idempotency key and the approval in one transaction. SENDING is on disk before the first irreversible byte is sent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from postroom.store.sends.transitions import Changes, Transitions, refused
 KEPT_SECONDS = 30 * 86_400.0
 SHOWN_SECONDS = 7 * 86_400.0  # how long a send that reached nobody, or not everybody, is listed without being asked for
 
-# These are entered by their own doors (reserve, Approvals), which take what the state stands for.
+# These are entered only by their own methods (reserve, Approvals), which take what the state requires.
 _GUARDED = frozenset({State.AWAITING_APPROVAL, State.APPROVED, State.RESERVED, State.EXPIRED})
 _RESERVABLE = frozenset({State.PREPARED, State.APPROVED})
 _WITHDRAWABLE = frozenset({State.PREPARED, State.AWAITING_APPROVAL, State.RESERVED, State.STAGED})
@@ -69,7 +69,7 @@ class Outbox:
         """PREPARED or APPROVED becomes RESERVED, with its approval, key and token; or nothing changes. `hold_until` is
         the end of an undo window, which a schedule of its own makes needless.
 
-        Where the key stands for an earlier send of the same content, this one is cancelled and that one is answered.
+        Where the key stands for an earlier send of the same content, this one is cancelled and that one is returned.
         Conflict, RateLimited and PermissionDenied (no valid approval) leave everything as it was.
         """
         with self._database.transaction() as connection:
@@ -93,7 +93,7 @@ class Outbox:
         To SENDING: counts the attempt and stamps the rate token; RateLimited when the window has filled meanwhile.
         """
         if to in _GUARDED:
-            raise InternalError(f"A send is not made {to.value} by advance.")
+            raise InternalError(f"A send cannot be moved to {to.value} by advance.")
         expected = {expect} if isinstance(expect, State) else expect
         with self._database.transaction() as connection:
             self._mine(connection, send_id)
@@ -116,7 +116,7 @@ class Outbox:
             to = State.DROPPED if verdict == "drop" and send.may_have_left else _VERDICTS[verdict]
             changes: Changes = {"outcome": {**(send.outcome or {}), "decided": verdict}}
             if verdict == "resend":
-                changes["staged_ref"] = ""  # what became of it is not known: it is looked for before it is staged anew
+                changes["staged_ref"] = ""  # what became of it is not known: it is looked for before it is staged again
             return self._transitions.move(connection, send_id, {State.NEEDS_HUMAN}, to, changes, by_a_person=True)
 
     def get(self, send_id: str) -> Send:
@@ -146,7 +146,7 @@ class Outbox:
             return send_rows.load(connection, send.send_id)
 
     def left_staged(self, *, limit: int = 10) -> list[Send]:
-        """Sends that are over without having left, and of which the provider still holds what was staged."""
+        """Sends that ended without being sent, and of which the provider still holds what was staged."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT * FROM outbox WHERE staged_ref != '' AND staged_ref != draft_ref AND wake_at <= ?"
@@ -236,7 +236,7 @@ class Outbox:
         return tuple(SendEvent(State(row["state"]), row["at"], row["attempt"]) for row in rows)
 
     def prune(self, connection: sqlite3.Connection) -> None:
-        """Forget sends that are finished, or were never gone on with, after 30 days, unless a key stands for them."""
+        """Forget sends that are finished, or were never continued, after 30 days, unless a key stands for them."""
         old = connection.execute(
             "SELECT send_id FROM outbox WHERE updated_at < ? AND state IN (SELECT value FROM json_each(?))"
             " AND NOT EXISTS (SELECT 1 FROM keys WHERE keys.send_id = outbox.send_id)",
@@ -250,7 +250,7 @@ class Outbox:
         send = send_rows.load(connection, send_id)
         if send.owner not in (None, self._owner.name):
             raise Conflict(
-                f"Another process is working on the send {send.send_id}. Call list_outbox to see what comes of it.",
+                f"Another process is working on the send {send.send_id}. Call list_outbox to see the result.",
                 details={"send_id": send.send_id, "state": send.state.value},
             )
 
@@ -265,8 +265,8 @@ class Outbox:
             connection, send.approval_id, send.content_sha256, self._clock.wall()
         ):
             raise PermissionDenied(
-                "The approval of this send is missing, was used already or covers other content. Nothing was sent; "
-                "send the email again to ask a person anew."
+                "The approval of this send is missing, already used or for different content. Nothing was sent; "
+                "send the email again to request a new approval."
             )
         self._rate.take(connection, send.account, send.send_id)
         if send.idempotency_key:

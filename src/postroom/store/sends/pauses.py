@@ -1,7 +1,7 @@
-"""Accounts whose login was refused. Nothing is submitted for them until it is time to try again, and everyone is told.
+"""Accounts whose login was refused. Nothing is submitted for them until it is time to try again, and users are told.
 
 A server that sees the wrong password again and again locks the account, so each refusal doubles the pause. It ends with
-the first login that works, whoever made it.
+the first login that works.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from postroom.store.sends.send_rows import among
 from postroom.store.sends.states import WORKABLE
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 900.0, 6 * 3600.0
-# Whatever rests: what was tried and refused, and what was parked before it was tried at all.
+# All that waits: what was tried and refused, and what was parked before it was tried at all.
 _WAKE = (
     "UPDATE outbox SET wake_at = coalesce(not_before, 0)"
     " WHERE owner IS NULL AND state IN (SELECT value FROM json_each(?))"
@@ -42,7 +42,7 @@ class Pauses:
         self._clock = clock
 
     def all(self) -> tuple[Pause, ...]:
-        """Longest first. A single read, cheap enough for every answer."""
+        """Longest first. A single read, cheap enough for every call."""
         with self._database.read() as connection:
             rows = connection.execute("SELECT * FROM account_pauses ORDER BY since").fetchall()
         return tuple(Pause(**dict(row)) for row in rows)

@@ -1,7 +1,7 @@
-"""How many sends may leave an account in a rolling window, counted over every process and restart.
+"""How many messages an account may send in a rolling window, counted over every process and restart.
 
-A send holds one token, stamped when it is reserved and stamped anew whenever a submission begins, so that the count is
-true for what left late (held, scheduled, tried again) too. The token comes back only when the send ends before any
+A send holds one token, stamped when it is reserved and stamped again whenever a submission begins, so that the count is
+true for what is sent late (held, scheduled, retried) too. The token comes back only when the send ends before any
 submission began; from the first SENDING on it stays, even after a definite rejection: a server was bothered, and a
 caller that hammers a refusing server is what a limit is for.
 
@@ -49,13 +49,13 @@ class Rate:
             return self._status(connection, account, but="")
 
     def check(self, account: str) -> None:
-        """RateLimited when one more could not leave now. Nothing is taken."""
+        """RateLimited when one more could not be sent now. Nothing is taken."""
         status = self.status(account)
         if status.retry_after:
             raise _limited(account, status, self.limit)
 
     def take(self, connection: sqlite3.Connection, account: str, send_id: str) -> None:
-        """Take this send's token, or stamp the one it has anew. RateLimited when the others fill the window."""
+        """Take this send's token, or stamp the one it has again. RateLimited when the others fill the window."""
         status = self._status(connection, account, but=send_id)
         if status.retry_after:
             raise _limited(account, status, self.limit)
@@ -77,7 +77,7 @@ class Rate:
                 self.give_back(connection, row["send_id"])
 
     def adopt(self) -> None:
-        """Stamp the tokens of earlier boots anew, with the age that is certain, so that they grow old in this one
+        """Stamp the tokens of earlier boots again, with the age that is certain, so that they grow old in this one
         whatever the wall clock does from now on."""
         now = self._clock.now()
         foreign = "SELECT * FROM rate_tokens WHERE boot_id != ?"

@@ -1,4 +1,4 @@
-"""A send as a row of the outbox: its frozen content, and where it stands."""
+"""A send as a row of the outbox: its frozen content, and its state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NewSend:
 
     `send_at` is the schedule that was asked for, in the words that the content digest covers.
 
-    `content_sha256` covers what a person is asked about; `raw` is what will leave, byte for byte; where `native`, it is
+    `content_sha256` covers what a person is asked about; `raw` is what is sent, byte for byte; where `native`, it is
     the frozen form of an action that the provider carries out by itself.
     """
 
@@ -40,7 +40,7 @@ class NewSend:
     not_before: float | None = None  # wall clock of that schedule
     send_at: str = ""
     subject: str = ""  # for lists
-    answers_ref: str = ""  # the handle or the Message-ID of the mail it answers or forwards
+    answers_ref: str = ""  # the handle or the Message-ID of the message it answers or forwards
     native: bool = False
     key_seconds: float | None = None  # how long its key is kept once it is finished; None: the store's own time
 
@@ -84,7 +84,7 @@ class Send:
 
     @property
     def may_have_left(self) -> bool:
-        """Whether anyone may have got it: what this says yes to is never called unsent."""
+        """Whether anyone may have received it: such a send is never reported as unsent."""
         return self.doubtful or bool((self.outcome or {}).get("accepted"))
 
 

@@ -9,7 +9,7 @@
 CANCELLED is reached from every state in which no submission is under way (RETRYABLE stands before SENDING(n+1)),
 EXPIRED where an approval was never given. NEEDS_HUMAN is also where a promised send stops that cannot go on: a policy
 that forbids it now, a server that refuses it, days of failure. Only a person leads out of it. DROPPED is a person's
-word on a send that may have left: it is over, and nobody knows how it ended.
+decision on a send that may have been sent: it is over, and nobody knows how it ended.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ BY_A_PERSON: dict[State, frozenset[State]] = {
 }
 
 FINISHED = frozenset({State.DONE, State.REJECTED, State.CANCELLED, State.EXPIRED, State.DROPPED})
-UNSENT = frozenset({State.REJECTED, State.CANCELLED, State.EXPIRED})  # finished; left only where `doubtful` says so
+UNSENT = frozenset({State.REJECTED, State.CANCELLED, State.EXPIRED})  # finished; possibly sent only where `doubtful`
 CANCELLABLE = frozenset(state for state, ways in ALLOWED.items() if State.CANCELLED in ways)
 
-# A process at work holds the row in these states; in all others the row is free for whoever comes next.
+# A process at work holds the row in these states; in all others the row is free for any process.
 OWNED = frozenset({State.PREPARED, State.RESERVED, State.STAGED, State.SENDING, State.RECONCILING, State.ACCEPTED})
 # Where work waits for a worker, once the row is free and its time has come.
 WORKABLE = frozenset(

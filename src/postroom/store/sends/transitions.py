@@ -61,11 +61,11 @@ class Transitions:
     def _settle(self, connection: sqlite3.Connection, send: Send, to: State, withdrawn: bool) -> None:
         """What the new state means for the token, the key, the bytes and the approval.
 
-        A key stays with what somebody decided to stop: the same call again is answered with that decision.
+        A key stays with what somebody decided to stop: the same call again returns that decision.
         """
         if to is State.SENDING:
             if (send.not_before or 0.0) > self._clock.wall():
-                raise refused(send, to)  # nothing leaves before its time, whoever asks
+                raise refused(send, to)  # nothing is sent before its time
             self._rate.take(connection, send.account, send.send_id)
         if (withdrawn or to in (State.REJECTED, State.EXPIRED)) and not send.may_have_left:
             self._keys.free(connection, send.send_id)
@@ -97,9 +97,34 @@ class Transitions:
         send_rows.record(connection, send.send_id, to, at, columns["attempt"])
 
 
+_IS = {
+    State.PREPARED: "is not confirmed yet",
+    State.AWAITING_APPROVAL: "is waiting for approval",
+    State.RESERVED: "is waiting to be sent",
+    State.STAGED: "is waiting to be sent",
+    State.SENDING: "is being sent",
+    State.ACCEPTED: "has already been sent",
+    State.DONE: "has already been sent",
+    State.RETRYABLE: "is waiting to be retried",
+    State.UNKNOWN: "may have been sent",
+    State.RECONCILING: "may have been sent",
+    State.NEEDS_HUMAN: "needs a decision by a person",
+    State.CANCELLED: "has already been cancelled",
+    State.EXPIRED: "expired without approval",
+}
+_MADE = {
+    State.APPROVED: "approved",
+    State.SENDING: "sent now",
+    State.ACCEPTED: "marked as sent",
+    State.RETRYABLE: "sent again",
+    State.CANCELLED: "cancelled",
+    State.DROPPED: "dropped",
+}
+
+
 def refused(send: Send, to: State) -> Conflict:
     return Conflict(
-        f"The send {send.send_id} is {send.state.value.replace('_', ' ')} and cannot become "
-        f"{to.value.replace('_', ' ')}. Call list_outbox to see where it stands.",
+        f"The send {send.send_id} cannot be {_MADE.get(to, f'moved to {to.value}')}: "
+        f"it {_IS.get(send.state, f'is {send.state.value}')}. Call list_outbox to see its state.",
         details={"send_id": send.send_id, "state": send.state.value},
     )

@@ -54,7 +54,7 @@ class WorkList:
     def release(self, send_id: str, *, wake_at: float = 0.0, reason: str = "") -> None:
         """Put a claimed send back, for any worker to take up from `wake_at` on. Only the claimer's call counts.
 
-        A SENDING one stays ours: its bytes may have left, and only `recover` knows what that means.
+        A SENDING one stays ours: its bytes may have been sent, and only `recover` handles that.
         """
         with self._database.transaction() as connection:
             send = send_rows.load(connection, send_id)
@@ -78,10 +78,10 @@ class WorkList:
                 self._transitions.move(connection, row["send_id"], {State.PREPARED}, State.CANCELLED, withdrawn=True)
 
     def recover(self, abandoned: Collection[str] = ()) -> list[Send]:
-        """Free what the dead held; answers those sends as they stand now. Rows of the living are never touched, but for
-        those of ours that we have `abandoned`: nobody works on them any more.
+        """Free what dead processes held; returns those sends as they are now. Rows of live ones are not touched, except
+        for those of ours that we have `abandoned`: nobody works on them any more.
 
-        SENDING becomes UNKNOWN: the bytes may have left. PREPARED is cancelled: nobody was told it was accepted.
+        SENDING becomes UNKNOWN: the bytes may have been sent. PREPARED is cancelled: nobody was told it was accepted.
         """
         with self._database.read() as connection:
             rows = connection.execute("SELECT DISTINCT owner FROM outbox WHERE owner IS NOT NULL").fetchall()

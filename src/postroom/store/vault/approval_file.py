@@ -67,8 +67,8 @@ def refuse_endless(file: ApprovalFile) -> None:
     content = render(file)
     if len(content) + content.count(b"\n") + _ROOM_FOR_EDITORS > MAX_FILE_BYTES:
         raise InvalidRequest(
-            "The mail is too long to be put before a person: with its text, its HTML and its HTML in words, the "
-            "approval file would exceed 1 MiB. Shorten the body, leave out body_html, or attach the text as a file.",
+            "The message is too long for an approval file: with its text, its HTML source and its HTML as text, the "
+            "file would exceed 1 MiB. Shorten the body, leave out body_html, or attach the text as a file.",
             details={"field": "body"},
         )
 
@@ -89,7 +89,7 @@ def parse(raw: bytes) -> ApprovalFile:
     values = {key: value for key, value in values.items() if key in _KEYS}  # Obsidian adds tags, aliases, ...
     to = values.pop("to", ())
     if any(isinstance(value, tuple) for value in values.values()):
-        raise _bad("has a list where one value belongs")
+        raise _bad("has a list where a single value is required")
     file = ApprovalFile(**{"type": "", "status": "", **values}, to=(to,) if isinstance(to, str) else to, body=body)
     if file.type not in get_args(SendKind):
         extra = f" (keys not understood: {', '.join(unknown)[:80]})" if unknown else ""
@@ -149,7 +149,7 @@ class _FlatReader:
         elif self._key is not None:
             self.values[self._key], self._key = event.value, None
         elif self._depth == 0 or event.value in self.values:
-            raise _bad("has front matter that is no mapping, or a key twice")
+            raise _bad("has front matter that is not a mapping, or repeats a key")
         else:
             self._key = event.value
 
@@ -160,7 +160,7 @@ class _FlatReader:
 
     def _sequence(self, _: Any) -> None:
         if self._key is None or self._items is not None:
-            raise _bad("has a list where none belongs")
+            raise _bad("has a list where none is allowed")
         self._items = []
 
     def _sequence_end(self, _: Any) -> None:

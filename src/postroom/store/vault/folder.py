@@ -51,7 +51,7 @@ class Vault:
                 _write(folder, name, content)
         except OSError as error:
             why = os.strerror(error.errno or 0)
-            raise InternalError(f"The approval could not be written to the vault ({why}).") from None
+            raise InternalError(f"The approval file could not be written to the vault ({why}).") from None
         return self.root / PENDING / name
 
     def scan(self, folder: str) -> list[Found]:
@@ -128,8 +128,8 @@ class Vault:
         return target
 
     def find(self, name: str) -> Path | None:
-        """Where a file of this name lies now, whichever folder a person moved it to. One we may not look into has it
-        as little as one that is gone."""
+        """Where a file of this name is now, whichever folder a person moved it to. A folder we may not read counts as
+        empty."""
         return next((path for folder in _FOLDERS if os.path.lexists(path := self.root / folder / name)), None)
 
     @contextmanager
@@ -139,7 +139,7 @@ class Vault:
             with opened_folder(self.root, folder, check=keep_others_from_writing) as opened:
                 yield opened
         except NotADirectoryError:
-            raise PermissionDenied(f"{folder} is a link or no folder. Nothing in it is used.") from None
+            raise PermissionDenied(f"{folder} is a link or not a folder. Nothing in it is used.") from None
 
 
 def _names(folder: Path | int) -> list[str]:
@@ -168,14 +168,14 @@ def _read(folder: int, path: Path) -> Found:
 def _bytes_of(folder: int, name: str) -> bytes:
     content, state = read_from(folder, name, "The approval file", MAX_FILE_BYTES)
     if state.st_nlink != 1:
-        raise PermissionDenied("The approval file has a second name somewhere. It was not used.")
+        raise PermissionDenied("The approval file has a second hard link somewhere. It was not used.")
     if state.st_uid != os.geteuid() or state.st_mode & 0o022:
         raise PermissionDenied("The approval file belongs to, or is writable by, somebody else. It was not used.")
     return content
 
 
 def _write(folder: int, name: str, content: bytes) -> None:
-    """Private whatever the umask says: a file that others may write approves nothing when it comes back."""
+    """Private regardless of the umask: a file that others may write to approves nothing when it is read back."""
     temporary = f".{name}.part"
     with suppress(FileNotFoundError):
         os.unlink(temporary, dir_fd=folder)  # of a writer that died

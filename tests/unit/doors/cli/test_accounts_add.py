@@ -150,7 +150,7 @@ def test_doctor_changes_nothing_in_a_read_only_account_and_still_tries_the_submi
     assert run("doctor") == 0
     out = capsys.readouterr().out
     assert "example: draft: not tried: read-only" in out
-    assert "example: send: the submission server takes the login" in out
+    assert "example: send: the submission server accepts the login" in out
 
 
 @pytest.mark.parametrize(
@@ -202,8 +202,8 @@ def test_a_submission_server_that_asks_for_no_login_is_not_said_to_take_it(
         assert run("accounts", "add", dovecot.new_user(), "--password-stdin", *flags) == 0
         assert run("doctor") == 0
     out = capsys.readouterr().out
-    assert out.count("asks for no login") == 2
-    assert "takes the login" not in out
+    assert out.count("requires no login") == 2
+    assert "accepts the login" not in out
 
 
 def test_a_submission_server_that_does_not_answer_leaves_nothing_behind(
@@ -302,7 +302,7 @@ def test_the_config_flag_names_the_file_before_or_after_the_verb(
         (["alice@example.com", "--host", "https://mail.example.com"], "accounts[1].host: write just a host name"),
         (["alice@gmail.com", "--name", "two words"], "accounts[1].name"),
         (["alice@gmail.com", "--name", "all"], "every account"),
-        (["alice@gmail.com", "--name", "Box"], "called Box already"),
+        (["alice@gmail.com", "--name", "Box"], "already an account called Box"),
         (["BOX@example.com"], "postroom accounts login box"),
         (["alice@outlook.com"], "--auth xoauth2"),
         (["alice@gmail.com", "--port", "70000"], "accounts[1].port"),

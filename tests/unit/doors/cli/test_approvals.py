@@ -153,7 +153,7 @@ def test_a_tampered_letter_is_refused_with_the_reason(
     assert run(config, "approvals", verb, approval_id) != 0
     out, err = capsys.readouterr()
     assert "dusk" not in out + err
-    assert "no longer says what was asked" in err
+    assert "no longer matches the approval request" in err
     assert arrived(config) == []
     assert run(config, "approvals", "reject", approval_id) == 0
 

@@ -207,7 +207,7 @@ def test_a_code_can_be_typed_in_on_another_device(
 
     monkeypatch.setattr("postroom.providers.oauth.device.finish_on_device.__kwdefaults__", {"sleep": at_once})
     assert run(*adding(dovecot, user, "--device")) == 0
-    assert "type in: ABCD-EFGH" in capsys.readouterr().out
+    assert "enter: ABCD-EFGH" in capsys.readouterr().out
 
 
 def test_without_a_client_id_the_clicks_are_told_and_nothing_is_written(

@@ -1,7 +1,7 @@
 """Granting and refusing: what a person does with a waiting send. An agent's door cannot import this module.
 
-An approval covers exactly what was put before the person. A file that says anything else than what was asked (another
-recipient, another subject, one changed byte of the letter) approves nothing, and is not shown as if it were the letter.
+An approval covers exactly what the person was shown. A file that differs from the request (another recipient, another
+subject, one changed byte of the message) approves nothing and is not shown.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from postroom.store.sends.states import FINISHED
 from postroom.store.vault.approval_file import ApprovalFile
 from postroom.store.vault.folder import APPROVED, DONE, PENDING, REJECTED, Found
 
-_OTHER_BYTES = "What lies in the outbox is not what the approval was asked for. It is not sent; reject it."
+_OTHER_BYTES = "The message in the outbox is not the one that approval was requested for. It is not sent; reject it."
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """One send that waits for a say; addresses as a person is shown them."""
+    """One send waiting for approval; addresses as a person is shown them."""
 
     approval_id: str
     send_id: str
@@ -44,7 +44,7 @@ class Waiting:
 
 
 async def list_waiting(gateway: Gateway, *, limit: int = 100) -> tuple[Waiting, ...]:
-    """The oldest of what waits; `count_waiting` says how much there is in all."""
+    """The oldest waiting sends; `count_waiting` returns how many there are in all."""
 
     def stored() -> tuple[Waiting, ...]:
         gateway.store.approvals.expire()
@@ -59,7 +59,7 @@ async def count_waiting(gateway: Gateway) -> int:
 
 
 async def show(gateway: Gateway, approval_id: str) -> str:
-    """The whole letter, as it was put before the person; a file that says anything else is not shown."""
+    """The whole message, as the person was asked about it; a file that differs is not shown."""
     from postroom.mime.clean import clean_text
 
     letter = (await gateway.in_thread(_verified, gateway, approval_id)).body
@@ -93,13 +93,13 @@ async def reject(gateway: Gateway, approval_id: str, *, who: str, how: str) -> S
         if path is not None and path.parent.name != REJECTED:
             gateway.vault.claim(path, REJECTED)
 
-    with suppress(PostroomError):  # the file is a paper of ours; the word was taken
+    with suppress(PostroomError):  # the file is only a copy; the decision is stored
         await gateway.in_thread(clear)
     return await audited(gateway, Record.of_send(send, "reject", how, gateway.now()), receipt(gateway, send))
 
 
 async def heed_vault(gateway: Gateway) -> int:
-    """Act on what a person moved in the vault. Answers how many files led to something."""
+    """Act on the files that a person moved in the vault. Returns how many had an effect."""
     heeded = 0
     for found in await gateway.in_thread(lambda: list(_news(gateway))):
         try:
@@ -111,9 +111,9 @@ async def heed_vault(gateway: Gateway) -> int:
 
 
 async def unheeded(gateway: Gateway) -> tuple[tuple[str, str], ...]:
-    """Files in Approved that lead to nothing, each with the reason: for a person who wonders. The newest hundred.
+    """The newest hundred files in Approved that have no effect, each with the reason.
 
-    Before them, whole folders that are not heeded.
+    Before them, whole folders that are ignored.
     """
 
     def look() -> tuple[tuple[str, str], ...]:
@@ -129,7 +129,7 @@ def _problem(gateway: Gateway, found: Found) -> str:
     if found.file is None:
         return found.problem
     if not found.file.approval_id:
-        return ""  # written by hand; whether it counts depends on the mail it is for
+        return ""  # written by hand; whether it counts depends on the message it is for
     try:
         _check_covers(gateway, found.file)
     except PostroomError as error:
@@ -138,7 +138,7 @@ def _problem(gateway: Gateway, found: Found) -> str:
 
 
 async def tidy_vault(gateway: Gateway) -> None:
-    """Files of sends that are over leave the folders where something is still to be decided."""
+    """Move the files of finished sends out of the folders where something is still to be decided."""
 
     def tidy() -> None:
         waiting = gateway.store.approvals.pending_ids()
@@ -191,18 +191,18 @@ def _check_same(approval: Approval, send: Send, file: ApprovalFile) -> None:
     if send.content_sha256 != approval.content_sha256:
         raise PermissionDenied(_OTHER_BYTES)
     if file.content_sha256 != approval.content_sha256 or file.fingerprint != approval.asked:
-        raise PermissionDenied("The file no longer says what was asked about. It approves nothing.")
+        raise PermissionDenied("The file no longer matches the approval request. It approves nothing.")
 
 
 def _verified(gateway: Gateway, approval_id: str) -> ApprovalFile:
-    """The file of an approval, if it still says what was asked, and if that is still what would leave."""
+    """The file of an approval, if it still matches the request and that is still what would be sent."""
     approval = gateway.store.approvals.get(approval_id)
     send = gateway.store.outbox.get(approval.send_id)
     path = gateway.vault.find(file_name(send.kind, approval.approval_id))
     if path is None:
         raise NotFound(
-            f"The file of approval {approval.approval_id} is no longer in the vault, so nobody can read what would be "
-            "sent. Reject it; the mail can be asked for again."
+            f"The file for approval {approval.approval_id} is no longer in the vault, so nobody can read what would be "
+            "sent. Reject it; the message can be requested again."
         )
     found = gateway.vault.look_again(Found(path, None))
     if found.file is None:
@@ -213,14 +213,14 @@ def _verified(gateway: Gateway, approval_id: str) -> ApprovalFile:
 
 
 def _check_stored(gateway: Gateway, send: Send) -> None:
-    if send.state in FINISHED:  # its bytes are gone, and nothing of it will leave any more
+    if send.state in FINISHED:  # its bytes are gone, and nothing will be sent
         return
     if stored_digest(send, gateway.store.outbox.request(send.send_id)) != send.content_sha256:
         raise PermissionDenied(_OTHER_BYTES)
 
 
 async def _release(gateway: Gateway, send: Send) -> SendView:
-    """Conflict: a running server took it up in the same moment. RateLimited: it waits. It leaves once all the same."""
+    """Conflict: a running server took it over at the same time. RateLimited: it waits. Either way it is sent once."""
     try:
         send = await dispatch.go_on(gateway, send)
     except (Conflict, RateLimited):
@@ -242,7 +242,7 @@ def _waiting(gateway: Gateway, approval: Approval, send: Send) -> Waiting:
 
 
 async def resolve(gateway: Gateway, send_id: str, verdict: Verdict) -> SendView:
-    """A person's word on a send nobody else could decide: it was sent, send it again, or drop it."""
+    """A person's decision on a send nobody else could decide: it was sent, send it again, or drop it."""
     decided = await gateway.in_thread(gateway.store.outbox.resolve, send_id, verdict)
     after = _dropped(gateway, decided) if verdict == "drop" else _release(gateway, decided)
     return await audited(gateway, Record.of_send(decided, f"resolve_{verdict}", "command line", gateway.now()), after)

@@ -1,7 +1,7 @@
 """Approvals a person wrote by hand, before anything was asked: "mail to bob: approved".
 
-They match on kind, status and recipient (or thread), cover no particular words, and are therefore heeded only where the
-operator allows them. Each releases one send: moving the file to Done is what takes it.
+They match on kind, status and recipient (or thread), cover no particular content, and are therefore accepted only where
+the operator allows them. Each releases one send: moving the file to Done claims it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ async def release(gateway: Gateway, order: Order, send_id: str, approval_id: str
         return None
     try:
         await gateway.in_thread(gateway.store.approvals.approve, approval_id, who="vault", how="handwritten")
-    except PostroomError:  # it released nothing, so it goes back to where it lay
+    except PostroomError:  # it released nothing, so it goes back
         with suppress(PostroomError):
             await gateway.in_thread(gateway.vault.claim, taken, APPROVED)
         raise
     send = await gateway.in_thread(gateway.store.outbox.get, send_id)
-    with suppress(RateLimited):  # approved is approved: it leaves by itself when there is room
+    with suppress(RateLimited):  # it stays approved and is sent when the limit allows
         send = await dispatch.go_on(gateway, send)
     return await receipt(gateway, send)
 

@@ -1,4 +1,4 @@
-"""The approval file: all of a letter, in a form that reads the same in an editor, rendered, and at a terminal."""
+"""The approval file: the whole message, in a form that reads the same in an editor, rendered, and in a terminal."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from postroom.service.sending.letter import Letter, as_lines, excerpt, facts, jo
 from postroom.service.sending.order import Order
 from postroom.store.vault.approval_file import ApprovalFile, refuse_endless
 
+_INSTRUCTIONS = (
+    "In the vault: to approve, set `status: approved` at the top of this file and move it to `Approved`. To reject, "
+    "move it to `Rejected`."
+)
+
 
 def pending_file(order: Order, created: datetime, expires: datetime) -> ApprovalFile:
-    """InvalidRequest where the letter is too long to be read back from the vault, and so could never be approved."""
+    """InvalidRequest where the file would be too long to be read back from the vault, and so never be approved."""
     file = ApprovalFile(
         type=order.kind,
         status="pending",
@@ -29,17 +34,17 @@ def pending_file(order: Order, created: datetime, expires: datetime) -> Approval
 
 
 def _markdown(letter: Letter) -> str:
-    """Whatever somebody wrote stands within fences, where nothing of it can become structure."""
+    """All user content is inside fences, where it cannot become structure."""
     original = letter.original
     parts = [
-        "# Send this mail?",
-        "To approve, set `status: approved` above and move this file to `Approved`. To refuse, move it to `Rejected`.",
+        "# Send this message?",
+        _INSTRUCTIONS,
         _fenced("\n".join(as_lines(facts(letter)))),
         *_section(f"Text, {letter.chars[0]} characters", letter.text),
         *_section("HTML, as its readers see it", letter.reading),
         *_section(f"HTML, {letter.chars[1]} characters of source", letter.html),
-        *_section("The mail being answered, in words", joined(letter.quoted, *excerpt(letter.quoted))),
-        *_section("The forwarded mail, in words", joined(original.text, *excerpt(original.text)) if original else ""),
+        *_section("The message being replied to, as text", joined(letter.quoted, *excerpt(letter.quoted))),
+        *_section("The forwarded message, as text", joined(original.text, *excerpt(original.text)) if original else ""),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -1,6 +1,6 @@
 """Asking for approval: the pending file in the vault, with the whole message in it, for a person to read and move.
 
-Only asking lives here. Granting lives in `approvals`, which an agent's door cannot import.
+This module only asks. Granting is in `approvals`, which an agent's door cannot import.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _WRITING_SECONDS = 60.0
 _FILE_NAME = re.compile(r"email_(?:send|reply|forward)_(\w+)\.md")
 # For the model, so without a command that it could run: approving is a person's act.
 _HOW = (
-    "A person must approve it outside of this conversation, in the vault folder or at the command line; the "
-    "documentation on safety says how. Postroom then sends it by itself; repeat the call to see the result."
+    "A person must approve it outside this conversation, in the vault folder or on the command line; the safety "
+    "documentation explains how. Postroom then sends it automatically; repeat the call to see the result."
 )
 _AT_WORK = frozenset(State) - FINISHED - {State.PREPARED}
 
@@ -84,14 +84,14 @@ async def standing(gateway: Gateway, order: Order) -> SendView | None:
 
 
 async def _cannot_be_read(gateway: Gateway, send: Send) -> bool:
-    """Its file is gone, or was never written because we died on the way: nobody can approve what nobody can read."""
+    """Its file is gone, or was never written because of a crash: nobody can approve what nobody can read."""
     is_being_written = gateway.store.clock.wall() - send.created_at <= _WRITING_SECONDS
     path = await gateway.in_thread(gateway.vault.find, file_name(send.kind, send.approval_id))
     return path is None and not is_being_written
 
 
 async def write_letters(gateway: Gateway) -> None:
-    """Put into the vault what a process died over between promising a letter and writing it."""
+    """Write the approval files that a crashed process had requested but not yet written."""
 
     def write() -> None:
         for letter in gateway.store.approvals.unwritten():
@@ -111,7 +111,7 @@ async def awaiting(gateway: Gateway, send: Send) -> SendView:
     return SendView(
         status="needs_approval",
         account=send.account,
-        message=f"Nothing was sent yet: a person must approve it first. {_HOW}",
+        message=f"Nothing was sent yet. {_HOW}",
         send_id=send.send_id,
         approval=ApprovalView(approval.approval_id, expires, _HOW),
     )
