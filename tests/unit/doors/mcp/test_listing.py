@@ -86,7 +86,7 @@ def test_a_name_dressed_up_as_an_address_is_replaced_by_the_real_one() -> None:
 
 
 def test_no_mail_is_said_in_words() -> None:
-    assert text_of(page()) == "No mail found."
+    assert text_of(page()) == "No emails found."
 
 
 def test_filters_that_were_not_applied_are_said_in_both_forms() -> None:
