@@ -119,11 +119,11 @@ async def test_undo_says_what_it_undid(tmp_path: Path) -> None:
         unmarked = await call("undo", operation_id=marked["operation_id"])
         unlabelled = await call("undo", operation_id=labelled["operation_id"])
         unmade = await call("undo", operation_id=made["operation_id"])
-    assert text_of(back).startswith("2 of 2 mails moved back to INBOX.")
+    assert text_of(back).startswith("2 of 2 emails moved back to INBOX.")
     assert back.structured_content is not None
     assert (back.structured_content["action"], back.structured_content["folders"]) == ("delete", ["INBOX"])
-    assert text_of(unmarked).startswith("1 of 1 mail marked unread again.")
-    assert text_of(unlabelled).startswith("2 of 2 mails no longer labelled travel.")
+    assert text_of(unmarked).startswith("1 of 1 email marked unread again.")
+    assert text_of(unlabelled).startswith("2 of 2 emails no longer labelled travel.")
     assert text_of(unmade) == "Folder Projects removed."
 
 

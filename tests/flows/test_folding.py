@@ -70,7 +70,7 @@ async def test_a_copy_of_the_mail_that_was_answered_is_folded_and_said(caller: C
     assert result.structured_content["untrusted"]["body"] == "I will bring tea."
     folded = result.structured_content["quoted_folded"]
     assert folded > len(ASKED)
-    assert f"{folded} characters of quoted history left out (include_quoted=true shows them)" in text_of(result)
+    assert f"{folded} characters of quoted history omitted (include_quoted=true shows them)" in text_of(result)
     assert "long ladder" in await body_of(caller, include_quoted=True)
 
 
@@ -136,7 +136,7 @@ async def test_a_thread_shows_each_word_once(caller: Caller, add: Add) -> None:
     assert one["quoted_folded"] == 0
     assert two["untrusted"]["body"] == "And I cake."
     assert two["quoted_folded"] > len(ASKED)
-    said = f"left out of {two['email_id']} ({two['quoted_folded']} characters); read_email with include_quoted=true"
+    said = f"omitted from {two['email_id']} ({two['quoted_folded']} characters); read_email with include_quoted=true"
     assert said in text_of(result)
 
 

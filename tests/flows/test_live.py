@@ -236,7 +236,7 @@ async def test_a_provider_that_does_not_tell_of_changes_promises_none(
     monkeypatch.setattr(provider, "CAPABILITIES", replace(provider.CAPABILITIES, has_push=False))
     if era == "legacy":
         async with Client(server, mode=era) as client:
-            with pytest.raises(MCPError, match="does not tell of changes"):
+            with pytest.raises(MCPError, match="does not report changes"):
                 await subscribe(client, INBOX)
     else:
         async with listening(server, era, INBOX) as listener:

@@ -97,7 +97,7 @@ def at_terminal(home: Path) -> Iterator[type[Terminal]]:
 @pytest.mark.parametrize("command", [("serve",), ("demo", "--stdio")])
 def test_it_says_what_it_waits_for_and_ctrl_c_ends_it_quietly(at_terminal, command: tuple[str, ...]) -> None:
     terminal = at_terminal(*command)
-    terminal.wait_for("Ctrl-C ends it.")
+    terminal.wait_for("press Ctrl-C to stop.")
     terminal.press(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
     terminal.wait_for('"result"')  # it serves; only then can the end be that of a server
     terminal.press(CTRL_C)

@@ -1,1 +1,1 @@
-"""The ways in: MCP for assistants, the command line and the web page for people. Doors know the service only."""
+"""The interfaces: MCP for assistants, the command line and the web page for people. Doors use the service only."""

@@ -1,4 +1,4 @@
-"""postroom accounts add, login and remove: what is shown and asked on the way. A secret is never shown."""
+"""postroom accounts add, login and remove: what they print and ask. A secret is never shown."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
     from postroom.settings import AccountSettings, Settings
 
 SOURCES = {
-    "known": "as this provider is known",
-    "autoconfig": "as its domain publishes them",
-    "srv": "as its DNS names them",
-    "mx": "as its mail is hosted there",
-    "guess": "as they answered under their usual names",
+    "known": "known for this provider",
+    "autoconfig": "published by its domain",
+    "srv": "found in its DNS",
+    "mx": "derived from its MX records",
+    "guess": "found under their usual names",
 }
 LONGEST_SECRET = 16_384  # characters; tokens can be long
 
 
 def add(args: argparse.Namespace) -> int:
+    _refuse_no_address(args.address)
     args.oauth = args.oauth or args.device or args.paste
     wishes = setup.Wishes(**{field.name: getattr(args, field.name) for field in fields(setup.Wishes)})
     plan = asyncio.run(setup.plan(wishes, config=args.config))
@@ -43,6 +44,13 @@ def add(args: argparse.Namespace) -> int:
             plan = asyncio.run(_checked(plan, secret))
     place = setup.write_down(plan, secret, in_file=args.secret_file)
     return _added(plan, place, args)
+
+
+def _refuse_no_address(text: str) -> None:
+    """Before the settings do, which would name a table that is not written yet."""
+    local, _, domain = text.rpartition("@")
+    if not (local and domain) or any(char.isspace() for char in text):
+        raise InvalidRequest(f"{text[:80]!r} is not an email address. Write one like alice@example.com.")
 
 
 def _add_by_oauth(plan: setup.Plan, args: argparse.Namespace) -> int:
@@ -76,7 +84,7 @@ def log_in(args: argparse.Namespace) -> int:
     if oauth_logins.logs_in_by_oauth(account):
         return _log_in_by_oauth(account, settings, args)
     if args.device or args.paste:
-        raise InvalidRequest(f"Account {account.name} logs in with a password or token, not on a page of its service.")
+        raise InvalidRequest(f"Account {account.name} logs in with a password or token, not on its provider's page.")
     name = setup.secret_of(account)
     secret = _secret(name, account.address, args)
     if not args.no_check:
@@ -104,31 +112,31 @@ def remove(args: argparse.Namespace) -> int:
     settings = load(args.config)
     account = _named(args, settings.accounts)
     path = setup.take_away(account, settings)
-    print(f"Account {account.name} is no longer in {path}, and its stored secret is forgotten. Its mail is untouched.")
+    print(f"Account {account.name} is no longer in {path}, and its stored secret was deleted. Its email is untouched.")
     return 0
 
 
 def _show_servers(plan: setup.Plan) -> None:
     if plan.needs_secret:
-        origin = SOURCES[plan.found.source] if plan.found else "as you named them"
+        origin = SOURCES[plan.found.source] if plan.found else "as you gave them"
         print(f"Servers of {plan.account().address}, {origin}:")
     for line in plan.shown:
         print(f"  {line}")
     if plan.found and plan.found.note:
         print(plan.found.note)
     if plan.can_use_oauth:
-        print("Or log in on its own page, with a client id of your own: --oauth")
+        print("Or log in on the provider's own page, with your own client id: --oauth")
 
 
 def _ask_about_strangers(plan: setup.Plan, args: argparse.Namespace) -> None:
-    """A forged DNS answer must not get the password: where nobody vouches for a server, a person does."""
+    """A forged DNS answer must not get the password: a person confirms a server that nothing else confirms."""
     if args.yes or plan.found is None or plan.found.is_assured:
         return
-    print("These servers lie outside the address's domain, and only DNS names them.")
+    print("These servers are outside the address's domain, and only DNS names them.")
     if args.password_stdin or not sys.stdin.isatty():
-        raise InvalidRequest("If they are the right ones, say --yes, or name them with --host and --smtp-host.")
-    if input("Are they the right ones? [y/N] ").strip().lower() not in ("y", "yes"):
-        raise InvalidRequest("Nothing was written. Name the right ones with --host and --smtp-host.")
+        raise InvalidRequest("If they are correct, add --yes, or give them with --host and --smtp-host.")
+    if input("Are they correct? [y/N] ").strip().lower() not in ("y", "yes"):
+        raise InvalidRequest("Nothing was written. Give the correct ones with --host and --smtp-host.")
 
 
 def _secret(name: str, address: str, args: argparse.Namespace) -> str:
@@ -137,14 +145,14 @@ def _secret(name: str, address: str, args: argparse.Namespace) -> str:
     elif sys.stdin.isatty():
         secret = getpass.getpass(f"{name.capitalize()} for {address}: ")
     else:
-        raise InvalidRequest(f"There is no terminal to ask for the {name}. Hand it over with --password-stdin.")
+        raise InvalidRequest(f"There is no terminal to ask for the {name}. Pass it with --password-stdin.")
     if not secret or len(secret) > LONGEST_SECRET or not secret.isprintable():
-        raise InvalidRequest(f"That is no {name}: it must be one line of text. Nothing was written.")
+        raise InvalidRequest(f"That is not a valid {name}: it must be one line of text. Nothing was written.")
     return secret
 
 
 def _handed_over() -> str:
-    """Empty when it is no text at all."""
+    """Empty when it is not text."""
     try:
         return sys.stdin.read(LONGEST_SECRET + 1).rstrip("\r\n")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""postroom accounts: which mailboxes are configured, and with --check whether they open; adding, login, removing."""
+"""postroom accounts: list the configured accounts, check them with --check; add, log in, remove."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from postroom.doors.cli.options import Subparsers, add_config, add_verb_config, 
 
 
 def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("accounts", help="list the configured accounts, add or remove one, log in anew")
+    parser = subparsers.add_parser("accounts", help="list the configured accounts; add, remove or log in to one")
     add_config(parser)
     parser.add_argument("--check", action="store_true", help="log in to each")
     parser.set_defaults(run=run)
@@ -34,28 +34,30 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _register_list(verbs: Subparsers) -> None:
-    verb = verbs.add_parser("list", help="the same as no verb")
+    verb = verbs.add_parser("list", help="the default")
     verb.add_argument("--check", action="store_true", default=argparse.SUPPRESS, help="log in to each")
     add_verb_config(verb)
     verb.set_defaults(run=run)
 
 
 def _register_add(verbs: Subparsers) -> None:
-    verb = verbs.add_parser("add", help="set up a mailbox: finds its servers, tries the login, writes it down")
+    verb = verbs.add_parser("add", help="set up an account: finds its servers, tries the login, saves it")
     verb.add_argument("address", help="for instance alice@example.com")
-    verb.add_argument("--provider", choices=("imap", "local"), default="imap", help="what kind of mailbox it is")
-    verb.add_argument("--name", default="", help="what to call the account (default: from the address)")
-    verb.add_argument("--display-name", default="", metavar="TEXT", help="the name beside the address")
-    verb.add_argument("--username", default="", help="what to log in with, where it is not the address")
+    verb.add_argument("--provider", choices=("imap", "local"), default="imap", help="kind of mailbox")
+    verb.add_argument("--name", default="", help="name of the account (default: from the address)")
+    verb.add_argument("--display-name", default="", metavar="TEXT", help="the name shown with the address")
+    verb.add_argument("--username", default="", help="login name, if it is not the address")
     verb.add_argument("--auth", choices=("password", "xoauth2", "oauthbearer"), default="password")
     _add_oauth(verb)
     verb.add_argument(
         "--oauth", action="store_true", help="log in on the provider's own page (Google, Microsoft, Fastmail)"
     )
-    verb.add_argument("--client-id", default="", metavar="ID", help="of the program you registered there, for --oauth")
-    verb.add_argument("--client-secret-env", default="", metavar="NAME", help="the variable with its secret")
-    verb.add_argument("--client-secret-file", type=Path, metavar="FILE", help="the file with its secret")
-    verb.add_argument("--ca-file", type=Path, metavar="FILE", help="the certificate authority to trust")
+    verb.add_argument(
+        "--client-id", default="", metavar="ID", help="client id of the app you registered there, for --oauth"
+    )
+    verb.add_argument("--client-secret-env", default="", metavar="NAME", help="environment variable with its secret")
+    verb.add_argument("--client-secret-file", type=Path, metavar="FILE", help="file with its secret")
+    verb.add_argument("--ca-file", type=Path, metavar="FILE", help="certificate authority to trust")
     for prefix, what in (("", "IMAP"), ("smtp-", "SMTP")):
         verb.add_argument(f"--{prefix}host", default="", help=f"the {what} server, instead of looking for it")
         verb.add_argument(f"--{prefix}port", type=int, default=0, metavar="N")
@@ -66,7 +68,7 @@ def _register_add(verbs: Subparsers) -> None:
 
 
 def _register_login(verbs: Subparsers) -> None:
-    verb = verbs.add_parser("login", help="log an account in again, or store its new password or token")
+    verb = verbs.add_parser("login", help="log in to an account again, or store its new password or token")
     verb.add_argument("name", help="as postroom accounts shows it")
     _add_oauth(verb)
     _add_secret(verb)
@@ -74,7 +76,7 @@ def _register_login(verbs: Subparsers) -> None:
 
 
 def _register_remove(verbs: Subparsers) -> None:
-    verb = verbs.add_parser("remove", help="forget an account and its stored secret; its mail is not touched")
+    verb = verbs.add_parser("remove", help="remove an account and its stored secret; its email is not touched")
     verb.add_argument("name", help="as postroom accounts shows it")
     add_verb_config(verb)
     verb.set_defaults(run=_remove)
@@ -82,14 +84,14 @@ def _register_remove(verbs: Subparsers) -> None:
 
 def _add_oauth(verb: argparse.ArgumentParser) -> None:
     way = verb.add_mutually_exclusive_group()
-    way.add_argument("--device", action="store_true", help="with OAuth: log in on another device, by a code")
-    way.add_argument("--paste", action="store_true", help="with OAuth: log in elsewhere and paste the last address")
+    way.add_argument("--device", action="store_true", help="with OAuth: log in on another device, with a code")
+    way.add_argument("--paste", action="store_true", help="with OAuth: log in elsewhere and paste the final URL")
 
 
 def _add_secret(verb: argparse.ArgumentParser) -> None:
     add_verb_config(verb)
     verb.add_argument("--password-stdin", action="store_true", help="read the password or token from standard input")
-    verb.add_argument("--secret-file", action="store_true", help="keep it in an encrypted file, not in the keyring")
+    verb.add_argument("--secret-file", action="store_true", help="store it in an encrypted file, not in the keyring")
     verb.add_argument("--no-check", action="store_true", help="store without trying to log in")
 
 

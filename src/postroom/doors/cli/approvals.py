@@ -1,4 +1,4 @@
-"""postroom approvals: what waits for a person's say, and giving it."""
+"""postroom approvals: list what waits for approval, and approve or reject it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from postroom.doors.cli.options import Subparsers, add_config, add_verb_config, 
 if TYPE_CHECKING:
     from postroom.service.gateway import Gateway
 
-_AT_TERMINAL = "command line"  # as the audit log has it
+_AT_TERMINAL = "command line"  # as recorded in the audit log
 
 
 def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("approvals", help="see and decide what waits for a person's say")
+    parser = subparsers.add_parser("approvals", help="list, approve or reject what is waiting for approval")
     add_config(parser)
     parser.set_defaults(run=run, verb="list")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", help="without one: list")
     for name, text in (
-        ("list", "what waits"),
-        ("show", "the whole letter"),
-        ("approve", "read the letter, then let it be sent"),
-        ("reject", "refuse it; nothing is sent"),
+        ("list", "what is waiting for approval"),
+        ("show", "the whole message"),
+        ("approve", "show the message, then send it"),
+        ("reject", "reject it; nothing is sent"),
     ):
         verb = verbs.add_parser(name, help=text)
         add_verb_config(verb)
@@ -32,7 +32,7 @@ def register(subparsers: Subparsers) -> None:
             verb.add_argument("approval_id")
         if name == "approve":
             verb.add_argument("--yes", action="store_true", help="do not ask at the terminal; needs --reason")
-            verb.add_argument("--reason", default="", metavar="TEXT", help="why, in a person's own words; not kept")
+            verb.add_argument("--reason", default="", metavar="TEXT", help="why, in a person's own words; not stored")
         verb.set_defaults(run=run, verb=name)
 
 
@@ -46,14 +46,14 @@ def run(args: argparse.Namespace) -> int:
     print(in_gateway(args, lambda gateway: _letter(gateway, args.approval_id)))
     if args.verb == "show":
         return 0
-    if how == _AT_TERMINAL and input("Send exactly this mail? Type yes to send it: ").strip().lower() != "yes":
-        print("Nothing was sent; it still waits.")
+    if how == _AT_TERMINAL and input("Send exactly this message? Type yes to send it: ").strip().lower() != "yes":
+        print("Nothing was sent; it is still waiting.")
         return 1
     return in_gateway(args, lambda gateway: _decided(gateway, args.verb, args.approval_id, how))
 
 
 def _consent(args: argparse.Namespace) -> str:
-    """How a yes is given: at the terminal, or beforehand with a reason, of which only the length is kept."""
+    """How approval is given: at the terminal, or in advance with a reason, of which only the length is stored."""
     from postroom.model.errors import InvalidRequest
 
     reason = args.reason.strip()
@@ -61,13 +61,13 @@ def _consent(args: argparse.Namespace) -> str:
         return f"command line (reason of {len(reason)} characters)"
     if args.yes or not sys.stdin.isatty():
         raise InvalidRequest(
-            "There is nobody at a terminal to ask. Run it at one, or give --yes and --reason with a person's own words."
+            "There is no terminal to ask at. Run it at one, or give --yes and --reason with a person's own words."
         )
     return _AT_TERMINAL
 
 
 async def _letter(gateway: Gateway, approval_id: str) -> str:
-    """What is shown is what is approved: both read the file against what was asked, or refuse."""
+    """What is shown is what is approved: both check the file against the request, or refuse."""
     from postroom.service.sending.approval import approvals
 
     return await approvals.show(gateway, approval_id)
@@ -83,7 +83,7 @@ async def _listed(gateway: Gateway) -> list[str]:
         (one.approval_id, when, one.account, one.kind, ", ".join(one.recipients), one.subject)
         for one, when in zip(waiting, times, strict=True)
     ]
-    ignored = [f"not used: {name}: {reason}" for name, reason in await unheeded(gateway)]
+    ignored = [f"ignored: {name}: {reason}" for name, reason in await unheeded(gateway)]
     header = ("ID", created, "ACCOUNT", "KIND", "RECIPIENTS", "SUBJECT")
     return [*table.lines(header, rows, kept_whole=2), f"{await count_waiting(gateway)} waiting", *ignored]
 

@@ -1,4 +1,4 @@
-"""postroom audit verify: walk the chain and say whether anything was changed."""
+"""postroom audit verify: check the hash chain and report whether anything was changed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def register(subparsers: Subparsers) -> None:
     add_config(parser)
     parser.set_defaults(run=run)
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", help="without one: verify")
-    verb = verbs.add_parser("verify", help="walk the hash chain from end to end")
+    verb = verbs.add_parser("verify", help="check the whole hash chain")
     add_verb_config(verb)
     verb.set_defaults(run=run)
 
@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
 
     report = in_gateway(args, verify)
     if report.ok:
-        print(f"{report.entries} entries, the chain is whole")
+        print(f"{report.entries} entries, the chain is intact")
         return 0
     print(f"{report.entries} entries; the chain is broken at entry {report.first_bad}")
     return 1

@@ -1,4 +1,4 @@
-"""What `doctor` looks at, one Finding each. Leaves nothing behind: the draft it writes is deleted again."""
+"""The checks of `doctor`, one Finding each. The draft it writes is deleted again."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from postroom.model.errors import AuthRequired, NotFound, PostroomError, Provide
 from postroom.service.gateway import Gateway
 from postroom.settings import Settings, SettingsError
 
-# What cannot be done without a folder of that role.
+# What does not work without a folder of that role.
 NEEDED_ROLES = {
     "inbox": "nothing can be listed",
-    "sent": "no copy of what is sent can be kept",
+    "sent": "no copy of sent messages can be kept",
     "drafts": "no draft can be saved",
     "trash": "nothing can be deleted",
 }
@@ -55,12 +55,12 @@ def server(settings: Settings, count_tools: Callable[[Settings], int]) -> Findin
 async def vault(gateway: Gateway) -> Finding:
     troubles = await gateway.in_thread(gateway.vault.troubles)
     text = " ".join(f"{folder}: {why}" for folder, why in troubles)
-    fix = " Make the folders your own and run chmod 700 on them, or set safety.vault to another place."
+    fix = " Make yourself the owner of the folders and run chmod 700 on them, or set safety.vault to another path."
     return Finding("vault", not troubles, text + fix if troubles else str(gateway.vault.root))
 
 
 async def account(gateway: Gateway, name: str) -> AsyncIterator[Finding]:
-    """Connecting, folders, reading, a draft where it may write, a submission's login; stops where nothing can work."""
+    """Connection, folders, reading, a draft if writing is allowed, the SMTP login; stops if the connection fails."""
     looks = (
         ("connect", _connect),
         ("folders", _folders),
@@ -81,7 +81,9 @@ def _full_text() -> Finding:
         try:
             database.execute("CREATE VIRTUAL TABLE probe USING fts5(words)")
         except sqlite3.OperationalError:
-            return Finding("sqlite", False, f"{sqlite3.sqlite_version} has no FTS5; use a Python whose SQLite has it")
+            return Finding(
+                "sqlite", False, f"{sqlite3.sqlite_version} lacks FTS5; use a Python whose SQLite includes it"
+            )
     return Finding("sqlite", True, f"{sqlite3.sqlite_version} with FTS5")
 
 
@@ -122,7 +124,7 @@ async def _folders(gateway: Gateway, name: str) -> str:
     missing = [f"no {role} folder, so {harm}" for role, harm in NEEDED_ROLES.items() if role not in found]
     if missing:
         names = ", ".join(role.title() for role in NEEDED_ROLES if role not in found)
-        raise NotFound(f"{'; '.join(missing)}. Create at the provider, or in its webmail: {names}")
+        raise NotFound(f"{'; '.join(missing)}. Create them in the provider's webmail: {names}")
     return f"{len(folders)} ({', '.join(f'{role} {found[role]}' for role in NEEDED_ROLES)})"
 
 
@@ -134,7 +136,7 @@ async def _read(gateway: Gateway, name: str) -> str:
     if not newest:
         return "the inbox is empty"
     opened = await read_email(gateway, newest[0].email_id)
-    return f"the newest mail, {opened.row.date[:10]}, opens"
+    return f"the newest message, {opened.row.date[:10]}, can be read"
 
 
 async def _draft(gateway: Gateway, name: str) -> str:
@@ -144,14 +146,14 @@ async def _draft(gateway: Gateway, name: str) -> str:
 
     _, able = await capabilities(gateway, name)
     if gateway.settings.server.read_only or not able.can_draft:
-        return "not tried: read-only" if able.can_draft else "not tried: this provider keeps no drafts"
+        return "not tried: read-only" if able.can_draft else "not tried: this provider has no drafts"
     draft = await create_draft(
-        gateway, DraftRequest(subject="Postroom doctor", body="This draft is deleted at once."), account=name
+        gateway, DraftRequest(subject="Postroom doctor", body="This draft is deleted immediately."), account=name
     )
     if not draft.draft_id:
         return "not tried: dev mode covers drafts in this dialect"
     await erase_draft(gateway, draft.draft_id)
-    return "one was saved and deleted again"
+    return "saved and deleted a test draft"
 
 
 async def _send(gateway: Gateway, name: str) -> str:
@@ -163,7 +165,7 @@ async def _send(gateway: Gateway, name: str) -> str:
 
 
 async def _outbox(gateway: Gateway, name: str) -> str:
-    """Not ok where something needs a person, or cannot leave because the login was refused."""
+    """Not ok if something needs a person, or cannot be sent because the login was refused."""
     from postroom.service.notices import notices
     from postroom.service.sending.outbox import list_outbox
 
@@ -171,6 +173,7 @@ async def _outbox(gateway: Gateway, name: str) -> str:
     waiting = [row for row in page.results if row.state == "needs_human"]
     paused = [notice for notice in notices(gateway) if notice.startswith(f"Account {name} ")]
     if waiting or paused:
-        need = [f"{len(waiting)} sends need a person: postroom outbox list"] if waiting else []
+        counted = "1 send needs" if len(waiting) == 1 else f"{len(waiting)} sends need"
+        need = [f"{counted} a person: postroom outbox list"] if waiting else []
         raise ProviderError(" ".join([*paused, *need]))
-    return f"{page.total_count} on their way or not sent" if page.total_count else "nothing waits"
+    return f"{page.total_count} pending or not sent" if page.total_count else "empty"

@@ -1,4 +1,4 @@
-"""How to connect a client to a Postroom that is running, ready to copy."""
+"""How to connect a client to a running Postroom, ready to copy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def render(
     url = f"http://{_url_host(host)}:{port}/mcp"
     header = f' --header "{_TOKEN}"' if takes_token else ""
     headers = {"headers": dict([_TOKEN.split(": ")])} if takes_token else {}
-    replaced = "\nWrite one of your tokens (server.tokens) in place of TOKEN.\n" if takes_token else ""
+    replaced = "\nReplace TOKEN with one of your tokens (server.tokens).\n" if takes_token else ""
     return f"""\
 Postroom serves {what} at {url}
 
@@ -34,7 +34,7 @@ VS Code         in .vscode/mcp.json:   {_snippet("servers", type="http", url=url
 Claude Desktop  in claude_desktop_config.json (starts its own):
                 {_snippet("mcpServers", **_own_process(own_process))}
 {replaced}
-Then ask: "What is new in my mail?" Stop with Ctrl-C."""
+Then ask: "What is new in my inbox?" Stop with Ctrl-C."""
 
 
 def _snippet(table: str, **server: object) -> str:
@@ -52,7 +52,7 @@ def _own_process(arguments: Sequence[str]) -> dict[str, object]:
 
 
 def _url_host(host: str) -> str:
-    """An address that listens everywhere is reached here by loopback."""
+    """An address that listens on all interfaces is reached locally by loopback."""
     if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host

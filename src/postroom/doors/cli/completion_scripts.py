@@ -1,6 +1,6 @@
-"""Completion scripts of three shells from one walk over the parser.
+"""Completion scripts for three shells, generated from the parser.
 
-A place is how far a command line has got: "", " accounts", " accounts add". Each shell finds the place, then looks
+A place is a position in the command line: "", " accounts", " accounts add". Each shell finds the place, then looks
 whether the word before wants a value, then offers what may follow there.
 """
 
@@ -73,7 +73,7 @@ def _zsh(offers: Offers) -> Iterator[str]:
 
 
 def _cases(offers: Offers, offer: str, files: str) -> Iterator[str]:
-    """The part that bash and zsh read alike, from inside the loop over the words that are there."""
+    """The part that bash and zsh share, starting inside the loop over the words typed so far."""
     yield f'    case "$place $word" in {_any(offers.words)}) place="$place $word" ;; esac'
     yield "  done"
     yield f'  case "$before" in {_any(sorted(offers.files_after))}) {files}; return ;; esac'

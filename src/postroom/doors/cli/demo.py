@@ -1,4 +1,4 @@
-"""postroom demo: the embedded sample mailbox, over HTTP unless told otherwise, with a word on how to connect."""
+"""postroom demo: the embedded sample mailbox, over HTTP by default, with hints on how to connect."""
 
 from __future__ import annotations
 

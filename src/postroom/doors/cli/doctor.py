@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("doctor", help="check the installation and every account, and say what to fix")
+    parser = subparsers.add_parser("doctor", help="check the installation and every account, and report what to fix")
     add_config(parser)
     parser.set_defaults(run=run)
 

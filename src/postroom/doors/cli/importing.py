@@ -1,4 +1,4 @@
-"""postroom import: an mbox file or a Maildir into the embedded mailbox. Running it again adds nothing twice."""
+"""postroom import: an mbox file or a Maildir into a local account. Running it again adds no duplicates."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("import", help="take an mbox file or a Maildir into a local account")
+    parser = subparsers.add_parser("import", help="import an mbox file or a Maildir into a local account")
     add_config(parser)
     parser.add_argument("path", type=Path, help="an mbox file (a Gmail Takeout, for instance) or a Maildir folder")
     parser.add_argument("--account", metavar="NAME", help="which local account (default: the first)")
-    parser.add_argument("--folder", metavar="NAME", help="where to put mail that names no folder itself")
+    parser.add_argument("--folder", metavar="NAME", help="folder for messages that do not name one")
     parser.set_defaults(run=run)
 
 

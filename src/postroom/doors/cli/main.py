@@ -1,4 +1,4 @@
-"""Reading the command line and handing over to the command it names."""
+"""Parses the command line and runs the command it names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 
 def run(argv: Sequence[str] | None, *, serve: Serve, count_tools: CountTools | None = None) -> int:
-    """Never a traceback for what a person can mend: one line on standard error and an exit code."""
+    """No traceback for what a person can fix: a message on standard error and an exit code."""
     parser = build_parser(serve)
     parser.set_defaults(count_tools=count_tools)
     args = parser.parse_args(argv)
@@ -41,16 +41,16 @@ def run(argv: Sequence[str] | None, *, serve: Serve, count_tools: CountTools | N
         for line in error.message.splitlines():
             print(f"postroom: {line}", file=sys.stderr)
         return EXIT_USAGE if isinstance(error, InvalidRequest) else EXIT_FAILED
-    except (KeyboardInterrupt, EOFError):  # Ctrl-C, or Ctrl-D where something was asked
+    except (KeyboardInterrupt, EOFError):  # Ctrl-C, or Ctrl-D at a prompt
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone (postroom search ... | head); keep the interpreter from complaining at exit.
+        # The reader has closed the pipe (postroom search ... | head); keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
 
 
 def build_parser(serve: Serve) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="postroom", description="A mail gateway for AI agents.")
+    parser = argparse.ArgumentParser(prog="postroom", description="An email gateway for AI agents.")
     parser.add_argument("--version", action="version", version=f"postroom {__version__}")
     parser.set_defaults(serve=serve, run=lambda _: _show_help(parser))
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
@@ -60,13 +60,13 @@ def build_parser(serve: Serve) -> argparse.ArgumentParser:
 
 
 def _show_help(parser: argparse.ArgumentParser) -> int:
-    """For whoever names no command."""
+    """When no command is given."""
     parser.print_help(sys.stderr)
     return EXIT_USAGE
 
 
 def _show_own_warnings() -> None:
-    """Our warnings are bare event names. Those of libraries are left out: they may quote what a stranger wrote."""
+    """Our warnings are bare event names. Those of libraries are left out: they may quote untrusted text."""
     import logging
 
     handler = logging.StreamHandler()

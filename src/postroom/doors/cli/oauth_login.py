@@ -1,4 +1,4 @@
-"""The talk with a person who logs in on a service's own page: postroom accounts add --oauth, and login."""
+"""The dialogue with a person who logs in on a provider's own page: postroom accounts add --oauth, and login."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def with_client(plan: setup.Plan, args: argparse.Namespace) -> tuple[setup.Plan, str]:
-    """The plan with a client id, and the client secret that was asked for; empty where none is or it lies elsewhere."""
+    """The plan with a client id, and the client secret that was asked for; empty if not needed or kept elsewhere."""
     if plan.lacks_client_id:
         for line in oauth_logins.how_to_get_a_client_id(plan.service):
             print(line)
@@ -40,8 +40,8 @@ def log_in(account: AccountSettings, settings: Settings, args: argparse.Namespac
 def refuse_passwords(args: argparse.Namespace) -> None:
     if args.password_stdin:
         raise InvalidRequest(
-            "This account logs in on a page of its service, so there is no password to hand over. "
-            "Leave --password-stdin out, or say --auth xoauth2 and hand over an access token."
+            "This account logs in on its provider's page, so there is no password to pass. "
+            "Omit --password-stdin, or use --auth xoauth2 and pass an access token."
         )
 
 
@@ -51,15 +51,15 @@ def _tell(text: str) -> None:
 
 def _asked(prompt: str, flag: str, *, hidden: bool = False) -> str:
     if not sys.stdin.isatty():
-        raise InvalidRequest(f"There is no terminal to ask on ({prompt.rstrip(': ').lower()}). Use {flag}.")
+        raise InvalidRequest(f"There is no terminal to ask at ({prompt.rstrip(': ').lower()}). Use {flag}.")
     text = (getpass.getpass(prompt) if hidden else input(prompt)).strip()
     if not text or not text.isprintable():
-        raise InvalidRequest("That was empty or no line of text. Nothing was written.")
+        raise InvalidRequest("That was empty or not a line of text. Nothing was written.")
     return text
 
 
 def _open(url: str) -> bool:
-    """Without a display the system's choice would be a browser in this very terminal, which no login page works in."""
+    """Without a display the system may open a browser in this terminal, where no login page works."""
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Flags that several commands share, and the settings they lead to."""
+"""Flags that several commands share, and the settings they change."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from postroom.settings import Settings
 T = TypeVar("T")
 _WAITING = """\
-postroom: waiting for an MCP client on standard input; a client starts this command by itself.
-postroom: for a server that clients connect to: postroom serve --http. To look at mail here: postroom search.
-postroom: Ctrl-C ends it."""
-CountTools: TypeAlias = "Callable[[Settings], int]"  # SettingsError where they could not be served
+postroom: waiting for an MCP client on standard input; clients start this command themselves.
+postroom: for a server that clients connect to: postroom serve --http. To read mail here: postroom search.
+postroom: press Ctrl-C to stop."""
+CountTools: TypeAlias = "Callable[[Settings], int]"  # SettingsError if they cannot be served
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 class Serve(Protocol):
     """How a command starts the MCP server: over standard input and output, or over HTTP. Blocks until it ends.
 
-    `ready` is told the port once the HTTP server takes connections.
+    `ready` is called with the port once the HTTP server accepts connections.
     """
 
     def __call__(self, settings: Settings, *, http: bool, ready: Callable[[int], None] | None = None) -> None: ...
@@ -34,7 +34,7 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 
 
 def add_verb_config(verb: argparse.ArgumentParser) -> None:
-    """Without a default, lest it undo a --config that stands before the verb."""
+    """Without a default, which would override a --config given before the verb."""
     verb.add_argument("--config", type=Path, default=argparse.SUPPRESS, metavar="FILE", help="settings file")
 
 
@@ -43,12 +43,10 @@ def add_serving(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--http", nargs="?", const="", metavar="ADDR", help="serve over HTTP on host:port (default: server.bind_addr)"
     )
-    parser.add_argument("--dialect", metavar="NAME", help="which set of tool names to speak")
+    parser.add_argument("--dialect", metavar="NAME", help="which set of tool names to use")
     parser.add_argument("--toolsets", metavar="A,B", help="which groups of tools to offer, separated by commas")
-    parser.add_argument(
-        "--trust-network", action="store_true", help="serve without a token where the dialect has none to show"
-    )
-    parser.add_argument("--read-only", action="store_true", help="offer nothing that writes, and refuse it below too")
+    parser.add_argument("--trust-network", action="store_true", help="serve without a token, if the dialect allows it")
+    parser.add_argument("--read-only", action="store_true", help="offer no tool that writes, and refuse every write")
 
 
 def serving_overrides(args: argparse.Namespace) -> dict[str, Any]:
@@ -68,7 +66,7 @@ def serving_overrides(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def serving_flags(settings: Settings) -> list[str]:
-    """Flags with which another process serves the same: it must not offer more than this one does."""
+    """Flags with which another process serves the same tools: it must not offer more than this one."""
     server = settings.server
     config = ["--config", str(settings.config_path.resolve())] if settings.config_path else []
     dialect = ["--dialect", server.dialect] if "dialect" in server.model_fields_set else []
@@ -77,14 +75,14 @@ def serving_flags(settings: Settings) -> list[str]:
 
 
 def say_what_it_waits_for() -> None:
-    """To whoever started it at a terminal; a client hears nothing of it."""
+    """Only at a terminal; a client never sees it."""
     if sys.stdin.isatty():
         print(_WAITING, file=sys.stderr)
 
 
 def in_gateway(args: argparse.Namespace, work: Callable[[Gateway], Awaitable[T]]) -> T:
-    """Open the house with the settings of `--config`, do the work, close it. People name mails by handle, whatever the
-    dialect shows to agents."""
+    """Open a gateway with the settings of `--config`, do the work, close it. People use handles as message ids,
+    whichever ids the dialect shows to agents."""
     import asyncio
 
     from postroom.settings import load

@@ -1,8 +1,9 @@
-"""postroom outbox: what is on its way, what came of it, and deciding what only a person can."""
+"""postroom outbox: list pending sends, show their history, and resolve those that need a person."""
 
 from __future__ import annotations
 
 import argparse
+import re
 from typing import TYPE_CHECKING
 
 from postroom.doors.cli.options import Subparsers, add_config, add_verb_config, in_gateway
@@ -13,16 +14,16 @@ if TYPE_CHECKING:
 
 
 def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("outbox", help="see what is on its way out, decide what is unclear")
+    parser = subparsers.add_parser("outbox", help="list pending sends, and resolve those that are unclear")
     add_config(parser)
     parser.set_defaults(run=run, verb="list", all=False, account=None)
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", help="without one: list")
-    listing = verbs.add_parser("list", help="what is on its way or needs a person")
-    listing.add_argument("--all", action="store_true", help="finished ones too")
+    listing = verbs.add_parser("list", help="sends that are pending or need a person")
+    listing.add_argument("--all", action="store_true", help="include finished sends")
     listing.add_argument("--account", metavar="NAME")
     showing = verbs.add_parser("show", help="one send and every state it went through")
-    resolving = verbs.add_parser("resolve", help="decide a send whose fate is unclear")
-    resolving.add_argument("verdict", choices=("sent", "resend", "drop"), help="it went out | send again | drop it")
+    resolving = verbs.add_parser("resolve", help="decide a send whose outcome is unclear")
+    resolving.add_argument("verdict", choices=("sent", "resend", "drop"), help="it was sent | send it again | drop it")
     for name, verb in (("list", listing), ("show", showing), ("resolve", resolving)):
         add_verb_config(verb)
         if name != "list":
@@ -47,11 +48,11 @@ async def _list(gateway: Gateway, args: argparse.Namespace) -> list[str]:
         (
             row.send_id,
             when,
-            row.state,
+            _for_people(row.state),
             row.account,
             ", ".join(row.recipients),
             row.subject,
-            row.reason or _leaves(row),
+            row.reason or _due(row),
         )
         for row, when in zip(page.results, times, strict=True)
     ]
@@ -64,13 +65,18 @@ async def _show(gateway: Gateway, args: argparse.Namespace) -> list[str]:
     from postroom.service.sending.outbox import show_send
 
     row, recipients, steps = await show_send(gateway, args.send_id)
-    said = [row.reason, _leaves(row)]
-    head = [f"{row.send_id} {row.kind} from {row.account}: {row.state}", f"to {', '.join(recipients)}"]
-    return [*head, f"subject {row.subject}", *filter(None, said), *steps]
+    said = [row.reason, _due(row)]
+    head = [f"{row.send_id} {row.kind} from {row.account}: {_for_people(row.state)}", f"to {', '.join(recipients)}"]
+    return [*head, f"subject {row.subject}", *filter(None, said), *map(_for_people, steps)]
 
 
-def _leaves(row: OutboxRow) -> str:
-    return f"leaves {row.not_before}" if row.not_before else ""
+def _for_people(state: str) -> str:
+    """The stored state `done` reads `sent`, as in the results of the tools."""
+    return re.sub(r"\bdone\b", "sent", state)
+
+
+def _due(row: OutboxRow) -> str:
+    return f"due {row.not_before}" if row.not_before else ""
 
 
 async def _resolve(gateway: Gateway, args: argparse.Namespace) -> list[str]:

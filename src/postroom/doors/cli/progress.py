@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar at a terminal, a plain percentage now and then anywhere else."""
+"""Progress on standard error: a bar at a terminal, a plain percentage at intervals elsewhere."""
 
 from __future__ import annotations
 

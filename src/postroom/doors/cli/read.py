@@ -1,4 +1,4 @@
-"""postroom read: one mail as read_email opens it, Markdown on standard output. Reading changes nothing."""
+"""postroom read: one message as read_email shows it, Markdown on standard output. Reading changes nothing."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("read", help="read one mail")
+    parser = subparsers.add_parser("read", help="read one message")
     add_config(parser)
     parser.add_argument("email_id", help="as postroom search shows it")
-    parser.add_argument("--account", metavar="NAME", help="which account (default: the one the mail is in)")
+    parser.add_argument("--account", metavar="NAME", help="which account (default: the one the message is in)")
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--quoted", action="store_true", help="the quoted history too")
-    shown.add_argument("--links", action="store_true", help="its links, each whole and with its number")
+    shown.add_argument("--quoted", action="store_true", help="include the quoted history")
+    shown.add_argument("--links", action="store_true", help="its links in full, numbered")
     parser.set_defaults(run=run)
 
 
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _lines(mail: OpenEmail) -> Iterator[str]:
-    """Nothing a stranger wrote reaches the terminal raw: what hides, turns round or steers is shown as a mark."""
+    """No untrusted text reaches the terminal raw: hidden, direction and control characters are shown as marks."""
     from postroom.mime.visible import guarded, visible_text
 
     yield f"# {guarded(mail.row.subject) or '(no subject)'}"
@@ -71,8 +71,8 @@ def _facts(mail: OpenEmail) -> Iterator[tuple[str, str]]:
     for warning in mail.facts.warnings:
         yield "Warning", warning
     if mail.quoted_folded:
-        yield "Left out", f"{mail.quoted_folded} characters of quoted history; --quoted shows them"
+        yield "Omitted", f"{mail.quoted_folded} characters of quoted history; --quoted shows them"
     if mail.hidden_removed:
         yield "Removed", f"{mail.hidden_removed} {'piece' if mail.hidden_removed == 1 else 'pieces'} of hidden text"
     if _CUT_LINK.search(mail.body):
-        yield "Shortened", "links that end in …; --links shows them whole"
+        yield "Shortened", "links that end in …; --links shows them in full"

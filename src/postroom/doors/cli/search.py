@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from postroom.service.views import EmailPage, EmailRow
 
 
-_MARKS = "Marks of a mail, as in the tools: * unread, ! starred, @ attachments."
+_MARKS = "Marks of a message, as in the tools: * unread, ! starred, @ attachments."
 _NOT_SEARCHED = "; Trash and Junk are searched only with in:anywhere"
 
 
 def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("search", help="search the mail", epilog=_MARKS)
+    parser = subparsers.add_parser("search", help="search messages", epilog=_MARKS)
     add_config(parser)
     parser.add_argument("query", help='for instance: from:mia has:attachment newer_than:30d "site visit"')
-    parser.add_argument("--account", metavar="NAME", help='which account (default: the first); "all" for every one')
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="how many mails (default: 20)")
+    parser.add_argument("--account", metavar="NAME", help='which account (default: the first); "all" for every account')
+    parser.add_argument("--limit", type=int, default=20, metavar="N", help="how many messages (default: 20)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
     parser.set_defaults(run=run)
 
@@ -55,9 +55,9 @@ def _as_lines(page: EmailPage, args: argparse.Namespace) -> Iterator[str]:
         for row, when in zip(page.results, times, strict=True)
     ]
     yield from table.lines(("ID", dated, *accounts, "", "FROM", "SUBJECT"), rows, kept_whole=2)
-    yield _counted(page) if rows else f"no mail found{'' if 'in:' in args.query.lower() else _NOT_SEARCHED}"
+    yield _counted(page) if rows else f"no messages found{'' if 'in:' in args.query.lower() else _NOT_SEARCHED}"
     if page.filters_not_applied:
-        yield f"not applied: {', '.join(page.filters_not_applied)}"
+        yield f"filters not applied: {', '.join(page.filters_not_applied)}"
     yield from page.notices
 
 

@@ -1,4 +1,4 @@
-"""postroom serve: the tools over MCP, for the configured accounts (or the demo's, when there are none)."""
+"""postroom serve: the tools over MCP, for the configured accounts (the sample mailbox if there are none)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows in columns below a header: at a terminal no wider than it is, elsewhere as wide as their widest cell."""
+"""Rows in columns below a header: at a terminal limited to its width, elsewhere as wide as their widest cell."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NARROWEST = 6  # cells; a column is not cut below it
 def lines(
     header: Sequence[str], rows: Iterable[Sequence[str]], *, width: int | None = None, kept_whole: int = 1
 ) -> list[str]:
-    """No rows are no lines. No cell can steer the terminal. The first columns, ids and times, are never cut.
+    """No rows give no lines. No cell can control the terminal. The first columns, ids and times, are never cut.
 
-    `width` is that of the terminal when nobody says otherwise; a file or a pipe gets every cell whole.
+    `width` defaults to that of the terminal; a file or a pipe gets every cell in full.
     """
     safe = [list(map(guarded, row)) for row in rows]
     if not safe:
@@ -33,7 +33,7 @@ def lines(
 
 
 def time_column(name: str, moments: Sequence[str]) -> tuple[str, list[str]]:
-    """Its header, with the offset that all have, and its cells."""
+    """Its header, with the offset if all share one, and its cells."""
     offset, cells = side_by_side(moments)
     return f"{name} ({offset})" if offset else name, cells
 
@@ -50,7 +50,7 @@ def _terminal_width() -> int | None:
 
 
 def _squeezed(widths: list[int], room: int, kept_whole: int) -> list[int]:
-    """The widest column gives first, until all fit or none can give any more."""
+    """The widest column shrinks first, until all fit or none can shrink further."""
     whole, others = widths[:kept_whole], widths[kept_whole:]
     while others and sum(whole) + sum(others) > room and max(others) > NARROWEST:
         others[others.index(max(others))] -= 1

@@ -1,1 +1,1 @@
-"""The MCP door: one server, several dialects. A dialect is schemas, one service call each, and wording; no logic."""
+"""The MCP door: one server, several dialects. A dialect is schemas, a service call per tool, and wording; no logic."""

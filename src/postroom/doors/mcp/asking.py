@@ -1,10 +1,10 @@
 """Asking the person through the client, in both protocol eras: mid-call before 2026-07-28, by a retried call since.
 
-A tool that may ask is declared with `asks`, a function of the same arguments that answers the question or None. The
-SDK ties an answer to the exact text it was given for, and the tool is told which send that question was about: whatever
-the arguments have come to mean while the person was thinking, the answer is for that send.
+A tool that may ask is declared with `asks`, a function of the same arguments that returns the question or None. The
+SDK ties an answer to the exact text it was given for, and the tool learns which send that question was about: whatever
+the arguments mean by the time the person has decided, the answer is for that send.
 
-A form that comes back without its answer, or an error in its place, is an answer that was not given.
+A form that comes back without its answer, or an error in its place, counts as not answered.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Question(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the person said, and about which send."""
+    """The person's answer, and the send it is about."""
 
     verdict: Verdict
     send_id: str
@@ -50,11 +50,11 @@ PARAMETER = "answer"
 class Say(BaseModel):
     """The form the person fills in."""
 
-    send: StrictBool = Field(description="Send exactly this mail?")
+    send: StrictBool = Field(description="Send exactly this message?")
 
 
 class _NotAsked:
-    """Stands for the answer where there was nothing to ask."""
+    """Takes the place of the answer when there was nothing to ask."""
 
 
 class _NotAnswered:
@@ -84,9 +84,9 @@ def can_ask(ctx: Context[Any, Any]) -> bool:
 
 
 def answer(outcome: Any) -> Answer | None:
-    """None where nobody was asked. A form left unticked is a no; one that was closed is no answer, and no yes."""
+    """None where nobody was asked. An unticked form is a no; a closed one is neither an answer nor a yes."""
     send_id = _asked.get()
-    _asked.set("")  # what goes wrong from here on is no fault of the answer
+    _asked.set("")  # what goes wrong from here on is not the answer's fault
     said = outcome.data if isinstance(outcome, AcceptedElicitation) else outcome
     if isinstance(said, _NotAsked):
         return None
@@ -96,7 +96,7 @@ def answer(outcome: Any) -> Answer | None:
 
 
 def parameter(name: str, ask: Ask, shown: list[inspect.Parameter]) -> inspect.Parameter:
-    """The hidden parameter through which the SDK hands a tool the person's answer."""
+    """The hidden parameter through which the SDK passes the person's answer to a tool."""
 
     async def question(ctx: Context[Any, Any], **arguments: Any) -> Any:
         if _unanswered.get():
@@ -108,7 +108,7 @@ def parameter(name: str, ask: Ask, shown: list[inspect.Parameter]) -> inspect.Pa
         return Elicit(asked.text, Say)
 
     context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Context)
-    question.__qualname__ = f"{name}.question"  # the key under which the answer travels
+    question.__qualname__ = f"{name}.question"  # the key under which the answer is sent
     question.__signature__ = inspect.Signature([*shown, context])  # type: ignore[attr-defined]
     question.__annotations__ = {**{one.name: one.annotation for one in shown}, "ctx": Context}
     annotation = Annotated[ElicitationResult[Say], Resolve(question)]

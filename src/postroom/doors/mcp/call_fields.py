@@ -1,4 +1,4 @@
-"""The fields that a dialect's contract wants logged of a call: counts, choices and claims, never a caller's words."""
+"""The fields that a dialect's contract wants logged of a call: counts, choices and flags, never a caller's text."""
 
 from __future__ import annotations
 

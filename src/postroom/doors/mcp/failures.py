@@ -1,4 +1,4 @@
-"""Everything that can go wrong in a call, said in one form: code, message, details, retry_after. Never a trace."""
+"""Everything that can go wrong in a call, reported in one form: code, message, details, retry_after. No traceback."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pydantic import ValidationError
 from postroom.doors.mcp.log import log
 from postroom.model.errors import InternalError, InvalidRequest, NotFound, PostroomError
 
-MAX_ARGUMENT_CHARS = 2_000_000  # of all texts of one call; a mail body is far below, a runaway model is not
+MAX_ARGUMENT_CHARS = 2_000_000  # of all texts of one call; a message body is far below, a runaway model is not
 
 
 def failure(error: PostroomError, _tool: str = "") -> CallToolResult:
-    """The answer a model reads when a call failed. A dialect may word it in its own way, also as a JSON-RPC error."""
+    """The result a model reads when a call failed. A dialect may word it differently, or use a JSON-RPC error."""
     wait = f" (retry after {error.retry_after:g} s)" if error.retry_after is not None else ""
     return CallToolResult(
         is_error=True,
@@ -36,7 +36,7 @@ def error_dict(error: PostroomError) -> dict[str, Any]:
 
 
 def as_postroom_error(error: BaseException, tool: str) -> PostroomError:
-    """What a model is told about an exception. One that is not ours becomes a number to look up in the log."""
+    """The error a model gets for an exception. One that is not ours becomes a reference to look up in the log."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, PostroomError):
@@ -52,7 +52,7 @@ def refuse_unknown_tool(name: str, registered: Iterable[str], known: Mapping[str
     if name in known:
         return NotFound(
             f"The tool {name} (toolset {known[name]}) is not enabled on this server. "
-            "The operator can enable it; do without it for now.",
+            "The operator can enable it; continue without it for now.",
             reason="tool_not_enabled",
             details={"tool": name, "toolset": known[name]},
         )
@@ -64,7 +64,7 @@ def refuse_unknown_tool(name: str, registered: Iterable[str], known: Mapping[str
 
 
 def refuse_unknown_arguments(tool: str, given: Mapping[str, Any], accepted: Iterable[str]) -> None:
-    """A misspelt `bbc` is an error, never a mail without its bcc."""
+    """A misspelt `bbc` is an error, never a message without its bcc."""
     accepted = list(accepted)
     unknown = [name for name in given if name not in accepted]
     if not unknown:
@@ -82,11 +82,11 @@ def refuse_unknown_arguments(tool: str, given: Mapping[str, Any], accepted: Iter
 
 
 def refuse_unfit_text(tool: str, arguments: Mapping[str, Any]) -> None:
-    """NUL, half a surrogate pair and texts without end are refused before anything is looked at."""
+    """NUL, lone surrogates and overlong texts are refused before anything else is checked."""
     total = 0
     for name, value in arguments.items():
         listed = value if isinstance(value, list) else [value]
-        total += sum(len(text) for text in listed if isinstance(text, str))  # a file within a call is weighed as a file
+        total += sum(len(text) for text in listed if isinstance(text, str))  # a file within a call has its own limit
         for text in _texts(listed):
             if "\0" in text or not _encodable(text):
                 raise InvalidRequest(
@@ -96,7 +96,7 @@ def refuse_unfit_text(tool: str, arguments: Mapping[str, Any]) -> None:
                 )
     if total > MAX_ARGUMENT_CHARS:
         raise InvalidRequest(
-            f"The arguments of {tool} are {total} characters long; at most {MAX_ARGUMENT_CHARS} are taken. "
+            f"The arguments of {tool} are {total} characters long; at most {MAX_ARGUMENT_CHARS} are allowed. "
             "Attach long content as a file instead.",
             reason="invalid_argument",
             details={"limit": MAX_ARGUMENT_CHARS},
@@ -104,7 +104,7 @@ def refuse_unfit_text(tool: str, arguments: Mapping[str, Any]) -> None:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """However deep they lie."""
+    """However deeply nested."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (list, dict)):
@@ -126,7 +126,7 @@ def _encodable(text: str) -> bool:
 
 
 def _invalid_arguments(error: ValidationError, tool: str) -> InvalidRequest:
-    """Pydantic's words without the values, which may be mail content; the arms of a union are alternatives."""
+    """Pydantic's messages without the values, which may be message content; the arms of a union are alternatives."""
     problems: dict[str, str] = {}
     for problem in error.errors(include_url=False, include_context=False, include_input=False):
         name = str(problem["loc"][0]) if problem["loc"] else "arguments"
@@ -146,7 +146,7 @@ def _internal(error: BaseException, tool: str) -> InternalError:
     number = secrets.token_hex(6)
     log.error("internal_error", extra={"tool": tool, "correlation_id": number, "error_type": type(origin).__name__})
     return InternalError(
-        f"Something went wrong inside Postroom (reference {number}). Nothing more is known to have happened; "
+        f"Something went wrong inside Postroom (reference {number}). It is unknown whether anything was changed; "
         "check the state before trying again, and tell the operator the reference.",
         details={"correlation_id": number},
     )

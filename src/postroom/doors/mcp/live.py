@@ -1,4 +1,4 @@
-"""Watches inboxes for whoever listens: each once, however many listen, and only as long as somebody does."""
+"""Watches inboxes for subscribers: each once, however many subscribe, and only while somebody does."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from postroom.service.gateway import Gateway
 OpenGateway = Callable[[], AbstractAsyncContextManager[Gateway]]
 
 PATIENCE = 5.0  # seconds a new listener waits at most for its inbox to be watched
-BREATH = 0.2  # seconds between two messages about one inbox: a flood of changes is one piece of news
+BREATH = 0.2  # seconds between two messages about one inbox: a burst of changes gives one notification
 
 
 @dataclass(slots=True)
 class _Watch:
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    is_settled: anyio.Event = field(default_factory=anyio.Event)  # it is watched, or it is known that it cannot be
+    is_settled: anyio.Event = field(default_factory=anyio.Event)  # it is being watched, or cannot be
     is_possible: bool = True
     listeners: int = 0
 
 
 class Live:
-    """`inboxes` are the resources that can be watched, URI to account. What happens to them is said on `bus`."""
+    """`inboxes` are the resources that can be watched, URI to account. Their changes are published on `bus`."""
 
     def __init__(self, inboxes: Mapping[str, str]) -> None:
         self.inboxes = inboxes
         self.bus = InMemorySubscriptionBus()
-        self.tasks: TaskGroup  # runs while the house is open
+        self.tasks: TaskGroup  # runs while the gateway is open
         self._gateway: Gateway
         self._watches: dict[str, _Watch] = {}
 
     def beside(self, open_gateway: OpenGateway) -> OpenGateway:
-        """The same gateway, with watching going on as long as it is open."""
+        """The same gateway, with inboxes watched while it is open."""
 
         @asynccontextmanager
         async def opened() -> AsyncIterator[Gateway]:
@@ -51,10 +51,10 @@ class Live:
 
     @asynccontextmanager
     async def watching(self, uris: Iterable[str]) -> AsyncIterator[list[str]]:
-        """Keeps these inboxes watched; answers with those that can be.
+        """Keeps these inboxes watched; yields those that can be.
 
-        Whoever listens to the bus by the first step inside, reads the inbox then and again when told, misses nothing.
-        An account that cannot be reached within `PATIENCE` is told of when it can.
+        A caller that subscribes to the bus first, reads the inbox and reads it again when notified, misses nothing.
+        An account that cannot be reached within `PATIENCE` is notified of once it can.
         """
         known = [uri for uri in dict.fromkeys(uris) if uri in self.inboxes]
         watches = [self._joined(uri) for uri in known]

@@ -1,7 +1,7 @@
-"""Log lines that cannot leak: JSON or words on stderr, an event name and fields from an allow-list, nothing else.
+"""Log lines that cannot leak: JSON or text on stderr, an event name and fields from an allow-list, nothing else.
 
-Records with other messages are those of libraries: they keep their level, their logger, their place in the source and
-the type of their exception. The words are dropped, for nobody knows what they were made from.
+Records with other messages come from libraries: they keep their level, their logger, their place in the source and
+the type of their exception. The message is dropped, because it may contain anything.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ALLOWED_FIELDS = (
     "suppressed",
     *sorted(logged_names()),
 )
-# Messages that are said as they stand.
+# Messages that are logged unchanged.
 EVENTS = frozenset(
     {
         "tool_call",
@@ -61,7 +61,7 @@ EVENTS = frozenset(
 
 
 class AllowListFormatter(logging.Formatter):
-    """One JSON object a line, or the same as words for people."""
+    """One JSON object per line, or the same as text for people."""
 
     def __init__(self, form: Form) -> None:
         super().__init__()
@@ -94,9 +94,9 @@ class AllowListFormatter(logging.Formatter):
 
 
 def configure(level: str = "auto", stream: IO[str] | None = None, *, form: Form | Literal["auto"] = "auto") -> None:
-    """Make this the only way out for log records of the whole process. stdout belongs to the protocol.
+    """Make this the only handler for log records of the whole process. stdout belongs to the protocol.
 
-    `auto` is quiet and in words for a person at a terminal, whole and in JSON for whatever else reads it.
+    `auto` means warnings as text at a terminal, everything from info as JSON elsewhere.
     """
     stream = stream or sys.stderr
     at_terminal = stream.isatty()

@@ -1,7 +1,7 @@
-"""A flood of one kind of line is said in a few lines and a number.
+"""A flood of one kind of log line is reduced to a few lines and a count.
 
-A kind is a logger, a place or event, and a level. What goes beyond its limit within a minute is counted, and the count
-is said when the minute is over, in a line of the same kind that has `suppressed`. Other kinds are not touched.
+A kind is a logger, a place or event, and a level. Lines beyond its limit within a minute are counted, and the count
+is logged when the minute is over, in a line of the same kind with `suppressed`. Other kinds are not affected.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import IO, TypeAlias
 
 MINUTE = 60.0
-# Warnings and errors: whoever reads them knows after sixty of a kind. Below, the lines are a record of what was done:
-# an agent makes dozens of calls in a minute, and a thousand only when something has gone wrong.
+# Warnings and errors: sixty of a kind are enough to notice. Below that level, the lines record what was done: an agent
+# makes dozens of calls in a minute, and a thousand only when something has gone wrong.
 WARNINGS_A_MINUTE = 60
 OTHERS_A_MINUTE = 1000
-MAX_KINDS = 1000  # there are some hundred places that log at all
+MAX_KINDS = 1000  # about a hundred places log at all
 
 Kind: TypeAlias = tuple[str, str, str, int, int]  # logger, event, file, line, level
 Later: TypeAlias = Callable[[float, Callable[[], None]], None]
@@ -32,7 +32,7 @@ class _Window:
 
 
 class FloodHandler(logging.StreamHandler[IO[str]]):
-    """`events` are the messages that name a kind; the words of all others are unknown here and stay so."""
+    """`events` are the messages that name a kind; the text of all others is ignored."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class FloodHandler(logging.StreamHandler[IO[str]]):
         window.suppressed += 1
 
     def close(self) -> None:
-        """What was counted is said, whenever the process ends."""
+        """Log the counts before the process ends."""
         with self._lock_held():
             self._say_what_is_over(at=float("inf"))
         super().close()
@@ -99,5 +99,5 @@ class FloodHandler(logging.StreamHandler[IO[str]]):
 
 def _in_a_thread(seconds: float, call: Callable[[], None]) -> None:
     timer = threading.Timer(max(0.0, seconds), call)
-    timer.daemon = True  # the end of the process says the count instead
+    timer.daemon = True  # close() logs the count instead
     timer.start()

@@ -1,8 +1,8 @@
-"""JSON Schemas as small as they can be said: what a model pays for the tool list is counted in bytes.
+"""JSON Schemas as small as possible: every byte of the tool list costs a model.
 
-Output schemas are written straight from TypedDicts, or from the dataclasses of `service.views`: building Pydantic
-models for them would cost every cold start more than the whole of this module. The default dialect has TypedDicts,
-since the views too would cost it 30 ms; a test holds each of them against its view.
+Output schemas are generated directly from TypedDicts, or from the dataclasses of `service.views`: building Pydantic
+models for them would cost every cold start more than all of this module. The default dialect has TypedDicts,
+since importing the views would cost it 30 ms; a test compares each of them with its view.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import is_dataclass
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 _SCALARS: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
-SHOWN_AS = {"sender": "from"}  # a view's field that is called otherwise in every answer
+SHOWN_AS = {"sender": "from"}  # a view's field that has another name in every result
 _NOISE = {"title", "additionalProperties"}
 _ERROR = {"type": "object"}  # code, message, details, retry_after: see failures.error_dict
 
 
 def output_schema(shape: Any) -> dict[str, Any]:
-    """The schema of a whole answer, or of the error in its place: clients check both, and drop what does not fit.
+    """The schema of a whole result, or of the error in its place: clients check both, and drop what does not match.
 
-    The answer's own keys are promised; those of its parts are named, to save bytes. `shape` may be a union of objects,
-    for a tool that answers with one or the other.
+    The result's own keys are required; those of its parts are only listed, to save bytes. `shape` may be a union of
+    objects, for a tool that returns one or the other.
     """
     if _is_union(shape):
         arms = [{"properties": _properties(arm), "required": _required(arm)} for arm in get_args(shape)]
@@ -73,8 +73,8 @@ def _is_union(shape: Any) -> bool:
 
 
 def slim_input(schema: dict[str, Any]) -> dict[str, Any]:
-    """Pydantic's schema of a tool's arguments without titles and nulls (leaving an argument out says the same);
-    unknown arguments are said to be refused."""
+    """Pydantic's schema of a tool's arguments without titles and nulls (omitting an argument means the same);
+    it declares that unknown arguments are refused."""
     slimmed: dict[str, Any] = _without_noise(schema)
     return {**slimmed, "additionalProperties": False}
 

@@ -1,6 +1,6 @@
-"""What is used of the MCP SDK that it does not offer in public: here alone, so that a new version is checked in one go.
+"""The private parts of the MCP SDK that are used, all in one place, so that a new version is checked in one go.
 
-Seen in mcp 2.3.0. `tests/unit/doors/mcp/test_sdk_internals.py` fails when one of these is no longer what it was.
+Seen in mcp 2.3.0. `tests/unit/doors/mcp/test_sdk_internals.py` fails when one of them changes.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from mcp.server.mcpserver.tools import Tool
 
 
 def lowlevel_server(server: MCPServer[Any]) -> Server[Any]:
-    """The protocol's server inside: for methods that MCPServer has no decorator for, and to run on streams of ours."""
+    """The low-level server inside: for methods that MCPServer has no decorator for, and to run on our own streams."""
     return server._lowlevel_server
 
 
 def connection_of(ctx: ServerRequestContext[Any, Any]) -> Connection:
-    """The connection a request came by: what belongs to it ends with it."""
+    """The connection of a request: what belongs to it ends with it."""
     return ctx.session._connection
 
 
 def declare_output(tool: Tool, schema: dict[str, Any]) -> None:
-    """A schema of our own writing for structured content that the tool itself makes; the SDK would derive one from the
-    return type, and check every answer against it by a model."""
+    """Set our own schema for structured content that the tool builds itself; the SDK would derive one from the return
+    type, and validate every result against it with a model."""
     tool.fn_metadata.output_schema = schema

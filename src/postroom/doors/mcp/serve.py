@@ -23,7 +23,7 @@ Announce = Callable[[int], None]
 def run_stdio(settings: Settings) -> None:
     """Serve until stdin ends. Nothing but JSON-RPC is written to stdout; logs go to stderr.
 
-    The process ends with 1 when the client closed stdout and an answer could not be given.
+    Exits with 1 when the client closed stdout and a response could not be written.
     """
     log.configure(settings.logging.level, form=settings.logging.format)
     with contextlib.suppress(KeyboardInterrupt):
@@ -35,7 +35,7 @@ def run_stdio(settings: Settings) -> None:
 
 
 def run_http(settings: Settings, host: str, port: int, ready: Announce | None = None) -> None:
-    """Serve until interrupted. `ready` is told the port once connections are taken."""
+    """Serve until interrupted. `ready` is called with the port once connections are accepted."""
     log.configure(settings.logging.level, form=settings.logging.format)
 
     def announce(taken: int) -> None:
@@ -50,12 +50,12 @@ def run_http(settings: Settings, host: str, port: int, ready: Announce | None = 
 async def _serve_stdio(server: PostroomServer) -> bool:
     from postroom.doors.mcp.stdio import run_stdio
 
-    async with server.gateway(server):  # opened here, what keeps it shut is said in words
+    async with server.gateway(server):  # opened here, so that a failure to open is reported as a message
         return await run_stdio(server)
 
 
 async def serve_http(settings: Settings, host: str, port: int, announce: Announce | None = None) -> None:
-    """`announce` is told the port once connections are taken: port 0 takes any free one."""
+    """`announce` is called with the port once connections are accepted: port 0 takes any free one."""
     import uvicorn
 
     from postroom.doors.mcp.http.accept import Listener
@@ -69,7 +69,7 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
                 announce(listening.getsockname()[1])
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            if server.listening is not None:  # else their open streams would be waited for
+            if server.listening is not None:  # otherwise shutdown would wait for their open streams
                 server.listening.close()
             await super().shutdown(sockets)
 
@@ -91,7 +91,7 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
 
 
 def server_for(settings: Settings) -> PostroomServer:
-    """The server over a Gateway of its own, opened when serving begins."""
+    """The server with its own Gateway, opened when serving begins."""
     from postroom.doors.mcp.server import build_server
     from postroom.wiring import open_working_gateway
 
@@ -99,16 +99,16 @@ def server_for(settings: Settings) -> PostroomServer:
 
 
 def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:
-    """The bearer tokens clients must show. An address that others can reach is not served without one."""
+    """The bearer tokens clients must send. An address that others can reach is not served without one."""
     from postroom.doors.mcp.http.guard import LOOPBACK
     from postroom.settings.secrets import resolve_tokens
 
     tokens, may_trust = resolve_tokens(settings.server), settings.traits.may_trust_network
     is_trusted = may_trust and settings.server.trust_network
     if host not in LOOPBACK and not tokens and not is_trusted:
-        trust = " Where everyone who can reach it may read and send this mail, start with --trust-network."
+        trust = " If everyone who can reach it may read and send this mail, start with --trust-network."
         raise SettingsError(
-            f"server.bind_addr: {host} can be reached from other machines, so clients must show a token. "
+            f"server.bind_addr: {host} can be reached from other machines, so clients must send a token. "
             f"Set server.tokens (or tokens_env, tokens_file), or bind to 127.0.0.1.{trust if may_trust else ''}"
         )
     return tokens
@@ -116,8 +116,8 @@ def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def _loading() -> Iterator[None]:
-    """What is loaded stays until the end, so the garbage collector looks through it neither now, which took a tenth of
-    a cold start, nor later, which made some call wait for 50 ms and more."""
+    """What is loaded stays until the end, so the garbage collector scans it neither now, which took a tenth of a cold
+    start, nor later, which delayed some calls by 50 ms and more."""
     gc.disable()
     try:
         yield
@@ -140,5 +140,5 @@ def _listening_socket(host: str, port: int) -> socket.socket:
 
 
 def _reason(error: OSError) -> str:
-    """In the system's words; `create_server` adds the address to those of the error."""
+    """The system's message; `create_server` adds the address to that of the error."""
     return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror)

@@ -1,4 +1,4 @@
-"""The MCP server: chosen tools, one way for every call to fail, one log line for every call."""
+"""The MCP server: the chosen tools, one error form for every call, one log line for every call."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from postroom.settings.sections import ServerSettings
 R = TypeVar("R", CallToolResult, CallToolResult | InputRequiredResult)
 
 
-# How a dialect words an error of one of its tools: as the tool's answer, or as an error of the protocol.
+# How a dialect words an error of one of its tools: as the tool's result, or as an error of the protocol.
 Failure = Callable[[PostroomError, str], CallToolResult | MCPError]
 
 
@@ -42,7 +42,7 @@ RegisterPrompts = Callable[[MCPServer[Gateway], Collection[str]], None]
 
 
 class Resources(Protocol):
-    """Mail as resources, inboxes among them that can be subscribed to."""
+    """Email as resources, including inboxes that can be subscribed to."""
 
     def inboxes(self, accounts: Iterable[str]) -> Mapping[str, str]:
         """URI to account."""
@@ -58,14 +58,14 @@ class Dialect(Protocol):
 
     TOOLSETS: tuple[Toolset, ...]
     INSTRUCTIONS: str
-    # What a module may have besides; a dialect without them offers none, and fails in the usual words:
+    # Optional; a dialect without them offers none, and reports errors in the usual form:
     #   RESOURCES: Resources
     #   register_prompts: RegisterPrompts
     #   failure: Failure
 
 
 class PostroomServer(MCPServer[Gateway]):
-    """The SDK's server with our rules for a call: nothing unknown passes, every failure has a code, none a trace."""
+    """The SDK's server with our rules: nothing unknown passes, every failure has a code, never a traceback."""
 
     def __init__(
         self, *, dialect: Dialect, traits: Traits, tools: list[Tool], lifespan: SharedGateway, live: Live | None
@@ -99,7 +99,7 @@ class PostroomServer(MCPServer[Gateway]):
             error = failures.as_postroom_error(problem, name)
             return self._noticed(self._worded(error, name))
         except BaseException:
-            error = error or Conflict("The call was given up before it ended.")
+            error = error or Conflict("The call was cancelled before it ended.")
             raise
         finally:
             duration = time.perf_counter() - started
@@ -126,7 +126,7 @@ class PostroomServer(MCPServer[Gateway]):
         log.info("tool_call", extra=line)
 
     async def _audit(self, name: str, error: PostroomError | None, duration: float) -> None:
-        """What the gate does not see, where the dialect wants it audited."""
+        """Audit calls that the gate does not see, if the dialect wants them audited."""
         gateway = self.gateway.opened
         if gateway is None or name not in self._traits.audited_tools or name not in self._registered:
             return
@@ -140,18 +140,18 @@ class PostroomServer(MCPServer[Gateway]):
             await audit_call(gateway, name, started, error, is_logged_only=is_logged_only)
 
     def _noticed(self, result: R) -> R:
-        """The answer, and beside it what whoever asks should hear. A block of its own: dialects word theirs exactly."""
+        """Add notices to a result, each in its own block: dialects word theirs exactly."""
         gateway = self.gateway.opened
         if gateway is not None and isinstance(result, CallToolResult):
             result.content.extend(TextContent(type="text", text=f"Notice: {each}") for each in notices(gateway))
         return result
 
     async def list_resources(self) -> list[Resource]:
-        """The inboxes by name. What else can be read is found by listing, searching and following links."""
+        """The inboxes by name. Other resources are found by listing, searching and following links."""
         return self._resources.listed(self._inboxes) if self._resources else []
 
     def _admitted(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments as they may be used. `null` is how many models leave an argument out."""
+        """The arguments as they may be used. Many models send `null` to omit an argument."""
         tool = self._registered.get(name)
         if tool is None:
             raise failures.refuse_unknown_tool(name, self._registered, self._toolset_of)
@@ -161,7 +161,7 @@ class PostroomServer(MCPServer[Gateway]):
 
 
 class SharedGateway:
-    """The server's lifespan. The HTTP door enters it once per transport, nested: the outermost opens and closes."""
+    """The server's lifespan. The HTTP server enters it once per transport, nested: the outermost opens and closes."""
 
     def __init__(self, open_gateway: OpenGateway) -> None:
         self._open_gateway = open_gateway
@@ -191,14 +191,14 @@ def load_dialect(name: str) -> Dialect:
     """Only the chosen dialect is imported."""
     spoken = sorted(module.name for module in pkgutil.iter_modules(dialects.__path__))
     if name not in spoken:
-        raise SettingsError(f"server.dialect: this version does not speak {name}; choose one of {', '.join(spoken)}")
+        raise SettingsError(f"server.dialect: this version has no dialect {name}; choose one of {', '.join(spoken)}")
     module: Any = importlib.import_module(f"postroom.doors.mcp.dialects.{name}")
     dialect: Dialect = module
     return dialect
 
 
 def count_tools(settings: Settings) -> int:
-    """How many tools these settings offer. SettingsError where they could not be served."""
+    """How many tools these settings offer. SettingsError if they cannot be served."""
     return len(_chosen(load_dialect(settings.server.dialect), settings.server))
 
 

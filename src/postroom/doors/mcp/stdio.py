@@ -1,6 +1,6 @@
-"""Standard input and output as the SDK's transport wants them, with an end that does not wait for the client.
+"""Standard input and output for the SDK's transport, with a shutdown that does not wait for the client.
 
-The SDK reads in a thread that nobody can interrupt: with stdout gone and stdin still open the server would never end.
+The SDK reads in a thread that nobody can interrupt: with stdout closed and stdin still open the server would never end.
 Here the blocked read is left behind, in a thread that the end of the process does not wait for.
 """
 
@@ -28,8 +28,8 @@ _CONSEQUENCES = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
 async def run_stdio(server: PostroomServer) -> bool:
-    """Serve until stdin ends. False when the client stopped listening before, so that an answer was lost."""
-    lowlevel = lowlevel_server(server)  # as MCPServer.run_stdio_async does, which takes no streams of ours
+    """Serve until stdin ends. False if the client stopped reading before that, so that a response was lost."""
+    lowlevel = lowlevel_server(server)  # as MCPServer.run_stdio_async does, which does not accept streams
     lines = cast("anyio.AsyncFile[str]", Lines(_claimed_stdin()))
     try:
         async with stdio_server(stdin=lines) as (read_stream, write_stream):
@@ -43,7 +43,7 @@ async def run_stdio(server: PostroomServer) -> bool:
 
 
 class Lines:
-    """The lines of a descriptor. A line is read when it is asked for, and asking can be given up."""
+    """The lines of a descriptor. A line is read when it is requested, and the request can be cancelled."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -84,7 +84,7 @@ def _answer(wanted: asyncio.Future[str], line: str) -> None:
 
 
 def _claimed_stdin() -> int:
-    """The client's end under a number of our own. What else looks at standard input finds it empty."""
+    """The client's stdin under another descriptor. Other code that reads standard input finds it empty."""
     client = os.dup(sys.stdin.fileno())
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, sys.stdin.fileno())

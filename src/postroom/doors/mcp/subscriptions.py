@@ -1,4 +1,4 @@
-"""How a client of either protocol era asks to be told when an inbox changes, and is told."""
+"""Subscriptions to inbox changes, for clients of both protocol eras."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SCOPES = "postroom.subscriptions"  # in a connection's state: URI to what ends 
 
 
 def register(server: MCPServer[Gateway], live: Live) -> Listening:
-    """Answers with what can end the streams of listening clients: they do not end by themselves."""
+    """Returns what can end the streams of listening clients: they do not end by themselves."""
     handlers, sessions, listening = lowlevel_server(server), Sessions(live), Listening(live)
     handlers.add_request_handler("resources/subscribe", SubscribeRequestParams, sessions.subscribe)
     handlers.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, sessions.unsubscribe)
@@ -44,7 +44,7 @@ def register(server: MCPServer[Gateway], live: Live) -> Listening:
 
 
 class Listening(ListenHandler):
-    """From 2026-07-28 on a subscription is a request, and its answer is the stream of news."""
+    """From 2026-07-28 on a subscription is a request, and its response is the stream of notifications."""
 
     def __init__(self, live: Live) -> None:
         super().__init__(live.bus)
@@ -60,7 +60,7 @@ class Listening(ListenHandler):
 
 
 class Sessions:
-    """Before, a subscription belongs to a connection, which carries the news until either ends."""
+    """Before that, a subscription belongs to a connection, which carries the notifications until either ends."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
@@ -68,7 +68,7 @@ class Sessions:
     async def subscribe(self, ctx: RequestContext, params: SubscribeRequestParams) -> EmptyResult:
         connection = connection_of(ctx)
         if not connection.has_standalone_channel:
-            raise MCPError(INVALID_REQUEST, "Without a session no news could be sent: initialize one and use its id.")
+            raise MCPError(INVALID_REQUEST, "Notifications need a session: initialize one and use its id.")
         mine = _scopes(connection)
         if params.uri not in mine:
             mine[params.uri] = anyio.CancelScope()
@@ -98,7 +98,7 @@ class Sessions:
 
     @asynccontextmanager
     async def _news_of(self, uri: str) -> AsyncIterator[AsyncIterator[None]]:
-        """At most one piece of news waits: it says all that ten would."""
+        """At most one notification is queued: ten would say the same."""
         send, receive = anyio.create_memory_object_stream[None](1)
 
         def note(event: ServerEvent) -> None:
@@ -115,7 +115,7 @@ class Sessions:
 
     def _refusal(self, uri: str) -> str:
         if uri in self._live.inboxes:
-            return "The provider of this account does not tell of changes. Read the resource again from time to time."
+            return "The provider of this account does not report changes. Read the resource again from time to time."
         return f"Only these resources can be subscribed to: {', '.join(self._live.inboxes)}."
 
 

@@ -1,4 +1,4 @@
-"""The table of tools for people, written from the tools themselves."""
+"""The table of tools for people, generated from the tools themselves."""
 
 from __future__ import annotations
 

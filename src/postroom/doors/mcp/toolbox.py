@@ -6,7 +6,7 @@
     async def list_folders(gateway: Gateway, account: AccountName = "") -> CallToolResult:
         '''One sentence for the tool table. Then what a model needs to know.'''
 
-Binding takes `gateway` out of the visible signature and fills it from the server's lifespan. A tool that reports
+Binding removes `gateway` from the visible signature and fills it from the server's lifespan. A tool that reports
 progress or asks the person also takes ``ctx: Context``.
 """
 
@@ -67,10 +67,10 @@ class Toolset:
         open_world: bool = False,
         asks: asking.Ask | None = None,
     ) -> Callable[[ToolFunction], ToolFunction]:
-        """Declare the function below. `returns` is the TypedDict of its structured answer.
+        """Declare the function below. `returns` is the TypedDict of its structured result.
 
-        destructive: may remove or overwrite what was there. open_world: reaches people beyond the mailbox.
-        asks: answers the question to put to the person first; the function then takes ``ctx`` and ``answer``.
+        destructive: may remove or overwrite data. open_world: reaches people beyond the mailbox.
+        asks: returns the question to put to the person first; the function then takes ``ctx`` and ``answer``.
         """
 
         def declare(function: ToolFunction) -> ToolFunction:
@@ -93,7 +93,7 @@ class Toolset:
 
 
 def choose(toolsets: Iterable[Toolset], enabled: Iterable[str], *, read_only: bool) -> list[ToolSpec]:
-    """The tools to register. What is not registered can neither be seen nor called."""
+    """The tools to register. A tool that is not registered can be neither seen nor called."""
     wanted = set(enabled)
     return [
         spec

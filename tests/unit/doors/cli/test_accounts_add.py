@@ -138,7 +138,7 @@ def test_doctor_walks_through_an_account_end_to_end(
     assert all(line.startswith("ok") for line in lines)
     assert "drafts Drafts" in lines[1]
     run("search", "in:drafts")
-    assert "no mail found\n" in capsys.readouterr().out
+    assert "no messages found\n" in capsys.readouterr().out
 
 
 def test_doctor_changes_nothing_in_a_read_only_account_and_still_tries_the_submission_login(
@@ -295,9 +295,9 @@ def test_the_config_flag_names_the_file_before_or_after_the_verb(
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        (["alice"], "address like alice@example.com"),
-        (["alice@"], "address like alice@example.com"),
-        (["alice@exa mple.com"], "address like alice@example.com"),
+        (["alice"], "postroom: 'alice' is not an email address. Write one like alice@example.com."),
+        (["alice@"], "' is not an email address. Write one like alice@example.com."),
+        (["alice@exa mple.com"], "' is not an email address. Write one like alice@example.com."),
         (["alice@example.com", "--host", "imap.example.com:993"], "accounts[1].host: write just a host name"),
         (["alice@example.com", "--host", "https://mail.example.com"], "accounts[1].host: write just a host name"),
         (["alice@gmail.com", "--name", "two words"], "accounts[1].name"),

@@ -188,3 +188,18 @@ def test_a_send_is_shown_with_its_subject_and_its_states(
     shown = capsys.readouterr().out.splitlines()
     assert shown[1:3] == ["to bob@demo.example", "subject Lunch?"]
     assert shown[-1].endswith("awaiting_approval")
+
+
+def test_a_send_that_is_done_is_shown_as_sent(
+    config: Path, approval_id: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(config, "approvals", "approve", approval_id, "--yes", "--reason", "Lunch is fine.") == 0
+    capsys.readouterr()
+    assert run(config, "outbox", "list", "--all") == 0
+    row = capsys.readouterr().out.splitlines()[1].split()
+    assert "sent" in row
+    assert "done" not in row
+    assert run(config, "outbox", "show", row[0]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0].endswith(": sent")
+    assert shown[-1].endswith(" sent #1")

@@ -88,12 +88,12 @@ def test_a_search_says_how_to_see_more_and_when_there_is_nothing(capsys: pytest.
     assert run("search", "in:inbox", "--limit", "1") == 0
     assert capsys.readouterr().out.splitlines()[-1].endswith("; --limit shows up to 100")
     assert run("search", "zzzzqq") == 0
-    assert capsys.readouterr().out == "no mail found; Trash and Junk are searched only with in:anywhere\n"
+    assert capsys.readouterr().out == "no messages found; Trash and Junk are searched only with in:anywhere\n"
 
 
 @pytest.mark.parametrize(
     ("command", "said"),
-    [("approvals", "0 waiting"), ("outbox", "the outbox is empty"), ("audit", "0 entries, the chain is whole")],
+    [("approvals", "0 waiting"), ("outbox", "the outbox is empty"), ("audit", "0 entries, the chain is intact")],
 )
 @pytest.mark.parametrize("config_first", [True, False])
 def test_a_command_of_several_verbs_shows_what_there_is_when_none_is_named(

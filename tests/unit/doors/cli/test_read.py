@@ -59,7 +59,7 @@ def test_links_that_were_shortened_can_be_read_whole(config: str, capsys: pytest
     assert run("read", email_id, "--links", "--config", config) == 0
 
     assert link not in shown
-    assert "- Shortened: links that end in …; --links shows them whole\n" in shown
+    assert "- Shortened: links that end in …; --links shows them in full\n" in shown
     assert f"\n1. {link}\n" in capsys.readouterr().out
 
 

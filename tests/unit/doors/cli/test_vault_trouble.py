@@ -36,4 +36,4 @@ def test_doctor_and_the_list_of_approvals_say_why_a_vault_is_not_read(
     assert main(["doctor", "--config", config]) == 1
     assert "FAIL  vault: Approved: Other users may write" in capsys.readouterr().out
     main(["approvals", "list", "--config", config])
-    assert "not used: Approved: Other users may write" in capsys.readouterr().out
+    assert "ignored: Approved: Other users may write" in capsys.readouterr().out

@@ -86,7 +86,7 @@ def test_a_name_dressed_up_as_an_address_is_replaced_by_the_real_one() -> None:
 
 
 def test_no_mail_is_said_in_words() -> None:
-    assert text_of(page()) == "No mail found."
+    assert text_of(page()) == "No emails found."
 
 
 def test_filters_that_were_not_applied_are_said_in_both_forms() -> None:
@@ -105,3 +105,8 @@ def test_a_cut_text_fits_its_room_and_stays_valid(given: str, room: int) -> None
     assert len(shown.encode()) <= room
     assert json.loads(json.dumps(shown)) == shown
     assert shown == given or shown.endswith("…") or shown == ""
+
+
+def test_a_page_of_one_out_of_many_is_counted_as_one() -> None:
+    assert text_of(page(row(), total=104)).startswith("Email 1 of 104.")
+    assert text_of(page(row(1), row(2), total=104)).startswith("Emails 1-2 of 104.")

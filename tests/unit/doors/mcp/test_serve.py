@@ -89,7 +89,7 @@ def test_a_dialect_is_spoken_or_said_not_to_be(tmp_path: Path, dialect: str) -> 
     if find_spec(f"postroom.doors.mcp.dialects.{dialect}"):
         assert server_for(settings)
         return
-    with pytest.raises(SettingsError, match=f"server.dialect: this version does not speak {dialect}"):
+    with pytest.raises(SettingsError, match=f"server.dialect: this version has no dialect {dialect}"):
         server_for(settings)
 
 

@@ -1,1 +1,1 @@
-"""One module per dialect: a way of naming the tools over the same service."""
+"""One module per dialect: a set of tool names over the same service."""

@@ -1,7 +1,7 @@
-"""The listening socket of the HTTP door: how many connections are taken, and from whom.
+"""The listening socket of the HTTP server: how many connections are accepted, and from whom.
 
-A connection too many is closed before anything is built for it. asyncio asks this socket for connections in a loop that
-`BlockingIOError` ends, so that a flood of them is refused one by one, between other work.
+A connection over the limit is closed before anything is allocated for it. asyncio asks this socket for connections
+in a loop that `BlockingIOError` ends, so that a flood of them is refused one by one, between other work.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 
 from postroom.doors.mcp.log import log
 
-# Half of the 1,024 descriptors that most systems give a process stay free for mailboxes, files and databases.
+# Half of the 1,024 descriptors that most systems allow a process stay free for mailboxes, files and databases.
 IN_ALL = 512
-# One address cannot take them all. No less, for behind a proxy every client has the proxy's address.
+# One address cannot take them all. Not fewer, because behind a proxy every client has the proxy's address.
 PER_CLIENT = 256
 
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 
 
 class Listener(socket.socket):
-    """Knows how many of the connections it gave out are still open."""
+    """Counts how many of its accepted connections are still open."""
 
     def __init__(self, bound: socket.socket) -> None:
         super().__init__(bound.family, bound.type, bound.proto, fileno=bound.detach())
@@ -56,8 +56,8 @@ class Listener(socket.socket):
         super().close()
 
     def _refuse_without_descriptors(self) -> None:
-        """A connection that cannot be taken stays in the queue and reports itself for ever. The spare descriptor is
-        lent to take it and close it."""
+        """A connection that cannot be accepted stays in the queue and is reported for ever. The spare descriptor is
+        used to accept it and close it."""
         assert self._spare is not None
         os.close(self._spare)
         with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 """One ``/mcp`` for every client: session clients get streams, bare JSON-RPC posts get plain JSON.
 
-The SDK serves either sessions or bare posts. Both of its applications stand behind this one, over one Gateway; each
-request is shown to the one that fits:
+The SDK serves either sessions or bare posts. Both of its applications are behind this one, over one Gateway; each
+request goes to the one that fits:
 
 - a session id, an ``initialize`` or a 2026 request of a client that takes event streams: the one with sessions;
 - everything else, in particular ``tools/list`` and ``tools/call`` without a handshake: the stateless one.
@@ -32,7 +32,7 @@ PATH = "/mcp"
 
 
 def http_app(server: PostroomServer, *, hosts: Iterable[str] = (), tokens: Iterable[str] = ()) -> Guard:
-    """The whole HTTP door as one ASGI application, guard included."""
+    """The HTTP server as one ASGI application, guard included."""
     checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard has done it
     sessions = server.streamable_http_app(
         streamable_http_path=PATH, transport_security=checked, max_request_body_size=MAX_BODY
@@ -88,7 +88,7 @@ def _belongs_to_a_session(headers: Headers, method: str) -> bool:
 
 
 def _method(body: bytes) -> str:
-    """The JSON-RPC method of a post. ValueError when it is not JSON at all."""
+    """The JSON-RPC method of a post. ValueError if it is not JSON."""
     try:
         posted = json.loads(body)
     except RecursionError:

@@ -1,7 +1,7 @@
-"""How long a client may take: to send its headers, to send its body, to take the answer.
+"""How long a client may take: to send its headers, to send its body, to read the response.
 
 uvicorn bounds only the pause between two requests, so a client that sends a byte a second would hold its connection for
-ever. Between a whole request and its answer there is no limit: event streams stay open for days.
+ever. Between a complete request and its response there is no limit: event streams stay open for days.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-HEADER_SECONDS = 10.0  # they are sent at once; what takes longer is a network in trouble or an attack
-BODY_SECONDS = 60.0  # 4 MB in that time are 70 KB a second
-ANSWER_SECONDS = 60.0  # in which a client takes nothing of what waits for it
+HEADER_SECONDS = 10.0  # usually sent at once; more means network trouble or an attack
+BODY_SECONDS = 60.0  # 4 MB in that time is 70 KB a second
+ANSWER_SECONDS = 60.0  # without the client reading anything that is waiting for it
 KEEP_ALIVE_SECONDS = 5  # between two requests
 
 
 class DeadlineProtocol(H11Protocol):
     """Each deadline runs from the beginning of its phase: more bytes of the same phase do not extend it.
 
-    A phase is the state in which h11 sees the client: IDLE until its headers are whole, SEND_BODY until its body is.
+    A phase is the state in which h11 sees the client: IDLE until its headers are complete, SEND_BODY until its body is.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -43,7 +43,7 @@ class DeadlineProtocol(H11Protocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         is_silent = self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]
-        self._enter(None if is_silent else self.conn.their_state)  # uvicorn looks after a silent one
+        self._enter(None if is_silent else self.conn.their_state)  # uvicorn times out a silent one
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -69,7 +69,7 @@ class DeadlineProtocol(H11Protocol):
             self._deadline = self.loop.call_later(seconds, self._cut_off)
 
     def _cut_off(self) -> None:
-        """By a reset: else the kernel would go on offering what the client does not take."""
+        """With a reset: otherwise the kernel would keep trying to deliver what the client does not read."""
         connection = self.transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.transport.abort()

@@ -1,6 +1,6 @@
-"""What every HTTP request passes before anything reads it: host, origin, token, size.
+"""The checks every HTTP request passes before anything reads it: host, origin, token, size.
 
-The SDK guards only its own route and only when bound to loopback; this guard stands before all routes alike.
+The SDK guards only its own route and only when bound to loopback; this guard covers all routes.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY = 4 * 1024 * 1024
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-OPEN_PATHS = ("/healthz",)  # say nothing that needs a token
+OPEN_PATHS = ("/healthz",)  # reveal nothing that needs a token
 
 
 class Guard:
-    """ASGI middleware. `tokens` empty means that no token is asked for (loopback only)."""
+    """ASGI middleware. Empty `tokens` means that no token is required (loopback only)."""
 
     def __init__(self, app: ASGIApp, *, hosts: Iterable[str], tokens: Iterable[str]) -> None:
         self._app = app
@@ -39,7 +39,7 @@ class Guard:
             return
         body = await _read_body(receive)
         if body is None:
-            return  # nobody is there any more who could have meant it
+            return  # the client is gone, and half a request asks for nothing
         if len(body) > MAX_BODY:
             await _too_large()(scope, receive, send)
             return
@@ -66,7 +66,7 @@ class Guard:
         return name is not None and "@" not in host and name.casefold() in self._hosts
 
     def _is_authorised(self, header: str) -> bool:
-        """Every token is compared in full, so that timing tells nothing about any of them."""
+        """Every token is compared in full, so that timing reveals nothing about any of them."""
         if not self._digests:
             return True
         scheme, _, given = header.partition(" ")
@@ -75,7 +75,7 @@ class Guard:
 
 
 def problem(status: int, message: str, code: int = INVALID_REQUEST) -> Response:
-    """A refusal in JSON-RPC's form, since that is what whoever posts here can read."""
+    """A refusal as a JSON-RPC error, which is what clients that post here can read."""
     body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
     return Response(json.dumps(body), status_code=status, media_type="application/json")
 
@@ -89,8 +89,8 @@ def _digest(token: str) -> bytes:
 
 
 async def _read_body(receive: Receive) -> bytes | None:
-    """The whole body, or its beginning once it is too large. None when the client left before its end, or was too slow:
-    half a request asks for nothing."""
+    """The whole body, or its beginning once it is too large. None if the client disconnected before its end, or was
+    too slow."""
     body = bytearray()
     while True:
         message = await receive()

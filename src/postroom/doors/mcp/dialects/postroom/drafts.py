@@ -1,4 +1,4 @@
-"""Toolset `drafts`: mail written and kept for a person to look at. Nothing here can send."""
+"""Toolset `drafts`: messages written and saved for a person to review. Nothing here can send."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def create_draft(
     identity: Identity = "",
     account: AccountName = "",
 ) -> CallToolResult:
-    """Save a new mail as a draft. It is not sent."""
+    """Save a new email as a draft. It is not sent."""
     from postroom.service.writing import composing, draft
 
     request = composing.DraftRequest(
@@ -66,7 +66,7 @@ async def create_draft(
 async def draft_reply(
     gateway: Gateway,
     email_id: EmailId,
-    body: Annotated[str, Field(description="Plain text of the reply, without the quote")],
+    body: Annotated[str, Field(description="Plain text, without the quote")],
     reply_all: bool = False,
     quote: Annotated[bool, Field(description="Quote the original below")] = True,
     body_html: Html = "",
@@ -74,7 +74,7 @@ async def draft_reply(
     identity: Identity = "",
     account: AccountName = "",
 ) -> CallToolResult:
-    """Save a reply to a mail as a draft in its thread. It is not sent."""
+    """Save a reply to an email as a draft in its thread. It is not sent."""
     from postroom.service.writing import composing, draft
 
     request = composing.ReplyRequest(body, body_html, reply_all, listed(attachments), identity, quote)
@@ -86,13 +86,13 @@ async def draft_forward(
     gateway: Gateway,
     email_id: EmailId,
     to: Addresses,
-    comment: Annotated[str, Field(description="Text above the forwarded mail")] = "",
+    comment: Annotated[str, Field(description="Text above the forwarded email")] = "",
     cc: MoreAddresses = "",
     bcc: MoreAddresses = "",
     identity: Identity = "",
     account: AccountName = "",
 ) -> CallToolResult:
-    """Save a forward of a mail, original attached whole, as a draft. It is not sent."""
+    """Save a forward of an email as a draft, the complete original attached. It is not sent."""
     from postroom.service.writing import composing, draft
 
     request = composing.ForwardRequest(listed(to), listed(cc), listed(bcc), comment, identity)
@@ -109,12 +109,12 @@ async def update_draft(
     cc: MoreAddresses | None = None,
     bcc: MoreAddresses | None = None,
     body_html: str | None = None,
-    attachments: Annotated[list[str] | None, Field(description="Paths; replaces all files")] = None,
+    attachments: Annotated[list[str] | None, Field(description="File paths; replaces all attachments")] = None,
     importance: Importance | None = None,
     identity: str | None = None,
     account: AccountName = "",
 ) -> CallToolResult:
-    """Change a draft: only what is given is replaced. The id stays."""
+    """Update a draft: only the given fields are replaced. The id stays the same."""
     from postroom.service.writing import draft
 
     lists = {"to": to, "cc": cc, "bcc": bcc, "attachments": attachments}

@@ -1,4 +1,4 @@
-"""Toolset `organise`: flags, folders, labels, trash, and the way back. One mail or many, an answer for each."""
+"""Toolset `organise`: flags, folders, labels, trash, undo. One message or many, with a result for each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from postroom.service.gateway import Gateway
 
 toolset = Toolset("organise")
 
-Label = Annotated[str, Field(description="Name of the label")]
+Label = Annotated[str, Field(description="Label name")]
 Call = Context[Gateway, Any]
 
 
@@ -27,7 +27,7 @@ async def mark_email(
     flag: Literal["read", "unread", "starred", "unstarred"],
     account: AccountName = "",
 ) -> CallToolResult:
-    """Mark mails as read, unread, starred or unstarred."""
+    """Mark emails as read, unread, starred or unstarred."""
     from postroom.service.organising import organise
 
     view = await organise.mark(gateway, listed(email_id), flag, account=named(account), progress=ctx.report_progress)
@@ -42,7 +42,7 @@ async def move_email(
     to_mailbox: Annotated[str, Field(description="Folder by name or role (archive, junk, ...)")],
     account: AccountName = "",
 ) -> CallToolResult:
-    """Move mails to a folder of their account. Their ids stay valid."""
+    """Move emails to a folder in their account. Their ids stay valid."""
     from postroom.service.organising import organise
 
     view = await organise.move(
@@ -55,7 +55,7 @@ async def move_email(
 async def apply_label(
     gateway: Gateway, ctx: Call, email_id: EmailIds, label: Label, account: AccountName = ""
 ) -> CallToolResult:
-    """Put a label on mails; it is created where it does not exist yet."""
+    """Apply a label to emails; it is created if it does not exist yet."""
     from postroom.service.organising import organise
 
     view = await organise.apply_label(
@@ -68,18 +68,18 @@ async def apply_label(
 async def remove_label(
     gateway: Gateway, ctx: Call, email_id: EmailIds, label: Label, account: AccountName = ""
 ) -> CallToolResult:
-    """Take a label off mails."""
+    """Remove a label from emails."""
     from postroom.service.organising import organise
 
     view = await organise.remove_label(
         gateway, listed(email_id), label, account=named(account), progress=ctx.report_progress
     )
-    return results.written(view, "without the label now")
+    return results.written(view, "now without the label")
 
 
 @toolset.tool("Delete email", returns=shapes.Written, destructive=True, idempotent=True)
 async def delete_email(gateway: Gateway, ctx: Call, email_id: EmailIds, account: AccountName = "") -> CallToolResult:
-    """Move mails to the trash. Nothing is erased for good."""
+    """Move emails to the trash. Nothing is permanently deleted."""
     from postroom.service.organising import organise
 
     view = await organise.delete(gateway, listed(email_id), account=named(account), progress=ctx.report_progress)
@@ -92,7 +92,7 @@ async def create_folder(
     name: Annotated[str, Field(description="Full name; / separates levels")],
     account: AccountName = "",
 ) -> CallToolResult:
-    """Create a folder, missing parents included."""
+    """Create a folder and any missing parents."""
     from postroom.service.organising import organise
 
     return results.created_folder(*await organise.create_folder(gateway, name, account=named(account)))
@@ -100,9 +100,9 @@ async def create_folder(
 
 @toolset.tool("Undo", returns=shapes.Undone)
 async def undo(
-    gateway: Gateway, operation_id: Annotated[str, Field(description="From the answer of the change (o...)")]
+    gateway: Gateway, operation_id: Annotated[str, Field(description="Returned by the change (o...)")]
 ) -> CallToolResult:
-    """Reverse a change made by these tools. Mails that were changed again since are left alone and reported."""
+    """Reverse a change made by these tools. Emails changed again since then are left alone and reported."""
     from postroom.service.organising import organise
 
     return results.undone(await organise.undo(gateway, operation_id))

@@ -1,4 +1,4 @@
-"""Toolset `read`: what there is, found and opened. Nothing here changes a mail, not even its unread mark."""
+"""Toolset `read`: list, search and read. Nothing here changes a message, not even its unread flag."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from postroom.service.gateway import Gateway
 
 toolset = Toolset("read")
 
-AccountOrAll = Annotated[str, Field(description="Account or all; default: the first")]
+AccountOrAll = Annotated[str, Field(description="Account, or all; default: the first")]
 Mailbox = Annotated[str, Field(description="Folder by name or role: inbox, sent, drafts, archive, junk, trash")]
 QueryText = Annotated[
     str,
@@ -30,7 +30,7 @@ MaxChars = Annotated[int, Field(ge=1, le=200_000)]
 
 @toolset.tool("List accounts", returns=shapes.Accounts, read_only=True, idempotent=True)
 async def list_accounts(gateway: Gateway, check: bool = False) -> CallToolResult:
-    """List the mail accounts; the first is the default. check=true asks each server and reports what failed."""
+    """List the email accounts; the first is the default. check=true connects to each and reports failures."""
     from postroom.service.accounts import folders
 
     return results.accounts(await folders.list_accounts(gateway, check=check))
@@ -38,7 +38,7 @@ async def list_accounts(gateway: Gateway, check: bool = False) -> CallToolResult
 
 @toolset.tool("Get capabilities", returns=shapes.Capabilities, read_only=True, idempotent=True)
 async def get_capabilities(gateway: Gateway, account: AccountName = "") -> CallToolResult:
-    """Say what an account can do: drafts, sending, labels, folders, threads, limits."""
+    """Show what an account can do: drafts, sending, labels, folders, threads, limits."""
     from postroom.service.accounts import folders
 
     return results.capabilities(*await folders.capabilities(gateway, named(account)))
@@ -46,7 +46,7 @@ async def get_capabilities(gateway: Gateway, account: AccountName = "") -> CallT
 
 @toolset.tool("List folders", returns=shapes.Folders, read_only=True, idempotent=True)
 async def list_folders(gateway: Gateway, account: AccountName = "") -> CallToolResult:
-    """List the folders of an account with their roles and counts."""
+    """List the folders of an account with roles and counts."""
     from postroom.service.accounts import folders
 
     return results.folders(await folders.list_folders(gateway, named(account)))
@@ -61,7 +61,7 @@ async def list_emails(
     offset: Offset = 0,
     account: AccountOrAll = "",
 ) -> CallToolResult:
-    """List the mails of a folder, newest first. Use search_emails to find mail by content."""
+    """List the emails in a folder, newest first. Use search_emails to search by content."""
     from postroom.service.reading import search
 
     page = await search.list_emails(
@@ -74,12 +74,12 @@ async def list_emails(
 async def search_emails(
     gateway: Gateway,
     query: QueryText,
-    mailbox: Annotated[str, Field(description="Only in this folder; default: all but junk and trash")] = "",
+    mailbox: Annotated[str, Field(description="Only this folder; default: all except junk and trash")] = "",
     limit: Limit = 20,
     offset: Offset = 0,
     account: AccountOrAll = "",
 ) -> CallToolResult:
-    """Search mail, newest first. Filters a provider cannot apply are named in filters_not_applied."""
+    """Search emails, newest first. Filters a provider cannot apply are listed in filters_not_applied."""
     from postroom.service.reading import search
 
     page = await search.search_emails(
@@ -93,12 +93,12 @@ async def read_email(
     gateway: Gateway,
     email_id: EmailId,
     body_format: Literal["markdown", "text", "html", "links", "raw"] = "markdown",
-    include_quoted: Annotated[bool, Field(description="Show quoted history too")] = False,
+    include_quoted: Annotated[bool, Field(description="Include quoted history")] = False,
     max_chars: MaxChars = 3500,
-    offset: Annotated[int, Field(ge=0, description="Where in the body to start")] = 0,
+    offset: Annotated[int, Field(ge=0, description="Start position in the body")] = 0,
     account: AccountName = "",
 ) -> CallToolResult:
-    """Open a mail: headers, sender checks, body, attachments. It stays unread; use mark_email to change that."""
+    """Read an email: headers, sender checks, body, attachments. It stays unread; use mark_email to change that."""
     from postroom.service.reading import read
 
     email = await read.read_email(
@@ -116,12 +116,12 @@ async def read_email(
 @toolset.tool("Get thread", returns=shapes.Thread, read_only=True, idempotent=True)
 async def get_thread(
     gateway: Gateway,
-    thread_id: Annotated[str, Field(description="Id of a thread (t...) or of a mail in it")],
-    limit: Annotated[int, Field(ge=1, le=100, description="The newest so many mails")] = 20,
-    max_chars: Annotated[int, Field(ge=1, le=200_000, description="Per mail")] = 2000,
+    thread_id: Annotated[str, Field(description="Thread id (t...) or the id of an email in it")],
+    limit: Annotated[int, Field(ge=1, le=100, description="How many of the newest emails")] = 20,
+    max_chars: Annotated[int, Field(ge=1, le=200_000, description="Per email")] = 2000,
     account: AccountName = "",
 ) -> CallToolResult:
-    """Open a whole conversation, oldest mail first, without quoted history."""
+    """Read a whole conversation, oldest email first, without quoted history."""
     from postroom.service.reading import read
 
     view = await read.get_thread(gateway, thread_id, account=named(account), limit=limit, max_chars=max_chars)
@@ -130,7 +130,7 @@ async def get_thread(
 
 @toolset.tool("List attachments", returns=shapes.Attachments, read_only=True, idempotent=True)
 async def list_attachments(gateway: Gateway, email_id: EmailId, account: AccountName = "") -> CallToolResult:
-    """List the attachments of a mail with names, types, sizes and resource links."""
+    """List the attachments of an email with names, types, sizes and resource links."""
     from postroom.service import presenting
     from postroom.service.reading import read
 
@@ -144,10 +144,10 @@ async def download_attachment(
     gateway: Gateway,
     email_id: EmailId,
     attachment_id: Annotated[str, Field(description="From read_email or list_attachments")],
-    as_base64: Annotated[bool, Field(description="Answer with the bytes instead of saving; at most 64 KB")] = False,
+    as_base64: Annotated[bool, Field(description="Return the bytes instead of saving; at most 64 KB")] = False,
     account: AccountName = "",
 ) -> CallToolResult:
-    """Save an attachment in the download folder and say where it lies."""
+    """Save an attachment to the download folder and return its path."""
     from postroom.service.reading import read
 
     file = await read.download_attachment(gateway, email_id, attachment_id, account=named(account), as_base64=as_base64)
@@ -156,7 +156,7 @@ async def download_attachment(
 
 @toolset.tool("List identities", returns=shapes.Identities, read_only=True, idempotent=True)
 async def list_identities(gateway: Gateway, account: AccountName = "") -> CallToolResult:
-    """List the addresses an account may write as; the default comes first."""
+    """List the addresses an account may send from; the default comes first."""
     from postroom.service.accounts import folders
 
     return results.identities(await folders.list_identities(gateway, named(account)))

@@ -1,4 +1,4 @@
-"""Mail as MCP resources, for clients that read links: an inbox, a mail as Markdown, its raw bytes, its attachments."""
+"""Email as MCP resources, for clients that read links: an inbox, a message as Markdown, its source, its attachments."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MailContext = Context[Gateway, Any]
 
 
 def register(server: MCPServer[Gateway]) -> None:
-    """The first that fits is read: `inbox` comes before it could be taken for the id of a mail."""
+    """The first match is read: `inbox` comes first, or it could be taken for a message id."""
     mail = "mail://{account}/{email_id}"
     server.resource("mail://{account}/inbox", title="Inbox", mime_type="text/plain")(inbox)
-    server.resource(mail, title="Mail", mime_type="text/markdown")(email)
-    server.resource(f"{mail}/raw", title="Mail source", mime_type="message/rfc822")(email_source)
+    server.resource(mail, title="Email", mime_type="text/markdown")(email)
+    server.resource(f"{mail}/raw", title="Email source", mime_type="message/rfc822")(email_source)
     server.resource(f"{mail}/attachments/{{attachment_id}}", title="Attachment", mime_type="application/octet-stream")(
         attachment
     )
@@ -41,7 +41,7 @@ def listed(found: Mapping[str, str]) -> list[Resource]:
             uri=uri,
             name=f"{account} inbox",
             title=f"Inbox of {account}",
-            description="Its newest mails, a line each. Subscribe to be told when it changes.",
+            description="Its newest emails, one line each. Subscribe to be notified when it changes.",
             mime_type="text/plain",
         )
         for uri, account in found.items()
@@ -49,7 +49,7 @@ def listed(found: Mapping[str, str]) -> list[Resource]:
 
 
 async def inbox(account: str, ctx: MailContext) -> str:
-    """The newest mails of the account's inbox, a line each, as list_emails shows them."""
+    """The newest emails in the account's inbox, one line each, as list_emails shows them."""
     from postroom.service.reading import search
 
     page = await _told(search.list_emails(_gateway(ctx), account=account))
@@ -57,7 +57,7 @@ async def inbox(account: str, ctx: MailContext) -> str:
 
 
 async def email(account: str, email_id: str, ctx: MailContext) -> str:
-    """A mail as text, with what its sender wrote set apart."""
+    """An email as text, with the sender's content set apart."""
     from postroom.service.reading import read
 
     opened = await _told(read.read_email(_gateway(ctx), email_id, account=account, max_chars=read.MAX_BODY_CHARS))
@@ -65,14 +65,14 @@ async def email(account: str, email_id: str, ctx: MailContext) -> str:
 
 
 async def email_source(account: str, email_id: str, ctx: MailContext) -> bytes:
-    """A mail's own bytes."""
+    """The source of an email, byte for byte."""
     from postroom.service.reading import read
 
     return await _told(read.raw_email(_gateway(ctx), email_id, account))
 
 
 async def attachment(account: str, email_id: str, attachment_id: str, ctx: MailContext) -> bytes:
-    """One attachment's bytes."""
+    """The bytes of one attachment."""
     from postroom.service.reading import read
 
     _, content = await _told(read.attachment_bytes(_gateway(ctx), email_id, attachment_id, account))
@@ -84,7 +84,7 @@ def _gateway(ctx: MailContext) -> Gateway:
 
 
 async def _told(reading: Awaitable[T]) -> T:
-    """Failures in the protocol's own form, in our words."""
+    """Turn failures into errors of the protocol, with our message."""
     try:
         return await reading
     except NotFound as missing:

@@ -1,4 +1,4 @@
-"""From views to answers: structured content in the shapes of the dialect, and beside it the same as compact text."""
+"""From views to results: structured content in the shapes of the dialect, and the same as compact text."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
         WriteView,
     )
 
-PAGE_BUDGET = 8_350  # bytes of a page's rows and lines together: snippets get what the other fields leave of it
+PAGE_BUDGET = 8_350  # bytes of a page's rows and lines together: snippets get what the other fields leave
 MAX_SUBJECT, MAX_RECIPIENTS = 120, 3  # in a listing; read_email shows all
-# What an account may be able to do, and the tool or request that then does it. A claim that nothing here makes use of
-# would only send a model looking for it.
+# What an account may be able to do, and the tool or request that does it. A capability that no tool uses would only
+# make a model look for one.
 ADVERTISED = {
     "can_draft": "create_draft",
     "can_send": "send_email",
@@ -53,14 +53,14 @@ def answer(structured: Any, words: str, links: Iterable[ContentBlock] = ()) -> C
 
 
 def email_page(page: EmailPage, *, with_account: bool = False) -> CallToolResult:
-    """A short list shows long snippets, a long list short ones or none: a page costs about the same either way."""
+    """A short list shows long snippets, a long list short ones or none, so pages are about the same size."""
     rows, lines = [_listed_row(row) for row in page.results], text.lines(page, with_account=with_account)
     cost = len(to_json(rows)) + sum(map(text.size_of, lines))
     room = max(0, PAGE_BUDGET - cost) // (2 * len(rows) or 1)
     for shown, row in zip(rows, page.results, strict=True):
         shown["snippet"] = text.cut(row.snippet, min(room, text.MAX_SNIPPET))
     head = plain(replace(page, results=()))
-    del head["notices"]  # said in words; the structure names the accounts in filters_not_applied
+    del head["notices"]  # given as text; filters_not_applied names the accounts
     notices = [TextContent(type="text", text=f"Notice: {each}") for each in page.notices]
     structured = {**head, "results": rows, "untrusted_fields": UNTRUSTED_FIELDS}
     return answer(structured, text.email_page(page, lines, room), notices)
@@ -143,7 +143,7 @@ def identities(views: Sequence[IdentityView]) -> CallToolResult:
 
 
 def written(view: WriteView, done: str) -> CallToolResult:
-    """`done` completes "3 of 4 mails ...". Where nothing at all succeeded the answer is an error, the first mail's."""
+    """`done` completes "3 of 4 emails ...". If nothing succeeded the result is an error: that of the first message."""
     structured = {**plain(view), "results": [_item(item) for item in view.results]}
     result = answer(structured, text.written(view, done))
     result.is_error = view.failed > 0 and view.succeeded == 0
@@ -171,7 +171,7 @@ def draft_page(page: DraftPage) -> CallToolResult:
 
 def deleted_draft(draft_id: str, operation_id: str) -> CallToolResult:
     structured: shapes.Deleted = {"draft_id": draft_id, "status": "deleted", "operation_id": operation_id}
-    undo = f"moved to the trash. Undo with operation_id {operation_id}." if operation_id else "deleted for good."
+    undo = f"moved to the trash. Undo with operation_id {operation_id}." if operation_id else "permanently deleted."
     return answer(structured, f"Draft {draft_id} {undo}")
 
 
@@ -180,7 +180,7 @@ def attachment_uri(account: str, email_id: str, attachment_id: str) -> str:
 
 
 def plain(view: Any) -> Any:
-    """A view as JSON knows it. `sender` is shown as `from`, as everywhere in mail."""
+    """A view as JSON values. `sender` is shown as `from`, as everywhere in email."""
     if view is None or isinstance(view, (str, int, float, dict)):
         return view
     if isinstance(view, tuple):
@@ -194,7 +194,7 @@ def _names(view: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _listed_row(row: EmailRow) -> shapes.EmailRow:
-    """Without its snippet; the subject cut where it is endless, recipients by address alone and the first of many."""
+    """Without its snippet; a long subject is cut, and only the first recipients are listed, by address."""
     to = [address.rpartition("<")[2].removesuffix(">") for address in row.to[:MAX_RECIPIENTS]]
     if len(row.to) > MAX_RECIPIENTS:
         to.append(f"and {len(row.to) - MAX_RECIPIENTS} more")

@@ -1,4 +1,4 @@
-"""Toolset `send`: everything that leaves. Each tool writes an order; the gate decides what becomes of it."""
+"""Toolset `send`: everything that sends. Each tool writes an order; the gate decides what happens to it."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 toolset = Toolset("send")
 
 Confirm = Annotated[bool, Field(description="false: preview only. true: send what was previewed")]
-Key = Annotated[str, Field(description="Repeating a call with the same key never sends twice")]
-SendAt = Annotated[str, Field(description="ISO 8601 with offset: send then")]
-RequireApproval = Annotated[bool, Field(description="Let a person approve it first")]
-# What this call's question was asked about: a call is one task, and what is sent need not be written again.
+Key = Annotated[str, Field(description="Calls with the same key send only once")]
+SendAt = Annotated[str, Field(description="Send time, ISO 8601 with offset")]
+RequireApproval = Annotated[bool, Field(description="Require a person's approval")]
+# The order this call's question was asked about: a call is one task, so the order need not be written twice.
 _written: ContextVar[tuple[dict[str, Any], Order | SendView] | None] = ContextVar("written", default=None)
 Writer = Callable[..., Awaitable["Order | SendView"]]
 
@@ -60,7 +60,7 @@ def _sending(title: str) -> Callable[[Writer], Writer]:
             if isinstance(order, SendView):
                 return None
             question = await send.question(gateway, _with_person(order, ctx, None))
-            if question is not None and order.draft_ref:  # it may be changed while the person thinks
+            if question is not None and order.draft_ref:  # it may change while the person decides
                 _written.set(None)
             return question
 
@@ -72,7 +72,7 @@ def _sending(title: str) -> Callable[[Writer], Writer]:
             from postroom.service.views import SendView
 
             order = _taken(arguments) or await write(gateway, **arguments)
-            if isinstance(order, SendView):  # a repeated call, answered
+            if isinstance(order, SendView):  # a repeated call, already answered
                 return send_results.sent(order)
             return send_results.sent(await send.send(gateway, _with_person(order, ctx, answer)))
 
@@ -102,7 +102,7 @@ async def send_email(
     confirm: Confirm = False,
     account: AccountName = "",
 ) -> Order:
-    """Send a new mail. Without confirm it only answers a preview: show it to the user before you confirm."""
+    """Send a new email. Without confirm it only returns a preview: show it to the user before you confirm."""
     from postroom.service.sending import send
     from postroom.service.writing import composing
 
@@ -117,7 +117,7 @@ async def send_email(
 async def reply_email(
     gateway: Gateway,
     email_id: EmailId,
-    body: Annotated[str, Field(description="Plain text of the reply, without the quote")],
+    body: Annotated[str, Field(description="Plain text, without the quote")],
     reply_all: bool = False,
     quote: Annotated[bool, Field(description="Quote the original below")] = True,
     body_html: Html = "",
@@ -131,7 +131,7 @@ async def reply_email(
     confirm: Confirm = False,
     account: AccountName = "",
 ) -> Order:
-    """Reply to a mail in its thread. Without confirm it only answers a preview."""
+    """Reply to an email in its thread. Without confirm it only returns a preview."""
     from postroom.service.sending import send
     from postroom.service.writing import composing
 
@@ -145,7 +145,7 @@ async def forward_email(
     gateway: Gateway,
     email_id: EmailId,
     to: Addresses,
-    comment: Annotated[str, Field(description="Text above the forwarded mail")] = "",
+    comment: Annotated[str, Field(description="Text above the forwarded email")] = "",
     cc: MoreAddresses = "",
     bcc: MoreAddresses = "",
     importance: Importance = "normal",
@@ -157,7 +157,7 @@ async def forward_email(
     confirm: Confirm = False,
     account: AccountName = "",
 ) -> Order:
-    """Forward a mail whole, attachments included. Without confirm it only answers a preview."""
+    """Forward a complete email, attachments included. Without confirm it only returns a preview."""
     from postroom.service.sending import send
     from postroom.service.writing import composing
 
@@ -177,7 +177,7 @@ async def send_draft(
     confirm: Confirm = False,
     account: AccountName = "",
 ) -> Order | SendView:
-    """Send a saved draft as it stands. Without confirm it only answers a preview."""
+    """Send a saved draft as it is. Without confirm it only returns a preview."""
     from postroom.service.sending import send
 
     wishes = _wishes(confirm, idempotency_key, send_at, save_to_sent_items, require_approval)
@@ -192,7 +192,7 @@ async def list_outbox(
     offset: Offset = 0,
     account: Annotated[str, Field(description="Default: every account")] = "",
 ) -> CallToolResult:
-    """List sends that wait, are held or scheduled, need a person, or did not leave."""
+    """List sends that are queued, held, scheduled, waiting for a person or were not sent."""
     from postroom.service.sending import outbox
 
     page = await outbox.list_outbox(
@@ -202,10 +202,8 @@ async def list_outbox(
 
 
 @toolset.tool("Cancel send", returns=shapes.Sent, destructive=True)
-async def cancel_send(
-    gateway: Gateway, send_id: Annotated[str, Field(description="Id of a send (s...)")]
-) -> CallToolResult:
-    """Stop a send that has not left yet: held, scheduled or waiting for approval."""
+async def cancel_send(gateway: Gateway, send_id: Annotated[str, Field(description="Send id (s...)")]) -> CallToolResult:
+    """Cancel a send that is held, scheduled or waiting for approval, before it goes out."""
     from postroom.service.sending import outbox
 
     return send_results.sent(await outbox.cancel_send(gateway, send_id))

@@ -1,4 +1,4 @@
-"""The structured answers of the default dialect: one shape per kind of answer, named as the model reads them."""
+"""The structured results of the default dialect: one shape per kind of result, named as the model reads them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SenderFacts(TypedDict):
 
 
 class Untrusted(TypedDict):
-    """What the sender wrote. The marker is new in every answer, so no mail can close the fence around it."""
+    """What the sender wrote. The marker is new in every result, so no message can close the fence around it."""
 
     marker: str
     body: str
