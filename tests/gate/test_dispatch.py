@@ -52,7 +52,8 @@ async def test_a_mail_is_tried_for_five_days_and_not_a_second_longer(tmp_path):
         view = await gate.send()
         for passed, then in ((5 * A_DAY - 1, State.RETRYABLE), (1, State.NEEDS_HUMAN)):
             gate.time.pass_(passed)
-            gate.gateway.store._database._connect().execute("UPDATE outbox SET wake_at = 0")
+            with gate.gateway.store._database.transaction() as connection:
+                connection.execute("UPDATE outbox SET wake_at = 0")
             await worker.work_once(gate.gateway)
             assert state(gate, view.send_id) is then
 
@@ -101,7 +102,7 @@ async def test_a_warning_about_the_original_stands_beside_all_that_the_provider_
         assert (view.status, view.accepted) == ("sent", ("bob@demo.example",))
         assert view.warnings[-2:] == (
             "The copy was late.",
-            "The mail was sent, but the one it answers could not be marked as answered. The server is away.",
+            "The message was sent, but the original could not be marked as answered. The server is away.",
         )
 
 

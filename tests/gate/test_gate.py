@@ -78,7 +78,7 @@ async def test_a_yes_that_was_used_is_shown_the_mail_again_and_sends_nothing(tmp
         await gate.send(**vars_of(answered))
         again = await gate.send(**vars_of(answered))
         assert (again.status, again.account) == ("preview", "alice")
-        assert "exactly this mail has left before" in again.message
+        assert "exactly this message has been sent before" in again.message
         assert await gate.inbox() == ["Lunch?"]
 
 
@@ -95,7 +95,7 @@ async def test_what_is_sent_with_a_warning_says_it_in_the_receipt_too(tmp_path):
     async with gate_rig(tmp_path) as gate:
         await gate.send()
         again = await gate.send()
-        assert again.warnings == ("A mail with the same recipients, subject and beginning was just sent.",)
+        assert again.warnings == ("A message with the same recipients, subject and opening was just sent.",)
         shown = await gate.send(confirm=False)
         assert shown.warnings == again.warnings
 
@@ -105,7 +105,7 @@ async def test_a_draft_on_its_way_is_refused_with_the_send_it_went_into(tmp_path
 
     async with gate_rig(tmp_path) as gate:
         saved, view = await scheduled_draft(gate)
-        with pytest.raises(Conflict, match="on its way already") as refusal:
+        with pytest.raises(Conflict, match="already in the outbox") as refusal:
             await send.send(gate.gateway, await send.order_draft(gate.gateway, saved.draft_id, Wishes(confirm=True)))
         assert refusal.value.details == {"send_id": view.send_id, "state": "held"}
 

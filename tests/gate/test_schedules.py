@@ -14,7 +14,7 @@ from postroom.service.reading import search
 from postroom.service.sending import outbox, send, worker
 from postroom.service.sending.approval import approvals
 from postroom.service.sending.order import Wishes, parse_time
-from postroom.service.writing import composing, draft, numbered
+from postroom.service.writing import composing, draft
 
 
 async def test_a_preview_for_next_year_does_not_release_a_send_for_now(tmp_path):
@@ -194,19 +194,16 @@ async def test_undoing_does_not_take_a_scheduled_draft_away(tmp_path):
         assert await drafts_in(gate, "trash") == ["Lunch?"]
 
 
-async def test_a_scheduled_draft_is_not_replaced_by_its_number(tmp_path):
+async def test_a_scheduled_draft_is_not_replaced(tmp_path):
     async with gate_rig(tmp_path) as gate:
-        _, view = await scheduled_draft(gate)
-        opened = await gate.gateway.accounts.open()
-        (envelope,) = (await opened.drafts.list_drafts(limit=5, offset=0)).items[0][1:]
-        uid = await opened.numbered.uid_of(envelope.ref)
-        letter = numbered.Letter("bob@demo.example", "Another time", "Or not")
-        with pytest.raises(Conflict, match=f"UID {uid} is on its way") as refusal:
-            await numbered.update_draft(gate.gateway, uid, letter)
+        saved, view = await scheduled_draft(gate)
+        other = composing.DraftRequest(to=("bob@demo.example",), subject="Another time", body="Or not")
+        with pytest.raises(Conflict, match=f"{saved.draft_id} is in the outbox") as refusal:
+            await draft.replace_draft(gate.gateway, saved.draft_id, other)
         assert refusal.value.details["send_id"] == view.send_id
         assert await drafts_in(gate) == ["Lunch?"]
         await outbox.cancel_send(gate.gateway, view.send_id)
-        assert (await numbered.update_draft(gate.gateway, uid, letter)).subject == "Another time"
+        assert (await draft.replace_draft(gate.gateway, saved.draft_id, other)).subject == "Another time"
 
 
 def test_a_time_is_read_with_its_offset():

@@ -82,7 +82,7 @@ def _reading(html: str) -> object:
 def _in_words(html: str) -> str:
     from postroom.mime.render import render
 
-    return render(Body(html=html), fmt="text", keep_quoted=True).text
+    return render(Body(html=html), fmt="words", keep_quoted=True).text
 
 
 def _files(raw: bytes, mail: Parsed) -> list[tuple[str, str, str]]:

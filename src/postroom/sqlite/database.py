@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 
 from postroom.files import database_file
-from postroom.model.errors import ProviderUnavailable
 from postroom.sqlite.errors import FileKind, locked, translate
 
 WAIT_FOR_LOCK: Final = 5.0  # seconds
@@ -145,7 +144,7 @@ class Database:
 
     def _check_open(self) -> None:
         if self._closed or self._process != os.getpid():
-            raise ProviderUnavailable(
+            raise self.kind.closed(
                 f"The {self.kind.noun} {self.path.name} is closed, or was opened by another process. Open it again."
             )
 

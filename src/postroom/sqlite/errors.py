@@ -18,6 +18,7 @@ class FileKind:
     noun: str
     failure: type[PostroomError]
     if_damaged: str
+    closed: type[PostroomError] = ProviderUnavailable  # to whoever uses it all the same
 
 
 def translate(error: sqlite3.Error, path: Path, kind: FileKind) -> PostroomError:

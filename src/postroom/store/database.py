@@ -18,6 +18,7 @@ STATE_FILE: Final = FileKind(
     InternalError,
     "Ask the operator to stop Postroom, keep a copy of the file, and restore it from a backup or move it away: a new "
     "one is made at the next start.",
+    closed=InternalError,
 )
 
 

@@ -170,8 +170,8 @@ def test_a_file_that_another_process_upgraded_in_the_same_moment_is_opened(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_store(path).close()
-    real, too_early = database._version, iter([0])
-    monkeypatch.setattr(database, "_version", lambda connection: next(too_early, real(connection)))
+    real, too_early = database.user_version, iter([0])
+    monkeypatch.setattr(database, "user_version", lambda connection: next(too_early, real(connection)))
     opened = Database(path)
     with opened.read() as connection:
         assert real(connection) == len(database.MIGRATIONS)
@@ -191,7 +191,7 @@ def test_a_migration_that_fails_changes_nothing(path: Path, monkeypatch: pytest.
 def test_a_closed_store_says_so_and_closing_twice_is_fine(store: Store) -> None:
     store.close()
     store.close()
-    with pytest.raises(ProviderUnavailable, match="closed"):
+    with pytest.raises(InternalError, match="closed"):
         store.recipients.known(WORK, ["bob@example.org"])
 
 

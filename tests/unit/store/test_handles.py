@@ -132,8 +132,9 @@ def test_several_kinds_are_issued_at_once_each_in_order(store: Store, other: Sto
 
 def test_handles_of_several_kinds_are_written_in_one_transaction(store: Store) -> None:
     statements: list[str] = []
-    with store._database.read() as connection:
+    with store._database.transaction() as connection:
         connection.set_trace_callback(statements.append)
+    statements.clear()
     store.handles.issue_each(WORK, {Kind.EMAIL: ["1", "2"], Kind.THREAD: ["1"]})
     assert statements.count("COMMIT") == 1
 

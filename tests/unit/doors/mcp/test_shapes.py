@@ -14,7 +14,7 @@ Shape = tuple[type, type, set[str], set[str]]
 # shape, view, keys that only the shape has, keys that only the view has
 PAIRS: list[Shape] = [
     (shapes.EmailRow, views.EmailRow, set(), set()),
-    (shapes.EmailPage, views.EmailPage, {"untrusted_fields"}, set()),
+    (shapes.EmailPage, views.EmailPage, {"untrusted_fields"}, {"notices"}),
     (shapes.Attachment, views.AttachmentView, {"uri"}, set()),
     (shapes.SenderFacts, views.SenderFacts, set(), set()),
     (shapes.Thread, views.ThreadView, set(), set()),
@@ -27,7 +27,7 @@ PAIRS: list[Shape] = [
     (shapes.Undone, views.UndoView, set(), {"done"}),
     (shapes.Draft, views.DraftView, set(), set()),
     (shapes.DraftPage, views.DraftPage, set(), set()),
-    (shapes.Sent, views.SendView, set(), set()),
+    (shapes.Sent, views.SendView, set(), {"message_ref", "thread_ref"}),
     (shapes.OutboxRow, views.OutboxRow, set(), set()),
     (shapes.OutboxPage, views.OutboxPage, set(), set()),
 ]
