@@ -77,7 +77,7 @@ async def test_a_reply_about_which_a_person_is_asked_within_the_call_is_written_
     async with counted(with_gate(filled, gate), "legacy", can_ask=True) as (call, calls):
         sent = await reply(call, calls, confirm=True)
         assert sent["status"] in ("sent", "rejected")
-        assert (calls["fetch"], calls["identities"]) == (1, 3)  # the third: a last look before it leaves
+        assert (calls["fetch"], calls["identities"]) == (1, 3)  # the third: a last look before it is sent
         assert calls["search"] <= 2
 
 
@@ -91,4 +91,4 @@ async def test_a_confirmed_reply_without_a_question_is_written_once(filled):
     async with counted(with_gate(filled, "preview"), "2026-07-28", can_ask=True) as (call, calls):
         await reply(call, calls)
         assert (await reply(call, calls, confirm=True))["status"] in ("sent", "rejected")
-        assert (calls["fetch"], calls["identities"]) == (1, 3)
+        assert (calls["fetch"], calls["identities"]) == (1, 2)

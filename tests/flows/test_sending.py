@@ -166,7 +166,7 @@ async def test_a_form_that_comes_back_without_an_answer_is_no_answer(sit, era, a
     desk = await sit(era, NO_ANSWER[answer], gate="elicit")
     error = await desk.call.error("send_email", **MAIL, confirm=True)
     assert error["code"] == "PERMISSION_DENIED"
-    assert "not answered" in error["message"]
+    assert "without an answer" in error["message"]
     assert error["details"] == {"by_person": False}
     assert len(desk.asked) == 1
     assert await desk.arrived() == []
@@ -182,7 +182,7 @@ async def test_a_client_that_answers_the_question_with_an_error_is_told_that_not
 
     desk.meanwhile.append(breaks)
     error = await desk.call.error("send_email", **MAIL, confirm=True)
-    assert "not answered" in error["message"]
+    assert "without an answer" in error["message"]
     assert await desk.arrived() == []
     assert (await desk.call.ok("list_outbox"))["total_count"] == 0
 

@@ -37,7 +37,7 @@ async def test_an_order_is_described_whole(tmp_path):
 async def test_a_preview_warns_of_a_recipient_whom_the_account_cannot_reach(tmp_path):
     async with gate_rig(tmp_path) as gate:
         view = await gate.send(AWAY, confirm=False)
-        assert "This account cannot reach nobody@elsewhere.example: it would be refused." in view.warnings
+        assert "This account cannot reach nobody@elsewhere.example: mail would be refused." in view.warnings
 
 
 @pytest.mark.parametrize("is_asked", [True, False])

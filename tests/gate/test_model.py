@@ -36,7 +36,7 @@ from hypothesis.stateful import (
 from tests.gate.rigs import MAIL, SetClock, gate_rig
 from tests.gate.transports import staging
 
-from postroom.model.errors import AuthRequired, Conflict, PermissionDenied, RateLimited
+from postroom.model.errors import AuthRequired, Conflict, InternalError, PermissionDenied, RateLimited
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.service.reading import search
 from postroom.service.sending import outbox, worker
@@ -312,6 +312,10 @@ class GateMachine(RuleBasedStateMachine):
         try:
             return self.run(work)
         except (Conflict, RateLimited, PermissionDenied):
+            return None
+        except InternalError as error:  # somebody laid hands on it
+            if "prepared at the provider" not in error.message:
+                raise
             return None
         except Died:
             self.die()

@@ -44,7 +44,7 @@ def test_a_key_of_another_mail_names_the_send_it_stands_for(store: Store) -> Non
 def test_a_person_is_not_asked_twice_about_one_key(store: Store, time: FakeTime) -> None:
     first, second = (store.outbox.prepare(a_send(**NAMES)) for _ in range(2))
     store.approvals.request(first.send_id, expires_at=time.wall + A_DAY)
-    with pytest.raises(Conflict, match="under way already") as refusal:
+    with pytest.raises(Conflict, match="already in progress") as refusal:
         store.approvals.request(second.send_id, expires_at=time.wall + A_DAY)
     assert refusal.value.details == {"send_id": second.send_id}
     assert store.outbox.get(second.send_id).state is State.PREPARED

@@ -83,7 +83,7 @@ def test_advance_wants_the_send_where_it_is_expected(store: Store) -> None:
 def test_advance_opens_no_door_past_a_reservation_or_a_person(store: Store, to: State) -> None:
     for state in State:
         send = brought_to(store, state)
-        with pytest.raises(InternalError, match=f"A send is not made {to.value} by advance"):
+        with pytest.raises(InternalError, match=f"A send cannot be moved to {to.value} by advance"):
             store.outbox.advance(send.send_id, expect=state, to=to)
         assert store.outbox.get(send.send_id) == send
 

@@ -34,6 +34,6 @@ def test_doctor_and_the_list_of_approvals_say_why_a_vault_is_not_read(
     (tmp_path / "vault" / "Approved").chmod(0o777)
     monkeypatch.setattr(folders.os, "fchmod", lambda *_: None)  # a file system without modes
     assert main(["doctor", "--config", config]) == 1
-    assert "FAIL  vault: Approved: Other users may write" in capsys.readouterr().out
+    assert "FAIL  vault: Approved: Other users can write" in capsys.readouterr().out
     main(["approvals", "list", "--config", config])
-    assert "ignored: Approved: Other users may write" in capsys.readouterr().out
+    assert "ignored: Approved: Other users can write" in capsys.readouterr().out
