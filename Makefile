@@ -75,8 +75,8 @@ lock: $(VENV)/.run  ## pin the newest versions that fit, with hashes
 	@$(COMPILE) --upgrade requirements/official-clients.in -o requirements/official-clients.txt
 
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Postroom needs Python 3.11 or newer; make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
+	  { echo "Postroom needs Python 3.11, 3.12 or 3.13; make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: requirements/run.txt pyproject.toml | $(BIN)/python
