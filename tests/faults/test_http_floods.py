@@ -7,7 +7,7 @@ import resource
 import select
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -63,6 +63,14 @@ def wait_until_refused(clients: list[socket.socket], number: int) -> None:
         for descriptor, _ in ready:
             assert read_to_end(left.pop(descriptor)) == b""
             poll.unregister(descriptor)
+
+
+def hang_up(clients: list[socket.socket]) -> None:
+    """And wait until the server has noticed all of them: until then they count, and the next client is refused."""
+    for client in clients:
+        with suppress(OSError):  # closed by the server already
+            client.shutdown(socket.SHUT_WR)
+    wait_until_refused(clients, len(clients))
 
 
 async def test_a_flood_of_half_open_connections_takes_its_share_and_others_are_served(tmp_path: Path) -> None:
@@ -161,5 +169,6 @@ def test_running_out_of_file_descriptors_is_survived_without_a_busy_loop(tmp_pat
         with ExitStack() as stack:
             clients = half_open(stack, server, 400)
             wait_until_refused(clients, 300)
+            hang_up(clients)
         assert server.get().startswith(b"HTTP/1.1 200")
         assert len(server.stderr.read_text().splitlines()) < 100
