@@ -50,7 +50,7 @@ lint: $(VENV)/.test  ## check style and formatting
 types: $(VENV)/.test  ## check types, strictly
 	@$(BIN)/mypy
 
-contracts: $(VENV)/.test  ## check that the rooms look only downwards
+contracts: $(VENV)/.test  ## check that packages import only downwards
 	@$(BIN)/lint-imports
 
 check: lint types contracts test  ## everything a change must pass

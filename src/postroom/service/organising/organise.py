@@ -78,28 +78,17 @@ async def delete(
     return await _run(gateway, email_ids, account, progress, plan, ids)
 
 
-async def apply_label(
+async def set_label(
     gateway: Gateway,
     email_ids: Sequence[str],
     label: str,
+    on: bool,
     *,
     account: str | None = None,
     progress: Progress | None = None,
 ) -> WriteView:
     _check_label(label)
-    return await _run(gateway, email_ids, account, progress, _always(_labelling(label, True)))
-
-
-async def remove_label(
-    gateway: Gateway,
-    email_ids: Sequence[str],
-    label: str,
-    *,
-    account: str | None = None,
-    progress: Progress | None = None,
-) -> WriteView:
-    _check_label(label)
-    return await _run(gateway, email_ids, account, progress, _always(_labelling(label, False)))
+    return await _run(gateway, email_ids, account, progress, _always(_labelling(label, on)))
 
 
 async def create_folder(gateway: Gateway, name: str, *, account: str | None = None) -> tuple[FolderView, str]:
