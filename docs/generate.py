@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def rendered() -> dict[str, str]:
-    """Page -> its whole text with the tables between the markers written anew."""
+    """Page -> its whole text with the tables between the markers rewritten."""
     from postroom.doors.mcp.tool_table import render
 
     return {page: _filled(page, "tools", render()) for page in ("README.md", "docs/tools.md")}
