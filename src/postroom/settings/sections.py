@@ -78,6 +78,7 @@ class ServerSettings(Section):
     tokens_env: str = ""
     tokens_file: ConfigPath | None = None
     trust_network: Switch = False
+    requests_per_minute: Annotated[Number, Field(ge=0)] = 6000
     allowed_hosts: Annotated[tuple[str, ...], *AsList] = ()
     timezone: Annotated[str, AfterValidator(_timezone)] = ""
 

@@ -68,7 +68,14 @@ class PostroomServer(MCPServer[Gateway]):
     """The SDK's server with our rules: nothing unknown passes, every failure has a code, never a traceback."""
 
     def __init__(
-        self, *, dialect: Dialect, traits: Traits, tools: list[Tool], lifespan: SharedGateway, live: Live | None
+        self,
+        *,
+        dialect: Dialect,
+        traits: Traits,
+        tools: list[Tool],
+        lifespan: SharedGateway,
+        live: Live | None,
+        client: str = "",
     ) -> None:
         super().__init__(
             "postroom",
@@ -83,6 +90,7 @@ class PostroomServer(MCPServer[Gateway]):
         self.gateway = lifespan
         self.listening: subscriptions.Listening | None = None
         self._traits = traits
+        self._client = {"client": client} if client else {}
         self._resources: Resources | None = getattr(dialect, "RESOURCES", None)
         self._inboxes = live.inboxes if live else {}
         self._toolset_of = {spec.name: toolset.name for toolset in dialect.TOOLSETS for spec in toolset.specs}
@@ -119,6 +127,7 @@ class PostroomServer(MCPServer[Gateway]):
             "status": "error" if error else "ok",
             "code": error.code if error else "",
             "duration_ms": round(duration * 1000, 1),
+            **self._client,
         }
         if tool is not None:
             properties = tool.parameters.get("properties", {})
@@ -216,14 +225,16 @@ def _chosen(dialect: Dialect, server: ServerSettings) -> list[ToolSpec]:
     return specs
 
 
-def build_server(open_gateway: OpenGateway, settings: Settings) -> PostroomServer:
-    """The server for one operator's settings: its dialect, its toolsets, read-only or not."""
+def build_server(open_gateway: OpenGateway, settings: Settings, *, client: str = "") -> PostroomServer:
+    """The server for one operator's settings, or one client's: its dialect, its toolsets, read-only or not."""
     dialect = load_dialect(settings.server.dialect)
     tools = [bind(spec) for spec in _chosen(dialect, settings.server)]
     resources: Resources | None = getattr(dialect, "RESOURCES", None)
     live = Live(resources.inboxes(account.name for account in settings.accounts)) if resources else None
     lifespan = SharedGateway(live.beside(open_gateway) if live else open_gateway)
-    server = PostroomServer(dialect=dialect, traits=settings.traits, tools=tools, lifespan=lifespan, live=live)
+    server = PostroomServer(
+        dialect=dialect, traits=settings.traits, tools=tools, lifespan=lifespan, live=live, client=client
+    )
     if resources is not None and live is not None:
         resources.register(server)
         server.listening = subscriptions.register(server, live)

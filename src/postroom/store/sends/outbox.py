@@ -29,6 +29,11 @@ from postroom.store.sends.transitions import Changes, Transitions, refused
 
 KEPT_SECONDS = 30 * 86_400.0
 SHOWN_SECONDS = 7 * 86_400.0  # how long a send that reached nobody, or not everybody, is listed without being asked for
+# A shared mailbox has its owner's name before the slash.
+_OF_ACCOUNTS = (
+    "(:account IS NULL OR account = :account) AND (:owners IS NULL OR"
+    " substr(account, 1, instr(account || '/', '/') - 1) IN (SELECT value FROM json_each(:owners)))"
+)
 
 # These are entered only by their own methods (reserve, Approvals), which take what the state requires.
 _GUARDED = frozenset({State.AWAITING_APPROVAL, State.APPROVED, State.RESERVED, State.EXPIRED})
@@ -199,26 +204,36 @@ class Outbox:
         return {ref: send for send in sends for ref in (send.staged_ref, send.draft_ref) if ref in wanted}
 
     def list(
-        self, *, account: str | None = None, states: Collection[State] = tuple(State), limit: int = 20, offset: int = 0
+        self,
+        *,
+        account: str | None = None,
+        owners: Collection[str] | None = None,
+        states: Collection[State] = tuple(State),
+        limit: int = 20,
+        offset: int = 0,
     ) -> Page[Send]:
-        """Newest first; all of them with `limit` -1."""
-        return self._page(
-            "state IN (SELECT value FROM json_each(:states))", account, limit, offset, states=among(states)
-        )
+        """Newest first; all of them with `limit` -1. With `owners`, only those of these accounts and of the shared
+        mailboxes they open."""
+        where = "state IN (SELECT value FROM json_each(:states))"
+        return self._page(where, limit, offset, account=account, owners=owners, states=among(states))
 
-    def list_open(self, *, account: str | None = None, limit: int = 20, offset: int = 0) -> Page[Send]:
+    def list_open(
+        self, *, account: str | None = None, owners: Collection[str] | None = None, limit: int = 20, offset: int = 0
+    ) -> Page[Send]:
         """What is not over, and what ended lately without reaching everyone, unless somebody stopped it."""
         where = (
             "(state NOT IN (SELECT value FROM json_each(:finished)) OR updated_at > :lately AND"
             " (state IN (SELECT value FROM json_each(:unsent)) OR json_extract(outcome, '$.refused') != '{}'))"
         )
         unsent = among({State.REJECTED, State.EXPIRED, State.DROPPED})
-        lately = self._clock.wall() - SHOWN_SECONDS
-        return self._page(where, account, limit, offset, finished=among(FINISHED), unsent=unsent, lately=lately)
+        values = {"finished": among(FINISHED), "unsent": unsent, "lately": self._clock.wall() - SHOWN_SECONDS}
+        return self._page(where, limit, offset, account=account, owners=owners, **values)
 
-    def _page(self, where: str, account: str | None, limit: int, offset: int, **values: object) -> Page[Send]:
-        rows_where = f"FROM outbox WHERE {where} AND (:account IS NULL OR account = :account)"
-        values |= {"account": account, "limit": limit, "offset": offset}
+    def _page(
+        self, where: str, limit: int, offset: int, *, owners: Collection[str] | None, **values: object
+    ) -> Page[Send]:
+        rows_where = f"FROM outbox WHERE {where} AND {_OF_ACCOUNTS}"
+        values |= {"owners": None if owners is None else json.dumps(sorted(owners)), "limit": limit, "offset": offset}
         with self._database.read() as connection:
             total = connection.execute(f"SELECT count(*) {rows_where}", values).fetchone()[0]
             rows = connection.execute(
