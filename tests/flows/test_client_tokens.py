@@ -231,3 +231,12 @@ async def test_a_client_left_without_any_tool_is_told_so(
 
     assert answer.status_code == 403
     assert "toolset" in answer.json()["error"]["message"]
+
+
+async def test_metrics_of_all_clients_are_not_for_one_of_them(url: str, token: Callable[..., str]) -> None:
+    given = token("laptop")
+
+    async with httpx2.AsyncClient(headers={"authorization": f"Bearer {given}"}) as client:
+        answer = await client.get(url.removesuffix("/mcp") + "/metrics")
+
+    assert answer.status_code == 403

@@ -118,7 +118,7 @@ def client_server(server: PostroomServer, settings: Settings, client: Client) ->
         assert server.gateway.opened is not None
         yield server.gateway.opened.narrowed(own)
 
-    return build_server(narrowed, own, client=client.name)
+    return build_server(narrowed, own, client=client.name, metrics=server.metrics)
 
 
 def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from postroom.doors.mcp import dialects, failures, subscriptions
 from postroom.doors.mcp.call_fields import fields_of
 from postroom.doors.mcp.live import Live, OpenGateway
 from postroom.doors.mcp.log import log
+from postroom.doors.mcp.metrics import Metrics
 from postroom.doors.mcp.toolbox import Toolset, ToolSpec, bind, choose
 from postroom.model.errors import Conflict, PostroomError
 from postroom.service.gateway import Gateway
@@ -76,6 +77,7 @@ class PostroomServer(MCPServer[Gateway]):
         lifespan: SharedGateway,
         live: Live | None,
         client: str = "",
+        metrics: Metrics | None = None,
     ) -> None:
         super().__init__(
             "postroom",
@@ -91,6 +93,7 @@ class PostroomServer(MCPServer[Gateway]):
         self.listening: subscriptions.Listening | None = None
         self._traits = traits
         self._client = {"client": client} if client else {}
+        self.metrics = metrics or Metrics()
         self._resources: Resources | None = getattr(dialect, "RESOURCES", None)
         self._inboxes = live.inboxes if live else {}
         self._toolset_of = {spec.name: toolset.name for toolset in dialect.TOOLSETS for spec in toolset.specs}
@@ -133,6 +136,7 @@ class PostroomServer(MCPServer[Gateway]):
             properties = tool.parameters.get("properties", {})
             line |= fields_of(self._traits.log_fields.get(name, ()), arguments, properties)
         log.info("tool_call", extra=line)
+        self.metrics.called(line["tool"], line["status"], line["code"], duration)
 
     async def _audit(self, name: str, error: PostroomError | None, duration: float) -> None:
         """Audit calls that the gate does not see, if the dialect wants them audited."""
@@ -225,7 +229,9 @@ def _chosen(dialect: Dialect, server: ServerSettings) -> list[ToolSpec]:
     return specs
 
 
-def build_server(open_gateway: OpenGateway, settings: Settings, *, client: str = "") -> PostroomServer:
+def build_server(
+    open_gateway: OpenGateway, settings: Settings, *, client: str = "", metrics: Metrics | None = None
+) -> PostroomServer:
     """The server for one operator's settings, or one client's: its dialect, its toolsets, read-only or not."""
     dialect = load_dialect(settings.server.dialect)
     tools = [bind(spec) for spec in _chosen(dialect, settings.server)]
@@ -233,7 +239,13 @@ def build_server(open_gateway: OpenGateway, settings: Settings, *, client: str =
     live = Live(resources.inboxes(account.name for account in settings.accounts)) if resources else None
     lifespan = SharedGateway(live.beside(open_gateway) if live else open_gateway)
     server = PostroomServer(
-        dialect=dialect, traits=settings.traits, tools=tools, lifespan=lifespan, live=live, client=client
+        dialect=dialect,
+        traits=settings.traits,
+        tools=tools,
+        lifespan=lifespan,
+        live=live,
+        client=client,
+        metrics=metrics,
     )
     if resources is not None and live is not None:
         resources.register(server)

@@ -28,6 +28,12 @@ async def list_outbox(
     return OutboxPage(tuple(_row(gateway, send) for send in page.items), page.total or 0, limit, offset, page.has_more)
 
 
+async def count_unfinished(gateway: Gateway) -> dict[str, int]:
+    """By state. Raises if the state file cannot be read, without which nothing could be sent safely."""
+    counted = await gateway.in_thread(gateway.store.outbox.unfinished)
+    return {state.value: number for state, number in counted.items()}
+
+
 async def cancel_send(gateway: Gateway, send_id: str) -> SendView:
     """A state change: either it is cancelled for certain, or this raises Conflict."""
     if not gateway.accounts.may_see((await gateway.in_thread(gateway.store.outbox.get, send_id)).account):

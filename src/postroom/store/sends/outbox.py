@@ -241,6 +241,12 @@ class Outbox:
             ).fetchall()
         return Page(tuple(map(send_rows.from_row, rows)), total, limit, offset, offset + len(rows) < total)
 
+    def unfinished(self) -> dict[State, int]:
+        """How many sends there are in each state that is not final."""
+        counting = "SELECT state, count(*) FROM outbox WHERE state NOT IN (SELECT value FROM json_each(?)) GROUP BY 1"
+        with self._database.read() as connection:
+            return {State(state): number for state, number in connection.execute(counting, (among(FINISHED),))}
+
     def events(self, send_id: str) -> tuple[SendEvent, ...]:
         """Every state it has been in, oldest first."""
         with self._database.read() as connection:

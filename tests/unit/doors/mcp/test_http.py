@@ -54,7 +54,7 @@ def url(server: PostroomServer) -> Iterator[str]:
 
 def post(url: str, body: Any, **headers: str) -> httpx2.Response:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    with httpx2.Client() as client:
+    with httpx2.Client(timeout=60) as client:
         request = client.build_request("POST", f"{url}/mcp", content=content)
         request.headers.pop("accept", None)
         request.headers["content-type"] = "application/json"

@@ -21,14 +21,12 @@ from mcp_types import PARSE_ERROR
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount
 from starlette.types import Message, Receive, Scope, Send
 
-from postroom import __version__
 from postroom.doors.mcp.http.callers import Callers
 from postroom.doors.mcp.http.guard import MAX_BODY, Guard
+from postroom.doors.mcp.http.health import health_routes
 from postroom.doors.mcp.http.per_client import PerClient, ServerFor
 from postroom.doors.mcp.http.problems import problem
 from postroom.doors.mcp.http.rate import RequestRate
@@ -57,7 +55,7 @@ def http_app(
         async with per_client.running():
             yield
 
-    routes = [Route("/healthz", _healthz, methods=["GET"]), Mount("/", app=per_client)]
+    routes = [*health_routes(server), Mount("/", app=per_client)]
     guard = Guard(
         Starlette(routes=routes, lifespan=lifespan), hosts=hosts, callers=callers, rate=RequestRate(requests_per_minute)
     )
@@ -148,7 +146,3 @@ def _again(message: Message, receive: Receive) -> Receive:
         return pending.pop() if pending else await receive()
 
     return replay
-
-
-async def _healthz(_request: Request) -> Response:
-    return JSONResponse({"status": "ok", "name": "postroom", "version": __version__})

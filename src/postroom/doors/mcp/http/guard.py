@@ -19,7 +19,7 @@ from postroom.doors.mcp.http.rate import RequestRate
 
 MAX_BODY = 4 * 1024 * 1024
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-OPEN_PATHS = ("/healthz",)  # reveal nothing that needs a token
+OPEN_PATHS = ("/healthz", "/readyz")  # reveal nothing that needs a token
 
 
 class Guard:
