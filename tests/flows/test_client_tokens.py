@@ -51,7 +51,7 @@ def token(filled: Settings) -> Callable[..., str]:
 async def post(url: str, token: str, method: str, **params: Any) -> httpx2.Response:
     headers = {"authorization": f"Bearer {token}"} if token else {}
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    async with httpx2.AsyncClient(headers=headers, timeout=30) as client:
+    async with httpx2.AsyncClient(headers=headers, timeout=60) as client:
         return await client.post(url, json=call)
 
 
@@ -69,7 +69,9 @@ async def tools(url: str, token: str) -> set[str]:
 @asynccontextmanager
 async def session(url: str, token: str) -> AsyncIterator[Caller]:
     async with AsyncExitStack() as stack:
-        http = await stack.enter_async_context(httpx2.AsyncClient(headers={"authorization": f"Bearer {token}"}))
+        http = await stack.enter_async_context(
+            httpx2.AsyncClient(timeout=60, headers={"authorization": f"Bearer {token}"})
+        )
         transport = streamable_http_client(url, http_client=http)
         yield Caller(await stack.enter_async_context(Client(transport, mode="legacy")))
 
@@ -236,7 +238,7 @@ async def test_a_client_left_without_any_tool_is_told_so(
 async def test_metrics_of_all_clients_are_not_for_one_of_them(url: str, token: Callable[..., str]) -> None:
     given = token("laptop")
 
-    async with httpx2.AsyncClient(headers={"authorization": f"Bearer {given}"}) as client:
+    async with httpx2.AsyncClient(timeout=60, headers={"authorization": f"Bearer {given}"}) as client:
         answer = await client.get(url.removesuffix("/mcp") + "/metrics")
 
     assert answer.status_code == 403
