@@ -183,6 +183,7 @@ async def test_what_somebody_changed_where_it_was_staged_does_not_leave(tmp_path
         real = stages.staged
 
         async def tampered(request: Any) -> Any:
+            stages.staged = real  # type: ignore[method-assign]
             raw = await stages.mailbox.fetch_raw(request.staged_ref)
             assert CHANGES[change](raw) != raw
             await stages.mailbox.update_draft(request.staged_ref, CHANGES[change](raw))

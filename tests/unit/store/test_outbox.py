@@ -10,6 +10,7 @@ from tests.unit.store.test_send_states import WAYS as TABLE
 from postroom.model.errors import Conflict, InternalError, InvalidRequest, NotFound
 from postroom.model.ids import Kind, is_handle
 from postroom.store import RateLimit, Send, State, Store, open_store
+from postroom.store.sends.states import CANCELLABLE, STAGING
 
 WAYS = {(line.split()[0], to) for line in TABLE.split("\n") if line for to in line.split()[1:]}
 WHY_NOT = {
@@ -117,12 +118,50 @@ def test_each_submission_counts_as_an_attempt(store: Store) -> None:
 
 @pytest.mark.parametrize("state", State)
 def test_the_bytes_are_kept_while_they_may_still_leave_and_no_longer(store: Store, state: State) -> None:
+    """Those of a send that may be staged somewhere stay until it is known that it is not."""
     send = brought_to(store, state)
+    if state not in FORGOTTEN or state in (State.REJECTED, State.DROPPED):
+        assert store.outbox.request(send.send_id).raw == a_send().raw
     if state in FORGOTTEN:
+        store.outbox.nothing_staged(send.send_id)
         with pytest.raises(Conflict):
             store.outbox.request(send.send_id)
-    else:
-        assert store.outbox.request(send.send_id).raw == a_send().raw
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("state", State)
+def test_a_send_that_was_stopped_after_it_could_be_staged_is_looked_after(
+    store: Store, state: State, native: bool
+) -> None:
+    send = brought_to(store, state, a_send(native=native))
+    may_be = not native and any(event.state in STAGING for event in store.outbox.events(send.send_id))
+    assert store.outbox.may_be_staged(send.send_id) is may_be
+    if state in CANCELLABLE:
+        send = store.outbox.cancel(send.send_id)
+    is_left = may_be and send.state in (State.CANCELLED, State.REJECTED, State.DROPPED)
+    assert [left.send_id for left in store.outbox.left_staged()] == [send.send_id] * is_left
+    if send.state in FORGOTTEN:
+        store.outbox.nothing_staged(send.send_id)
+        assert store.outbox.left_staged() == []
+        store.outbox.note_staged(send.send_id, "d7")
+        is_over = send.state in (State.DONE, State.EXPIRED)
+        assert [left.staged_ref for left in store.outbox.left_staged()] == ([] if is_over else ["d7"])
+        store.outbox.nothing_staged(send.send_id)
+        assert store.outbox.get(send.send_id).staged_ref == ""
+
+
+def test_what_could_not_be_cleared_is_put_off_and_only_so_many_are_looked_after_at_once(
+    store: Store, time: FakeTime
+) -> None:
+    sends = [store.outbox.cancel(brought_to(store, State.STAGED).send_id) for _ in range(12)]
+    assert len(store.outbox.left_staged()) == 10
+    assert len(store.outbox.left_staged(limit=11)) == 11
+    for send in sends:
+        store.outbox.put_off_clearing(send.send_id, send.updated_at + 5)
+    time.passes(4.5)
+    assert store.outbox.left_staged() == []
+    time.passes(0.5)
+    assert len(store.outbox.left_staged(limit=20)) == 12
 
 
 @pytest.mark.parametrize("state", State)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from postroom.model.ids import Kind
 from postroom.store.handles import checked, unknown
-from postroom.store.sends.states import State
+from postroom.store.sends.states import STAGING, State
 
 SendKind = Literal["email_send", "email_reply", "email_forward"]
 
@@ -134,6 +134,16 @@ def insert(connection: sqlite3.Connection, send_id: str, new: NewSend, *, owner:
 
 def record(connection: sqlite3.Connection, send_id: str, state: State, at: float, attempt: int) -> None:
     connection.execute("INSERT INTO outbox_events VALUES (?, ?, ?, ?)", (send_id, state, at, attempt))
+
+
+def may_be_staged(connection: sqlite3.Connection, send: Send) -> bool:
+    """Whether the provider may hold a copy of it, be it that nobody has heard of its ref."""
+    question = "SELECT 1 FROM outbox_events WHERE send_id = ? AND state IN (SELECT value FROM json_each(?))"
+    return not send.native and connection.execute(question, (send.send_id, among(STAGING))).fetchone() is not None
+
+
+def drop_bytes(connection: sqlite3.Connection, send_id: str) -> None:
+    connection.execute("DELETE FROM outbox_raw WHERE send_id = ?", (send_id,))
 
 
 def among(states: Iterable[State]) -> str:
