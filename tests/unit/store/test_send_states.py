@@ -27,7 +27,6 @@ dropped
 SETS = {
     "FINISHED": "done rejected cancelled expired dropped",
     "UNSENT": "rejected cancelled expired",
-    "STAGING": "staged retryable",
     "CANCELLABLE": "prepared awaiting_approval approved reserved held staged retryable",
     "OWNED": "prepared reserved staged sending reconciling accepted",
     "WORKABLE": "approved reserved held staged retryable unknown reconciling accepted",

@@ -104,8 +104,7 @@ async def _keep(gateway: Gateway, send: Send, ref: str) -> None:
 async def cleared(gateway: Gateway, send: Send) -> str:
     """Remove what was staged for a send that ended without being sent. A warning where that was not done; what could
     not be done now the worker retries later."""
-    may_be_there = await gateway.in_thread(gateway.store.outbox.may_be_staged, send.send_id)
-    if not (send.staged_ref or may_be_there):
+    if not await gateway.in_thread(gateway.store.outbox.may_be_staged, send.send_id):
         return ""
     try:
         return await _removed(gateway, send)

@@ -64,8 +64,6 @@ BY_A_PERSON: dict[State, frozenset[State]] = {
 
 FINISHED = frozenset({State.DONE, State.REJECTED, State.CANCELLED, State.EXPIRED, State.DROPPED})
 UNSENT = frozenset({State.REJECTED, State.CANCELLED, State.EXPIRED})  # finished; possibly sent only where `doubtful`
-# What is submitted from a place of the provider's own is put there in one of these.
-STAGING = frozenset({State.STAGED, State.RETRYABLE})
 CANCELLABLE = frozenset(state for state, ways in ALLOWED.items() if State.CANCELLED in ways)
 
 # A process at work holds the row in these states; in all others the row is free for any process.
