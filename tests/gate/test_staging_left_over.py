@@ -183,11 +183,55 @@ async def test_a_draft_of_the_persons_own_survives_a_lost_answer_and_the_cancell
         stages = await staging(gate)
         stages.after = losing("stage")
         view = await sent_in_place(gate, stages)
-        await outbox.cancel_send(gate.gateway, view.send_id)
+        assert (await outbox.cancel_send(gate.gateway, view.send_id)).warnings == ()
         for _ in range(2):
             await work_later(gate, HOUR)
         assert await drafts_of(gate) == ["Lunch?"]
         assert "discard_staged" not in stages.steps
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+async def test_what_is_staged_when_its_send_is_over_and_cleared_up_is_ours_by_its_ref(tmp_path, in_place):
+    async with gate_rig(tmp_path) as gate:
+        stages = await staging(gate)
+
+        def stopped_and_cleared() -> None:
+            gate.gateway.store.outbox.cancel(only(gate).send_id)
+            gate.gateway.store.outbox.nothing_staged(only(gate).send_id)
+
+        stages.after = at("stage", stopped_and_cleared)
+        with pytest.raises(Conflict):
+            await (sent_in_place(gate, stages) if in_place else gate.send())
+        assert await drafts_of(gate) == ["Lunch?"] * in_place
+        assert (stages.submitted, only(gate).staged_ref) == ([], "")
+
+
+async def test_what_is_gone_when_its_send_is_cancelled_is_no_trouble(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        stages = await staging(gate)
+        waiting = await parked(gate, stages)
+        await stages.mailbox.delete_draft(waiting.staged_ref)
+        assert (await outbox.cancel_send(gate.gateway, waiting.send_id)).warnings == ()
+        assert "discard_staged" not in stages.steps
+
+
+async def test_where_nothing_is_ever_staged_a_cancellation_says_nothing_of_it(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        out = gate.gateway.store.outbox
+        waiting = out.reserve(out.prepare((await gate.order()).as_send()).send_id).send
+        out.advance(waiting.send_id, expect=State.RESERVED, to=State.STAGED)
+        assert (await outbox.cancel_send(gate.gateway, waiting.send_id)).warnings == ()
+        with pytest.raises(Conflict):
+            out.request(waiting.send_id)
+
+
+async def test_a_draft_that_stays_for_a_reason_without_words_is_told_of_in_one_sentence(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        stages = await staging(gate)
+        waiting = await parked(gate, stages)
+        stages.before = losing("discard_staged")
+        (warning,) = (await outbox.cancel_send(gate.gateway, waiting.send_id)).warnings
+        assert warning.endswith("could not be removed yet.")
 
 
 async def test_a_draft_that_is_gone_is_not_staged_again_by_the_process_after_a_crash(tmp_path, monkeypatch):

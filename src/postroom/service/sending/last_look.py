@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from postroom.model.address import Address, masked
-from postroom.model.errors import AuthRequired, Conflict, InternalError, NotFound, PermissionDenied, PostroomError
+from postroom.model.errors import Conflict, InternalError, NotFound, PermissionDenied, PostroomError
 from postroom.model.native import NativeAction, thaw
 from postroom.model.outcome import SubmitRequest
 from postroom.providers.protocol import NativeActions
@@ -56,12 +56,10 @@ def as_submitted(send: Send, frozen: SubmitRequest) -> SubmitRequest:
 
 @asynccontextmanager
 async def or_stopped(gateway: Gateway, send: Send) -> AsyncIterator[None]:
-    """A failed check stops the send. A server that does not respond now proves nothing."""
+    """A failed check stops the send. A server that does not respond now (NotNow) proves nothing."""
     try:
         yield
     except PostroomError as error:
-        if error.retryable or isinstance(error, AuthRequired):
-            raise
         if was_promised(send):
             await ask_a_person(gateway, send, error.message)
         else:

@@ -123,7 +123,8 @@ async def _removed(gateway: Gateway, send: Send) -> str:
         if not ref and not send.wake_at:
             await _look_again(gateway, send)
             return ""
-        warning = await _discard(gateway, transport, replace(request, staged_ref=ref)) if ref else ""
+        if ref:
+            warning = await _discard(gateway, transport, replace(request, staged_ref=ref))
     await gateway.in_thread(gateway.store.outbox.nothing_staged, send.send_id)
     return warning
 

@@ -24,7 +24,6 @@ class NotNow(Exception):
     """The provider cannot be asked for the time being. Apart from failures of our own state file, which mean more."""
 
     def __init__(self, reason: PostroomError) -> None:
-        super().__init__(reason.message)
         self.reason = reason
 
 
