@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.unit.store.kit import A_DAY, PATHS, WORK, FakeTime, a_send, brought_to, one_step, sha
-from tests.unit.store.test_send_states import WAYS as TABLE
+from tests.unit.store.test_states import WAYS as TABLE
 
 from postroom.model.errors import Conflict, InternalError, InvalidRequest, NotFound
 from postroom.model.ids import Kind, is_handle
