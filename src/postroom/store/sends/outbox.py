@@ -38,6 +38,7 @@ _OF_ACCOUNTS = (
 # These are entered only by their own methods (reserve, Approvals), which take what the state requires.
 _GUARDED = frozenset({State.AWAITING_APPROVAL, State.APPROVED, State.RESERVED, State.EXPIRED})
 _RESERVABLE = frozenset({State.PREPARED, State.APPROVED})
+_LEFT_OVER = frozenset({State.CANCELLED, State.REJECTED, State.DROPPED})
 _WITHDRAWABLE = frozenset({State.PREPARED, State.AWAITING_APPROVAL, State.RESERVED, State.STAGED})
 
 Verdict = Literal["sent", "resend", "drop"]
@@ -129,7 +130,8 @@ class Outbox:
             return send_rows.load(connection, send_id)
 
     def request(self, send_id: str) -> SubmitRequest:
-        """The frozen bytes and their envelope, as a transport takes them. Conflict once the send is finished."""
+        """The frozen bytes and their envelope, as a transport takes them. Conflict once the send is finished, and what
+        was staged for it gone."""
         with self._database.read() as connection:
             send = send_rows.load(connection, send_id)
             row = connection.execute(
@@ -143,20 +145,30 @@ class Outbox:
         )  # fmt: skip
 
     def note_staged(self, send_id: str, staged_ref: str) -> Send:
-        """What the provider now holds of it; empty when that was taken away. Whatever the state is: what was staged for
-        a send that somebody stopped meanwhile must not be forgotten either."""
+        """What the provider now holds of it; empty when that is not known. Whatever the state is: what was staged for a
+        send that somebody stopped meanwhile must not be forgotten either."""
         with self._database.transaction() as connection:
             send = send_rows.load(connection, send_id)
             connection.execute("UPDATE outbox SET staged_ref = ? WHERE send_id = ?", (staged_ref, send.send_id))
             return send_rows.load(connection, send.send_id)
 
+    def may_be_staged(self, send_id: str) -> bool:
+        with self._database.read() as connection:
+            return send_rows.may_be_staged(connection, send_rows.load(connection, send_id))
+
+    def nothing_staged(self, send_id: str) -> None:
+        """Of this finished send the provider holds nothing, or nothing of ours: there is nothing left to compare."""
+        with self._database.transaction() as connection:
+            connection.execute("UPDATE outbox SET staged_ref = '' WHERE send_id = ?", (send_id,))
+            send_rows.drop_bytes(connection, send_id)
+
     def left_staged(self, *, limit: int = 10) -> list[Send]:
-        """Sends that ended without being sent, and of which the provider still holds what was staged."""
+        """Sends that ended without being sent, and of which the provider may still hold what was staged."""
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT * FROM outbox WHERE staged_ref != '' AND staged_ref != draft_ref AND wake_at <= ?"
-                " AND state IN (SELECT value FROM json_each(?)) LIMIT ?",
-                (self._clock.wall(), among(UNSENT | {State.DROPPED}), limit),
+                "SELECT * FROM outbox WHERE wake_at <= ? AND state IN (SELECT value FROM json_each(?))"
+                " AND (staged_ref != '' OR EXISTS (SELECT 1 FROM outbox_raw WHERE send_id = outbox.send_id)) LIMIT ?",
+                (self._clock.wall(), among(_LEFT_OVER), limit),
             ).fetchall()
         return [send_rows.from_row(row) for row in rows]
 
