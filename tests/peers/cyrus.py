@@ -161,8 +161,6 @@ jmap_max_size_upload: 51200
 jmap_max_size_request: 51200
 smtp_backend: host
 smtp_host: {LOOPBACK}:{server.smtp.port}
-delete_mode: immediate
-expunge_mode: immediate
 munge8bit: no
 skiplist_unsafe: yes
 """
