@@ -44,6 +44,7 @@ SAMPLES: Mapping[str, str] = {
 
 SETUPS: Mapping[str, str] = {
     "imap": "postroom.providers.imap.setup:ImapSetup",
+    "jmap": "postroom.providers.jmap.setup:JmapSetup",
     "local": "postroom.providers.local.setup:LocalSetup",
 }
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import anyio
 
-from postroom.model.errors import AuthRequired, InvalidRequest, NotFound, PostroomError, ProviderError
+from postroom.model.errors import InvalidRequest, NotFound, PostroomError, ProviderError
 from postroom.providers.credentials.choosing import token_source
 from postroom.providers.credentials.stored import stored_secret
 from postroom.providers.http.answer import Answer
@@ -158,41 +158,30 @@ class JmapClient:
 
     async def _api(self) -> Api:
         if self._opened is None:
-            password = await self._password()
             self._opened = Api(
                 self._account.session_url,
                 new_client(proxies=self._proxies),
                 account=self._account.name,
-                tokens=None if password else token_source(self._account, proxies=self._proxies),
+                tokens=None if self._is_password else token_source(self._account, proxies=self._proxies),
                 read_problem=read_problem,
                 quota=Quota(at_once=_AT_ONCE),
-                headers=_basic(self._account.username, password) if password else None,
+                headers=await self._basic() if self._is_password else None,
             )
         return self._opened
 
-    async def _password(self) -> str:
-        """Empty where a token is used: one that the settings name, or that is stored."""
-        account = self._account
-        if account.token or account.token_env or account.token_file or account.token_command or account.oauth:
-            return ""
-        if not (account.password or account.password_env or account.password_file):
-            try:
-                await in_own_thread(stored_secret, account, "token")
-            except AuthRequired:
-                pass
-            else:
-                return ""
-        return await in_own_thread(stored_secret, account, "password")
+    @property
+    def _is_password(self) -> bool:
+        return self._account.auth == "password"
+
+    async def _basic(self) -> dict[str, str]:
+        password = await in_own_thread(stored_secret, self._account, "password")
+        return {"Authorization": f"Basic {b64encode(f'{self._account.username}:{password}'.encode()).decode()}"}
 
 
 def gone() -> NotFound:
     return NotFound(
         "The email is no longer there: it was deleted. Search again to get its current id.", reason="email_gone"
     )
-
-
-def _basic(username: str, password: str) -> Mapping[str, str]:
-    return {"Authorization": f"Basic {b64encode(f'{username}:{password}'.encode()).decode()}"}
 
 
 def _require_same_host(url: str, session_url: str) -> None:
