@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from postroom.mime.read.parse import parse_headers
-from postroom.model.errors import InvalidRequest, NotFound, PostroomError, Unsupported
+from postroom.model.errors import InvalidRequest, NotFound, PostroomError, ProviderUnavailable, Unsupported
 from postroom.model.folder import Role
 from postroom.model.outcome import Staged, SubmitOutcome, SubmitRequest
-from postroom.providers.http.unclear import submit_outcome
+from postroom.providers.http.unclear import UnclearWrite, submit_outcome
 from postroom.providers.jmap import convert, submissions
 from postroom.providers.jmap.convert import MARKS, Email
 from postroom.providers.jmap.reading import NEWEST_FIRST, found_by, listed
@@ -53,7 +53,12 @@ class JmapTransport:
         await self._require_submission()
         if parse_headers(request.raw).bcc:
             raise InvalidRequest("The message still has a Bcc header; nothing was sent.")
-        return (await self._mailbox.drafts.create(request.raw, STAGED)).ref
+        try:
+            return (await self._mailbox.drafts.create(request.raw, STAGED)).ref
+        except UnclearWrite as unclear:
+            if found := await self.find_staged(request):
+                return found
+            raise ProviderUnavailable(unclear.message) from unclear  # looked for again before it is staged again
 
     async def find_staged(self, request: SubmitRequest) -> str:
         found = await self._with_message_id(Role.DRAFTS, request.message_id)
