@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 MAILBOXES: Mapping[str, str] = {
     "local": "postroom.providers.local.provider:LocalMailbox",
     "imap": "postroom.providers.imap.provider:ImapMailbox",
+    "jmap": "postroom.providers.jmap.provider:JmapMailbox",
 }
 
 TRANSPORTS: Mapping[str, str] = {
     "local": "postroom.providers.local.provider:LocalTransport",
     "imap": "postroom.providers.imap.smtp.transport:SmtpTransport",
+    "jmap": "postroom.providers.jmap.transport:JmapTransport",
 }
 
 IMPORTERS: Mapping[str, str] = {
@@ -42,6 +44,7 @@ SAMPLES: Mapping[str, str] = {
 
 SETUPS: Mapping[str, str] = {
     "imap": "postroom.providers.imap.setup:ImapSetup",
+    "jmap": "postroom.providers.jmap.setup:JmapSetup",
     "local": "postroom.providers.local.setup:LocalSetup",
 }
 

@@ -139,7 +139,9 @@ class GraphAccount(TokenAccount):
 
 
 class JmapAccount(TokenAccount):
-    secrets = ("token", "password")
+    """`session_url` is the session's own address, or just the server's: the rest is then found there."""
+
+    secrets = ("password", "token")
 
     provider: Literal["jmap"] = "jmap"
     session_url: Url
@@ -147,6 +149,18 @@ class JmapAccount(TokenAccount):
     password: Secret = None
     password_env: str = ""
     password_file: ConfigPath | None = None
+    auth: Literal["bearer", "password"] = Field(default_factory=lambda data: _jmap_auth(data))
+
+    @model_validator(mode="after")
+    def _token_for_oauth(self) -> JmapAccount:
+        if self.oauth is not None and self.auth == "password":
+            raise ValueError('oauth requires auth = "bearer"')
+        return self
+
+
+def _jmap_auth(data: dict[str, Any]) -> Literal["bearer", "password"]:
+    """By the secret that is named; a token where none is."""
+    return "password" if any(data.get(key) for key in ("password", "password_env", "password_file")) else "bearer"
 
 
 class RestAccount(Account):

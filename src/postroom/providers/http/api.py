@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from postroom.model.errors import ProviderError
 from postroom.providers.http.answer import Answer
-from postroom.providers.http.exchange import DEADLINE, LARGEST, Call, exchange
+from postroom.providers.http.exchange import DEADLINE, LARGEST, Call, exchange, streamed
 from postroom.providers.http.problems import ReadProblem, error_of, read_plain
 from postroom.providers.http.quota import Quota
 from postroom.providers.layers.retry import Retry
@@ -98,6 +99,19 @@ class Api:
         call = Call("PUT", url, headers=headers, body=content, writes=True)
         async with self._quota.spend(units):
             return self._checked(await exchange(self._client, call, deadline=self._deadline))
+
+    @asynccontextmanager
+    async def stream(self, url: str, *, silence: float) -> AsyncIterator[AsyncIterator[str]]:
+        """The lines of a response without an end (``text/event-stream``). ProviderUnavailable when it is cut, or after
+        that many seconds without a line. It counts as no request: it lasts for hours."""
+        call = self._call("GET", url, None, {"Accept": "text/event-stream"}, None, largest=LARGEST)
+        token = await self._tokens.token() if self._tokens else ""
+        bearer = {"Authorization": f"Bearer {token}"} if token else {}
+        call = replace(call, headers={**call.headers, **bearer})
+        async with streamed(self._client, call, silence=silence) as (answer, lines):
+            if self._checked(answer).status != 200:
+                raise ProviderError(f"{answer.host} offers no stream of events.")
+            yield lines
 
     async def close(self) -> None:
         await self._client.aclose()
