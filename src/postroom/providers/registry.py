@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 MAILBOXES: Mapping[str, str] = {
     "local": "postroom.providers.local.provider:LocalMailbox",
     "imap": "postroom.providers.imap.provider:ImapMailbox",
+    "gmail": "postroom.providers.gmail.provider:GmailMailbox",
 }
 
 TRANSPORTS: Mapping[str, str] = {
     "local": "postroom.providers.local.provider:LocalTransport",
     "imap": "postroom.providers.imap.smtp.transport:SmtpTransport",
+    "gmail": "postroom.providers.gmail.transport:GmailTransport",
 }
 
 IMPORTERS: Mapping[str, str] = {
@@ -41,6 +43,7 @@ SAMPLES: Mapping[str, str] = {
 
 
 SETUPS: Mapping[str, str] = {
+    "gmail": "postroom.providers.gmail.setup:GmailSetup",
     "imap": "postroom.providers.imap.setup:ImapSetup",
     "local": "postroom.providers.local.setup:LocalSetup",
 }
