@@ -6,14 +6,15 @@ the same draft cannot be sent twice. Nothing is ever sent by any other method.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
 from postroom.mime.read.parse import parse_headers
 from postroom.model.address import Address
-from postroom.model.errors import NotFound, PostroomError
+from postroom.model.errors import NotFound, PostroomError, ProviderError, ProviderUnavailable
 from postroom.model.outcome import Staged, SubmitOutcome, SubmitRequest
 from postroom.providers.gmail.mail.drafts import saved_of
 from postroom.providers.gmail.mail.reading import decoded
@@ -60,25 +61,31 @@ class GmailTransport:
 
     async def stage(self, request: SubmitRequest) -> str:
         raw = await anyio.to_thread.run_sync(_with_blind_copies, request)
-        return saved_of(await self._drafts.put(request.draft_ref, raw, request.thread_ref)).ref
+        with _nothing_sent():
+            return saved_of(await self._drafts.put(request.draft_ref, raw, request.thread_ref)).ref
 
     async def find_staged(self, request: SubmitRequest) -> str:
         """By its Message-ID: in the search, whose index may lag behind, and among the newest drafts."""
-        for params in ({"q": f"rfc822msgid:{request.message_id.strip('<>')}"}, {}):
-            entries, _ = await self._client.listed("drafts", "drafts", params, units=UNITS["drafts"], most=PER_BATCH)
-            saved = [saved_of(entry) for entry in entries]
-            found = await self._with_id(request.message_id, [one.message_ref for one in saved])
-            for one in saved:
-                if one.message_ref in found:
-                    return one.ref
+        with _nothing_sent():
+            for params in ({"q": f"rfc822msgid:{request.message_id.strip('<>')}"}, {}):
+                entries, _ = await self._client.listed(
+                    "drafts", "drafts", params, units=UNITS["drafts"], most=PER_BATCH
+                )
+                saved = [saved_of(entry) for entry in entries]
+                found = await self._with_id(request.message_id, [one.message_ref for one in saved])
+                if refs := [one.ref for one in saved if one.message_ref in found]:
+                    return refs[0]
         return ""
 
     async def staged(self, request: SubmitRequest) -> Staged | None:
-        try:
-            found = await self._reader.one(draft(request.staged_ref, form="raw"), "draft")
-        except NotFound:
-            return None
-        raw = decoded(text_of(object_of(found.get("message")).get("raw")))
+        with _nothing_sent():
+            try:
+                found = await self._reader.one(draft(request.staged_ref, form="raw"), "draft")
+            except NotFound:
+                return None
+            raw = decoded(text_of(object_of(found.get("message")).get("raw")))
+            if not raw:
+                raise ProviderError("Gmail returned a draft without its content. Try again later.")
         return await anyio.to_thread.run_sync(_staged, raw)
 
     async def discard_staged(self, staged_ref: str) -> None:
@@ -96,7 +103,7 @@ class GmailTransport:
         try:
             sent = await self._client.post("drafts/send", {"id": request.staged_ref}, units=UNITS["draft.send"])
         except PostroomError as error:
-            return _gone(error) if isinstance(error, NotFound) else submit_outcome(error)
+            return _unknown(error) if _settles_nothing(error) else submit_outcome(error)
         if not text_of(sent.get("id")):
             return submit_outcome(UnclearWrite("Gmail", "did not say which message was sent"))
         return _accepted(request, sent)
@@ -141,9 +148,23 @@ def _accepted(request: SubmitRequest, sent: JSON) -> SubmitOutcome:
     )
 
 
-def _gone(error: PostroomError) -> SubmitOutcome:
-    """This request sent nothing, but an earlier one, or a person, may have."""
-    return SubmitOutcome("unknown", reason="The draft that was to be sent is gone: somebody sent or deleted it.")
+def _settles_nothing(error: PostroomError) -> bool:
+    """A success with an error inside; and a draft that is gone: this request sent nothing, but an earlier one, or a
+    person, may have."""
+    return isinstance(error, NotFound) or error.details.get("status") == 200
+
+
+def _unknown(error: PostroomError) -> SubmitOutcome:
+    return SubmitOutcome("unknown", reason=error.message)
+
+
+@contextmanager
+def _nothing_sent() -> Iterator[None]:
+    """A response that is lost or cannot be read while a draft is being prepared: it is looked for, or tried, later."""
+    try:
+        yield
+    except ProviderError as error:
+        raise ProviderUnavailable(error.message, retry_after=error.retry_after) from error
 
 
 def _with_blind_copies(request: SubmitRequest) -> bytes:
