@@ -164,7 +164,7 @@ def _nothing_sent() -> Iterator[None]:
     try:
         yield
     except ProviderError as error:
-        raise ProviderUnavailable(error.message, retry_after=error.retry_after) from error
+        raise error if error.retryable else ProviderUnavailable(error.message) from error
 
 
 def _with_blind_copies(request: SubmitRequest) -> bytes:
