@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tests.gate.gmail import read_accounts
 from tests.gate.rigs import CONFIRMED, MAIL, GateRig, gate_rig
 from tests.gate.transports import staging
 
@@ -39,6 +40,7 @@ class Scenario:
     prepare: Callable[[GateRig], Awaitable[None]] | None = None
     is_blind: bool = False  # the provider cannot tell afterwards what became of a submission
     is_staged: bool = False  # the provider submits what lies in Drafts
+    is_gmail: bool = False  # the accounts are those that `gmail.json` in the home names
 
 
 async def send_with_key(gate: GateRig, say: Say) -> None:
@@ -175,5 +177,13 @@ SCENARIOS = {
 }
 
 
+GMAIL_SCENARIOS = {
+    "send with a key, Gmail": Scenario(send_with_key, is_gmail=True),
+    "saved draft, Gmail": Scenario(send_saved_draft, receivers=("bob", "carol"), prepare=_save_draft, is_gmail=True),
+}
+ALL_SCENARIOS = SCENARIOS | GMAIL_SCENARIOS
+
+
 def gateway_of(scenario: Scenario, home: Path, **more: Any) -> Any:
-    return gate_rig(home, **scenario.safety, **more)
+    accounts = read_accounts(home) if scenario.is_gmail else ()
+    return gate_rig(home, accounts=accounts, **scenario.safety, **more)

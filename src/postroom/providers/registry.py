@@ -25,12 +25,14 @@ MAILBOXES: Mapping[str, str] = {
     "local": "postroom.providers.local.provider:LocalMailbox",
     "imap": "postroom.providers.imap.provider:ImapMailbox",
     "jmap": "postroom.providers.jmap.provider:JmapMailbox",
+    "gmail": "postroom.providers.gmail.provider:GmailMailbox",
 }
 
 TRANSPORTS: Mapping[str, str] = {
     "local": "postroom.providers.local.provider:LocalTransport",
     "imap": "postroom.providers.imap.smtp.transport:SmtpTransport",
     "jmap": "postroom.providers.jmap.transport:JmapTransport",
+    "gmail": "postroom.providers.gmail.transport:GmailTransport",
 }
 
 IMPORTERS: Mapping[str, str] = {
@@ -43,6 +45,7 @@ SAMPLES: Mapping[str, str] = {
 
 
 SETUPS: Mapping[str, str] = {
+    "gmail": "postroom.providers.gmail.setup:GmailSetup",
     "imap": "postroom.providers.imap.setup:ImapSetup",
     "jmap": "postroom.providers.jmap.setup:JmapSetup",
     "local": "postroom.providers.local.setup:LocalSetup",

@@ -129,8 +129,11 @@ class ImapAccount(TokenAccount):
 
 
 class GmailAccount(TokenAccount):
+    """`units_per_minute` is Google's limit for one user of the client id; see docs/providers/gmail.md."""
+
     provider: Literal["gmail"] = "gmail"
     base_url: Url = "https://gmail.googleapis.com"
+    units_per_minute: Annotated[Number, Field(ge=500)] = 6000
 
 
 class GraphAccount(TokenAccount):

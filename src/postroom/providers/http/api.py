@@ -45,7 +45,9 @@ class Api:
         retry: Retry | None = None,
         deadline: float = DEADLINE,
         wall_clock: Callable[[], float] = time.time,
+        token_is_refused: Callable[[Answer], bool] = lambda answer: answer.status == 401,
     ) -> None:
+        """`token_is_refused` also sees successes: a batch may be accepted and every request in it refused."""
         self._base = base_url.rstrip("/")
         self._client = client
         self._account = account
@@ -56,6 +58,7 @@ class Api:
         self._retry = retry or Retry(attempts=3)
         self._deadline = deadline
         self._wall_clock = wall_clock
+        self._token_is_refused = token_is_refused
         self._origins = {_origin(base_url)}
 
     def allow(self, url: str) -> None:
@@ -152,7 +155,7 @@ class Api:
     async def _sent(self, call: Call, units: float) -> Answer:
         token = await self._tokens.token() if self._tokens else ""
         answer = await self._paid(call, token, units)
-        if answer.status == 401 and self._tokens is not None:
+        if self._tokens is not None and self._token_is_refused(answer):
             newer = await self._tokens.refreshed(token)
             if newer != token:
                 answer = await self._paid(call, newer, units)

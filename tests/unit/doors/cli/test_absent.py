@@ -13,7 +13,6 @@ from postroom.providers.registry import MAILBOXES
 LOCAL = '[[accounts]]\nname = "work"\nprovider = "local"\naddress = "alice@example.com"\n'
 TOKEN = 'token_env = "TOKEN"\nname = "work"\naddress = "alice@example.com"\n'
 ABSENT = {
-    "gmail": f'[[accounts]]\nprovider = "gmail"\n{TOKEN}',
     "graph": f'[[accounts]]\nprovider = "graph"\n{TOKEN}',
     "jmap": f'[[accounts]]\nprovider = "jmap"\nsession_url = "https://mail.example.com"\n{TOKEN}',
     "rest": f'[[accounts]]\nprovider = "rest"\nbase_url = "https://mail.example.com"\nauth_{TOKEN}',
