@@ -39,7 +39,7 @@ class Traits:
     may_trust_network: bool = False  # a publicly reachable address may be served without a token, if configured so
     has_fences: bool = True  # untrusted text is put between marks; False: results follow the contract word for word
     log_fields: Mapping[str, tuple[LogField, ...]] = field(default_factory=lambda: MappingProxyType({}))  # by tool
-    audited_tools: frozenset[str] = frozenset()  # in addition to what the gate audits
+    audited_tools: frozenset[str] = frozenset()  # every call of them, beside what comes to the gate
     audit_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # the gate's own -> shown
 
 
@@ -83,7 +83,7 @@ TRAITS: dict[str, Traits] = {
         heeds_handwritten=True,
         dev_mode_covers_drafts=True,
         has_fences=False,
-        audited_tools=frozenset({"search_email", "draft_email"}),
+        audited_tools=frozenset({"search_email", "draft_email", "send_email", "reply_email"}),
     ),
 }
 

@@ -126,13 +126,16 @@ class PostroomServer(MCPServer[Gateway]):
         log.info("tool_call", extra=line)
 
     async def _audit(self, name: str, error: PostroomError | None, duration: float) -> None:
-        """Audit calls that the gate does not see, if the dialect wants them audited."""
+        """Audit calls that did not come to the gate, if the dialect wants them audited."""
         gateway = self.gateway.opened
         if gateway is None or name not in self._traits.audited_tools or name not in self._registered:
             return
+        annotations = self._registered[name].annotations
+        sends = annotations is not None and annotations.open_world_hint
+        if sends and (error is None or error.is_audited):  # the gate did it
+            return
         from postroom.service.sending.auditing import audit_call
 
-        annotations = self._registered[name].annotations
         writes = annotations is None or not annotations.read_only_hint
         is_logged_only = writes and gateway.settings.safety.dev_mode
         started = gateway.now() - timedelta(seconds=duration)
