@@ -51,8 +51,9 @@ async def list_drafts(gateway: Gateway, *, account: str | None = None, limit: in
 
 
 async def create_draft(gateway: Gateway, request: DraftRequest, *, account: str | None = None) -> DraftView:
+    checked = composing.checked(request)
     if _is_logged_only(gateway):  # before the account is opened: the provider hears nothing of it
-        return _unsaved(gateway, gateway.accounts.named(account).name, composing.checked(request))
+        return _unsaved(gateway, gateway.accounts.named(account).name, checked)
     opened = await gateway.accounts.open(account)
     return await _save(gateway, opened, await composing.new_mail(gateway, opened, request))
 

@@ -96,7 +96,8 @@ async def reply_email(
 
     view = await preapproved.reply(gateway, thread_id, message_id, ReplyRequest(body, quote=False, to_author=True))
     if view.status == "dev_mode":
-        return _text(f"[DEV_MODE] Reply logged but not executed. Thread: {thread_id}, Body length: {len(body)} chars")
+        shown = _shown(thread_id)
+        return _text(f"[DEV_MODE] Reply logged but not executed. Thread: {shown}, Body length: {len(body)} chars")
     return _sent("Reply", view, "reply_email")
 
 
@@ -110,7 +111,7 @@ def _sentence(error: PostroomError, tool: str) -> str:
     if error.reason == "invalid_address" and "address" in details:
         return f"Error: Invalid email address format: {details['address']}"
     if error.reason == "thread_gone":
-        return f"Error: Thread ID {details['id']} not found or no longer accessible."
+        return f"Error: Thread ID {_shown(details['id'])} not found or no longer accessible."
     if error.reason == "approval_missing":
         return _no_approval(details["type"], details["to"], details["thread_id"])
     if error.reason == "send_limit":
@@ -124,7 +125,7 @@ def _sentence(error: PostroomError, tool: str) -> str:
 
 
 def _no_approval(kind: str, to: str, thread_id: str) -> str:
-    act = f"replying to thread {thread_id}" if kind == "email_reply" else f"sending to {to}"
+    act = f"replying to thread {_shown(thread_id)}" if kind == "email_reply" else f"sending to {to}"
     return (
         f"Rejected: No matching approval file found in vault/Approved/ for {act}. "
         f"Create an approval file with type: {kind} and move it to vault/Approved/."
@@ -163,6 +164,13 @@ def _row(number: int, row: EmailRow) -> str:
 def _left_out(page: EmailPage) -> list[str]:
     left_out = page.filters_not_applied
     return [*([f"Not applied: {', '.join(left_out)}."] if left_out else []), *page.notices]
+
+
+def _shown(thread_id: str) -> str:
+    """Real ids are shown whole: they are shorter, and have nothing hidden in them."""
+    from postroom.mime.visible import visible_line
+
+    return visible_line(thread_id[:500])
 
 
 def _described(to: str, subject: str) -> str:
