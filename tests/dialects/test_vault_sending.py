@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import anyio
 import pytest
-from tests.dialects.vault_rig import desk_on, ids_in, letter, on_local, out_of_reach
+from tests.dialects.vault_rig import Peers, desk_on, ids_in, letter, on_local, out_of_reach
+from tests.peers import memory_mailbox
 
+from postroom.providers import registry
 from postroom.service.reading import search
 from postroom.settings import load
 
@@ -332,3 +334,32 @@ async def test_no_header_of_the_original_sends_the_reply_elsewhere(local):
     await local("reply_email", **reply)
     mail = await local.one_received()
     assert (mail["To"], mail["Cc"]) == ("Bob <bob@demo.example>", None)
+
+
+# --- any provider
+
+
+async def test_the_dialect_works_on_a_provider_that_has_only_what_each_must_have(tmp_path, monkeypatch):
+    """No threads, no drafts, no ids of what was sent: a message is its own thread, and the Message-ID its name."""
+    kind = memory_mailbox.KIND
+    for table, name in (("MAILBOXES", "SharingMailbox"), ("TRANSPORTS", "MemoryTransport")):
+        path = f"{memory_mailbox.__name__}:{name}"
+        monkeypatch.setattr(registry, table, {**getattr(registry, table), kind: path})
+    contents = memory_mailbox.Contents()
+    monkeypatch.setattr(memory_mailbox.MemoryMailbox, "kept", {"alice@demo.example": contents})
+    monkeypatch.setattr(memory_mailbox.MemoryTransport, "submitted", [])
+    account = {"name": "alice", "provider": kind, "address": "alice@demo.example", "base_url": "http://127.0.0.1:1"}
+    async with desk_on(Peers([account]), tmp_path) as desk:
+        ref = contents.add(letter(sender="Bob <bob@demo.example>"), "INBOX")
+        assert await desk.found("offer") == (ref, ref)
+        desk.approve(to="bob@demo.example")
+        desk.approve("email_reply", "re.md", thread_id=ref)
+        ((message, thread),) = ids_in(await desk("send_email", **NOTES))
+        assert message == thread
+        assert (await desk("reply_email", thread_id=ref, message_id=ref, body="Gladly")).startswith("Reply sent")
+        assert (await desk("draft_email", **NOTES)).startswith("Error creating draft: ")
+        assert [request.envelope.recipients for _, request in memory_mailbox.MemoryTransport.submitted] == [
+            ("bob@demo.example",),
+            ("bob@demo.example",),
+        ]
+        assert desk.in_vault("Approved") == []

@@ -190,9 +190,13 @@ class SharedGateway:
                 self._gateway = None
 
 
+def dialect_names() -> list[str]:
+    return sorted(module.name for module in pkgutil.iter_modules(dialects.__path__))
+
+
 def load_dialect(name: str) -> Dialect:
     """Only the chosen dialect is imported."""
-    spoken = sorted(module.name for module in pkgutil.iter_modules(dialects.__path__))
+    spoken = dialect_names()
     if name not in spoken:
         raise SettingsError(f"server.dialect: this version has no dialect {name}; choose one of {', '.join(spoken)}")
     module: Any = importlib.import_module(f"postroom.doors.mcp.dialects.{name}")
