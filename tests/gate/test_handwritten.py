@@ -13,6 +13,7 @@ from postroom.model.errors import InternalError, PermissionDenied, RateLimited
 from postroom.model.outcome import SubmitOutcome
 from postroom.service.reading import search
 from postroom.service.sending import send
+from postroom.service.sending.approval import approvals
 from postroom.service.writing import composing
 
 TEXT = "---\ntype: email_send\nstatus: approved\nto: bob@demo.example\n---\nGo ahead.\n"
@@ -310,3 +311,36 @@ async def test_a_link_to_an_approval_elsewhere_releases_nothing(tmp_path):
         write(gate).unlink()
         (gate.gateway.vault.root / "Approved" / "go.md").symlink_to(elsewhere)
         assert await is_mail_refused(gate)
+
+
+async def test_a_vault_of_which_only_the_approved_folder_was_made_is_enough(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        (tmp_path / "vault" / "Approved").mkdir(parents=True, mode=0o700)
+        path = tmp_path / "vault" / "Approved" / "go.md"
+        path.write_text(TEXT)
+        path.chmod(0o600)
+        assert (await gate.send()).status == "sent"
+        assert os.listdir(tmp_path / "vault" / "Done") == ["go.md"]
+
+
+async def test_who_is_told_to_write_an_approval_finds_the_folder_for_it(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        assert await is_mail_refused(gate)
+        assert os.listdir(tmp_path / "vault" / "Approved") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (("approved", "Approved"), "status"),
+        (("bob@demo.example", "Bob <bob@demo.example>"), "plain address"),
+        (("email_send", "email_reply"), "thread_id"),
+        (("---\nGo", "expires: 2001-01-01\n---\nGo"), "expired"),
+        (("bob@", "carol@"), ""),
+    ],
+)
+async def test_a_file_that_approves_nothing_is_listed_with_the_reason(tmp_path, change, reason):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate, TEXT.replace(*change))
+        told = dict(await approvals.unheeded(gate.gateway))
+        assert reason in told["go.md"] if reason else told == {}

@@ -33,7 +33,9 @@ class Traits:
     ids: IdForm = "handle"  # short handles, the provider's own ids, or numbers within a folder
     has_transport: bool = True  # False: guaranteed by structure, nothing that could send is ever built
     gate: Gate = "auto"  # unless the operator names one
-    heeds_handwritten: bool = False  # approvals that a person wrote by hand are valid
+    heeds_handwritten: bool = (
+        False  # approvals that a person wrote by hand release sends, and nothing waits for another
+    )
     key_seconds: float = 30 * _DAY  # how long an idempotency key is remembered
     dev_mode_covers_drafts: bool = False
     may_trust_network: bool = False  # a publicly reachable address may be served without a token, if configured so

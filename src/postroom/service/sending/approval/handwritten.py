@@ -15,9 +15,9 @@ from pathlib import Path
 
 import anyio
 
-from postroom.model.address import masked
+from postroom.model.address import check_email, masked
 from postroom.model.draft import Draft
-from postroom.model.errors import PermissionDenied, PostroomError
+from postroom.model.errors import InvalidRequest, PermissionDenied, PostroomError
 from postroom.safety.judge import Finding, Kind
 from postroom.service.gateway import Gateway
 from postroom.service.sending import dispatch
@@ -56,6 +56,8 @@ def are_allowed(gateway: Gateway) -> bool:
 async def require(gateway: Gateway, wanted: Wanted) -> None:
     """PermissionDenied where no file matches. Nothing is taken yet."""
     if await gateway.in_thread(_matching, gateway, wanted) is None:
+        with suppress(OSError):  # the person who is told to put a file there finds the folder
+            await gateway.in_thread(gateway.vault.prepare)
         raise _missing(wanted)
 
 
@@ -128,6 +130,27 @@ def _matching(gateway: Gateway, wanted: Wanted, without: Collection[Path] = ()) 
             return found.path
     judged = set(map(id, known))  # a scan gives an unchanged file as the very same object
     return next((found.path for found in gateway.vault.scan(APPROVED) if id(found) not in judged and fits(found)), None)
+
+
+def why_not(file: ApprovalFile, now: datetime) -> str:
+    """Why a hand-written file approves no message at all; empty where it does for some."""
+    if file.status != "approved":
+        return "Its status is not `approved`."
+    if file.expires and not _is_ahead(file.expires, now):
+        return "It has expired, or `expires` is not a date such as 2026-12-31."
+    if file.type == "email_reply" and not file.thread_id:
+        return "A reply needs its `thread_id`."
+    if file.type != "email_reply" and not any(map(_is_plain, file.to)):
+        return "`to` must be the plain address, such as bob@example.com."
+    return ""
+
+
+def _is_plain(address: str) -> bool:
+    try:
+        check_email(address.strip())
+    except InvalidRequest:
+        return False
+    return True
 
 
 def _fits(found: Found, wanted: Wanted, now: datetime) -> bool:
