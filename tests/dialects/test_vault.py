@@ -194,8 +194,7 @@ async def test_in_dev_mode_a_draft_is_logged_and_the_provider_is_not_asked(tmp_p
         text = await desk("draft_email", to="John <john@example.com>", subject="Meeting notes", body="Hi")
         assert text == "[DEV_MODE] Draft logged but not created. To: j***@example.com, Subject: Meeting notes"
         assert not desk.failed
-        (entry,) = desk.audit()
-        assert entry[:2] == ("draft_email", "dev_mode")
+        assert desk.audit() == [("draft_email", "dev_mode", "j***@example.com", "")]
         assert "draft_email" in "".join(file.read_text() for file in (tmp_path / "vault" / "Logs").rglob("*.jsonl"))
 
 
@@ -256,13 +255,13 @@ async def test_each_call_of_each_tool_leaves_one_entry(tmp_path):
         sent, denied = ("success", "b***@demo.example", ""), ("rejected", "PERMISSION_DENIED")
         assert desk.audit() == [
             ("search_email", "success", "", ""),
-            ("draft_email", "success", "", ""),
+            ("draft_email", *sent),
             ("send_email", *sent),
             ("reply_email", *sent),
-            ("draft_email", "success", "", ""),
+            ("draft_email", *sent),
             ("send_email", denied[0], "b***@demo.example", denied[1]),
             ("reply_email", denied[0], "", denied[1]),
-            ("send_email", "error", "", "INVALID_REQUEST"),
+            ("send_email", "error", "b***@demo.example", "INVALID_REQUEST"),
             ("reply_email", denied[0], "", denied[1]),
             ("reply_email", "error", "", "INVALID_REQUEST"),
         ]

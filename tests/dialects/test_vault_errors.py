@@ -172,7 +172,9 @@ async def test_arguments_that_do_not_fit_are_refused_with_a_sentence(tmp_path, t
         assert desk.failed
         assert text.startswith(LEADS[tool] if tool == "search_email" else "Error: ")
         assert desk.in_vault("Approved") == ["go.md"]
-        assert desk.audit() == [(tool, "error", "", "INVALID_REQUEST")]
+        ((*entry, target, code),) = desk.audit()
+        assert (*entry, code) == (tool, "error", "INVALID_REQUEST")
+        assert target in ("", "b***@demo.example")
 
 
 async def test_a_bug_of_ours_is_told_without_a_trace_or_content(tmp_path, monkeypatch):

@@ -344,3 +344,20 @@ async def test_a_file_that_approves_nothing_is_listed_with_the_reason(tmp_path, 
         write(gate, TEXT.replace(*change))
         told = dict(await approvals.unheeded(gate.gateway))
         assert reason in told["go.md"] if reason else told == {}
+
+
+async def test_a_caller_who_hangs_up_leaves_no_claimed_file_without_its_message(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate)
+        claim = gate.gateway.vault.claim
+        with anyio.CancelScope() as call:
+
+            def claimed(path, folder="Done"):
+                anyio.from_thread.run_sync(call.cancel)
+                return claim(path, folder)
+
+            monkeypatch.setattr(gate.gateway.vault, "claim", claimed)
+            await gate.send()
+        assert call.cancel_called
+        assert os.listdir(gate.gateway.vault.root / "Done") == ["go.md"]
+        assert await gate.inbox() == ["Lunch?"]

@@ -104,7 +104,7 @@ class PostroomServer(MCPServer[Gateway]):
         finally:
             duration = time.perf_counter() - started
             self._log(name, arguments, error, duration)
-            await self._audit(name, error, duration)
+            await self._audit(name, arguments, error, duration)
 
     def _worded(self, error: PostroomError, tool: str) -> CallToolResult:
         answer = self._failure(error, tool)
@@ -125,7 +125,9 @@ class PostroomServer(MCPServer[Gateway]):
             line |= fields_of(self._traits.log_fields.get(name, ()), arguments, properties)
         log.info("tool_call", extra=line)
 
-    async def _audit(self, name: str, error: PostroomError | None, duration: float) -> None:
+    async def _audit(
+        self, name: str, arguments: Mapping[str, Any], error: PostroomError | None, duration: float
+    ) -> None:
         """Audit calls that did not come to the gate, if the dialect wants them audited."""
         gateway = self.gateway.opened
         if gateway is None or name not in self._traits.audited_tools or name not in self._registered:
@@ -140,7 +142,8 @@ class PostroomServer(MCPServer[Gateway]):
         is_logged_only = writes and gateway.settings.safety.dev_mode
         started = gateway.now() - timedelta(seconds=duration)
         with anyio.CancelScope(shield=True):
-            await audit_call(gateway, name, started, error, is_logged_only=is_logged_only)
+            to = arguments.get("to", "")
+            await audit_call(gateway, name, started, error, to=str(to), is_logged_only=is_logged_only)
 
     def _noticed(self, result: R) -> R:
         """Add notices to a result, each in its own block: dialects word theirs exactly."""

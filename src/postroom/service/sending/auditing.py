@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from postroom.model.address import masked
-from postroom.model.errors import PermissionDenied, PostroomError, RateLimited
+from postroom.model.address import masked, parse_address
+from postroom.model.errors import InvalidRequest, PermissionDenied, PostroomError, RateLimited
 from postroom.service.gateway import Gateway
 from postroom.service.sending.order import Order
 from postroom.service.views import SendView
@@ -119,15 +119,29 @@ async def audit(gateway: Gateway, record: Record) -> bool:
 
 
 async def audit_call(
-    gateway: Gateway, action: str, started: datetime, error: PostroomError | None, *, is_logged_only: bool = False
+    gateway: Gateway,
+    action: str,
+    started: datetime,
+    error: PostroomError | None,
+    *,
+    to: str = "",
+    is_logged_only: bool = False,
 ) -> None:
-    """For a call that did not come to the gate, where the dialect wants it audited."""
-    record = Record.of_call(action, started)
+    """For a call that did not come to the gate, where the dialect wants it audited. `to` is what the caller wrote."""
+    record = Record.of_call(action, started, _masked_address(to))
     if error is not None:
         record = record.failed(error)
     elif is_logged_only:
         record = record.ended("dev_mode")
     await audit(gateway, record)
+
+
+def _masked_address(to: str) -> str:
+    """Empty for what is no address: such a text may be anything."""
+    try:
+        return masked(parse_address(to).email)
+    except InvalidRequest:
+        return ""
 
 
 async def verify(gateway: Gateway) -> AuditReport:
