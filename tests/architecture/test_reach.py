@@ -14,8 +14,13 @@ from postroom.providers import registry
 
 from .tree import SOURCE, python_files
 
-# What is run by itself: the command, the processes that read mails, and what writes the table of tools into the docs.
-PROGRAMS = ("postroom.__main__", "postroom.mime.processes.worker_process", "postroom.doors.mcp.tool_table")
+# What is run by itself: the command, the processes that read mails, and what writes the tables into the docs.
+PROGRAMS = (
+    "postroom.__main__",
+    "postroom.mime.processes.worker_process",
+    "postroom.doors.mcp.tool_table",
+    "postroom.doors.mcp.permission_table",
+)
 SCHEMAS = Path(__file__).parent / "tool_schemas"
 
 

@@ -115,7 +115,7 @@ class PostroomServer(MCPServer[Gateway]):
         finally:
             duration = time.perf_counter() - started
             self._log(name, arguments, error, duration)
-            await self._audit(name, error, duration)
+            await self._audit(name, arguments, error, duration)
 
     def _worded(self, error: PostroomError, tool: str) -> CallToolResult:
         answer = self._failure(error, tool)
@@ -138,19 +138,25 @@ class PostroomServer(MCPServer[Gateway]):
         log.info("tool_call", extra=line)
         self.metrics.called(line["tool"], line["status"], line["code"], duration)
 
-    async def _audit(self, name: str, error: PostroomError | None, duration: float) -> None:
-        """Audit calls that the gate does not see, if the dialect wants them audited."""
+    async def _audit(
+        self, name: str, arguments: Mapping[str, Any], error: PostroomError | None, duration: float
+    ) -> None:
+        """Audit calls that did not come to the gate, if the dialect wants them audited."""
         gateway = self.gateway.opened
         if gateway is None or name not in self._traits.audited_tools or name not in self._registered:
             return
+        annotations = self._registered[name].annotations
+        sends = annotations is not None and annotations.open_world_hint
+        if sends and (error is None or error.is_audited):  # the gate did it
+            return
         from postroom.service.sending.auditing import audit_call
 
-        annotations = self._registered[name].annotations
         writes = annotations is None or not annotations.read_only_hint
         is_logged_only = writes and gateway.settings.safety.dev_mode
         started = gateway.now() - timedelta(seconds=duration)
         with anyio.CancelScope(shield=True):
-            await audit_call(gateway, name, started, error, is_logged_only=is_logged_only)
+            to = arguments.get("to", "")
+            await audit_call(gateway, name, started, error, to=str(to), is_logged_only=is_logged_only)
 
     def _noticed(self, result: R) -> R:
         """Add notices to a result, each in its own block: dialects word theirs exactly."""
@@ -200,9 +206,13 @@ class SharedGateway:
                 self._gateway = None
 
 
+def dialect_names() -> list[str]:
+    return sorted(module.name for module in pkgutil.iter_modules(dialects.__path__))
+
+
 def load_dialect(name: str) -> Dialect:
     """Only the chosen dialect is imported."""
-    spoken = sorted(module.name for module in pkgutil.iter_modules(dialects.__path__))
+    spoken = dialect_names()
     if name not in spoken:
         raise SettingsError(f"server.dialect: this version has no dialect {name}; choose one of {', '.join(spoken)}")
     module: Any = importlib.import_module(f"postroom.doors.mcp.dialects.{name}")
