@@ -25,7 +25,8 @@ from postroom.service.writing.composing import DraftRequest, ForwardRequest, Rep
 async def new_mail(
     account: Account, request: DraftRequest, draft: Draft, wishes: Wishes
 ) -> tuple[Draft, NativeAction | None]:
-    if request.attachments or request.reply_to or request.identity or not _offers(account, "send", wishes):
+    has_more = draft.files or request.reply_to or request.identity or request.in_reply_to
+    if has_more or not _offers(account, "send", wishes):
         return draft, None
     return await _described(account, draft, NativeAction("send", named=Recipients(draft.to, draft.cc, draft.bcc)))
 
@@ -35,7 +36,8 @@ async def answer(
 ) -> tuple[Draft, NativeAction] | None:
     """None where it is composed."""
     kind: NativeKind = "reply_all" if request.reply_all else "reply"
-    if request.attachments or request.identity or not request.quote or not _offers(account, kind, wishes):
+    has_more = request.attachments or request.encoded_files or request.identity or request.to_author
+    if has_more or not request.quote or not _offers(account, kind, wishes):
         return None
     composing.check_text("", request.body, request.body_html)
     draft = Draft(
