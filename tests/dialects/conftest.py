@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from imapclient import IMAPClient
 from mcp import Client
+from tests.dialects.graph_desk import Desk, graph_desk
 from tests.flows.caller import Caller
 from tests.peers.dovecot import PASSWORD, Dovecot, running_dovecot
 
@@ -62,3 +63,10 @@ async def client_of(settings: Settings) -> AsyncIterator[Caller]:
 def local_settings(home: Path, dialect: str, **server: Any) -> Settings:
     account = {"name": "alice", "provider": "local", "address": "alice@demo.example", "path": "alice.db"}
     return build({"server": {"dialect": dialect, **server}, "accounts": [account]}, home=home)
+
+
+@pytest.fixture(params=[True, False], ids=["native", "composed"])
+async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
+    """The dialect graph, on a provider with actions of its own and on one without."""
+    async with graph_desk(tmp_path, is_native=request.param) as found:
+        yield found

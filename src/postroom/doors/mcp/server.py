@@ -114,15 +114,16 @@ class PostroomServer(MCPServer[Gateway]):
 
     def _log(self, name: str, arguments: Mapping[str, Any], error: PostroomError | None, duration: float) -> None:
         tool = self._registered.get(name)
+        fields = self._traits.log_fields.get(name, ())
         line: dict[str, Any] = {
             "tool": name if tool is not None else "unknown",
             "status": "error" if error else "ok",
             "code": error.code if error else "",
             "duration_ms": round(duration * 1000, 1),
         }
-        if tool is not None:
-            properties = tool.parameters.get("properties", {})
-            line |= fields_of(self._traits.log_fields.get(name, ()), arguments, properties)
+        if tool is not None and fields:  # these, and no others: a contract names them
+            line["status"] = line.pop("code") or "ok"
+            line |= fields_of(fields, arguments, tool.parameters.get("properties", {}))
         log.info("tool_call", extra=line)
 
     async def _audit(self, name: str, error: PostroomError | None, duration: float) -> None:
