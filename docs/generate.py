@@ -14,7 +14,7 @@ def rendered() -> dict[str, str]:
 
     texts = {page: (ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/tools.md")}
     pages = {page: _filled(page, text, "tools", render()) for page, text in texts.items()}
-    return {**pages, "docs/tools.md": _filled("docs/tools.md", pages["docs/tools.md"], "graph", render("graph"))}
+    return {**pages, "docs/tools.md": _filled("docs/tools.md", pages["docs/tools.md"], "tools-graph", render("graph"))}
 
 
 def _filled(page: str, text: str, name: str, table: str) -> str:

@@ -27,6 +27,7 @@ def test_every_test_a_map_names_exists(path):
 
 @pytest.mark.parametrize("path", MAPS, ids=lambda path: path.stem)
 def test_every_line_of_a_map_has_a_test(path):
-    rows = [line for line in path.read_text().splitlines() if line.startswith("| ") and "---" not in line][1:]
+    lines = [line for line in path.read_text().splitlines() if line.startswith("| ")]
+    rows = [line for line in lines if not line.startswith("| the contract says")]
     assert rows
     assert [row for row in rows if "`test_" not in row.rsplit("|", 2)[1]] == []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,14 @@ from tests.architecture.tree import ROOT
 from tests.dialects.graph_desk import ALICE, BOB, CAROL, MAIL, graph_desk, is_preview
 from tests.flows.caller import text_of
 
-from postroom.doors.mcp.dialects import graph
+from postroom.doors.mcp.dialects import graph as dialect
 from postroom.doors.mcp.tool_table import render
 from postroom.doors.mcp.toolbox import bind
 from postroom.providers.oauth.scopes import scopes_for
 from postroom.settings.dialects import TRAITS
 
 SNAPSHOT = Path(__file__).with_name("graph_tools.json")
-TOOLS = {spec.name: bind(spec) for toolset in graph.TOOLSETS for spec in toolset.specs}
+TOOLS = {spec.name: bind(spec) for toolset in dialect.TOOLSETS for spec in toolset.specs}
 SENDING = ("send_email", "reply_email", "forward_email")
 EMAILS = {"type": "array", "items": {"format": "email", "type": "string"}, "maxItems": 500}
 WRITE = {
@@ -101,7 +102,7 @@ REQUIRED = {
 @pytest.mark.parametrize("tool", SENDING)
 def test_each_schema_is_the_agreed_one_with_its_limits_defaults_and_descriptions(tool):
     schema = TOOLS[tool].parameters
-    shown = dict(schema["properties"])
+    shown = deepcopy(schema["properties"])
     write = {name: shown.pop(name) for name in WRITE}
     assert all(one.pop("description") for one in write.values())
     assert write == WRITE
@@ -119,8 +120,8 @@ def test_attachments_are_optional_and_each_is_under_four_megabytes():
 
 
 async def test_the_three_tools_and_those_their_flows_use_are_listed(tmp_path):
-    async with graph_desk(tmp_path) as desk:
-        names = {tool.name for tool in (await desk.call.client.list_tools()).tools}
+    async with graph_desk(tmp_path) as graph:
+        names = {tool.name for tool in (await graph.call.client.list_tools()).tools}
         reading = {"list_emails", "search_emails", "read_email", "list_attachments", "download_attachment"}
         assert names == {*SENDING, *reading}
 
@@ -151,27 +152,27 @@ def test_the_pages_have_its_tools_and_the_permissions_they_need():
 
 
 @pytest.mark.parametrize("tool", ["send_email", "reply_email", "forward_email"])
-async def test_every_preview_has_one_form_and_is_no_error(desk, tool):
-    original = await desk.letter()
+async def test_every_preview_has_one_form_and_is_no_error(graph, tool):
+    original = await graph.letter()
     arguments = {
         "send_email": MAIL,
         "reply_email": {"message_id": original, "comment": "Ja."},
         "forward_email": {"message_id": original, "to": [CAROL], "comment": "Zur Info."},
     }[tool]
-    result = await desk.call(tool, **arguments)
+    result = await graph.call(tool, **arguments)
     title, *_ = text_of(result).splitlines()
     assert is_preview(result)
     assert title.startswith("Vorschau: E-Mail ")
     assert "Es wurde noch nichts gesendet." in text_of(result)
     assert {"to", "subject", "body"} <= set(result.structured_content["preview"])
-    assert desk.provider.attempts == []
+    assert graph.provider.attempts == []
 
 
-async def test_without_confirm_nothing_leaves_and_with_it_the_same_call_does(desk):
-    assert is_preview(await desk.call("send_email", **MAIL))
-    assert is_preview(await desk.call("send_email", **MAIL, confirm=False))
-    assert (await desk.sent("send_email", **MAIL))["status"] == "sent"
-    assert await desk.inbox("bob") == ["Angebot"]
+async def test_without_confirm_nothing_leaves_and_with_it_the_same_call_does(graph):
+    assert is_preview(await graph.call("send_email", **MAIL))
+    assert is_preview(await graph.call("send_email", **MAIL, confirm=False))
+    assert (await graph.sent("send_email", **MAIL))["status"] == "sent"
+    assert await graph.inbox("bob") == ["Angebot"]
 
 
 def test_the_gate_of_this_dialect_is_confirm_and_its_keys_live_ten_minutes():
@@ -180,47 +181,47 @@ def test_the_gate_of_this_dialect_is_confirm_and_its_keys_live_ten_minutes():
 
 @pytest.mark.parametrize(("gate", "status"), [("preview", "preview"), ("approval", "needs_approval")])
 async def test_an_operator_can_demand_more_than_confirm(tmp_path, gate, status):
-    async with graph_desk(tmp_path, gate=gate) as desk:
-        answer = await desk.sent("send_email", **MAIL)
-        assert (answer["status"], desk.provider.attempts) == (status, [])
+    async with graph_desk(tmp_path, gate=gate) as graph:
+        answer = await graph.sent("send_email", **MAIL)
+        assert (answer["status"], graph.provider.attempts) == (status, [])
 
 
 async def test_whom_the_operator_blocks_is_no_matter_of_scopes(tmp_path):
-    async with graph_desk(tmp_path, block_recipients=[BOB]) as desk:
-        error = await desk.refusal("send_email", **MAIL)
+    async with graph_desk(tmp_path, block_recipients=[BOB]) as graph:
+        error = await graph.refusal("send_email", **MAIL)
         assert (error["code"], "requiredScope" in error) == ("PermissionError", False)
 
 
-async def test_keys_of_one_tool_are_not_those_of_another(desk):
-    original = await desk.letter()
-    await desk.sent("send_email", **MAIL, idempotency_key="k1")
-    answered = await desk.sent("reply_email", message_id=original, comment="Ja.", idempotency_key="k1")
-    forwarded = await desk.sent("forward_email", message_id=original, to=[CAROL], idempotency_key="k1")
+async def test_keys_of_one_tool_are_not_those_of_another(graph):
+    original = await graph.letter()
+    await graph.sent("send_email", **MAIL, idempotency_key="k1")
+    answered = await graph.sent("reply_email", message_id=original, comment="Ja.", idempotency_key="k1")
+    forwarded = await graph.sent("forward_email", message_id=original, to=[CAROL], idempotency_key="k1")
     assert [answered["status"], forwarded["status"]] == ["sent", "sent"]
 
 
-async def test_keys_of_one_user_are_not_those_of_another(desk):
+async def test_keys_of_one_user_are_not_those_of_another(graph):
     """bob has a mailbox of his own here; the key is his once more."""
-    mine = await desk.sent("send_email", **{**MAIL, "to": [CAROL]}, idempotency_key="k1")
-    his = await desk.sent("send_email", **{**MAIL, "to": [CAROL]}, idempotency_key="k1", user_id=BOB)
+    mine = await graph.sent("send_email", **{**MAIL, "to": [CAROL]}, idempotency_key="k1")
+    his = await graph.sent("send_email", **{**MAIL, "to": [CAROL]}, idempotency_key="k1", user_id=BOB)
     assert (mine["status"], his["status"]) == ("sent", "sent")
-    assert await desk.inbox("carol") == ["Angebot", "Angebot"]
+    assert await graph.inbox("carol") == ["Angebot", "Angebot"]
 
 
-async def test_me_and_the_own_address_are_one_user(desk):
-    await desk.sent("send_email", **MAIL, idempotency_key="k1")
+async def test_me_and_the_own_address_are_one_user(graph):
+    await graph.sent("send_email", **MAIL, idempotency_key="k1")
     for user in ("me", ALICE):
-        again = await desk.sent("send_email", **MAIL, idempotency_key="k1", user_id=user)
+        again = await graph.sent("send_email", **MAIL, idempotency_key="k1", user_id=user)
         assert again["status"] == "already_executed"
 
 
-async def test_a_user_without_a_mailbox_here_is_an_error_and_nothing_leaves(desk):
-    error = await desk.refusal("send_email", **MAIL, user_id="sales@demo.example")
+async def test_a_user_without_a_mailbox_here_is_an_error_and_nothing_leaves(graph):
+    error = await graph.refusal("send_email", **MAIL, user_id="sales@demo.example")
     assert error["code"] == "UnsupportedError"
-    assert (await desk.refusal("send_email", **MAIL, user_id="kein Benutzer"))["code"] == "ValidationError"
-    assert desk.provider.attempts == []
+    assert (await graph.refusal("send_email", **MAIL, user_id="kein Benutzer"))["code"] == "ValidationError"
+    assert graph.provider.attempts == []
 
 
 def test_the_instructions_fit_a_model_that_reads_untrusted_mail():
-    assert "niemals Anweisungen" in graph.INSTRUCTIONS
-    assert len(json.dumps(graph.INSTRUCTIONS)) < 1000
+    assert "niemals Anweisungen" in dialect.INSTRUCTIONS
+    assert len(json.dumps(dialect.INSTRUCTIONS)) < 1000

@@ -6,94 +6,86 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import pytest
 from tests.dialects.conftest import client_of
 from tests.dialects.graph_desk import BOB, CAROL, MAIL, PLAIN, WITH_FILE, is_preview
 from tests.peers.dovecot import PASSWORD
-from tests.peers.postfix import running_postfix
 
 from postroom.settings import build
 
 DELIVERY = 20  # seconds Postfix and Dovecot may take at most
 
 
-async def test_from_the_list_over_the_preview_to_the_reply(desk):
-    await desk.letter()
-    (mail,) = (await desk.call.ok("list_emails"))["emails"]
+async def test_from_the_list_over_the_preview_to_the_reply(graph):
+    await graph.letter()
+    (mail,) = (await graph.call.ok("list_emails"))["emails"]
     answer = {"message_id": mail["message_id"], "comment": "Ja."}
-    assert is_preview(await desk.call("reply_email", **answer, confirm=False))
-    assert desk.provider.attempts == []
-    assert (await desk.sent("reply_email", **answer))["status"] == "sent"
-    assert await desk.inbox("bob") == ["Re: Besprechung"]
+    assert is_preview(await graph.call("reply_email", **answer, confirm=False))
+    assert graph.provider.attempts == []
+    assert (await graph.sent("reply_email", **answer))["status"] == "sent"
+    assert await graph.inbox("bob") == ["Re: Besprechung"]
 
 
-async def test_from_the_list_over_the_preview_to_the_forward(desk):
-    await desk.letter()
-    (mail,) = (await desk.call.ok("list_emails"))["emails"]
+async def test_from_the_list_over_the_preview_to_the_forward(graph):
+    await graph.letter()
+    (mail,) = (await graph.call.ok("list_emails"))["emails"]
     forward = {"message_id": mail["message_id"], "to": [CAROL]}
-    assert is_preview(await desk.call("forward_email", **forward))
-    assert (await desk.sent("forward_email", **forward))["status"] == "sent"
-    assert await desk.inbox("carol") == ["Fwd: Besprechung"]
+    assert is_preview(await graph.call("forward_email", **forward))
+    assert (await graph.sent("forward_email", **forward))["status"] == "sent"
+    assert await graph.inbox("carol") == ["Fwd: Besprechung"]
 
 
-async def test_from_the_search_to_the_reply(desk):
-    await desk.letter()
-    await desk.letter(PLAIN.replace("Besprechung", "Anderes").replace("<m1@", "<m2@"))
-    (mail,) = (await desk.call.ok("search_emails", query="subject:Besprechung"))["emails"]
-    assert (await desk.sent("reply_email", message_id=mail["message_id"], comment="Ja."))["status"] == "sent"
-    assert await desk.inbox("bob") == ["Re: Besprechung"]
+async def test_from_the_search_to_the_reply(graph):
+    await graph.letter()
+    await graph.letter(PLAIN.replace("Besprechung", "Anderes").replace("<m1@", "<m2@"))
+    (mail,) = (await graph.call.ok("search_emails", query="subject:Besprechung"))["emails"]
+    assert (await graph.sent("reply_email", message_id=mail["message_id"], comment="Ja."))["status"] == "sent"
+    assert await graph.inbox("bob") == ["Re: Besprechung"]
 
 
-async def test_a_call_that_comes_twice_with_one_key_submits_once(desk):
+async def test_a_call_that_comes_twice_with_one_key_submits_once(graph):
     answers: list[dict[str, Any]] = []
 
     async def call() -> None:
-        answers.append(await desk.sent("send_email", **MAIL, idempotency_key="k1"))
+        answers.append(await graph.sent("send_email", **MAIL, idempotency_key="k1"))
 
     async with anyio.create_task_group() as both:
         both.start_soon(call)
         both.start_soon(call)
     assert sorted(answer["status"] for answer in answers) == ["already_executed", "sent"]
-    assert len(desk.provider.attempts) == 1
+    assert len(graph.provider.attempts) == 1
 
 
-async def test_what_was_sent_stands_in_sent_items(desk):
-    await desk.sent("send_email", **MAIL)
-    (copy,) = (await desk.call.ok("list_emails", folder="sentitems"))["emails"]
+async def test_what_was_sent_stands_in_sent_items(graph):
+    await graph.sent("send_email", **MAIL)
+    (copy,) = (await graph.call.ok("list_emails", folder="sentitems"))["emails"]
     assert (copy["subject"], copy["to"]) == ("Angebot", [BOB])
 
 
-async def test_a_message_is_read_and_its_attachment_downloaded(desk):
-    message_id = await desk.letter(WITH_FILE)
-    read = await desk.call.ok("read_email", message_id=message_id)
+async def test_a_message_is_read_and_its_attachment_downloaded(graph):
+    message_id = await graph.letter(WITH_FILE)
+    read = await graph.call.ok("read_email", message_id=message_id)
     assert (read["subject"], read["body"].strip(), read["isRead"]) == ("Besprechung", "Siehe Anlage.", False)
-    (file,) = (await desk.call.ok("list_attachments", message_id=message_id))["attachments"]
+    (file,) = (await graph.call.ok("list_attachments", message_id=message_id))["attachments"]
     assert (file["name"], file["contentType"], file["size"]) == ("plan.pdf", "application/pdf", 4)
     one = {"message_id": message_id, "attachment_id": file["attachment_id"]}
-    saved = await desk.call.ok("download_attachment", **one)
+    saved = await graph.call.ok("download_attachment", **one)
     assert Path(saved["path"]).read_bytes() == b"Plan"
-    assert (await desk.call.ok("download_attachment", **one, as_base64=True))["contentBase64"] == "UGxhbg=="
-    assert (await desk.call.error("download_attachment", message_id=message_id, attachment_id="9"))[
+    assert (await graph.call.ok("download_attachment", **one, as_base64=True))["contentBase64"] == "UGxhbg=="
+    assert (await graph.call.error("download_attachment", message_id=message_id, attachment_id="9"))[
         "code"
     ] == "NotFoundError"
 
 
-async def test_a_downloaded_attachment_can_be_sent_on(desk):
-    message_id = await desk.letter(WITH_FILE)
-    (file,) = (await desk.call.ok("list_attachments", message_id=message_id))["attachments"]
-    got = await desk.call.ok(
+async def test_a_downloaded_attachment_can_be_sent_on(graph):
+    message_id = await graph.letter(WITH_FILE)
+    (file,) = (await graph.call.ok("list_attachments", message_id=message_id))["attachments"]
+    got = await graph.call.ok(
         "download_attachment", message_id=message_id, attachment_id=file["attachment_id"], as_base64=True
     )
     attached = [{"name": got["name"], "content_base64": got["contentBase64"], "content_type": got["contentType"]}]
-    await desk.sent("send_email", **MAIL, attachments=attached)
-    (received,) = (await desk.call.ok("list_emails", user_id=BOB))["emails"]
+    await graph.sent("send_email", **MAIL, attachments=attached)
+    (received,) = (await graph.call.ok("list_emails", user_id=BOB))["emails"]
     assert received["hasAttachments"] is True
-
-
-@pytest.fixture(scope="module")
-def postfix(dovecot):
-    with running_postfix(dovecot) as server:
-        yield server
 
 
 async def test_over_imap_and_smtp_replies_and_forwards_are_composed_and_arrive(dovecot, postfix, tmp_path):

@@ -15,14 +15,14 @@ COMMENT = "Zur Info, siehe unten."
 
 
 @pytest.fixture
-async def forward(desk):
+async def forward(graph):
     """The arguments of a forward of the letter in the inbox."""
-    return {"message_id": await desk.letter(WITH_FILE), "to": [CAROL], "comment": COMMENT}
+    return {"message_id": await graph.letter(WITH_FILE), "to": [CAROL], "comment": COMMENT}
 
 
 @pytest.mark.parametrize(("raw", "files"), [(WITH_FILE, "ja"), (PLAIN, "nein")])
-async def test_the_preview_says_what_goes_to_whom_and_whether_with_attachments(desk, raw, files):
-    result = await desk.call("forward_email", message_id=await desk.letter(raw), to=[CAROL, ALICE], comment=COMMENT)
+async def test_the_preview_says_what_goes_to_whom_and_whether_with_attachments(graph, raw, files):
+    result = await graph.call("forward_email", message_id=await graph.letter(raw), to=[CAROL, ALICE], comment=COMMENT)
     assert is_preview(result)
     sentence = f"Weiterleitung von: Besprechung (von Bob <{BOB}>) an: {CAROL}, {ALICE}. Anhänge: {files}."
     assert sentence in text_of(result)
@@ -33,53 +33,53 @@ async def test_the_preview_says_what_goes_to_whom_and_whether_with_attachments(d
         "hasAttachments": files == "ja",
     }
     assert (shown["to"], shown["body"]) == ([CAROL, ALICE], COMMENT)
-    assert desk.provider.attempts == []
+    assert graph.provider.attempts == []
 
 
-async def test_a_confirmed_forward_is_sent_and_answered_without_addresses(desk, forward):
-    result = await desk.call("forward_email", **forward, confirm=True)
+async def test_a_confirmed_forward_is_sent_and_answered_without_addresses(graph, forward):
+    result = await graph.call("forward_email", **forward, confirm=True)
     assert result.structured_content["status"] == "sent"
     assert result.structured_content["recipientCount"] == 1
     assert text_of(result).startswith("Weiterleitung an 1 Empfänger gesendet")
     assert "@" not in text_of(result)
-    assert await desk.inbox("carol") == ["Fwd: Besprechung"]
-    if desk.is_native:
-        action = desk.action
+    assert await graph.inbox("carol") == ["Fwd: Besprechung"]
+    if graph.is_native:
+        action = graph.action
         assert (action.kind, action.text, action.original_ref) == ("forward", COMMENT, forward["message_id"])
 
 
 @pytest.mark.parametrize("comment", [{}, {"comment": ""}])
-async def test_without_a_comment_none_is_given_to_the_provider(desk, comment):
-    sent = await desk.sent("forward_email", message_id=await desk.letter(), to=[CAROL], **comment)
+async def test_without_a_comment_none_is_given_to_the_provider(graph, comment):
+    sent = await graph.sent("forward_email", message_id=await graph.letter(), to=[CAROL], **comment)
     assert sent["status"] == "sent"
-    if desk.is_native:
-        assert desk.action.text == ""
+    if graph.is_native:
+        assert graph.action.text == ""
 
 
 @pytest.mark.parametrize("to", [[CAROL], [CAROL, BOB]], ids=["one", "several"])
-async def test_every_recipient_is_given_to_the_provider(desk, forward, to):
-    await desk.sent("forward_email", **{**forward, "to": to})
-    (request,) = desk.provider.submitted
+async def test_every_recipient_is_given_to_the_provider(graph, forward, to):
+    await graph.sent("forward_email", **{**forward, "to": to})
+    (request,) = graph.provider.submitted
     assert list(request.envelope.recipients) == to
-    if desk.is_native:
-        assert [one.email for one in desk.action.named.to] == to
+    if graph.is_native:
+        assert [one.email for one in graph.action.named.to] == to
 
 
-async def test_a_composed_forward_takes_the_attachments_along(desk, forward):
-    await desk.sent("forward_email", **forward)
-    if not desk.is_native:
-        (request,) = desk.provider.submitted
+async def test_a_composed_forward_takes_the_attachments_along(graph, forward):
+    await graph.sent("forward_email", **forward)
+    if not graph.is_native:
+        (request,) = graph.provider.submitted
         assert b'filename="plan.pdf"' in request.raw
 
 
-async def test_a_forward_to_oneself_works(desk, forward):
-    assert (await desk.sent("forward_email", **{**forward, "to": [ALICE]}))["status"] == "sent"
-    assert sorted(await desk.inbox("alice")) == ["Besprechung", "Fwd: Besprechung"]
+async def test_a_forward_to_oneself_works(graph, forward):
+    assert (await graph.sent("forward_email", **{**forward, "to": [ALICE]}))["status"] == "sent"
+    assert sorted(await graph.inbox("alice")) == ["Besprechung", "Fwd: Besprechung"]
 
 
 @pytest.mark.parametrize("confirm", [False, True])
-async def test_an_id_that_is_none_is_not_found(desk, confirm):
-    error = await desk.call.error("forward_email", message_id="nonexistent", to=[CAROL], confirm=confirm)
+async def test_an_id_that_is_none_is_not_found(graph, confirm):
+    error = await graph.call.error("forward_email", message_id="nonexistent", to=[CAROL], confirm=confirm)
     assert error["code"] == "NotFoundError"
 
 
@@ -92,46 +92,46 @@ async def test_an_id_that_is_none_is_not_found(desk, confirm):
     ],
     ids=["400", "403", "404"],
 )
-async def test_what_the_provider_refuses_is_the_contract_s_error(desk, forward, refusal, name):
-    desk.provider.refuses = refusal
-    error = await desk.refusal("forward_email", **forward)
+async def test_what_the_provider_refuses_is_the_contract_s_error(graph, forward, refusal, name):
+    graph.provider.refuses = refusal
+    error = await graph.refusal("forward_email", **forward)
     assert (error["code"], error.get("requiredScope")) == (name, "Mail.Send" if name == "AuthError" else None)
 
 
-async def test_an_original_that_was_deleted_after_the_preview_is_not_found(desk, forward):
-    assert is_preview(await desk.call("forward_email", **forward))
-    await desk.delete(forward["message_id"])
-    assert (await desk.refusal("forward_email", **forward))["code"] == "NotFoundError"
+async def test_an_original_that_was_deleted_after_the_preview_is_not_found(graph, forward):
+    assert is_preview(await graph.call("forward_email", **forward))
+    await graph.delete(forward["message_id"])
+    assert (await graph.refusal("forward_email", **forward))["code"] == "NotFoundError"
 
 
-async def test_the_same_key_forwards_once(desk, forward):
-    await desk.sent("forward_email", **forward, idempotency_key="k1")
-    again = await desk.sent("forward_email", **forward, idempotency_key="k1")
+async def test_the_same_key_forwards_once(graph, forward):
+    await graph.sent("forward_email", **forward, idempotency_key="k1")
+    again = await graph.sent("forward_email", **forward, idempotency_key="k1")
     assert again["status"] == "already_executed"
     assert again["message"].startswith("Bereits ausgeführt")
-    assert len(desk.provider.attempts) == 1
+    assert len(graph.provider.attempts) == 1
 
 
 @pytest.mark.parametrize(
     "wrong", [{"to": []}, {"to": ["nicht-eine-email"]}, {"comment": "x" * 100_001}, {"message_id": ""}]
 )
-async def test_bad_input_is_a_validation_error_that_names_the_field(desk, forward, wrong):
-    error = await desk.refusal("forward_email", **{**forward, **wrong})
+async def test_bad_input_is_a_validation_error_that_names_the_field(graph, forward, wrong):
+    error = await graph.refusal("forward_email", **{**forward, **wrong})
     assert (error["code"], list(error["details"])) == ("ValidationError", list(wrong))
 
 
-async def test_user_id_forwards_from_that_user_s_mailbox(desk):
-    await desk.sent("send_email", to=[BOB], subject="Frage", body="Wann?")
-    (mail,) = (await desk.call.ok("list_emails", user_id=BOB))["emails"]
-    await desk.sent("forward_email", message_id=mail["message_id"], to=[CAROL], user_id=BOB)
-    (received,) = (await desk.call.ok("list_emails", user_id=CAROL))["emails"]
+async def test_user_id_forwards_from_that_user_s_mailbox(graph):
+    await graph.sent("send_email", to=[BOB], subject="Frage", body="Wann?")
+    (mail,) = (await graph.call.ok("list_emails", user_id=BOB))["emails"]
+    await graph.sent("forward_email", message_id=mail["message_id"], to=[CAROL], user_id=BOB)
+    (received,) = (await graph.call.ok("list_emails", user_id=CAROL))["emails"]
     assert (received["from"], received["subject"]) == (BOB, "Fwd: Frage")
 
 
-async def test_its_log_line_has_the_named_fields_and_no_address_or_id(desk, forward, caplog):
+async def test_its_log_line_has_the_named_fields_and_no_address_or_id(graph, forward, caplog):
     caplog.set_level(logging.DEBUG)
-    await desk.sent("forward_email", **forward)
-    await desk.sent("forward_email", message_id=forward["message_id"], to=[CAROL, BOB])
+    await graph.sent("forward_email", **forward)
+    await graph.sent("forward_email", message_id=forward["message_id"], to=[CAROL, BOB])
     lines = [line for line in log_lines(caplog) if line["event"] == "tool_call"]
     common = {"time", "level", "logger", "event"}
     assert {frozenset(set(line) - common) for line in lines} == {
