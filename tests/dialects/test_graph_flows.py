@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import Any
 
 import anyio
-from tests.dialects.conftest import client_of
+from starlette.testclient import TestClient
+from tests.dialects.conftest import client_of, local_settings
 from tests.dialects.graph_desk import BOB, CAROL, MAIL, PLAIN, WITH_FILE, is_preview
 from tests.peers.dovecot import PASSWORD
 
+from postroom.doors.mcp.http.app import http_app
+from postroom.doors.mcp.serve import server_for
 from postroom.settings import build
 
 DELIVERY = 20  # seconds Postfix and Dovecot may take at most
@@ -127,3 +131,13 @@ async def test_over_imap_and_smtp_replies_and_forwards_are_composed_and_arrive(d
         forward = {"message_id": replied["message_id"], "to": [bob], "comment": "Zur Info"}
         assert (await call.ok("forward_email", **forward, confirm=True))["status"] == "sent"
         assert alice in (await arrived("Fwd: Re: E2E", bob))["from"]
+
+
+def test_an_attachment_just_under_four_megabytes_fits_into_an_http_request(tmp_path):
+    file = {"name": "a.bin", "content_base64": base64.b64encode(bytes(4 * 2**20 - 1)).decode()}
+    call = {"name": "send_email", "arguments": {**MAIL, "attachments": [file]}}
+    app = http_app(server_for(local_settings(tmp_path, "graph")))
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        answer = client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+        assert answer.json()["result"]["structuredContent"]["status"] == "preview"
+        assert client.post("/mcp", content=bytes(8 * 2**20 + 1)).status_code == 413

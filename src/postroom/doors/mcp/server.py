@@ -89,6 +89,11 @@ class PostroomServer(MCPServer[Gateway]):
         self._registered = {tool.name: tool for tool in tools}
         self._failure: Failure = getattr(dialect, "failure", failures.failure)
 
+    @property
+    def request_bytes(self) -> int:
+        """What the dialect's largest call may need."""
+        return self._traits.request_bytes
+
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Gateway, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:

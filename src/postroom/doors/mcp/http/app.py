@@ -33,14 +33,15 @@ PATH = "/mcp"
 
 def http_app(server: PostroomServer, *, hosts: Iterable[str] = (), tokens: Iterable[str] = ()) -> Guard:
     """The HTTP server as one ASGI application, guard included."""
+    largest = max(MAX_BODY, server.request_bytes)
     checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard has done it
     sessions = server.streamable_http_app(
-        streamable_http_path=PATH, transport_security=checked, max_request_body_size=MAX_BODY
+        streamable_http_path=PATH, transport_security=checked, max_request_body_size=largest
     )
     stateless = server.streamable_http_app(
         streamable_http_path=PATH,
         transport_security=checked,
-        max_request_body_size=MAX_BODY,
+        max_request_body_size=largest,
         stateless_http=True,
         json_response=True,
     )
@@ -51,7 +52,7 @@ def http_app(server: PostroomServer, *, hosts: Iterable[str] = (), tokens: Itera
             yield
 
     routes = [Route("/healthz", _healthz, methods=["GET"]), Mount("/", app=Switch(sessions, stateless))]
-    return Guard(Starlette(routes=routes, lifespan=lifespan), hosts=hosts, tokens=tokens)
+    return Guard(Starlette(routes=routes, lifespan=lifespan), hosts=hosts, tokens=tokens, max_body=largest)
 
 
 class Switch:

@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MAX_BODY = 4 * 1024 * 1024
+MAX_BODY = 4 * 1024 * 1024  # unless a dialect takes files within a call
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 OPEN_PATHS = ("/healthz",)  # reveal nothing that needs a token
 
@@ -24,8 +24,9 @@ OPEN_PATHS = ("/healthz",)  # reveal nothing that needs a token
 class Guard:
     """ASGI middleware. Empty `tokens` means that no token is required (loopback only)."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Iterable[str], tokens: Iterable[str]) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: Iterable[str], tokens: Iterable[str], max_body: int = MAX_BODY) -> None:
         self._app = app
+        self._max_body = max_body
         self._hosts = {host.casefold() for host in (*LOOPBACK, *hosts)}
         self._digests = [_digest(token) for token in tokens]
 
@@ -37,11 +38,11 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, send)
             return
-        body = await _read_body(receive)
+        body = await _read_body(receive, self._max_body)
         if body is None:
             return  # the client is gone, and half a request asks for nothing
-        if len(body) > MAX_BODY:
-            await _too_large()(scope, receive, send)
+        if len(body) > self._max_body:
+            await _too_large(self._max_body)(scope, receive, send)
             return
         await self._app(scope, _replaying(body, receive), send)
 
@@ -56,7 +57,7 @@ class Guard:
             refusal.headers["www-authenticate"] = 'Bearer realm="postroom"'
             return refusal
         length = headers.get("content-length", "0")
-        return _too_large() if length.isdecimal() and int(length) > MAX_BODY else None
+        return _too_large(self._max_body) if length.isdecimal() and int(length) > self._max_body else None
 
     def _is_ours(self, host: str) -> bool:
         try:
@@ -80,15 +81,15 @@ def problem(status: int, message: str, code: int = INVALID_REQUEST) -> Response:
     return Response(json.dumps(body), status_code=status, media_type="application/json")
 
 
-def _too_large() -> Response:
-    return problem(413, f"The request is larger than {MAX_BODY // 2**20} MB. Send less; attach files by path.")
+def _too_large(limit: int) -> Response:
+    return problem(413, f"The request is larger than {limit // 2**20} MB. Send less; attach files by path.")
 
 
 def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-async def _read_body(receive: Receive) -> bytes | None:
+async def _read_body(receive: Receive, limit: int) -> bytes | None:
     """The whole body, or its beginning once it is too large. None if the client disconnected before its end, or was
     too slow."""
     body = bytearray()
@@ -97,7 +98,7 @@ async def _read_body(receive: Receive) -> bytes | None:
         if message["type"] != "http.request":
             return None
         body += message.get("body", b"")
-        if len(body) > MAX_BODY or not message.get("more_body", False):
+        if len(body) > limit or not message.get("more_body", False):
             return bytes(body)
 
 
