@@ -57,7 +57,11 @@ def http_app(
 
     routes = [*health_routes(server), Mount("/", app=per_client)]
     guard = Guard(
-        Starlette(routes=routes, lifespan=lifespan), hosts=hosts, callers=callers, rate=RequestRate(requests_per_minute)
+        Starlette(routes=routes, lifespan=lifespan),
+        hosts=hosts,
+        callers=callers,
+        rate=RequestRate(requests_per_minute),
+        max_body=max(MAX_BODY, server.request_bytes),
     )
     return HttpApp(guard, per_client.close_streams)
 
@@ -81,14 +85,15 @@ class McpApp:
 
     def __init__(self, server: PostroomServer) -> None:
         checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard has done it
+        largest = max(MAX_BODY, server.request_bytes)
         self._server = server
         self._sessions = server.streamable_http_app(
-            streamable_http_path=PATH, transport_security=checked, max_request_body_size=MAX_BODY
+            streamable_http_path=PATH, transport_security=checked, max_request_body_size=largest
         )
         self._stateless = server.streamable_http_app(
             streamable_http_path=PATH,
             transport_security=checked,
-            max_request_body_size=MAX_BODY,
+            max_request_body_size=largest,
             stateless_http=True,
             json_response=True,
         )
