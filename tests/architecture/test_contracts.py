@@ -25,6 +25,10 @@ VIOLATIONS = {
         "providers/imap/session/wire.py",
         "import postroom.providers.imap.folders.roles",
     ),
+    "Sub-rooms of the Graph provider look only downwards": (
+        "providers/graph/session/wire.py",
+        "import postroom.providers.graph.mail.convert",
+    ),
     "Sub-rooms of store look only downwards": ("store/handles.py", "import postroom.store.sends.outbox"),
     "Providers do not know each other": ("providers/local/__init__.py", "import postroom.providers.imap"),
     "What providers share is layered": ("providers/http/__init__.py", "import postroom.providers.oauth"),

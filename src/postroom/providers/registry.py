@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 MAILBOXES: Mapping[str, str] = {
     "local": "postroom.providers.local.provider:LocalMailbox",
     "imap": "postroom.providers.imap.provider:ImapMailbox",
+    "graph": "postroom.providers.graph.provider:GraphMailbox",
 }
 
 TRANSPORTS: Mapping[str, str] = {
     "local": "postroom.providers.local.provider:LocalTransport",
     "imap": "postroom.providers.imap.smtp.transport:SmtpTransport",
+    "graph": "postroom.providers.graph.transport:GraphTransport",
 }
 
 IMPORTERS: Mapping[str, str] = {
@@ -41,6 +43,7 @@ SAMPLES: Mapping[str, str] = {
 
 
 SETUPS: Mapping[str, str] = {
+    "graph": "postroom.providers.graph.setup:GraphSetup",
     "imap": "postroom.providers.imap.setup:ImapSetup",
     "local": "postroom.providers.local.setup:LocalSetup",
 }

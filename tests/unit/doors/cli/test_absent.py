@@ -36,7 +36,8 @@ def test_an_account_of_a_provider_that_is_not_there_is_refused_at_the_start(
     assert main([command, "--config", str(config)]) == 2
 
     (line,) = capsys.readouterr().err.splitlines()
-    assert line == f"postroom: accounts[1].provider: this version has no provider {kind}; choose one of imap, local"
+    present = ", ".join(sorted(MAILBOXES))
+    assert line == f"postroom: accounts[1].provider: this version has no provider {kind}; choose one of {present}"
 
 
 @pytest.mark.parametrize(
