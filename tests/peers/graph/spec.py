@@ -129,7 +129,7 @@ def _fits(schema: dict[str, Any], value: Any) -> bool:
         case "number" | "integer":
             return isinstance(value, int | float) and not isinstance(value, bool)
         case "string":
-            if not isinstance(value, str) or ("enum" in schema and value not in schema["enum"]):
-                return False
+            if not isinstance(value, str) or ("enum" in schema and value.lower() not in map(str.lower, schema["enum"])):
+                return False  # of an enumeration any spelling is taken: Microsoft's own examples write HTML
             return "pattern" not in schema or re.match(schema["pattern"], value) is not None
     return True

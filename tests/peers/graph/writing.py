@@ -52,12 +52,14 @@ def written(fields: dict[str, Any], files: Sequence[File], sender: tuple[str, st
     message["Subject"] = fields.get("subject") or ""
     message["Date"] = format_datetime(datetime.now(UTC))
     message["Message-ID"] = fields.get("internetMessageId") or new_message_id()
-    if (importance := fields.get("importance") or "normal") != "normal":
+    if (importance := (fields.get("importance") or "normal").lower()) != "normal":
         message["Importance"] = importance
     _extended(message, fields)
     _headers(message, fields)
     body = fields.get("body") or {}
-    message.set_content(body.get("content") or "", subtype="html" if body.get("contentType") == "html" else "plain")
+    message.set_content(
+        body.get("content") or "", subtype="html" if (body.get("contentType") or "").lower() == "html" else "plain"
+    )
     for file in files:
         _attach(message, file)
     return message.as_bytes()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from postroom.model.address import Address
-from postroom.model.draft import Importance
 from postroom.model.errors import NotFound
 from postroom.model.native import NativeAction, NativeKind, Recipients
 from postroom.providers.graph.mail.convert import people, person, recipients
@@ -39,9 +38,8 @@ def _message(action: NativeAction) -> JSON:
         "toRecipients": recipients(action.named.to),
         "ccRecipients": recipients(action.named.cc),
         "bccRecipients": recipients(action.named.bcc),
+        "importance": action.importance.value,
     }
-    if action.importance is not Importance.NORMAL:
-        fields["importance"] = action.importance.value
     return {name: value for name, value in fields.items() if value != []}
 
 

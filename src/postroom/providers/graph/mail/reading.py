@@ -18,7 +18,7 @@ from postroom.mime import guarded
 from postroom.mime.quotes.folding import context_of
 from postroom.mime.read.parse import Parsed, extract_part
 from postroom.model.errors import NotFound, Unsupported
-from postroom.model.message import Envelope, Message
+from postroom.model.message import Body, Envelope, Message
 from postroom.providers.graph.mail.convert import (
     REFERENCE,
     attachments_of,
@@ -38,6 +38,7 @@ PROVIDER = "graph"
 LARGEST_MESSAGE = 200 * 1024 * 1024  # bytes
 LISTED = {"$select": f"{wire.ROW},body", "$expand": wire.EXTRAS}
 _WHOLE = 1024 * 1024  # bytes; up to here a message is read as MIME
+_SNIPPET = 98_304  # characters
 _OPENED = {
     "$select": f"{wire.ROW},body,internetMessageHeaders",
     "$expand": f"{wire.EXTRAS},{wire.FILES}",
@@ -119,9 +120,14 @@ def gone() -> NotFound:
 def _rows(messages: Sequence[JSON], names: dict[str, str]) -> list[Envelope]:
     rows = [envelope_of(one, names.__getitem__) for one in messages]
     return [
-        replace(row, snippet=guarded.snippet(body_of(one), context_of(row)))
+        replace(row, snippet=guarded.snippet(_beginning(body_of(one)), context_of(row)))
         for row, one in zip(rows, messages, strict=True)
     ]
+
+
+def _beginning(body: Body) -> Body:
+    """Where the first visible words are, also after long style elements."""
+    return Body(body.text[:_SNIPPET], body.html[:_SNIPPET])
 
 
 def _from_json(message: JSON, row: Envelope) -> Message:
