@@ -26,6 +26,7 @@ MAILBOXES: Mapping[str, str] = {
     "imap": "postroom.providers.imap.provider:ImapMailbox",
     "jmap": "postroom.providers.jmap.provider:JmapMailbox",
     "gmail": "postroom.providers.gmail.provider:GmailMailbox",
+    "graph": "postroom.providers.graph.provider:GraphMailbox",
 }
 
 TRANSPORTS: Mapping[str, str] = {
@@ -33,6 +34,7 @@ TRANSPORTS: Mapping[str, str] = {
     "imap": "postroom.providers.imap.smtp.transport:SmtpTransport",
     "jmap": "postroom.providers.jmap.transport:JmapTransport",
     "gmail": "postroom.providers.gmail.transport:GmailTransport",
+    "graph": "postroom.providers.graph.transport:GraphTransport",
 }
 
 IMPORTERS: Mapping[str, str] = {
@@ -46,6 +48,7 @@ SAMPLES: Mapping[str, str] = {
 
 SETUPS: Mapping[str, str] = {
     "gmail": "postroom.providers.gmail.setup:GmailSetup",
+    "graph": "postroom.providers.graph.setup:GraphSetup",
     "imap": "postroom.providers.imap.setup:ImapSetup",
     "jmap": "postroom.providers.jmap.setup:JmapSetup",
     "local": "postroom.providers.local.setup:LocalSetup",

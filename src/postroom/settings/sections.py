@@ -18,7 +18,7 @@ Toolset = Literal["read", "organise", "drafts", "send", "rules", "templates", "i
 NOT_YET = {
     "dialect": frozenset({"mailapi", "intentmail"}),
     "toolsets": frozenset({"rules", "templates", "identities"}),
-    "provider": frozenset({"graph", "rest"}),
+    "provider": frozenset({"rest"}),
 }
 Gate = Literal["confirm", "preview", "elicit", "approval", "auto"]
 

@@ -45,7 +45,7 @@ def _register_add(verbs: Subparsers) -> None:
     verb.add_argument("address", help="for instance alice@example.com")
     verb.add_argument(
         "--provider",
-        choices=("imap", "gmail", "jmap", "local"),
+        choices=("imap", "gmail", "graph", "jmap", "local"),
         help="kind of mailbox (default: gmail for Gmail, else imap)",
     )
     verb.add_argument("--name", default="", help="name of the account (default: from the address)")

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from postroom.mime.quotes.subjects import FORWARD_PREFIX, REPLY_PREFIX
+from postroom.mime.read.parse import parse_headers
 from postroom.mime.write.compose import FORWARDED_FILENAME, plain_reading
 from postroom.mime.write.headers import is_message_id
 from postroom.model.address import Address
@@ -44,6 +45,14 @@ def without_blind_copies(raw: bytes) -> bytes:
     end = _END_OF_HEADERS.search(raw)
     length = end.end() if end else len(raw)
     return _BLIND_COPIES.sub(b"", raw[:length]) + raw[length:]
+
+
+def with_blind_copies(raw: bytes, recipients: Sequence[str]) -> bytes:
+    """Our own message, for a service that takes its recipients from the header and delivers it without Bcc."""
+    mail = parse_headers(raw)
+    named = {address.key for address in (*mail.to, *mail.cc, *mail.bcc)}
+    blind = [email for email in recipients if Address(email).key not in named]
+    return f"Bcc: {', '.join(blind)}\r\n".encode() + raw if blind else raw
 
 
 def reply_recipients(

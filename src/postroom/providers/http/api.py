@@ -96,10 +96,12 @@ class Api:
         call = replace(self._call(method, path, params, headers, content, largest=largest), writes=True)
         return self._checked(await self._sent(call, units))
 
-    async def upload(self, url: str, content: bytes, *, headers: Mapping[str, str], units: float = 1) -> Answer:
-        """A PUT to an address that the service made for this one purpose, on any host: without the token."""
+    async def upload(
+        self, url: str, content: bytes, *, headers: Mapping[str, str], method: str = "PUT", units: float = 1
+    ) -> Answer:
+        """To an address that the service made for this one purpose, on any host: without the token."""
         self._refuse_unencrypted(url)
-        call = Call("PUT", url, headers=headers, body=content, writes=True)
+        call = Call(method, url, headers=headers, body=content or None, writes=method != "GET")
         async with self._quota.spend(units):
             return self._checked(await exchange(self._client, call, deadline=self._deadline))
 

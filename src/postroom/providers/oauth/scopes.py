@@ -33,7 +33,7 @@ SCOPES: Mapping[tuple[str, str], Table] = {
         "read": ("Mail.Read",),
         "organise": ("Mail.ReadWrite",),
         "drafts": ("Mail.ReadWrite",),
-        "send": ("Mail.Send",),
+        "send": ("Mail.ReadWrite", "Mail.Send"),  # what is sent is a draft first
         "rules": ("MailboxSettings.ReadWrite",),
     },
     ("fastmail", "imap"): {"always": (f"{_FASTMAIL}imap",), "send": (f"{_FASTMAIL}smtp",)},
