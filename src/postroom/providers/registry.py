@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 MAILBOXES: Mapping[str, str] = {
     "local": "postroom.providers.local.provider:LocalMailbox",
     "imap": "postroom.providers.imap.provider:ImapMailbox",
+    "rest": "postroom.providers.rest.provider:RestMailbox",
 }
 
 TRANSPORTS: Mapping[str, str] = {
     "local": "postroom.providers.local.provider:LocalTransport",
     "imap": "postroom.providers.imap.smtp.transport:SmtpTransport",
+    "rest": "postroom.providers.rest.transport:RestTransport",
 }
 
 IMPORTERS: Mapping[str, str] = {
@@ -43,6 +45,7 @@ SAMPLES: Mapping[str, str] = {
 SETUPS: Mapping[str, str] = {
     "imap": "postroom.providers.imap.setup:ImapSetup",
     "local": "postroom.providers.local.setup:LocalSetup",
+    "rest": "postroom.providers.rest.setup:RestSetup",
 }
 
 

@@ -18,7 +18,7 @@ Toolset = Literal["read", "organise", "drafts", "send", "rules", "templates", "i
 NOT_YET = {
     "dialect": frozenset({"graph", "mailapi", "vault", "intentmail"}),
     "toolsets": frozenset({"rules", "templates", "identities"}),
-    "provider": frozenset({"gmail", "graph", "jmap", "rest"}),
+    "provider": frozenset({"gmail", "graph", "jmap"}),
 }
 Gate = Literal["confirm", "preview", "elicit", "approval", "auto"]
 
