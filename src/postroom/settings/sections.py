@@ -16,7 +16,7 @@ Dialect = Literal["postroom", "graph", "mailapi", "vault", "drafts", "intentmail
 Toolset = Literal["read", "organise", "drafts", "send", "rules", "templates", "identities"]
 # Names reserved for what this version does not have; no message suggests them.
 NOT_YET = {
-    "dialect": frozenset({"graph", "mailapi", "vault", "intentmail"}),
+    "dialect": frozenset({"graph", "vault", "intentmail"}),
     "toolsets": frozenset({"rules", "templates", "identities"}),
     "provider": frozenset({"gmail", "graph", "jmap"}),
 }
