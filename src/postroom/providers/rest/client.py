@@ -12,6 +12,7 @@ from postroom.providers.context import ProviderContext
 from postroom.providers.http.answer import Answer
 from postroom.providers.http.api import Api
 from postroom.providers.http.client import new_client
+from postroom.providers.http.exchange import LARGEST
 from postroom.providers.http.quota import Quota
 from postroom.providers.rest import wire
 from postroom.providers.rest.tokens import RestTokens
@@ -27,11 +28,11 @@ class RestClient:
 
     def __init__(self, account: RestAccount, context: ProviderContext) -> None:
         http, quota = new_client(proxies=context.proxies), Quota(at_once=AT_ONCE)
-        self._base_url = account.base_url
-        bare = Api(account.base_url, http, account=account.name, read_problem=wire.read_problem)
+        self._base_url = account.base_url.removesuffix("/api")  # every path begins with that
+        bare = Api(self._base_url, http, account=account.name, read_problem=wire.read_problem)
         self._tokens = RestTokens(account, bare)
         self._api = Api(
-            account.base_url,
+            self._base_url,
             http,
             account=account.name,
             tokens=self._tokens,
@@ -78,8 +79,8 @@ class RestClient:
         params = {"q": words, "mailbox": mailbox, "limit": limit}
         return wire.rows(await self._api.read(wire.SEARCH, params=params))
 
-    async def message(self, ref: str) -> dict[str, Any]:
-        return (await self._api.read(wire.message_path(ref))).object()
+    async def message(self, ref: str, *, largest: int = LARGEST) -> dict[str, Any]:
+        return (await self._api.read(wire.message_path(ref), largest=largest)).object()
 
     async def set_flags(self, ref: str, add: Sequence[str], remove: Sequence[str]) -> None:
         content = {"add": list(add), "remove": list(remove)}

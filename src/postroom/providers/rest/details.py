@@ -17,6 +17,7 @@ from postroom.providers.rest.concurrency import settled
 from postroom.providers.rest.convert import Details
 
 KEPT = 5_000  # messages
+LARGEST = 16 * 2**20  # bytes of a message that is opened for a list: its attachments come with it
 
 
 class DetailCache:
@@ -37,12 +38,12 @@ class DetailCache:
         missing = {row.id: row for row in rows if self.known(row) is None}
         opened = await settled([partial(self._open, row) for row in missing.values()])
         for error in opened:
-            if isinstance(error, PostroomError) and not _is_its_own_fault(error):
+            if isinstance(error, PostroomError) and not is_its_own_fault(error):
                 raise error
         return [self.known(row) for row in rows]
 
     async def _open(self, row: wire.Row) -> None:
-        await self.learn(row, await self._client.message(row.id))
+        await self.learn(row, await self._client.message(row.id, largest=LARGEST))
 
     async def learn(self, row: wire.Row, found: dict[str, Any]) -> Details:
         """Reading a body takes a while: not in the event loop."""
@@ -57,5 +58,5 @@ def _content(row: wire.Row) -> wire.Row:
     return replace(row, flags=frozenset())
 
 
-def _is_its_own_fault(error: PostroomError) -> bool:
+def is_its_own_fault(error: PostroomError) -> bool:
     return isinstance(error, NotFound) or (isinstance(error, ProviderError) and not error.retryable)

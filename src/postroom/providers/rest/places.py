@@ -1,9 +1,11 @@
-"""In which mailbox a message is, and with which flags: only listings tell."""
+"""In which mailbox a message is, and with which flags: only listings and searches tell."""
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from postroom.model.errors import NotFound
@@ -13,29 +15,43 @@ from postroom.providers.rest.concurrency import all_of
 
 KEPT = 20_000  # messages
 _BEFORE = 20  # a listing moves on when messages arrive or leave: so many places are looked at before the last one
+_WORD = re.compile(r"\w+")
+
+Placed = dict[str, tuple[str, wire.Row]]  # by id: the mailbox, and the row it has there
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Request:
+    """A request that showed a message: a page of a mailbox, or the results for a word."""
+
+    mailbox: str
+    offset: int = 0
+    word: str = ""
+    limit: int = wire.PAGE
 
 
 class Places:
-    """Remembers where each message was listed, and looks there first."""
+    """Remembers which request showed each message, and repeats that one first."""
 
     def __init__(self, client: RestClient) -> None:
         self._client = client
-        self._seen: OrderedDict[str, tuple[str, int]] = OrderedDict()
+        self._seen: OrderedDict[str, _Request] = OrderedDict()
 
     async def page(self, mailbox: str, *, limit: int, offset: int = 0, unread: bool = False) -> list[wire.Row]:
         rows = await self._client.page(mailbox, limit=limit, offset=offset, unread=unread)
-        self.note(mailbox, rows, offset)
+        for place, row in enumerate(rows, offset):
+            self._note(row.id, _Request(mailbox, place))
         return rows
 
-    def note(self, mailbox: str, rows: Iterable[wire.Row], offset: int = 0) -> None:
-        for place, row in enumerate(rows, offset):
-            self._seen[row.id] = (mailbox, place)
-            self._seen.move_to_end(row.id)
-        while len(self._seen) > KEPT:
-            self._seen.popitem(last=False)
+    async def found(self, word: str, mailbox: str, *, limit: int) -> list[wire.Row]:
+        rows = await self._client.search(word, mailbox=mailbox, limit=limit)
+        for row in rows:
+            if row.id not in self._seen:
+                self._note(row.id, _Request(mailbox, word=word, limit=limit))
+        return rows
 
     def moved(self, ref: str, mailbox: str) -> None:
-        self._seen[ref] = (mailbox, 0)
+        self._note(ref, _Request(mailbox))
 
     async def every_row(self, mailbox: str, *, unread: bool = False) -> list[wire.Row]:
         """A mailbox as a whole. A message that arrives meanwhile moves the rest on: each counts once."""
@@ -49,37 +65,61 @@ class Places:
                 break
         return list(found.values())
 
-    async def find(self, refs: Sequence[str], mailboxes: Sequence[str]) -> dict[str, tuple[str, wire.Row]]:
-        """Mailbox and row of each; those that no mailbox lists are missing."""
-        found: dict[str, tuple[str, wire.Row]] = {}
-        windows = self._windows(refs)
-        pages = await all_of([partial(self._window, mailbox, offset) for mailbox, offset in windows])
-        for (mailbox, _), rows in zip(windows, pages, strict=True):
-            found.update((row.id, (mailbox, row)) for row in rows if row.id in refs)
-        likely = dict.fromkeys([*(self._seen[ref][0] for ref in refs if ref in self._seen), *mailboxes])
-        for mailbox in likely:
-            if len(found) == len(set(refs)):
-                break
-            found.update((row.id, (mailbox, row)) for row in await self._all_or_none(mailbox) if row.id in refs)
-        return found
+    async def near(self, refs: Iterable[str]) -> Placed:
+        """Those that are still where they were seen last."""
+        wanted = set(refs)
+        requests = self._requests(wanted)
+        answers = await all_of([partial(self._repeated, request) for request in requests])
+        return {
+            row.id: (request.mailbox, row)
+            for request, rows in zip(requests, answers, strict=True)
+            for row in rows
+            if row.id in wanted
+        }
 
-    async def _window(self, mailbox: str, offset: int) -> list[wire.Row]:
+    async def anywhere(self, ref: str, subject: str, mailboxes: Sequence[str]) -> tuple[str, wire.Row] | None:
+        """None where no mailbox lists it. A word of the subject finds it with one request for each mailbox; where that
+        fails, they are listed one after the other."""
+        if word := max(_WORD.findall(subject), key=len, default=""):
+            asked = [_Request(mailbox, word=word) for mailbox in mailboxes]
+            for request, rows in zip(asked, await all_of([partial(self._repeated, one) for one in asked]), strict=True):
+                if (row := _of(rows, ref)) is not None:
+                    return request.mailbox, row
+        for mailbox in mailboxes:
+            if (row := _of(await self._listed(mailbox), ref)) is not None:
+                return mailbox, row
+        return None
+
+    def _note(self, ref: str, request: _Request) -> None:
+        self._seen[ref] = request
+        self._seen.move_to_end(ref)
+        if len(self._seen) > KEPT:
+            self._seen.popitem(last=False)
+
+    async def _repeated(self, request: _Request) -> list[wire.Row]:
         try:
-            return await self.page(mailbox, limit=wire.PAGE, offset=offset)
-        except NotFound:  # the mailbox is gone
+            if request.word:
+                return await self.found(request.word, request.mailbox, limit=request.limit)
+            return await self.page(request.mailbox, limit=wire.PAGE, offset=request.offset)
+        except NotFound:  # the mailbox is gone, or the service has no such request
             return []
 
-    async def _all_or_none(self, mailbox: str) -> list[wire.Row]:
+    async def _listed(self, mailbox: str) -> list[wire.Row]:
         try:
             return await self.every_row(mailbox)
         except NotFound:
             return []
 
-    def _windows(self, refs: Sequence[str]) -> list[tuple[str, int]]:
-        """The pages around the places where these were last seen, each once."""
-        windows: list[tuple[str, int]] = []
-        for mailbox, place in sorted({self._seen[ref] for ref in refs if ref in self._seen}):
-            start = max(0, place - _BEFORE)
-            if not windows or windows[-1][0] != mailbox or place >= windows[-1][1] + wire.PAGE - _BEFORE:
-                windows.append((mailbox, start))
-        return windows
+    def _requests(self, refs: set[str]) -> list[_Request]:
+        """The searches that found them, and the pages around the places where they were listed, each once."""
+        seen = {self._seen[ref] for ref in refs if ref in self._seen}
+        pages: list[_Request] = []
+        for one in sorted(request for request in seen if not request.word):
+            last = pages[-1] if pages else None
+            if last is None or last.mailbox != one.mailbox or one.offset >= last.offset + wire.PAGE - _BEFORE:
+                pages.append(_Request(one.mailbox, max(0, one.offset - _BEFORE)))
+        return [*pages, *sorted(request for request in seen if request.word)]
+
+
+def _of(rows: Iterable[wire.Row], ref: str) -> wire.Row | None:
+    return next((row for row in rows if row.id == ref), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
@@ -67,43 +67,43 @@ class RestMailbox:
         return await self._searcher.search(query, await self.folders(), limit, offset)
 
     async def envelopes(self, refs: Sequence[str]) -> list[Envelope | None]:
-        """The API opens a message only whole; one that is gone is known by that."""
-        opened = await settled([partial(self._opened, ref) for ref in dict.fromkeys(refs)])
-        found = dict(zip(dict.fromkeys(refs), opened, strict=True))
-        for one in found.values():
-            if isinstance(one, PostroomError) and not isinstance(one, NotFound):
-                raise one
-        present = {ref: one for ref, one in found.items() if not isinstance(one, PostroomError)}
-        placed = await self._placed(list(present))
-        shown = {ref: await self._envelope(ref, one, placed) for ref, one in present.items()}
-        return [shown.get(ref) for ref in refs]
+        """From where they were seen last; only one that is not there any more is opened, to know whether it is gone."""
+        placed = await self._places.near(refs)
+        missing = [ref for ref in dict.fromkeys(refs) if ref not in placed]
+        opened = await settled([partial(self._looked_for, ref) for ref in missing])
+        for ref, found in zip(missing, opened, strict=True):
+            if not isinstance(found, PostroomError):
+                placed[ref] = found
+            elif not isinstance(found, NotFound):
+                raise found
+        shown = await self._searcher.envelopes([(row, mailbox) for mailbox, row in placed.values()])
+        by_ref = dict(zip(placed, shown, strict=True))
+        return [by_ref.get(ref) for ref in refs]
 
     async def fetch(self, ref: str) -> Message:
-        found = await self._opened(ref)
-        mailbox, row = (await self._placed([ref])).get(ref, ("", convert.row_of(found, ref)))
+        found = await self.client.message(ref)
+        mailbox, row = await self._place(ref, found)
         return await anyio.to_thread.run_sync(convert.message, found, row, mailbox)
 
     async def fetch_part(self, ref: str, part: str) -> bytes:
-        return convert.attachment_content(await self._opened(ref), part)
+        return convert.attachment_content(await self.client.message(ref), part)
 
     async def identities(self) -> list[Identity]:
         address = self.account.address or await self.client.claimed_address()
         own = Address(address, self.account.display_name) if address else UNKNOWN
         return [Identity(own, is_default=True)]
 
-    async def _opened(self, ref: str) -> dict[str, object]:
-        return await self.client.message(ref)
+    async def _looked_for(self, ref: str) -> tuple[str, wire.Row]:
+        return await self._place(ref, await self.client.message(ref), is_near=False)
 
-    async def _placed(self, refs: Sequence[str]) -> dict[str, tuple[str, wire.Row]]:
-        if not refs:
-            return {}
+    async def _place(self, ref: str, found: dict[str, Any], *, is_near: bool = True) -> tuple[str, wire.Row]:
+        """Mailbox and row of an opened message; where no mailbox lists it, as much as it says itself."""
+        if is_near and (near := (await self._places.near([ref])).get(ref)):
+            return near
         folders = self._folders or await self.folders()
-        return await self._places.find(refs, [folder.ref for folder in folders])
-
-    async def _envelope(self, ref: str, found: dict[str, object], placed: dict[str, tuple[str, wire.Row]]) -> Envelope:
-        mailbox, row = placed.get(ref, ("", convert.row_of(found, ref)))
-        details = self._details.known(row) or await self._details.learn(row, found)
-        return convert.envelope(row, mailbox, details)
+        subject = wire.text(found, "subject")
+        known = await self._places.anywhere(ref, subject, [folder.ref for folder in folders])
+        return known or ("", convert.row_of(found, ref))
 
     # --- organising
 

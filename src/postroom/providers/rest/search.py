@@ -26,7 +26,7 @@ from postroom.providers.querying.judging import READ_WHOLE
 from postroom.providers.rest import convert, wire
 from postroom.providers.rest.client import RestClient
 from postroom.providers.rest.concurrency import all_of, settled
-from postroom.providers.rest.details import DetailCache
+from postroom.providers.rest.details import LARGEST, DetailCache, is_its_own_fault
 from postroom.providers.rest.places import Places
 
 _ONLY_OPENED = frozenset({"cc", "has", "filename", "message_id", "text"})  # fields that no row can decide
@@ -86,10 +86,10 @@ class Searcher:
     async def _hits(self, word: str, mailbox: str) -> list[wire.Row]:
         """The API has no second page of a search: it is asked for more at once until it has no more."""
         limit = wire.PAGE
-        rows = await self._client.search(word, mailbox=mailbox, limit=limit)
+        rows = await self._places.found(word, mailbox, limit=limit)
         while len(rows) >= limit and limit < _MOST_FOUND:
             limit *= 4
-            more = await self._client.search(word, mailbox=mailbox, limit=limit)
+            more = await self._places.found(word, mailbox, limit=limit)
             if len(more) <= len(rows):
                 break
             rows = more
@@ -110,13 +110,15 @@ class Searcher:
             raise _too_many()
         read = await settled([partial(self._read, one) for one in unread])
         for one, verdict in zip(unread, read, strict=True):
-            if isinstance(verdict, PostroomError) and not isinstance(verdict, NotFound):
-                raise verdict
-            verdicts[id(one)] = verdict is True
+            if isinstance(verdict, PostroomError):
+                if not is_its_own_fault(verdict):
+                    raise verdict
+                verdict = not isinstance(verdict, NotFound)
+            verdicts[id(one)] = verdict
         return [one for one in candidates if verdicts[id(one)]]
 
     async def _read(self, one: _Candidate) -> bool:
-        found = await self._client.message(one.row.id)
+        found = await self._client.message(one.row.id, largest=LARGEST)
         known = await self._details.learn(one.row, found)
         text = await anyio.to_thread.run_sync(search_text, convert.body(found))
         return matches(one.node, convert.envelope(one.row, one.folder, known), text, known.filenames)

@@ -34,41 +34,42 @@ class RestTransport:
 
     def __init__(self, account: RestAccount, context: ProviderContext, mailbox: RestMailbox) -> None:
         self._mailbox = mailbox
+        self._proofs: dict[str, str] = {}  # id of a sent message -> the attempt that it proves
 
     async def submit(self, request: SubmitRequest) -> SubmitOutcome:
         """One request for all recipients: the service takes the message for all of them or for none."""
         try:
             parsed, content = await anyio.to_thread.run_sync(_outgoing, request)
             sent = await self._mailbox.client.send(content)
-            return _accepted(request, parsed, sent)
+            outcome = _accepted(request, parsed, sent)
+            self._proofs[outcome.message_ref] = request.attempt_id
+            return outcome  # noqa: TRY300
         except PostroomError as error:
             return _refused(request, error)
 
     async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
         """The API knows nothing of our attempts or our Message-ID, so only the copy in Sent can prove it: the same
-        text to the same people, dated since this message was written."""
+        text to the same people, dated since this message was written. One copy proves one attempt."""
         frozen = await anyio.to_thread.run_sync(parse, request.raw)
-        copy = await self._sent_copy(frozen)
+        copy = await self._sent_copy(frozen, request.attempt_id)
         if not copy:
             return SubmitOutcome(
                 "unknown", reason="No copy of it is in Sent, which does not prove that it was not sent."
             )
+        self._proofs[copy] = request.attempt_id
         return SubmitOutcome("accepted", accepted=request.envelope.recipients, message_ref=copy)
-
-    async def check_login(self) -> bool:
-        await self._mailbox.connect()
-        return True
 
     async def close(self) -> None:
         pass
 
-    async def _sent_copy(self, frozen: Parsed) -> str:
+    async def _sent_copy(self, frozen: Parsed, attempt_id: str) -> str:
         sent = next((folder for folder in await self._mailbox.folders() if folder.role is Role.SENT), None)
         rows = await self._mailbox.client.page(sent.ref, limit=_LOOKED_AT) if sent else []
         for row in rows:
             if row.subject == frozen.subject and _is_since(row, frozen):
                 found = await self._mailbox.client.message(row.id)
-                if _says_the_same(found, frozen):
+                proved = {self._proofs.get(name, attempt_id) for name in (row.id, convert.details(found).message_id)}
+                if proved == {attempt_id} and _says_the_same(found, frozen):
                     return row.id
         return ""
 

@@ -30,7 +30,7 @@ async def list_emails(
     from postroom.service.reading import search
 
     page = await search.list_emails(gateway, mailbox=mailbox, limit=limit, unread_only=unread_only)
-    return wording.summary(gateway, page.results, unread_in=mailbox if unread_only else "")
+    return wording.summary(gateway, page, unread_in=mailbox if unread_only else "")
 
 
 @reading.tool("Read email", read_only=True, idempotent=True)
@@ -68,7 +68,7 @@ async def search_emails(
     filters = Filters(from_address, to_address, subject, (), *given)
     words = _keywords(query, may_be_empty=filters != Filters())
     page = await search.search_emails(gateway, words, mailbox=mailbox or None, limit=limit, filters=filters)
-    return wording.summary(gateway, page.results)
+    return wording.summary(gateway, page)
 
 
 def _keywords(query: str, *, may_be_empty: bool) -> str:

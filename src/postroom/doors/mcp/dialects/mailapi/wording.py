@@ -22,7 +22,16 @@ from postroom.model.errors import (
 
 if TYPE_CHECKING:
     from postroom.service.gateway import Gateway
-    from postroom.service.views import AttachmentView, EmailRow, ErrorView, OpenEmail, SavedFile, SendView, WriteView
+    from postroom.service.views import (
+        AttachmentView,
+        EmailPage,
+        EmailRow,
+        ErrorView,
+        OpenEmail,
+        SavedFile,
+        SendView,
+        WriteView,
+    )
 
 PREVIEW = 100  # characters
 _FAILED_TO = {
@@ -53,16 +62,19 @@ def failure(error: PostroomError, tool: str) -> MCPError:
     return MCPError(INTERNAL_ERROR, f"Failed to {_FAILED_TO.get(tool, tool)}: {error.message}", data)
 
 
-def said(text: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=text)])
+def said(*texts: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text) for text in texts])
 
 
-def summary(gateway: Gateway, rows: Sequence[EmailRow], *, unread_in: str = "") -> CallToolResult:
-    """`unread_in` names the mailbox whose unread emails were asked for."""
-    if not rows:
-        return said("No emails found.")
+def summary(gateway: Gateway, page: EmailPage, *, unread_in: str = "") -> CallToolResult:
+    """`unread_in` names the mailbox whose unread emails were asked for. What the contract has no words for, such as a
+    filter that could not be applied, is in a block of its own."""
+    rows = page.results
     head = f"Found {len(rows)} unread emails in {unread_in}:" if unread_in else f"Found {len(rows)} email(s):"
-    return said(f"{head}\n\n" + "".join(_row(gateway, number, row) for number, row in enumerate(rows, 1)))
+    listed = "".join(_row(gateway, number, row) for number, row in enumerate(rows, 1))
+    left_out = [f"Filters that could not be applied: {', '.join(page.filters_not_applied)}."]
+    notes = [*(left_out if page.filters_not_applied else ()), *page.notices]
+    return said(f"{head}\n\n{listed}" if rows else "No emails found.", *notes)
 
 
 def _row(gateway: Gateway, number: int, row: EmailRow) -> str:
