@@ -140,7 +140,7 @@ def attachments(found: Mapping[str, Any]) -> tuple[Attachment, ...]:
 
 def attachment_content(found: Mapping[str, Any], part: str) -> bytes:
     listed = wire.objects(found, "attachments")
-    if not (part.isascii() and part.isdecimal() and 1 <= int(part) <= len(listed)):
+    if not (part.isascii() and part.isdecimal() and len(part) < 10 and 1 <= int(part) <= len(listed)):
         raise NotFound(
             "This email has no such attachment. Call list_attachments to see the ids of its attachments.",
             reason="attachment_unknown",

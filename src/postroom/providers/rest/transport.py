@@ -99,9 +99,9 @@ def _outgoing(request: SubmitRequest) -> tuple[Parsed, dict[str, Any]]:
 
 
 def _accepted(request: SubmitRequest, parsed: Parsed, answer: Answer) -> SubmitOutcome:
-    status = wire.text(answer.object(), "status").casefold()
-    if status not in wire.SENT_STATES:
-        raise UnclearWrite(answer.host, "answered with a status that is not known")
+    found = answer.object()
+    if found.get("error") or wire.text(found, "status").casefold() not in wire.SENT_STATES:
+        raise UnclearWrite(answer.host, "accepted the request without saying that it sent the message")
     replies = (_NOT_A_REPLY,) if parsed.in_reply_to else ()
     copies = () if request.save_to_sent else (_OWN_COPY,)
     return SubmitOutcome(

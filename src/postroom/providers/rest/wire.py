@@ -60,12 +60,13 @@ def _segment(text: str) -> str:
 
 
 def read_problem(answer: Answer) -> Problem | None:
-    """Some services report a failure in the body of a success. How they word an error is not shown, only searched for
-    the recipients of a message that was refused."""
+    """Some services report a failure in the body of a success; of a message that was sent the transport judges that.
+    How they word an error is not shown, only searched for the recipients of a message that was refused."""
+    is_of_send = answer.url.endswith(SEND)
     if answer.is_success:
         found = answer.parsed()
-        return Problem() if isinstance(found, dict) and found.get("error") else None
-    if answer.url.endswith(SEND):
+        return Problem() if not is_of_send and isinstance(found, dict) and found.get("error") else None
+    if is_of_send:
         return Problem(details={MENTIONED: _ADDRESS.findall(answer.body[:100_000].decode("utf-8", "replace"))})
     return None
 
