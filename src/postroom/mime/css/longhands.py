@@ -7,11 +7,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
+from postroom.mime.css.functions import BOXES, FILTERS, SHAPES, TRANSFORMS, are_amounts, checked, is_made_of
 from postroom.mime.css.syntax import split_outside
 from postroom.mime.css.values import UNKNOWN, Style, colour, is_uncertain, is_unknown_colour, numbers, pixels
 
 WIDE: Final = frozenset({"inherit", "initial", "unset", "revert", "revert-layer"})
 OVERLAID: Final = "-overlaid"  # our own property: something that is not an element may cover the text
+UNDECIDED: Final = "-undecided"  # our own property: only a browser knows what a value stands for
 FONT_SIZES: Final = {
     "xx-small": 9.0,
     "x-small": 10.0,
@@ -24,11 +26,32 @@ FONT_SIZES: Final = {
 }
 _WORDS = re.compile(r"(?:[^\s()]++|\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))++")
 _IMAGE = re.compile(r"(?:url|image-set|cross-fade|element|image|paint|gradient)\(")
+_FOREIGN_IMAGE = re.compile(r"(?<![\w-])-(?:moz|ms|o|khtml)-[a-z-]++\(")  # of other engines
 _BARE_COLOUR = re.compile(r"[0-9a-f]{3}(?:[0-9a-f]{3})?\Z")
 _LONGEST: Final = 4_000  # characters of a value
 _SHORT: Final = 200  # of one that is worth caching
 _OVERFLOWS: Final = frozenset({"visible", "hidden", "clip", "scroll", "auto", "overlay"})
-_DISPLAYS = re.compile(r"[a-z -]+\Z")
+_SIZES: Final = frozenset(
+    {
+        *("auto", "none", "normal", "fit-content", "max-content", "min-content", "stretch", "content"),
+        *("-webkit-fill-available", "-webkit-fit-content", "-webkit-max-content", "-webkit-min-content"),
+    }
+)
+_SYSTEM_FONTS: Final = frozenset({"caption", "icon", "menu", "message-box", "small-caption", "status-bar"})
+_DISPLAY_WORDS: Final = frozenset(
+    {"block", "inline", "run-in", "flow", "flow-root", "table", "flex", "grid", "ruby", "math", "list-item"}
+)
+_STANDS_FOR = re.compile(r"(?<![\w-])(?:if|attr|--[\w-]++)\(")
+_PLAIN_NUMBER = re.compile(r"\d++(?:\.\d*+)?+|\.\d++")
+_BRACKETS = re.compile(r"(?<![a-z-])[a-z-]++\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\)|#[\w]++")
+_BARE_WORD = re.compile(r"(?<![\w.#%()-])[a-z][a-z-]*+(?![\w(-])")
+_GROUND_WORDS: Final = frozenset(
+    {
+        *("none", "repeat", "no-repeat", "repeat-x", "repeat-y", "space", "round", "center", "top", "left", "right"),
+        *("bottom", "fixed", "scroll", "local", "border-box", "padding-box", "content-box", "text", "border-area"),
+        *("auto", "cover", "contain", "currentcolor"),
+    }
+)
 _POSITIONS: Final = frozenset({"static", "relative", "absolute", "fixed", "sticky"})
 
 
@@ -37,6 +60,10 @@ def longhands(name: str, value: str, quirks: bool) -> Style:
     if name not in _READERS or not value:
         return {}
     value = value if len(value) <= _LONGEST else UNKNOWN
+    if "(" in value:
+        if _STANDS_FOR.search(value):
+            return {UNDECIDED: "yes"}
+        value += ")" * (value.count("(") - value.count(")"))  # the end of a style closes what is open
     return (_usual_longhands if len(value) <= _SHORT else _longhands)(name, value, quirks)
 
 
@@ -51,7 +78,12 @@ _usual_longhands = lru_cache(maxsize=8192)(_longhands)
 
 def is_relevant(name: str) -> bool:
     """Whether a declaration may affect what is visible."""
-    return name in _READERS or name.startswith("--")
+    return name in _READERS or name == "all" or name.startswith("--")
+
+
+def is_checked(name: str) -> bool:
+    """Whether values of this property are examined closely enough to know which are valid."""
+    return name in _READERS and _READERS[name] is not _as_is
 
 
 def _as_is(name: str, value: str, quirks: bool) -> Style:
@@ -70,9 +102,7 @@ def _colour(name: str, value: str, quirks: bool) -> Style | None:
 
 
 def _length(name: str, value: str, quirks: bool) -> Style | None:
-    if value in ("auto", "none", "normal", "fit-content", "max-content", "min-content") or value.startswith(
-        "fit-content("
-    ):
+    if value in _SIZES or value.startswith("fit-content("):
         return {name: value}
     return {name: value} if pixels(value, unitless=quirks) is not None or is_uncertain(value) else None
 
@@ -86,6 +116,8 @@ def _font_size(name: str, value: str, quirks: bool) -> Style | None:
 
 def _font(name: str, value: str, quirks: bool) -> Style | None:
     """``bold 0/0 a``: the size comes before the family, and both must be there."""
+    if value in _SYSTEM_FONTS:
+        return {"font-size": "small"}
     words = _WORDS.findall(value.replace(" /", "/").replace("/ ", "/"))
     for index, word in enumerate(words[:-1]):
         size = word.partition("/")[0]
@@ -96,7 +128,13 @@ def _font(name: str, value: str, quirks: bool) -> Style | None:
 
 
 def _background(name: str, value: str, quirks: bool) -> Style | None:
+    if _FOREIGN_IMAGE.search(value):
+        return None
     layers = split_outside(value, ",")
+    if any(
+        word not in _GROUND_WORDS and colour(word) is None for word in _BARE_WORD.findall(_BRACKETS.sub("()", value))
+    ):
+        return None
     images = [layer for layer in layers if _IMAGE.search(layer)]
     inks = [word for word in _WORDS.findall(layers[-1]) if colour(word) is not None or is_unknown_colour(word)]
     inks += [word for word in _WORDS.findall(layers[-1]) if word == "currentcolor"]
@@ -145,11 +183,58 @@ def _opacity(name: str, value: str, quirks: bool) -> Style | None:
 
 
 def _display(name: str, value: str, quirks: bool) -> Style | None:
-    return {name: value} if value in _KNOWN_DISPLAYS or (" " in value and _DISPLAYS.match(value)) else None
+    words = value.split()
+    is_known = value in _KNOWN_DISPLAYS or (len(words) in (2, 3) and _DISPLAY_WORDS.issuperset(words))
+    return {name: value} if is_known else None
+
+
+def _flex(name: str, value: str, quirks: bool) -> Style | None:
+    """``none``, ``1``, ``0 0 0``: how much a box grows, and from which size."""
+    words = value.split()
+    if value in ("none", "auto", "initial"):
+        return {"flex-grow": "1" if value == "auto" else "0", "flex-basis": "auto"}
+    if not 1 <= len(words) <= 3 or any(pixels(word) is None and word not in _SIZES for word in words):
+        return None
+    amounts = [word for word in words if _PLAIN_NUMBER.fullmatch(word)]
+    basis = [word for word in words if word not in amounts] + amounts[2:]
+    return {"flex-grow": amounts[0] if amounts else "1", "flex-basis": basis[0] if basis else "0"}
+
+
+def _pair(*names: str) -> Callable[[str, str, bool], Style | None]:
+    """One or two lengths: start and end."""
+
+    def read(name: str, value: str, quirks: bool) -> Style | None:
+        words = _WORDS.findall(value)
+        if not 1 <= len(words) <= 2 or any(_length("x", word, quirks) is None for word in words):
+            return None
+        return dict(zip(names, (words[0], words[-1]), strict=True))
+
+    return read
+
+
+def _line_height(name: str, value: str, quirks: bool) -> Style | None:
+    return {name: value} if value == "normal" or pixels(value) is not None or is_uncertain(value) else None
 
 
 def _number(name: str, value: str, quirks: bool) -> Style | None:
     return {name: value} if value in ("normal", "auto", "none") or len(numbers(value)) else None
+
+
+_NONE: Final = frozenset({"none"})
+_AXES: Final = frozenset({"none", "x", "y", "z"})
+_CONTAINED: Final = frozenset({"none", "strict", "content", "size", "inline-size", "layout", "style", "paint"})
+
+
+def _is_filter(value: str) -> bool:
+    return value == "none" or "progid" in value or is_made_of(value, FILTERS)
+
+
+def _is_transform(value: str) -> bool:
+    return value == "none" or is_made_of(value, TRANSFORMS)
+
+
+def _is_shape(value: str) -> bool:
+    return value == "none" or is_made_of(value, SHAPES, BOXES)
 
 
 _KNOWN_DISPLAYS: Final = frozenset(
@@ -199,10 +284,24 @@ _SAME: Final = {
     "-webkit-animation-name": "animation-name",
     "-webkit-background-clip": "background-clip",
     "-webkit-backface-visibility": "backface-visibility",
+    "-webkit-transform-origin": "transform-origin",
     "offset": "offset-path",
     "grid-template": "grid-template-rows",
     "grid-template-columns": "grid-template-rows",
     "grid-auto-rows": "grid-template-rows",
+    "-webkit-margin-start": "margin-left",
+    "-webkit-margin-before": "margin-top",
+    "-webkit-logical-height": "height",
+    "-webkit-logical-width": "width",
+    "-webkit-max-logical-height": "max-height",
+    "-webkit-max-logical-width": "max-width",
+    "margin-inline-end": "margin-right",
+    "padding-inline-start": "padding-left",
+    "padding-block-start": "padding-top",
+    "overflow-block": "overflow-y",
+    "overflow-inline": "overflow-x",
+    "column-width": "columns",
+    "column-count": "columns",
     "inset-inline-start": "left",
     "inset-inline-end": "right",
     "inset-block-start": "top",
@@ -221,7 +320,18 @@ _PARTS: Final = {
     "margin": ("margin-top", "margin-right", "margin-bottom", "margin-left"),
     "inset": ("top", "right", "bottom", "left"),
     "padding": ("padding-top", "padding-right", "padding-bottom", "padding-left"),
+    "margin-inline": ("margin-left", "margin-right"),
+    "margin-block": ("margin-top", "margin-bottom"),
+    "padding-inline": ("padding-left", "padding-right"),
+    "padding-block": ("padding-top", "padding-bottom"),
+    "inset-inline": ("left", "right"),
+    "inset-block": ("top", "bottom"),
+    "flex": ("flex-grow", "flex-basis"),
 }
+
+
+def _checked(is_valid: Callable[[str], bool]) -> Callable[[str, str, bool], Style | None]:
+    return checked(is_valid, lambda name: _SAME.get(name, name))
 
 
 def _renamed(read: Callable[[str, str, bool], Style | None]) -> Callable[[str, str, bool], Style | None]:
@@ -248,6 +358,31 @@ _READERS: Final[dict[str, Callable[[str, str, bool], Style | None]]] = {
     "overflow": _overflow,
     "overflow-x": _overflow_side,
     "overflow-y": _overflow_side,
+    "background-image": _checked(
+        lambda value: _FOREIGN_IMAGE.search(value) is None and (value == "none" or "(" in value)
+    ),
+    "overflow-block": _renamed(_overflow_side),
+    "overflow-inline": _renamed(_overflow_side),
+    "flex": _flex,
+    "flex-grow": _number,
+    "flex-basis": _length,
+    "font-size-adjust": _number,
+    "line-height": _line_height,
+    "contain": _checked(lambda value: _CONTAINED.issuperset(value.split())),
+    "backface-visibility": _one_of("visible", "hidden"),
+    "-webkit-backface-visibility": _checked(lambda value: value in ("visible", "hidden")),
+    "-webkit-text-security": _one_of("none", "disc", "circle", "square"),
+    "clip": _checked(lambda value: value == "auto" or value.startswith("rect(")),
+    "filter": _checked(_is_filter),
+    "-webkit-filter": _checked(_is_filter),
+    "transform": _checked(_is_transform),
+    "-webkit-transform": _checked(_is_transform),
+    "clip-path": _checked(_is_shape),
+    "-webkit-clip-path": _checked(_is_shape),
+    "scale": _checked(lambda value: are_amounts(value, _NONE)),
+    "translate": _checked(lambda value: are_amounts(value, _NONE)),
+    "rotate": _checked(lambda value: are_amounts(value, _AXES)),
+    **{name: _pair(*_PARTS[name]) for name in _PARTS if name.endswith(("-inline", "-block"))},
     "zoom": _number,
     "z-index": _number,
     **dict.fromkeys(
@@ -286,7 +421,10 @@ _READERS: Final[dict[str, Callable[[str, str, bool], Style | None]]] = {
                 "top",
                 "bottom",
                 "margin-left",
+                "margin-right",
                 "margin-top",
+                "padding-left",
+                "padding-top",
                 "height",
                 "width",
                 "max-height",
@@ -297,19 +435,8 @@ _READERS: Final[dict[str, Callable[[str, str, bool], Style | None]]] = {
     ),
     **dict.fromkeys(
         [
-            "background-image",
             "background-clip",
             "-webkit-background-clip",
-            "filter",
-            "-webkit-filter",
-            "clip",
-            "clip-path",
-            "-webkit-clip-path",
-            "transform",
-            "-webkit-transform",
-            "scale",
-            "translate",
-            "rotate",
             "mask",
             "-webkit-mask",
             "mask-image",
@@ -323,13 +450,22 @@ _READERS: Final[dict[str, Callable[[str, str, bool], Style | None]]] = {
             "text-shadow",
             "-webkit-text-stroke",
             "-webkit-line-clamp",
-            "-webkit-text-security",
-            "line-height",
-            "contain",
             "offset-path",
             "offset",
-            "backface-visibility",
-            "-webkit-backface-visibility",
+            "columns",
+            "column-width",
+            "column-count",
+            "contain-intrinsic-size",
+            "contain-intrinsic-height",
+            "contain-intrinsic-block-size",
+            "transform-origin",
+            "-webkit-transform-origin",
+            "color-scheme",
+            "border",
+            "border-width",
+            "border-top",
+            "border-top-width",
+            "outline-width",
             "grid-template",
             "grid-template-rows",
             "grid-template-columns",
