@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Final
 
 _CALL = re.compile(r"(?<![a-z0-9-])([a-z0-9-]++)\(((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+)\)")
@@ -67,9 +66,3 @@ def _are_plain(name: str, arguments: str) -> bool:
 def are_amounts(value: str, words: frozenset[str]) -> bool:
     """Of ``scale``, ``rotate`` and ``translate``: numbers, and these words."""
     return "(" in value or all(word in words or _AMOUNT.fullmatch(word) for word in value.split())
-
-
-def checked(
-    is_valid: Callable[[str], bool], rename: Callable[[str], str]
-) -> Callable[[str, str, bool], dict[str, str] | None]:
-    return lambda name, value, quirks: {rename(name): value} if is_valid(value) else None

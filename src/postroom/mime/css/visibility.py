@@ -9,7 +9,7 @@ from typing import Final
 
 from postroom.mime.css.effects import Effect
 from postroom.mime.css.geometry import Shift, place_state
-from postroom.mime.css.longhands import FONT_SIZES
+from postroom.mime.css.properties import FONT_SIZES
 from postroom.mime.css.sight import DOUBTFUL, HIDDEN, SEEN, Sight
 from postroom.mime.css.values import BLACK, WHITE, Colour, pixels
 from postroom.mime.limits import MAX_VARIABLES
