@@ -15,21 +15,25 @@ import pytest
 from .tree import ROOT, SOURCE
 
 VIOLATIONS = {
-    "Rooms look only downwards": ("mime/__init__.py", "import postroom.settings.paths"),
-    "Sub-rooms of service look only downwards": (
+    "Packages import only downwards": ("mime/__init__.py", "import postroom.settings.paths"),
+    "Packages of service import only downwards": (
         "service/reading/search.py",
         "import postroom.service.sending.order",
     ),
-    "Sub-rooms of mime look only downwards": ("mime/read/parse.py", "import postroom.mime.render"),
-    "Sub-rooms of the IMAP provider look only downwards": (
+    "Packages of mime import only downwards": ("mime/read/parse.py", "import postroom.mime.render"),
+    "Packages of the IMAP provider import only downwards": (
         "providers/imap/session/wire.py",
         "import postroom.providers.imap.folders.roles",
     ),
-    "Sub-rooms of the Graph provider look only downwards": (
+    "Packages of the Gmail provider import only downwards": (
+        "providers/gmail/session/wire.py",
+        "import postroom.providers.gmail.mail.labels",
+    ),
+    "Packages of the Graph provider import only downwards": (
         "providers/graph/session/wire.py",
         "import postroom.providers.graph.mail.convert",
     ),
-    "Sub-rooms of store look only downwards": ("store/handles.py", "import postroom.store.sends.outbox"),
+    "Packages of store import only downwards": ("store/handles.py", "import postroom.store.sends.outbox"),
     "Providers do not know each other": ("providers/local/__init__.py", "import postroom.providers.imap"),
     "What providers share is layered": ("providers/http/__init__.py", "import postroom.providers.oauth"),
     "Only the registry names a concrete provider": ("service/reading/search.py", "import postroom.providers.local"),

@@ -175,7 +175,7 @@ async def test_a_scheduled_draft_can_be_marked_and_labelled(tmp_path):
     async with gate_rig(tmp_path) as gate:
         saved, _ = await scheduled_draft(gate)
         assert (await organise.mark(gate.gateway, [saved.email_id], "starred")).failed == 0
-        assert (await organise.apply_label(gate.gateway, [saved.email_id], "Soon")).failed == 0
+        assert (await organise.set_label(gate.gateway, [saved.email_id], "Soon", True)).failed == 0
 
 
 async def test_undoing_does_not_take_a_scheduled_draft_away(tmp_path):

@@ -73,8 +73,11 @@ def reply_recipients(
 def author_and_others(
     envelope: Envelope, own: Sequence[str], reply_all: bool
 ) -> tuple[tuple[Address, ...], tuple[Address, ...]]:
-    """To its author, with a copy to its other recipients, without one's own addresses."""
+    """To its author, with a copy to its other recipients, without one's own addresses. Nobody replies to themselves: a
+    message of one's own is answered like in `reply_recipients`."""
     mine = {Address(email).key for email in own}
+    if envelope.sender.key in mine:
+        return reply_recipients(envelope, own, reply_all)
     cc = _others((*envelope.to, *envelope.cc), mine | {envelope.sender.key}) if reply_all else ()
     return _others([envelope.sender], set()), cc
 

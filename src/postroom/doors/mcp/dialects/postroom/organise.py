@@ -58,8 +58,8 @@ async def apply_label(
     """Apply a label to emails; it is created if it does not exist yet."""
     from postroom.service.organising import organise
 
-    view = await organise.apply_label(
-        gateway, listed(email_id), label, account=named(account), progress=ctx.report_progress
+    view = await organise.set_label(
+        gateway, listed(email_id), label, True, account=named(account), progress=ctx.report_progress
     )
     return results.written(view, "labelled")
 
@@ -71,8 +71,8 @@ async def remove_label(
     """Remove a label from emails."""
     from postroom.service.organising import organise
 
-    view = await organise.remove_label(
-        gateway, listed(email_id), label, account=named(account), progress=ctx.report_progress
+    view = await organise.set_label(
+        gateway, listed(email_id), label, False, account=named(account), progress=ctx.report_progress
     )
     return results.written(view, "now without the label")
 
