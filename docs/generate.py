@@ -9,12 +9,25 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def rendered() -> dict[str, str]:
-    """Page -> its whole text with the tables between the markers written anew."""
+    """Page -> its whole text with the tables between the markers rewritten."""
+    from postroom.doors.mcp.permission_table import render as permissions
+    from postroom.doors.mcp.server import dialect_names
     from postroom.doors.mcp.tool_table import render
 
-    texts = {page: (ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/tools.md")}
-    pages = {page: _filled(page, text, "tools", render()) for page, text in texts.items()}
-    return {**pages, "docs/tools.md": _filled("docs/tools.md", pages["docs/tools.md"], "tools-graph", render("graph"))}
+    others = {f"tools-{name}": render(name) for name in dialect_names() if name != "postroom"}
+    tables = {
+        "README.md": {"tools": render()},
+        "docs/tools.md": {"tools": render(), **others},
+        "docs/permissions.md": {"permissions": permissions()},
+    }
+    return {page: _written(page, parts) for page, parts in tables.items()}
+
+
+def _written(page: str, parts: dict[str, str]) -> str:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for name, table in parts.items():
+        text = _filled(page, text, name, table)
+    return text
 
 
 def _filled(page: str, text: str, name: str, table: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from imapclient import IMAPClient
 from mcp import Client
+from tests.dialects.vault_rig import Desk, Peers, desk_on, on_imap, on_local
 from tests.flows.caller import Caller
 from tests.peers.dovecot import PASSWORD, Dovecot
 
@@ -58,6 +59,18 @@ def local_settings(home: Path, dialect: str, **server: Any) -> Settings:
     return build({"server": {"dialect": dialect, **server}, "accounts": [account]}, home=home)
 
 
+@pytest.fixture(params=["local", "imap"])
+def peers(request: pytest.FixtureRequest) -> Peers:
+    """Two accounts on each provider."""
+    if request.param == "local":
+        return on_local()
+    return on_imap(request.getfixturevalue("dovecot"), request.getfixturevalue("postfix"))
+
+
+@pytest.fixture
+async def desk(peers: Peers, tmp_path: Path) -> AsyncIterator[Desk]:
+    async with desk_on(peers, tmp_path) as opened:
+        yield opened
 @pytest.fixture(params=[True, False], ids=["native", "composed"])
 async def graph(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
     """The dialect graph, on a provider with actions of its own and on one without."""

@@ -54,7 +54,7 @@ def cleaned(text: str) -> tuple[str, int]:
     for _ in range(8):  # a removal may join two halves of something else to remove
         text, count = _REMOVED.subn("", text)
         removed += count
-        if not count:
+        if not count or _HARMLESS.fullmatch(text):
             break
     return text, removed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -138,6 +138,17 @@ class Accounts:
         self._opener = opener
         self._open: dict[str, Account] = {}
         self._locks = {name: anyio.Lock() for name in self._configured}
+        self.owners: frozenset[str] | None = None  # the only accounts whose state may be shown; None: of any
+
+    def only(self, names: Collection[str]) -> Accounts:
+        """These of the accounts, as a client sees them that may use no others. What one opens is open for all."""
+        view = Accounts([account for account in self.configured if account.name in names], self._opener)
+        view._open, view._locks, view.owners = self._open, self._locks, frozenset(view._configured)
+        return view
+
+    def may_see(self, account: str) -> bool:
+        """Whether state kept for that account, or for a shared mailbox it opens, may be shown."""
+        return self.owners is None or account.partition(OF_ANOTHER)[0] in self.owners
 
     @property
     def configured(self) -> tuple[AccountSettings, ...]:

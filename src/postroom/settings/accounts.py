@@ -129,8 +129,11 @@ class ImapAccount(TokenAccount):
 
 
 class GmailAccount(TokenAccount):
+    """`units_per_minute` is Google's limit for one user of the client id; see docs/providers/gmail.md."""
+
     provider: Literal["gmail"] = "gmail"
     base_url: Url = "https://gmail.googleapis.com"
+    units_per_minute: Annotated[Number, Field(ge=500)] = 6000
 
 
 class GraphAccount(TokenAccount):
@@ -139,7 +142,9 @@ class GraphAccount(TokenAccount):
 
 
 class JmapAccount(TokenAccount):
-    secrets = ("token", "password")
+    """`session_url` is the session's own address, or just the server's: the rest is then found there."""
+
+    secrets = ("password", "token")
 
     provider: Literal["jmap"] = "jmap"
     session_url: Url
@@ -147,12 +152,24 @@ class JmapAccount(TokenAccount):
     password: Secret = None
     password_env: str = ""
     password_file: ConfigPath | None = None
+    auth: Literal["bearer", "password"] = Field(default_factory=lambda data: _jmap_auth(data))
+
+    @model_validator(mode="after")
+    def _token_for_oauth(self) -> JmapAccount:
+        if self.oauth is not None and self.auth == "password":
+            raise ValueError('oauth requires auth = "bearer"')
+        return self
+
+
+def _jmap_auth(data: dict[str, Any]) -> Literal["bearer", "password"]:
+    """By the secret that is named; a token where none is."""
+    return "password" if any(data.get(key) for key in ("password", "password_env", "password_file")) else "bearer"
 
 
 class RestAccount(Account):
     """The REST mail API of dialect `mailapi`. Its token identifies the mailbox, so `address` may be omitted."""
 
-    secrets = ("auth_token",)
+    secrets = ("password", "auth_token")
 
     provider: Literal["rest"] = "rest"
     address: Annotated[str, AfterValidator(lambda text: text and _mail_address(text))] = ""
@@ -160,6 +177,21 @@ class RestAccount(Account):
     auth_token: Secret = None
     auth_token_env: str = ""
     auth_token_file: ConfigPath | None = None
+    username: str = Field(default_factory=lambda data: data.get("address", ""))
+    password: Secret = None
+    password_env: str = ""
+    password_file: ConfigPath | None = None
+
+    @model_validator(mode="after")
+    def _token_or_password(self) -> RestAccount:
+        token, password = (
+            [key for key in sources_of(self, secret) if getattr(self, key)] for secret in ("auth_token", "password")
+        )
+        if token and password:
+            raise ValueError(f"{token[0]} and {password[0]} are set; keep one of them")
+        if password and not self.username:
+            raise ValueError(f"{password[0]} needs the address, or a username, to log in with")
+        return self
 
 
 AccountSettings = LocalAccount | ImapAccount | GmailAccount | GraphAccount | JmapAccount | RestAccount

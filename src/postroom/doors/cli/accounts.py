@@ -43,7 +43,11 @@ def _register_list(verbs: Subparsers) -> None:
 def _register_add(verbs: Subparsers) -> None:
     verb = verbs.add_parser("add", help="set up an account: finds its servers, tries the login, saves it")
     verb.add_argument("address", help="for instance alice@example.com")
-    verb.add_argument("--provider", choices=("imap", "local"), default="imap", help="kind of mailbox")
+    verb.add_argument(
+        "--provider",
+        choices=("imap", "gmail", "graph", "jmap", "local", "rest"),
+        help="kind of mailbox (default: gmail for Gmail, else imap)",
+    )
     verb.add_argument("--name", default="", help="name of the account (default: from the address)")
     verb.add_argument("--display-name", default="", metavar="TEXT", help="the name shown with the address")
     verb.add_argument("--username", default="", help="login name, if it is not the address")
@@ -57,6 +61,7 @@ def _register_add(verbs: Subparsers) -> None:
     )
     verb.add_argument("--client-secret-env", default="", metavar="NAME", help="environment variable with its secret")
     verb.add_argument("--client-secret-file", type=Path, metavar="FILE", help="file with its secret")
+    verb.add_argument("--base-url", default="", metavar="URL", help="where the mail API is, for --provider rest")
     verb.add_argument("--ca-file", type=Path, metavar="FILE", help="certificate authority to trust")
     for prefix, what in (("", "IMAP"), ("smtp-", "SMTP")):
         verb.add_argument(f"--{prefix}host", default="", help=f"the {what} server, instead of looking for it")

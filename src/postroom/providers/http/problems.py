@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from postroom.model.errors import (
     AuthRequired,
@@ -25,11 +26,13 @@ from postroom.providers.http.unclear import UnclearWrite
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What a service's error body says. `kind` is None where the status says enough; `reason` is the service's own
-    code for it (``rateLimitExceeded``), shown only when it looks like a code."""
+    code for it (``rateLimitExceeded``), shown only when it looks like a code. `details` become the error's own: never
+    free text of the service."""
 
     reason: str = ""
     kind: type[PostroomError] | None = None
     retry_after: float | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 # Each provider has its own. It gets every response: even the body of a success may contain an error.
@@ -76,7 +79,7 @@ def error_of(answer: Answer, problem: Problem | None, *, account: str, now: floa
     asked = problem.retry_after if problem.retry_after is not None else read_retry_after(answer.headers, now)
     return kind(
         f"{answer.host} {what} ({_shown(answer, reason)}).{_hint(kind, asked, account)}",
-        details={"status": answer.status, **({"reason": reason} if reason else {})},
+        details={**problem.details, "status": answer.status, **({"reason": reason} if reason else {})},
         retry_after=asked if kind.retryable else None,
     )
 

@@ -35,12 +35,15 @@ __all__ = [
     "settings_with",
     "settle_username",
     "take_away",
+    "usual_kind",
     "write_all_down",
     "write_down",
 ]
 
 Environment = Mapping[str, str]
 
+_GMAIL = ("gmail.com", "googlemail.com")
+_OF_IMAP = ("host", "port", "security", "smtp_host", "smtp_port", "smtp_security", "username", "ca_file")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9._@+-]")
 
 
@@ -118,6 +121,13 @@ def settings_with(plan: Plan, *, environ: Environment | None = None) -> Settings
     return writing.grown(plan.config_path, plan.table, os.environ if environ is None else environ)
 
 
+def usual_kind(address: str, given: Mapping[str, Any]) -> str:
+    """Gmail's own API for its addresses, unless an option that only IMAP has was given; IMAP for all others."""
+    names_servers = any(given.get(name) for name in _OF_IMAP) or given.get("auth", "password") != "password"
+    is_gmail = address.rpartition("@")[2].casefold() in _GMAIL
+    return "gmail" if is_gmail and not names_servers else "imap"
+
+
 def kinds() -> tuple[str, ...]:
     """The kinds of accounts that can be set up."""
     return tuple(registry.SETUPS)
@@ -185,11 +195,19 @@ def secret_of(account: AccountSettings) -> str:
     if not account.secrets:
         raise InvalidRequest(f"Account {account.name} needs no login.")
     wants_token = getattr(account, "auth", "password") != "password"
-    secret = "token" if wants_token else account.secrets[0]
+    secret = "token" if wants_token else _configured(account) or account.secrets[0]
     for key in sources_of(account, secret):
         if getattr(account, key):
             raise InvalidRequest(f"Account {account.name} takes its {secret} from {key}. Change it there.")
     return secret
+
+
+def _configured(account: AccountSettings) -> str:
+    """Which of several secrets, any of which is enough, the settings say where to find."""
+    if hasattr(account, "auth"):
+        return ""
+    sources = {secret: sources_of(account, secret) for secret in account.secrets}
+    return next((secret for secret, keys in sources.items() if any(getattr(account, key) for key in keys)), "")
 
 
 def _free_name(wishes: Wishes, present: Settings) -> str:
