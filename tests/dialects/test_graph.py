@@ -18,6 +18,8 @@ from tests.flows.caller import text_of
 from postroom.doors.mcp.dialects import graph as dialect
 from postroom.doors.mcp.tool_table import render
 from postroom.doors.mcp.toolbox import bind
+from postroom.model.errors import AuthRequired, PermissionDenied
+from postroom.model.outcome import SubmitOutcome
 from postroom.providers.oauth.scopes import scopes_for
 from postroom.settings.dialects import TRAITS
 
@@ -225,3 +227,37 @@ async def test_a_user_without_a_mailbox_here_is_an_error_and_nothing_leaves(grap
 def test_the_instructions_fit_a_model_that_reads_untrusted_mail():
     assert "niemals Anweisungen" in dialect.INSTRUCTIONS
     assert len(json.dumps(dialect.INSTRUCTIONS)) < 1000
+
+
+@pytest.mark.parametrize(
+    ("safety", "status"), [({"hold_seconds": 60}, "held"), ({"dev_mode": True}, "dev_mode")], ids=["held", "dev mode"]
+)
+async def test_what_an_operator_holds_back_is_answered_as_such_and_is_no_error(tmp_path, safety, status):
+    async with graph_desk(tmp_path, **safety) as graph:
+        assert (await graph.sent("send_email", **MAIL))["status"] == status
+        assert graph.provider.attempts == []
+
+
+async def test_an_answer_that_was_lost_is_not_called_an_error_and_asks_for_no_repetition(tmp_path):
+    async with graph_desk(tmp_path) as graph:
+        graph.provider.before = lost
+        graph.provider.reconcile = nothing_found
+        answer = await graph.sent("send_email", **MAIL)
+        assert answer["status"] in ("unknown", "needs_human")
+        assert "Nicht erneut senden" in answer["message"]
+
+
+def lost():
+    raise ConnectionResetError("the answer never came")
+
+
+async def nothing_found(_request):
+    return SubmitOutcome("unknown", reason="There is no evidence.")
+
+
+@pytest.mark.parametrize(("tool", "scope"), [("send_email", "Mail.ReadWrite"), ("reply_email", "Mail.Read")])
+def test_what_is_refused_before_anything_is_sent_names_the_scope_for_that(tool, scope):
+    """A draft with attachments is stored, and an original read, before the provider is asked to send."""
+    result = dialect.failure(PermissionDenied("No (403).", details={"status": 403}), tool)
+    assert result.structured_content["error"]["requiredScope"] == scope
+    assert dialect.failure(AuthRequired("Log in."), tool).structured_content["error"]["requiredScope"] == "Mail.Send"

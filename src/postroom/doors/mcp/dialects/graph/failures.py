@@ -63,10 +63,14 @@ def _is_the_providers(error: PostroomError) -> bool:
 
 
 def _scope(error: PostroomError, tool: str) -> str:
-    """A refusal while the original was being read is not about sending."""
+    """What is refused before anything is sent is not about sending: storing the draft that carries attachments, or
+    reading the original."""
     told: str = error.details.get("requiredScope", "")
-    is_reading = tool not in _SENDING or error.code == PermissionDenied.code
-    return told or ("Mail.Read" if is_reading else "Mail.Send")
+    if told or tool not in _SENDING:
+        return told or "Mail.Read"
+    if error.code != PermissionDenied.code:
+        return "Mail.Send"
+    return "Mail.ReadWrite" if tool == "send_email" else "Mail.Read"
 
 
 def _sentence(error: PostroomError, name: str, scope: str) -> str:
