@@ -40,6 +40,7 @@ class DraftBox:
 
     async def put(self, ref: str, raw: bytes, thread_ref: str) -> JSON:
         """Exactly these bytes, as a new draft or in place of an old one. A thread that is gone is no reason to fail."""
+        self.reader.forget()
         path = f"drafts/{checked_id(ref, 'draft')}" if ref else "drafts"
         units = UNITS["draft.update"] if ref else UNITS["draft.create"]
         method = "PUT" if ref else "POST"

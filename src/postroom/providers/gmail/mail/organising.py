@@ -108,6 +108,7 @@ class Organiser:
         failed: dict[str, PostroomError] = {}
         if not change.add and not change.remove:
             return failed
+        self.reader.forget()
         for start in range(0, len(refs), PER_CHANGE):
             some = refs[start : start + PER_CHANGE]
             body = {"ids": some, "addLabelIds": sorted(change.add), "removeLabelIds": sorted(change.remove)}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import anyio
@@ -33,16 +34,26 @@ from postroom.providers.gmail.session.wire import (
 )
 
 # Texts are part of a listing: Gmail's own snippet also shows what a message hides from its readers.
+_KEPT = 5.0  # seconds
 ROW = "id,threadId,labelIds,sizeEstimate,internalDate,payload"
 
 
 @dataclass
 class Reader:
+    """Whoever reads a thread opens its messages next, and they came with it: those of the last thread are kept for a
+    moment, unless something is changed in between."""
+
     client: Client
     labels: Labels
+    clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
         self._threads = anyio.CapacityLimiter(4)
+        self._of_thread: dict[str, JSON] = {}
+        self._kept_until = 0.0
+
+    def forget(self) -> None:
+        self._of_thread = {}
 
     async def rows(self, refs: Sequence[str]) -> list[Row | None]:
         """In order; None where the message is gone."""
@@ -69,9 +80,10 @@ class Reader:
         return row.message
 
     async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
-        found = [
-            one and await self._completed(one, ref) for one, ref in zip(await self.messages(refs), refs, strict=True)
-        ]
+        kept = self._of_thread if self.clock() < self._kept_until else {}
+        missing = [ref for ref in refs if ref not in kept]
+        read = {**kept, **dict(zip(missing, await self.messages(missing), strict=True))}
+        found = [(one := read[ref]) and await self._completed(one, ref) for ref in refs]
         rows = iter(await self.read([one for one in found if one is not None]))
         return [None if one is None else next(rows).message for one in found]
 
@@ -96,6 +108,8 @@ class Reader:
         found = objects_of((await self.one(thread(thread_ref), "thread")).get("messages"))
         if not found:
             raise gone("thread")
+        self._of_thread = {text_of(one.get("id")): one for one in found}
+        self._kept_until = self.clock() + _KEPT
         return await self.read(found)
 
     async def one(self, call: Get, what: str = "message") -> JSON:
@@ -142,6 +156,6 @@ def _token(attachment_id: str) -> str:
 def decoded(data: str) -> bytes:
     """base64 in its URL form, with or without padding."""
     try:
-        return base64.urlsafe_b64decode(data + "=" * (-len(data) % 4))
+        return base64.b64decode(data.rstrip("=") + "=" * (-len(data.rstrip("=")) % 4), b"-_", validate=True)
     except (binascii.Error, ValueError):
         raise ProviderError(f"{PROVIDER} returned content that cannot be decoded. Try again later.") from None

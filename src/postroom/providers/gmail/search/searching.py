@@ -8,6 +8,7 @@ from typing import Any
 
 from postroom.mime import guarded
 from postroom.model.errors import InvalidRequest
+from postroom.model.folder import match_folder
 from postroom.model.message import Envelope, Page
 from postroom.model.query.tree import And, In, Is, Label, MessageId, Node, Not, Or, Query
 from postroom.providers.gmail.mail.convert import Row
@@ -65,7 +66,7 @@ class Searcher:
         for leaf in query.leaves():
             if isinstance(leaf, Label) and known.named(leaf.name) is None:
                 return await self.labels.current()
-            if isinstance(leaf, In) and not any(leaf.folder in (one.ref, one.name) for one in known.folders()):
+            if isinstance(leaf, In) and match_folder(known.folders(), leaf.folder) is None:
                 return await self.labels.current()
         return known
 
