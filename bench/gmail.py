@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -30,6 +31,7 @@ from postroom.settings import build  # noqa: E402
 from postroom.wiring import open_gateway  # noqa: E402
 
 MESSAGES, THREAD, MANY = 1000, 50, 1000
+_LABELS = count()
 Tool = Callable[[Gateway], Awaitable[object]]
 
 
@@ -48,7 +50,7 @@ def rows(email_id: str, thread_id: str, many: list[str]) -> list[Row]:
         Row("search a word", 2, lambda gateway: search.search_emails(gateway, "plantedfifth", limit=20)),
         Row("read", 1, lambda gateway: read.read_email(gateway, email_id)),
         Row(f"thread of {THREAD}", 1, lambda gateway: read.get_thread(gateway, thread_id)),
-        Row(f"label {MANY:,}", 1, lambda gateway: organise.apply_label(gateway, many, "Receipts")),
+        Row(f"label {MANY:,}", 1, lambda gateway: organise.apply_label(gateway, many, f"Label {next(_LABELS)}")),
     ]
 
 

@@ -24,8 +24,8 @@ class DraftBox:
         most = offset + limit + 1
         entries, is_more = await self.client.listed("drafts", "drafts", {}, units=UNITS["drafts"], most=most)
         shown = [saved_of(entry) for entry in entries[offset : offset + limit]]
-        rows = await self.reader.rows([saved.message_ref for saved in shown])
-        items = tuple((saved, row.envelope) for saved, row in zip(shown, rows, strict=True) if row is not None)
+        rows = await self.reader.envelopes([saved.message_ref for saved in shown])
+        items = tuple((saved, row) for saved, row in zip(shown, rows, strict=True) if row is not None)
         total = None if is_more else len(entries)
         return Page(items, total, limit, offset, has_more=len(entries) > offset + limit)
 

@@ -12,8 +12,9 @@ import anyio
 import anyio.to_thread
 
 from postroom.model.errors import NotFound, PostroomError, ProviderError
-from postroom.model.message import Message
-from postroom.providers.gmail.mail.convert import Row, read_rows
+from postroom.model.message import Envelope, Message
+from postroom.providers.gmail.mail.convert import Row, labelled, read_rows
+from postroom.providers.gmail.mail.known import Known
 from postroom.providers.gmail.mail.labels import Labels
 from postroom.providers.gmail.mail.rebuild import attachment_id_of, data_of, headers_of, numbered
 from postroom.providers.gmail.session.client import Client, is_gone
@@ -48,6 +49,7 @@ class Reader:
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
+        self.known = Known(self.client)
         self._threads = anyio.CapacityLimiter(4)
         self._of_thread: dict[str, JSON] = {}
         self._kept_until = 0.0
@@ -60,6 +62,17 @@ class Reader:
         found = await self.messages(refs, fields=ROW)
         read = iter(await self.read([one for one in found if one is not None]))
         return [None if one is None else next(read) for one in found]
+
+    async def envelopes(self, refs: Sequence[str]) -> list[Envelope | None]:
+        """In order; None where the message is gone. What was read before is only brought up to date."""
+        known = await self.known.current(refs)
+        before = self.known.cursor
+        missing = [ref for ref in dict.fromkeys(refs) if ref not in known]
+        rows = {row.envelope.ref: row for row in await self.rows(missing) if row is not None}
+        self.known.keep(((row.envelope, row.labels) for row in rows.values()), read_at=before)
+        labels = await self.labels.recent({label for entry in known.values() for label in entry.labels})
+        found = {ref: labelled(entry.envelope, entry.labels, labels) for ref, entry in known.items()}
+        return [found.get(ref) or (rows[ref].envelope if ref in rows else None) for ref in refs]
 
     async def messages(self, refs: Sequence[str], *, form: str = "full", fields: str = "") -> list[JSON | None]:
         usable = [ref for ref in dict.fromkeys(refs) if _is_id(ref)]
@@ -105,12 +118,15 @@ class Reader:
         return decoded(await self._attachment(ref, attachment_id_of(part)))
 
     async def thread(self, thread_ref: str) -> list[Row]:
+        before = self.known.cursor
         found = objects_of((await self.one(thread(thread_ref), "thread")).get("messages"))
         if not found:
             raise gone("thread")
         self._of_thread = {text_of(one.get("id")): one for one in found}
         self._kept_until = self.clock() + _KEPT
-        return await self.read(found)
+        rows = await self.read(found)
+        self.known.keep(((row.envelope, row.labels) for row in rows), read_at=before)
+        return rows
 
     async def one(self, call: Get, what: str = "message") -> JSON:
         try:

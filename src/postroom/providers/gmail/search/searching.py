@@ -72,8 +72,8 @@ class Searcher:
 
     async def _listed(self, asked: Asked, words: str, limit: int, offset: int) -> Page[Envelope]:
         refs, is_more = await self._ids(asked, words, offset + limit + 1)
-        rows = await self.reader.rows(refs[offset : offset + limit])
-        items = tuple(row.envelope for row in rows if row is not None)
+        rows = await self.reader.envelopes(refs[offset : offset + limit])
+        items = tuple(row for row in rows if row is not None)
         return Page(items, None if is_more else len(refs), limit, offset, has_more=len(refs) > offset + limit)
 
     async def _judged(self, asked: Asked, bounds: Bounds[str], say: Speaker, limit: int, offset: int) -> Page[Envelope]:
