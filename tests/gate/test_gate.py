@@ -12,6 +12,7 @@ from postroom.model.draft import File
 from postroom.model.errors import Conflict, InvalidRequest, PermissionDenied, RateLimited
 from postroom.service.sending import outbox, send
 from postroom.service.sending.order import Answered, Wishes
+from postroom.service.writing import draft as drafts
 from postroom.store import State
 
 ASKABLE = Wishes(confirm=True, can_elicit=True)
@@ -131,4 +132,12 @@ async def test_the_audit_of_a_cancellation_names_all_whom_it_was_for(tmp_path):
     async with gate_rig(tmp_path, hold_seconds=60) as gate:
         view = await gate.send(replace(MAIL, cc=("carol@demo.example",)))
         await outbox.cancel_send(gate.gateway, view.send_id)
-        assert {entry["target"] for entry in gate.audit()} == {"b***@demo.example, c***@demo.example"}
+        (cancelled, sent) = gate.audit()
+        assert cancelled["action_type"] == "cancel_send"
+        assert cancelled["target"] == sent["target"] == "b***@demo.example, c***@demo.example"
+
+
+async def test_a_saved_draft_that_answers_nothing_is_a_message_of_its_own(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        saved = await drafts.create_draft(gate.gateway, MAIL)
+        assert (await send.order_draft(gate.gateway, saved.draft_id, Wishes())).kind == "email_send"
