@@ -71,3 +71,10 @@ def peers(request: pytest.FixtureRequest) -> Peers:
 async def desk(peers: Peers, tmp_path: Path) -> AsyncIterator[Desk]:
     async with desk_on(peers, tmp_path) as opened:
         yield opened
+@pytest.fixture(params=[True, False], ids=["native", "composed"])
+async def graph(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
+    """The dialect graph, on a provider with actions of its own and on one without."""
+    from tests.dialects.graph_desk import graph_desk  # with all that sends: one dialect is tested to load none of it
+
+    async with graph_desk(tmp_path, is_native=request.param) as found:
+        yield found

@@ -19,6 +19,7 @@ from postroom.model.errors import Conflict, InternalError, InvalidRequest, NotFo
 from postroom.model.message import Message
 from postroom.model.native import NativeAction, Recipients, freeze, thaw
 from postroom.model.query.tree import In, Query
+from postroom.service import presenting
 from postroom.service.attachment_files import EncodedFile
 from postroom.service.reading import search
 from postroom.service.sending import order as orders
@@ -424,3 +425,27 @@ async def test_the_digest_tells_a_native_reply_from_a_composed_one_and_one_origi
             await reply(gate, saved.email_id, reply_all=True),
         ]
         assert len({native.digest, *(order.digest for order in others)}) == 7
+
+
+async def test_a_file_that_came_within_the_call_is_never_left_out(tmp_path):
+    """An action carries no files, so a message with one is composed."""
+    encoded = (EncodedFile("plan.txt", "UGxhbg=="),)
+    async with native_rig(tmp_path) as (gate, acts, email_id):
+        assert (await gate.send(replace(MAIL, encoded_files=encoded), native=True)).status == "sent"
+        assert (await send.send(gate.gateway, await reply(gate, email_id, encoded_files=encoded))).status == "sent"
+        assert [b"plan.txt" in request.raw for request in acts.submitted] == [True, True]
+
+
+async def test_a_reply_to_the_author_alone_is_not_left_to_a_provider_that_heeds_reply_to(tmp_path):
+    async with native_rig(tmp_path) as (gate, _, email_id):
+        assert (await reply(gate, email_id, to_author=True)).native is None
+
+
+async def test_marking_the_original_is_left_to_the_provider_that_wrote_the_answer(tmp_path):
+    """A login that may read and send, and nothing else, gets no warning about it."""
+    async with native_rig(tmp_path) as (gate, acts, email_id):
+        acts.marks = False
+        mailbox = (await gate.gateway.accounts.open("alice")).mailbox
+        view = await send.send(gate.gateway, await reply(gate, email_id))
+        (original,) = await mailbox.envelopes([(await presenting.locate(gate.gateway, email_id, None))[1]])
+        assert (view.status, view.warnings[1:], original.answered) == ("sent", (), False)

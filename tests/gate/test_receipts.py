@@ -9,9 +9,10 @@ import pytest
 from tests.gate.rigs import MAIL, GateRig, gate_rig
 from tests.unit.store.kit import a_send, brought_to
 
-from postroom.model.errors import InvalidRequest
+from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied, RateLimited
 from postroom.model.ids import Kind
-from postroom.service.sending import outbox
+from postroom.service.presenting import error_view
+from postroom.service.sending import outbox, worker
 from postroom.service.sending.receipts import already, receipt
 from postroom.service.views import SendView
 from postroom.store import Send, State
@@ -214,3 +215,49 @@ async def test_a_dialect_is_told_the_providers_own_ids_of_what_was_sent(tmp_path
         assert (copy.folder, copy.subject, copy.thread_ref) == ("Sent", "Lunch?", view.thread_ref)
         again = await gate.send(idempotency_key="k")
         assert (again.message_ref, again.thread_ref) == (view.message_ref, view.thread_ref)
+
+
+async def test_a_dialect_is_told_when_it_was_sent_and_by_which_code_it_was_warned(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        first = await gate.send(idempotency_key="k")
+        gate.time.pass_(60)
+        again = await gate.send(idempotency_key="k")
+        assert (first.at, again.at) == ("2027-01-15T08:00:00+00:00",) * 2
+        assert set(first.findings) == {"new_recipient"}
+        twin = await gate.send()
+        assert twin.findings["duplicate"] in twin.warnings
+
+
+REFUSALS = {
+    "PERMISSION_DENIED": PermissionDenied("No.", details={"status": 403}),
+    "INVALID_REQUEST": InvalidRequest("Too large.", details={"status": 413}),
+    "NOT_FOUND": NotFound("Gone."),
+}
+
+
+@pytest.mark.parametrize("code", REFUSALS)
+async def test_a_dialect_is_told_why_the_provider_refused(tmp_path, code):
+    async with gate_rig(tmp_path) as gate:
+        (await gate.meddle()).before = _raising(REFUSALS[code])
+        view = await gate.send(idempotency_key="k")
+        assert (view.status, view.error) == ("rejected", error_view(REFUSALS[code]))
+
+
+async def test_a_dialect_is_told_how_long_the_provider_wants_to_be_left_alone(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        meddled = await gate.meddle()
+        meddled.before = _raising(RateLimited("Slowly.", retry_after=90))
+        view = await gate.send(idempotency_key="k")
+        assert (view.status, view.error.code, view.error.retry_after) == ("held", "RATE_LIMIT_EXCEEDED", 90)
+        meddled.before = lambda _: None
+        gate.time.pass_(91)
+        await worker.work_once(gate.gateway)
+        again = await gate.send(idempotency_key="k")
+        assert (again.status, again.error) == ("already_executed", None)
+
+
+def _raising(error):
+    def instead(_request):
+        raise error
+
+    return instead

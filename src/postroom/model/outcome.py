@@ -82,3 +82,4 @@ class SubmitOutcome:
     retry_after: float | None = None
     warnings: tuple[str, ...] = ()
     login_refused: bool = False  # the server no longer accepts the login: nothing can be sent from this account
+    error: PostroomError | None = None  # what `reason` says, for dialects that word it themselves

@@ -288,7 +288,9 @@ class Staging(Protocol):
 
 @runtime_checkable
 class NativeActions(Protocol):
-    """A transport whose provider has its own methods to write messages; `submit` accepts requests with `native`."""
+    """A transport whose provider has its own methods to write messages; `submit` accepts requests with `native`.
+
+    The provider marks the original as answered or forwarded itself: that is part of its action."""
 
     @property
     def native_kinds(self) -> frozenset[NativeKind]:

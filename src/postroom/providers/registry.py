@@ -27,6 +27,7 @@ MAILBOXES: Mapping[str, str] = {
     "jmap": "postroom.providers.jmap.provider:JmapMailbox",
     "gmail": "postroom.providers.gmail.provider:GmailMailbox",
     "graph": "postroom.providers.graph.provider:GraphMailbox",
+    "rest": "postroom.providers.rest.provider:RestMailbox",
 }
 
 TRANSPORTS: Mapping[str, str] = {
@@ -35,6 +36,7 @@ TRANSPORTS: Mapping[str, str] = {
     "jmap": "postroom.providers.jmap.transport:JmapTransport",
     "gmail": "postroom.providers.gmail.transport:GmailTransport",
     "graph": "postroom.providers.graph.transport:GraphTransport",
+    "rest": "postroom.providers.rest.transport:RestTransport",
 }
 
 IMPORTERS: Mapping[str, str] = {
@@ -52,6 +54,7 @@ SETUPS: Mapping[str, str] = {
     "imap": "postroom.providers.imap.setup:ImapSetup",
     "jmap": "postroom.providers.jmap.setup:JmapSetup",
     "local": "postroom.providers.local.setup:LocalSetup",
+    "rest": "postroom.providers.rest.setup:RestSetup",
 }
 
 

@@ -38,6 +38,7 @@ class Wishes:
     client_id: str = ""
     client_secret_env: str = ""
     client_secret_file: Path | None = None
+    base_url: str = ""
 
     def client(self) -> dict[str, str]:
         """The `oauth` keys that identify the client."""

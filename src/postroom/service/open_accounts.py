@@ -192,6 +192,15 @@ class Accounts:
         name = f"{self.named(owner).name}{OF_ANOTHER}{Address(address).key}"
         return self.named(owner).model_copy(update={"name": name, "address": address, "display_name": ""})
 
+    def of_user(self, user_id: str) -> str:
+        """The account for a user's mailbox: the configured one with this address, or else a shared mailbox over the
+        login of the default account."""
+        key = parse_address(user_id).key
+        for account in self.configured:
+            if account.address and Address(account.address).key == key:
+                return account.name
+        return self._derived(self.named(None).name, user_id).name
+
     async def derived(self, wanted: str | None, user_id: str) -> Account:
         """A shared mailbox, over the login of a configured account. Unsupported where the provider has none."""
         return await self.open(self._derived(self.named(wanted).name, user_id).name)

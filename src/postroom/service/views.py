@@ -244,8 +244,12 @@ class SendView:
     warnings: tuple[str, ...] = ()
     preview: Preview | None = None
     approval: ApprovalView | None = None
-    message_ref: str = ""  # the provider's own ids, for dialects that speak of them; never shown by the default one
+    # For dialects that speak of them; never shown by the default one:
+    message_ref: str = ""  # the provider's own ids
     thread_ref: str = ""
+    at: str = ""  # when it got where it is
+    findings: dict[str, str] = field(default_factory=dict)  # those of `warnings` that the gate found, by code
+    error: ErrorView | None = None  # why the provider refused it, or has not taken it yet
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,7 @@ def _jmap_auth(data: dict[str, Any]) -> Literal["bearer", "password"]:
 class RestAccount(Account):
     """The REST mail API of dialect `mailapi`. Its token identifies the mailbox, so `address` may be omitted."""
 
-    secrets = ("auth_token",)
+    secrets = ("password", "auth_token")
 
     provider: Literal["rest"] = "rest"
     address: Annotated[str, AfterValidator(lambda text: text and _mail_address(text))] = ""
@@ -177,6 +177,21 @@ class RestAccount(Account):
     auth_token: Secret = None
     auth_token_env: str = ""
     auth_token_file: ConfigPath | None = None
+    username: str = Field(default_factory=lambda data: data.get("address", ""))
+    password: Secret = None
+    password_env: str = ""
+    password_file: ConfigPath | None = None
+
+    @model_validator(mode="after")
+    def _token_or_password(self) -> RestAccount:
+        token, password = (
+            [key for key in sources_of(self, secret) if getattr(self, key)] for secret in ("auth_token", "password")
+        )
+        if token and password:
+            raise ValueError(f"{token[0]} and {password[0]} are set; keep one of them")
+        if password and not self.username:
+            raise ValueError(f"{password[0]} needs the address, or a username, to log in with")
+        return self
 
 
 AccountSettings = LocalAccount | ImapAccount | GmailAccount | GraphAccount | JmapAccount | RestAccount

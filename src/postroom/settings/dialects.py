@@ -39,6 +39,7 @@ class Traits:
     key_seconds: float = 30 * _DAY  # how long an idempotency key is remembered
     dev_mode_covers_drafts: bool = False
     may_trust_network: bool = False  # a publicly reachable address may be served without a token, if configured so
+    request_bytes: int = 0  # of an HTTP request, where files come within a call; 0: as large as any other
     has_fences: bool = True  # untrusted text is put between marks; False: results follow the contract word for word
     log_fields: Mapping[str, tuple[LogField, ...]] = field(default_factory=lambda: MappingProxyType({}))  # by tool
     audited_tools: frozenset[str] = frozenset()  # every call of them, beside what comes to the gate
@@ -56,6 +57,7 @@ TRAITS: dict[str, Traits] = {
         ids="provider",
         gate="confirm",
         key_seconds=600.0,
+        request_bytes=8 * 2**20,  # one attachment under 4 MB in base64, and the rest
         has_fences=False,
         log_fields={
             "send_email": (

@@ -16,9 +16,9 @@ Dialect = Literal["postroom", "graph", "mailapi", "vault", "drafts", "intentmail
 Toolset = Literal["read", "organise", "drafts", "send", "rules", "templates", "identities"]
 # Names reserved for what this version does not have; no message suggests them.
 NOT_YET = {
-    "dialect": frozenset({"graph", "mailapi", "intentmail"}),
+    "dialect": frozenset({"intentmail"}),
     "toolsets": frozenset({"rules", "templates", "identities"}),
-    "provider": frozenset({"rest"}),
+    "provider": frozenset(),
 }
 Gate = Literal["confirm", "preview", "elicit", "approval", "auto"]
 

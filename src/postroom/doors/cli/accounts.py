@@ -45,7 +45,7 @@ def _register_add(verbs: Subparsers) -> None:
     verb.add_argument("address", help="for instance alice@example.com")
     verb.add_argument(
         "--provider",
-        choices=("imap", "gmail", "graph", "jmap", "local"),
+        choices=("imap", "gmail", "graph", "jmap", "local", "rest"),
         help="kind of mailbox (default: gmail for Gmail, else imap)",
     )
     verb.add_argument("--name", default="", help="name of the account (default: from the address)")
@@ -61,6 +61,7 @@ def _register_add(verbs: Subparsers) -> None:
     )
     verb.add_argument("--client-secret-env", default="", metavar="NAME", help="environment variable with its secret")
     verb.add_argument("--client-secret-file", type=Path, metavar="FILE", help="file with its secret")
+    verb.add_argument("--base-url", default="", metavar="URL", help="where the mail API is, for --provider rest")
     verb.add_argument("--ca-file", type=Path, metavar="FILE", help="certificate authority to trust")
     for prefix, what in (("", "IMAP"), ("smtp-", "SMTP")):
         verb.add_argument(f"--{prefix}host", default="", help=f"the {what} server, instead of looking for it")

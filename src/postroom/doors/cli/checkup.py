@@ -117,15 +117,17 @@ async def _connect(gateway: Gateway, name: str) -> str:
 
 
 async def _folders(gateway: Gateway, name: str) -> str:
-    from postroom.service.accounts.folders import list_folders
+    from postroom.service.accounts.folders import capabilities, list_folders
 
     folders = await list_folders(gateway, name)
+    _, able = await capabilities(gateway, name)
+    needed = {role: harm for role, harm in NEEDED_ROLES.items() if role != "drafts" or able.can_draft}
     found = {folder.role: folder.name for folder in folders}
-    missing = [f"no {role} folder, so {harm}" for role, harm in NEEDED_ROLES.items() if role not in found]
+    missing = [f"no {role} folder, so {harm}" for role, harm in needed.items() if role not in found]
     if missing:
-        names = ", ".join(role.title() for role in NEEDED_ROLES if role not in found)
+        names = ", ".join(role.title() for role in needed if role not in found)
         raise NotFound(f"{'; '.join(missing)}. Create them in the provider's webmail: {names}")
-    return f"{len(folders)} ({', '.join(f'{role} {found[role]}' for role in NEEDED_ROLES)})"
+    return f"{len(folders)} ({', '.join(f'{role} {found[role]}' for role in needed)})"
 
 
 async def _read(gateway: Gateway, name: str) -> str:

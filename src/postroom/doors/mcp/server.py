@@ -100,6 +100,11 @@ class PostroomServer(MCPServer[Gateway]):
         self._registered = {tool.name: tool for tool in tools}
         self._failure: Failure = getattr(dialect, "failure", failures.failure)
 
+    @property
+    def request_bytes(self) -> int:
+        """What the dialect's largest call may need."""
+        return self._traits.request_bytes
+
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Gateway, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
@@ -125,6 +130,7 @@ class PostroomServer(MCPServer[Gateway]):
 
     def _log(self, name: str, arguments: Mapping[str, Any], error: PostroomError | None, duration: float) -> None:
         tool = self._registered.get(name)
+        fields = self._traits.log_fields.get(name, ())
         line: dict[str, Any] = {
             "tool": name if tool is not None else "unknown",
             "status": "error" if error else "ok",
@@ -132,9 +138,9 @@ class PostroomServer(MCPServer[Gateway]):
             "duration_ms": round(duration * 1000, 1),
             **self._client,
         }
-        if tool is not None:
-            properties = tool.parameters.get("properties", {})
-            line |= fields_of(self._traits.log_fields.get(name, ()), arguments, properties)
+        if tool is not None and fields:  # these, and no others: a contract names them
+            line["status"] = line.pop("code") or "ok"
+            line |= fields_of(fields, arguments, tool.parameters.get("properties", {}))
         log.info("tool_call", extra=line)
         self.metrics.called(line["tool"], line["status"], line["code"], duration)
 

@@ -179,4 +179,4 @@ def _refused(request: SubmitRequest, error: PostroomError) -> SubmitOutcome:
     sent_to = request.envelope.recipients
     refused = [one for one in sent_to if Address(one).key in named] or list(sent_to)
     reason = "Microsoft does not accept this address."
-    return SubmitOutcome("rejected", refused=dict.fromkeys(refused, reason), reason=outcome.reason)
+    return SubmitOutcome("rejected", refused=dict.fromkeys(refused, reason), reason=outcome.reason, error=error)

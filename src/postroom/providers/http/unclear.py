@@ -24,10 +24,10 @@ def submit_outcome(error: PostroomError) -> SubmitOutcome:
     if isinstance(error, UnclearWrite):
         return SubmitOutcome("unknown", reason=error.message)
     if isinstance(error, AuthRequired):
-        return SubmitOutcome("retryable", reason=error.message, login_refused=True)
+        return SubmitOutcome("retryable", reason=error.message, login_refused=True, error=error)
     if error.retryable:
-        return SubmitOutcome("retryable", reason=error.message, retry_after=error.retry_after)
-    return SubmitOutcome("rejected", reason=error.message)
+        return SubmitOutcome("retryable", reason=error.message, retry_after=error.retry_after, error=error)
+    return SubmitOutcome("rejected", reason=error.message, error=error)
 
 
 @contextmanager

@@ -195,11 +195,19 @@ def secret_of(account: AccountSettings) -> str:
     if not account.secrets:
         raise InvalidRequest(f"Account {account.name} needs no login.")
     wants_token = getattr(account, "auth", "password") != "password"
-    secret = "token" if wants_token else account.secrets[0]
+    secret = "token" if wants_token else _configured(account) or account.secrets[0]
     for key in sources_of(account, secret):
         if getattr(account, key):
             raise InvalidRequest(f"Account {account.name} takes its {secret} from {key}. Change it there.")
     return secret
+
+
+def _configured(account: AccountSettings) -> str:
+    """Which of several secrets, any of which is enough, the settings say where to find."""
+    if hasattr(account, "auth"):
+        return ""
+    sources = {secret: sources_of(account, secret) for secret in account.secrets}
+    return next((secret for secret, keys in sources.items() if any(getattr(account, key) for key in keys)), "")
 
 
 def _free_name(wishes: Wishes, present: Settings) -> str:

@@ -167,11 +167,11 @@ async def _submit(account: Account, request: SubmitRequest) -> SubmitOutcome:
     try:
         outcome = await account.transport.submit(request)
     except AuthRequired as error:
-        return SubmitOutcome("retryable", reason=error.message, login_refused=True)
+        return SubmitOutcome("retryable", reason=error.message, login_refused=True, error=error)
     except _NOT_SENT as error:
-        return SubmitOutcome("rejected", reason=error.message)
+        return SubmitOutcome("rejected", reason=error.message, error=error)
     except RateLimited as error:
-        return SubmitOutcome("retryable", reason=error.message, retry_after=error.retry_after)
+        return SubmitOutcome("retryable", reason=error.message, retry_after=error.retry_after, error=error)
     except Exception as error:  # noqa: BLE001 (a lost answer has many faces, and none of them may look like a failure)
         log.warning("submit_unclear", extra={"error_type": type(error).__name__, "provider": account.settings.provider})
         return SubmitOutcome("unknown", reason=error.message if isinstance(error, PostroomError) else "no response")

@@ -21,7 +21,7 @@ from postroom.service.sending.auditing import Record, audited
 from postroom.service.sending.facts import facts_for, policy_for
 from postroom.service.sending.letter import preview_of, question_text
 from postroom.service.sending.order import Order
-from postroom.service.sending.receipts import already, receipt
+from postroom.service.sending.receipts import already, by_code, receipt
 from postroom.service.views import SendView
 from postroom.store import Send, State
 
@@ -85,7 +85,7 @@ async def _pass(gateway: Gateway, order: Order) -> SendView:
     if reserved.replayed:
         return await already(gateway, reserved.send)
     done = await dispatch.go_on(gateway, reserved.send)  # 9 submit, 10 settle
-    return await receipt(gateway, done, tuple(finding.message for finding in decision.findings))
+    return await receipt(gateway, done, findings=decision.findings)
 
 
 async def question(gateway: Gateway, order: Order) -> Question | None:
@@ -193,5 +193,6 @@ async def _preview(gateway: Gateway, order: Order, decision: NeedsHuman | Allow)
         account=order.account.name,
         message=_SENT_BEFORE if is_repeat else _SHOW,
         warnings=tuple(finding.message for finding in decision.findings),
+        findings=by_code(decision.findings),
         preview=await gateway.in_thread(preview_of, order),
     )

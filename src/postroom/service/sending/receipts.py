@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from postroom.model.ids import Kind
+from postroom.safety.judge import Finding
 from postroom.service.gateway import Gateway
-from postroom.service.views import SendView
+from postroom.service.views import ErrorView, SendView
 from postroom.store import Send, State
 
 # For the model, so without a command that it could run: deciding is a person's act.
@@ -48,7 +50,9 @@ _IN_PART = {
 }  # fmt: skip
 
 
-async def receipt(gateway: Gateway, send: Send, warnings: tuple[str, ...] = ()) -> SendView:
+async def receipt(
+    gateway: Gateway, send: Send, warnings: tuple[str, ...] = (), *, findings: Sequence[Finding] = ()
+) -> SendView:
     outcome: dict[str, Any] = send.outcome or {}
     status, words = _said(send, outcome)
     if send.state is State.HELD:
@@ -65,10 +69,26 @@ async def receipt(gateway: Gateway, send: Send, warnings: tuple[str, ...] = ()) 
         thread_id=await _thread_id(gateway, send, outcome),
         accepted=tuple(outcome.get("accepted", ())),
         refused=dict(outcome.get("refused", {})),
-        warnings=(*warnings, *outcome.get("warnings", ())),
+        warnings=(*warnings, *(finding.message for finding in findings), *outcome.get("warnings", ())),
         message_ref=outcome.get("message_ref", ""),
         thread_ref=outcome.get("thread_ref") or send.thread_ref,
+        at=gateway.shown_time(send.updated_at),
+        findings=by_code(findings),
+        error=_error(gateway, send, outcome),
     )
+
+
+def by_code(findings: Sequence[Finding]) -> dict[str, str]:
+    return {finding.code: finding.message for finding in findings}
+
+
+def _error(gateway: Gateway, send: Send, outcome: dict[str, Any]) -> ErrorView | None:
+    """The provider's last refusal, and when the next attempt is made, if there is to be one."""
+    kept = outcome.get("error")
+    if kept is None or send.state not in (State.REJECTED, State.RETRYABLE):
+        return None
+    wait = max(send.wake_at - gateway.store.clock.wall(), 0) if send.state is State.RETRYABLE else None
+    return ErrorView(kept["code"], outcome.get("reason", ""), dict(kept["details"]), wait)
 
 
 def counted_recipients(count: int) -> str:

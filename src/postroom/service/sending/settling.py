@@ -165,4 +165,10 @@ def _told(send: Send, outcome: SubmitOutcome) -> dict[str, object]:
         "thread_ref": outcome.thread_ref or before.get("thread_ref", ""),
         "reason": outcome.reason,
         "warnings": list(outcome.warnings),
+        **({"error": _kept(outcome.error)} if outcome.error else {}),
     }
+
+
+def _kept(error: PostroomError) -> dict[str, object]:
+    """What a dialect chooses its words by. Details of errors never contain message content."""
+    return {"code": error.code, "details": error.details}

@@ -42,10 +42,7 @@ def test_an_account_of_a_provider_that_is_not_there_is_refused_at_the_start(
 @pytest.mark.parametrize(
     ("server", "said"),
     [
-        (
-            'dialect = "graph"',
-            "server.dialect: this version has no dialect graph; choose one of drafts, postroom, vault",
-        ),
+        ('dialect = "intentmail"', "server.dialect: this version has no dialect intentmail; choose one of drafts, "),
         ('toolsets = ["read", "rules"]', "server.toolsets: dialect postroom has no toolset rules; choose from read,"),
         ('dialect = "drafts"\ntoolsets = ["send"]', "server.toolsets: dialect drafts has no toolset send; choose from"),
     ],

@@ -27,7 +27,7 @@ PAIRS: list[Shape] = [
     (shapes.Undone, views.UndoView, set(), {"done"}),
     (shapes.Draft, views.DraftView, set(), set()),
     (shapes.DraftPage, views.DraftPage, set(), set()),
-    (shapes.Sent, views.SendView, set(), {"message_ref", "thread_ref"}),
+    (shapes.Sent, views.SendView, set(), {"message_ref", "thread_ref", "at", "findings"}),
     (shapes.OutboxRow, views.OutboxRow, set(), set()),
     (shapes.OutboxPage, views.OutboxPage, set(), set()),
 ]

@@ -17,7 +17,7 @@ from postroom.doors.mcp.http.callers import CLIENT, Callers
 from postroom.doors.mcp.http.problems import problem
 from postroom.doors.mcp.http.rate import RequestRate
 
-MAX_BODY = 4 * 1024 * 1024
+MAX_BODY = 4 * 1024 * 1024  # unless a dialect takes files within a call
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 OPEN_PATHS = ("/healthz", "/readyz")  # reveal nothing that needs a token
 
@@ -25,8 +25,17 @@ OPEN_PATHS = ("/healthz", "/readyz")  # reveal nothing that needs a token
 class Guard:
     """ASGI middleware. What it admits carries its client in the scope, under `CLIENT`."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Iterable[str], callers: Callers, rate: RequestRate) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        hosts: Iterable[str],
+        callers: Callers,
+        rate: RequestRate,
+        max_body: int = MAX_BODY,
+    ) -> None:
         self._app = app
+        self._max_body = max_body
         self._hosts = {host.casefold() for host in (*LOOPBACK, *hosts)}
         self._callers = callers
         self._rate = rate
@@ -39,11 +48,11 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, send)
             return
-        body = await _read_body(receive)
+        body = await _read_body(receive, self._max_body)
         if body is None:
             return  # the client is gone, and half a request asks for nothing
-        if len(body) > MAX_BODY:
-            await _too_large()(scope, receive, send)
+        if len(body) > self._max_body:
+            await _too_large(self._max_body)(scope, receive, send)
             return
         await self._app(scope, _replaying(body, receive), send)
 
@@ -63,7 +72,7 @@ class Guard:
             if seconds:
                 return _too_many(seconds)
         length = headers.get("content-length", "0")
-        return _too_large() if length.isdecimal() and int(length) > MAX_BODY else None
+        return _too_large(self._max_body) if length.isdecimal() and int(length) > self._max_body else None
 
     def _is_ours(self, host: str) -> bool:
         try:
@@ -73,8 +82,8 @@ class Guard:
         return name is not None and "@" not in host and name.casefold() in self._hosts
 
 
-def _too_large() -> Response:
-    return problem(413, f"The request is larger than {MAX_BODY // 2**20} MB. Send less; attach files by path.")
+def _too_large(limit: int) -> Response:
+    return problem(413, f"The request is larger than {limit // 2**20} MB. Send less; attach files by path.")
 
 
 def _unauthorised() -> Response:
@@ -89,7 +98,7 @@ def _too_many(seconds: float) -> Response:
     return refusal
 
 
-async def _read_body(receive: Receive) -> bytes | None:
+async def _read_body(receive: Receive, limit: int) -> bytes | None:
     """The whole body, or its beginning once it is too large. None if the client disconnected before its end, or was
     too slow."""
     body = bytearray()
@@ -98,7 +107,7 @@ async def _read_body(receive: Receive) -> bytes | None:
         if message["type"] != "http.request":
             return None
         body += message.get("body", b"")
-        if len(body) > MAX_BODY or not message.get("more_body", False):
+        if len(body) > limit or not message.get("more_body", False):
             return bytes(body)
 
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextvars import ContextVar
-from dataclasses import replace
-from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from postroom.doors.mcp import asking
 from postroom.doors.mcp.dialects.postroom import send_results, shapes
 from postroom.doors.mcp.dialects.postroom.arguments import (
     AccountName,
@@ -29,6 +23,7 @@ from postroom.doors.mcp.dialects.postroom.arguments import (
     listed,
     named,
 )
+from postroom.doors.mcp.sending import SendingTools
 from postroom.doors.mcp.toolbox import Toolset
 from postroom.service.gateway import Gateway
 
@@ -42,45 +37,7 @@ Confirm = Annotated[bool, Field(description="false: preview only. true: send wha
 Key = Annotated[str, Field(description="Calls with the same key send only once")]
 SendAt = Annotated[str, Field(description="Send time, ISO 8601 with offset")]
 RequireApproval = Annotated[bool, Field(description="Require a person's approval")]
-# The order this call's question was asked about: a call is one task, so the order need not be written twice.
-_written: ContextVar[tuple[dict[str, Any], Order | SendView] | None] = ContextVar("written", default=None)
-Writer = Callable[..., Awaitable["Order | SendView"]]
-
-
-def _sending(title: str) -> Callable[[Writer], Writer]:
-    """Declare a tool by the function that writes its order; asking and passing the gate are the same for all."""
-
-    def declare(write: Writer) -> Writer:
-        async def ask(gateway: Gateway, ctx: Context[Gateway, Any], **arguments: Any) -> asking.Question | None:
-            from postroom.service.sending import send
-            from postroom.service.views import SendView
-
-            order = await write(gateway, **arguments)
-            _written.set((arguments, order))
-            if isinstance(order, SendView):
-                return None
-            question = await send.question(gateway, _with_person(order, ctx, None))
-            if question is not None and order.draft_ref:  # it may change while the person decides
-                _written.set(None)
-            return question
-
-        @wraps(write)
-        async def tool(
-            gateway: Gateway, ctx: Context[Gateway, Any], answer: asking.Answer | None, **arguments: Any
-        ) -> CallToolResult:
-            from postroom.service.sending import send
-            from postroom.service.views import SendView
-
-            order = _taken(arguments) or await write(gateway, **arguments)
-            if isinstance(order, SendView):  # a repeated call, already answered
-                return send_results.sent(order)
-            return send_results.sent(await send.send(gateway, _with_person(order, ctx, answer)))
-
-        del tool.__annotations__["return"]  # an Order is only imported when one is written
-        toolset.tool(title, returns=shapes.Sent, destructive=True, open_world=True, asks=ask)(tool)
-        return write
-
-    return declare
+_sending = SendingTools(toolset, shapes.Sent, lambda view, _: send_results.sent(view)).tool
 
 
 @_sending("Send email")
@@ -209,21 +166,7 @@ async def cancel_send(gateway: Gateway, send_id: Annotated[str, Field(descriptio
     return send_results.sent(await outbox.cancel_send(gateway, send_id))
 
 
-def _taken(arguments: dict[str, Any]) -> Order | SendView | None:
-    """The order written for exactly these arguments, once."""
-    written = _written.get()
-    _written.set(None)
-    return written[1] if written is not None and written[0] == arguments else None
-
-
 def _wishes(confirm: bool, key: str, send_at: str, save_to_sent: bool, require_approval: bool) -> Wishes:
     from postroom.service.sending.order import Wishes, parse_time
 
     return Wishes(confirm, key, parse_time(send_at), save_to_sent, require_approval)
-
-
-def _with_person(order: Order, ctx: Context[Gateway, Any], answer: asking.Answer | None) -> Order:
-    from postroom.service.sending.order import Answered
-
-    said = Answered(answer.verdict, answer.send_id) if answer is not None else None
-    return replace(order, wishes=replace(order.wishes, can_elicit=asking.can_ask(ctx), answer=said))
