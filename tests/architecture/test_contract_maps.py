@@ -16,7 +16,7 @@ from postroom.doors.mcp import dialects
 MAPS = sorted((ROOT / "docs" / "contracts").glob("*.md"))
 OWN = {"postroom"}  # its contract is docs/tools.md and the schemas beside these tests
 _SENTENCE = re.compile(r'"([A-Z\[][^"]{10,})"')
-_OPEN = re.compile(r"\{\w+\}|…|\\\|")  # what a sentence leaves to be filled in
+_OPEN = re.compile(r"\{\w+\}|…|\.\.\.|\\\|")  # what a sentence leaves to be filled in
 
 each_map = pytest.mark.parametrize("path", MAPS, ids=lambda path: path.stem)
 
@@ -36,7 +36,7 @@ def known_tests() -> frozenset[str]:
 
 def texts_of(dialect: str) -> str:
     """Every text that the dialect's tests contain."""
-    trees = [tree_of(file) for file in (ROOT / "tests" / "dialects").glob(f"test_{dialect}*.py")]
+    trees = [tree_of(file) for file in (ROOT / "tests" / "dialects").glob(f"*{dialect}*.py")]
     nodes = (node for tree in trees for node in ast.walk(tree))
     return "\n".join(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
 

@@ -108,7 +108,7 @@ async def served(settings):
         ports.append(port)
         known.set()
 
-    async with anyio.create_task_group() as tasks, httpx2.AsyncClient() as http:
+    async with anyio.create_task_group() as tasks, httpx2.AsyncClient(timeout=60) as http:
         tasks.start_soon(serve_http, settings, "127.0.0.1", 0, announce)
         await known.wait()
 
@@ -208,6 +208,8 @@ async def test_unknown_methods_tools_arguments_and_broken_json_have_codes_of_the
     async with served(settings) as post:
         assert (await post("no/such/method"))["error"]["code"] == -32601
         assert (await post("", content="{broken"))["error"]["code"] == -32700
+        for content in ("[]", "17", '{"jsonrpc": "2.0", "id": 3}'):
+            assert (await post("", content=content))["error"]["code"] == -32600
         for arguments in ({"name": "no_such_tool"}, {"name": "list_emails", "arguments": {"limit": 0}},
                           {"name": "list_emails", "arguments": {"limti": 1}}, {"name": "read_email", "arguments": {}},
                           {"name": "mark_email", "arguments": {"email_id": "1", "flag": "blue"}}):  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import anyio
 import pytest
 from tests.dialects.vault_rig import Peers, desk_on, ids_in, letter, on_local, out_of_reach
@@ -21,7 +23,7 @@ NO_APPROVAL_TO_REPLY = (
     "Create an approval file with type: email_reply and move it to vault/Approved/."
 )
 NO_THREAD = "Error: Thread ID {} not found or no longer accessible."
-FULL = "Rejected: Rate limit exceeded (1 emails/hour). Next send available in 60 minutes."
+FULL = r"Rejected: Rate limit exceeded \(1 emails/hour\)\. Next send available in (60|[1-5]?\d) minutes\."
 
 
 @pytest.fixture
@@ -108,12 +110,12 @@ async def test_a_full_hour_is_said_in_minutes_and_keeps_the_approval(tmp_path):
         await desk("send_email", **NOTES)
         assert await desk("send_email", **NOTES) == NO_APPROVAL.format("b***@demo.example"), "the approval comes first"
         desk.approve(to="bob@demo.example")
-        assert await desk("send_email", **NOTES) == FULL
+        assert re.fullmatch(FULL, await desk("send_email", **NOTES))
         assert desk.failed
         assert desk.in_vault("Approved") == ["go.md"]
         reply = await original(desk)
         desk.approve("email_reply", "re.md", thread_id=reply["thread_id"])
-        assert await desk("reply_email", **reply) == FULL
+        assert re.fullmatch(FULL, await desk("reply_email", **reply))
         assert desk.in_vault("Approved") == ["go.md", "re.md"]
         results = [entry[:2] for entry in desk.audit() if entry[0] != "search_email"]
         assert results[-2:] == [("send_email", "rate_limited"), ("reply_email", "rate_limited")]

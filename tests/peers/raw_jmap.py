@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -10,6 +11,14 @@ from urllib.parse import quote
 import httpx2
 
 USING = [f"urn:ietf:params:jmap:{name}" for name in ("core", "mail", "submission")]
+
+
+@dataclass(frozen=True, slots=True)
+class NewMail:
+    raw: bytes
+    folder: str
+    keywords: Sequence[str]
+    date: datetime | None
 
 
 class RawJmap:
@@ -25,19 +34,22 @@ class RawJmap:
         found: dict[str, Any] = answer[1]
         return found
 
-    def add(self, raw: bytes, folder: str, keywords: Sequence[str], date: datetime | None) -> str:
-        """Import a mail; its id."""
+    def add(self, mails: Sequence[NewMail]) -> list[str]:
+        """Import them; their ids, in order."""
+        emails = {f"n{number}": self._email(mail) for number, mail in enumerate(mails)}
+        created = self.call("Email/import", {"emails": emails})["created"] if emails else {}
+        return [str(created[key]["id"]) for key in emails]
+
+    def _email(self, mail: NewMail) -> dict[str, Any]:
         path = f"/jmap/upload/{quote(self._user, safe='')}/"
         headers = {"Content-Type": "message/rfc822"}
-        blob = self._client.post(path, content=raw, headers=headers).raise_for_status().json()["blobId"]
-        mail = {
+        blob = self._client.post(path, content=mail.raw, headers=headers).raise_for_status().json()["blobId"]
+        return {
             "blobId": blob,
-            "mailboxIds": {self._folder(folder): True},
-            "keywords": dict.fromkeys(keywords, True),
-            **({"receivedAt": date.strftime("%Y-%m-%dT%H:%M:%SZ")} if date else {}),
+            "mailboxIds": {self._folder(mail.folder): True},
+            "keywords": dict.fromkeys(mail.keywords, True),
+            **({"receivedAt": mail.date.strftime("%Y-%m-%dT%H:%M:%SZ")} if mail.date else {}),
         }
-        reply = self.call("Email/import", {"emails": {"new": mail}})
-        return str(reply["created"]["new"]["id"])
 
     def _folder(self, wanted: str) -> str:
         """By role or name; made where it is missing."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from tests.peers.cyrus import DOMAIN, PASSWORD, Cyrus, missing_cyrus, running_cyrus
 from tests.peers.faultproxy import FaultProxy, faulty
-from tests.peers.raw_jmap import RawJmap
+from tests.peers.raw_jmap import NewMail, RawJmap
 
 from postroom.mime.read.parse import parse_headers
 from postroom.providers.context import ProviderContext
@@ -64,13 +64,7 @@ class ThisRig(Rig):
         )
 
     async def seed(self, mails: Sequence[SeedMail]) -> list[str]:
-        return await asyncio.to_thread(lambda: [self._import(mail) for mail in mails])
-
-    def _import(self, mail: SeedMail) -> str:
-        keywords = [_KEYWORDS[flag] for flag in mail.flags if flag in _KEYWORDS]
-        labels = [keyword_of(label) for label in mail.labels]
-        date = mail.date or parse_headers(mail.raw).date
-        return self.wire.add(mail.raw, mail.folder, [*keywords, *labels], date)
+        return await asyncio.to_thread(self.wire.add, [_new(mail) for mail in mails])
 
     async def remove(self, refs: Sequence[str]) -> None:
         await asyncio.to_thread(self.wire.call, "Email/set", {"destroy": list(refs)})
@@ -93,6 +87,12 @@ class ThisRig(Rig):
 
     async def close(self) -> None:
         await self.mailbox.close()
+
+
+def _new(mail: SeedMail) -> NewMail:
+    keywords = [_KEYWORDS[flag] for flag in mail.flags if flag in _KEYWORDS]
+    labels = [keyword_of(label) for label in mail.labels]
+    return NewMail(mail.raw, mail.folder, [*keywords, *labels], mail.date or parse_headers(mail.raw).date)
 
 
 def _content(envelope: Any) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any
 from tests.peers.jmap.state import Sent, State
 
 Arguments = dict[str, Any]
+MOST = 2  # objects in one call
 
 
 class Refused(Exception):
@@ -31,15 +32,23 @@ def mailbox_get(state: State, arguments: Arguments) -> dict[str, Any]:
 
 
 def email_get(state: State, arguments: Arguments) -> dict[str, Any]:
+    if len(arguments["ids"]) > MOST:
+        raise Refused("requestTooLarge")
     return _listed(state.emails, arguments, str(state.version))
 
 
 def email_query(state: State, arguments: Arguments) -> dict[str, Any]:
-    """By folder only, newest first."""
+    """By folder only, newest first, three at most."""
     place = (arguments.get("filter") or {}).get("inMailbox")
     ids = [key for key, email in reversed(state.emails.items()) if place is None or place in email["mailboxIds"]]
-    position, limit = arguments.get("position", 0), arguments.get("limit") or 100
+    position, limit = arguments.get("position", 0), min(arguments.get("limit") or 100, 3)
     return {"ids": ids[position : position + limit], "total": len(ids), "position": position, "queryState": "1"}
+
+
+def thread_get(state: State, arguments: Arguments) -> dict[str, Any]:
+    """All messages are one thread."""
+    threads = {"T1": {"id": "T1", "emailIds": list(state.emails)}}
+    return _listed(threads, arguments, "1")
 
 
 def email_import(state: State, arguments: Arguments) -> dict[str, Any]:
@@ -53,6 +62,8 @@ def email_import(state: State, arguments: Arguments) -> dict[str, Any]:
 def email_set(state: State, arguments: Arguments) -> dict[str, Any]:
     if arguments.get("ifInState") not in (None, str(state.version)):
         raise Refused("stateMismatch")
+    if len(arguments.get("update") or ()) > MOST:
+        raise Refused("requestTooLarge")
     updated, refused, destroyed = {}, {}, []
     for key, change in (arguments.get("update") or {}).items():
         if key in state.emails:
@@ -148,6 +159,7 @@ METHODS: dict[str, Callable[[State, Arguments], dict[str, Any]]] = {
     "Mailbox/get": mailbox_get,
     "Email/get": email_get,
     "Email/query": email_query,
+    "Thread/get": thread_get,
     "Email/import": email_import,
     "Email/set": email_set,
     "Identity/get": identity_get,

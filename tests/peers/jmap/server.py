@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import Any
 
-from tests.peers.jmap.methods import METHODS, Refused
+from tests.peers.jmap.methods import METHODS, MOST, Refused
 from tests.peers.jmap.state import State
 from tests.peers.web.faults import Fault
 from tests.peers.web.messages import Answer, Recorded, Request
@@ -38,7 +38,7 @@ class FakeJmap(WebPeer):
             "uploadUrl": "/upload/{accountId}/",
             "eventSourceUrl": "/events/?types={types}&closeafter={closeafter}&ping={ping}",
             "state": self.session_state,
-            "capabilities": {"urn:ietf:params:jmap:core": {"maxObjectsInGet": 2, "maxObjectsInSet": 2}},
+            "capabilities": {"urn:ietf:params:jmap:core": {"maxObjectsInGet": MOST, "maxObjectsInSet": MOST}},
             "accounts": {ACCOUNT: {"isReadOnly": False, "accountCapabilities": offers}},
             "primaryAccounts": {"urn:ietf:params:jmap:mail": ACCOUNT},
             **self.changes,
@@ -128,5 +128,14 @@ def _resolved(arguments: dict[str, Any], responses: list[list[Any]]) -> dict[str
             source = next(one for one in responses if one[2] == value["resultOf"])
             if source[0] != value["name"]:
                 raise Refused("invalidResultReference")
-            found[name[1:]] = source[1][value["path"].strip("/")]
+            found[name[1:]] = _at(source[1], value["path"].strip("/").split("/"))
     return found
+
+
+def _at(value: Any, path: list[str]) -> Any:
+    """Where a ``*`` goes through a list, what is found in it is put together."""
+    if not path:
+        return value
+    if path[0] == "*":
+        return [one for item in value for one in _at(item, path[1:])]
+    return _at(value[path[0]], path[1:])

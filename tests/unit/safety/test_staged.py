@@ -111,11 +111,21 @@ def test_a_header_of_which_there_are_two_is_not_what_was_approved(header: str, f
     ours = replace(REQUEST, raw=whole.replace(b"Bcc: carol@demo.example\r\n", b""))
     head, end, body = whole.partition(b"\r\n\r\n")
     lines = [header.encode(), head] if first else [head, header.encode()]
-    if header.startswith("Content-Transfer"):
-        lines.append(header.encode())
     check_staged(ours, Staged(whole, EVERYONE))
     with pytest.raises(InternalError, match="is not what was approved"):
         check_staged(ours, Staged(b"\r\n".join(lines) + end + body, EVERYONE))
+
+
+@pytest.mark.parametrize(
+    "header", ["Cc: carol@demo.example", "Reply-To: alice@demo.example", "In-Reply-To: <2@x.example>",
+               "References: <1@x.example>", "Importance: high", "Content-Disposition: inline"]
+)  # fmt: skip
+def test_a_header_that_was_approved_is_there_once(header: str) -> None:
+    line, theirs = f"{header}\r\n".encode(), written(replace(DRAFT, bcc=()))
+    ours = replace(REQUEST, raw=line + theirs)
+    check_staged(ours, Staged(line + theirs, EVERYONE))
+    with pytest.raises(InternalError, match="a header that appears twice"):
+        check_staged(ours, Staged(line + line + theirs, EVERYONE))
 
 
 def test_a_provider_may_drop_the_history_of_a_thread_but_not_add_to_it() -> None:

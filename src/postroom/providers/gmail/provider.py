@@ -68,6 +68,7 @@ class GmailMailbox:
     async def check_owner(self) -> None:
         """A token says nothing about its owner: it may be that of another of the person's accounts."""
         profile = await self.client.get(Get("profile", UNITS["profile"]))
+        self.reader.known.begin(text_of(profile.get("historyId")))
         owner = Address(text_of(profile.get("emailAddress")))
         if owner.key == Address(self._account.address).key:
             return
@@ -95,7 +96,7 @@ class GmailMailbox:
         return await self._searcher.page(query, limit=limit, offset=offset)
 
     async def envelopes(self, refs: Sequence[str]) -> list[Envelope | None]:
-        return [row.envelope if row else None for row in await self.reader.rows(refs)]
+        return await self.reader.envelopes(refs)
 
     async def fetch(self, ref: str) -> Message:
         return await self.reader.fetch(ref)

@@ -11,7 +11,7 @@ import anyio
 from anyio import sleep
 
 from postroom.model.changes import ChangePage
-from postroom.model.errors import CursorExpired, PostroomError, ProviderError, ProviderUnavailable
+from postroom.model.errors import AuthRequired, CursorExpired, PostroomError, ProviderError, ProviderUnavailable
 from postroom.providers.jmap.client import JmapClient
 
 _MARK = "jmap:"  # before the server's own state: a cursor of another kind is never shown to it
@@ -66,6 +66,8 @@ async def watch(client: JmapClient, name: str) -> AsyncGenerator[str, None]:
                         yield name
         except ProviderUnavailable:
             pass
+        except AuthRequired:
+            await client.read(("Email/get", {"ids": []}))  # renews the token, or says what the user has to do
         held = anyio.current_time() - began >= _HELD
         pause = 0.0 if held else min(max(2 * pause, _FIRST_PAUSE), _LONGEST_PAUSE)
         await sleep(pause)

@@ -40,7 +40,7 @@ def headers_of(email: Email) -> Parsed:
 def envelope_of(email: Email, parsed: Parsed, folders: Iterable[Folder], snippet: str) -> Envelope:
     """The date is that of arrival: JMAP sorts and searches by no other."""
     places = in_order(email, folders)
-    keywords = {str(name).lower() for name in _true(email.get("keywords"))}
+    keywords = {name.lower() for name in keywords_of(email)}
     return Envelope(
         ref=str(email["id"]),
         thread_ref=str(email.get("threadId") or email["id"]),
@@ -59,7 +59,7 @@ def envelope_of(email: Email, parsed: Parsed, folders: Iterable[Folder], snippet
         forwarded=FORWARDED in keywords,
         draft=DRAFT in keywords,
         has_attachments=email.get("hasAttachment") is True,
-        labels=labels_of(_true(email.get("keywords"))),
+        labels=labels_of(keywords_of(email)),
         size=email["size"] if isinstance(email.get("size"), int) else 0,
         message_id=parsed.message_id,
         in_reply_to=parsed.in_reply_to,
@@ -78,8 +78,12 @@ def mailboxes_of(email: Email) -> set[str]:
     return set(_true(email.get("mailboxIds")))
 
 
+def keywords_of(email: Email) -> list[str]:
+    return _true(email.get("keywords"))
+
+
 def has_keyword(email: Email, keyword: str) -> bool:
-    return keyword in {name.lower() for name in _true(email.get("keywords"))}
+    return keyword in {name.lower() for name in keywords_of(email)}
 
 
 def body_of(email: Email) -> Body:

@@ -10,9 +10,10 @@ from postroom.model.folder import Role
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag
 from postroom.providers.jmap.client import JmapClient, gone
-from postroom.providers.jmap.convert import in_order, mailboxes_of
+from postroom.providers.jmap.convert import in_order, keywords_of, mailboxes_of
+from postroom.providers.jmap.filters import ALL
 from postroom.providers.jmap.folders import Directory
-from postroom.providers.jmap.reading import NEWEST_FIRST, Reader, found_by
+from postroom.providers.jmap.reading import Reader
 from postroom.providers.jmap.wire import ANSWERED, DRAFT, FLAGGED, FORWARDED, SEEN, is_id, set_error
 from postroom.providers.keywords import keyword_of, labels_of
 
@@ -28,7 +29,6 @@ _CLAIMS: dict[Flag, tuple[str, bool | None]] = {
     "draft": (DRAFT, True),
 }
 _LABELLED = 5_000  # JMAP has no list of keywords: those of the newest messages are taken
-_AT_ONCE = 500
 
 
 class Organiser:
@@ -46,17 +46,9 @@ class Organiser:
         return await self._changed(refs, lambda _: patch)
 
     async def labels(self) -> list[str]:
-        keywords: set[str] = set()
-        for start in range(0, _LABELLED, _AT_ONCE):
-            replies = await self._client.read(
-                ("Email/query", {"position": start, "limit": _AT_ONCE, "sort": NEWEST_FIRST}),
-                ("Email/get", {"#ids": found_by(0, "Email/query", "/ids"), "properties": ["keywords"]}),
-            )
-            for row in replies[1].get("list") or ():
-                keywords.update(row.get("keywords") or ())
-            if len(replies[0].get("ids") or ()) < _AT_ONCE:
-                break
-        return list(labels_of(keywords))
+        newest = await self._reader.found(ALL, _LABELLED)
+        emails = await self._reader.emails(newest, ["id", "keywords"])
+        return list(labels_of({keyword for email in emails.values() for keyword in keywords_of(email)}))
 
     async def put_into(self, refs: Sequence[str], folder_refs: Sequence[str]) -> list[ItemResult]:
         await self._directory.require(folder_refs)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import anyio
 import anyio.to_thread
 
-from postroom.model.errors import NotFound, ProviderError
+from postroom.model.errors import InvalidRequest, NotFound, ProviderError
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import And, Filename, In, Node, Query, Text
@@ -24,6 +25,7 @@ from postroom.providers.querying.judging import Judge
 SNIPPET, _SNIPPET_LATE = 12_288, 98_304  # bytes of a text: style elements come before the first visible word
 _TEXT = 65_536  # bytes of each text that is read to decide whether a message matches
 NEWEST_FIRST = [{"property": "receivedAt", "isAscending": False}]
+_UNDATED = datetime.max.replace(tzinfo=UTC)  # last in its thread
 _JUDGED = 5_000  # messages whose file names are compared at most
 
 
@@ -108,18 +110,27 @@ class Reader:
 
     async def thread(self, thread_ref: str) -> list[Envelope]:
         """A draft in Trash was never sent: it belongs to no conversation."""
-        rows: list[Envelope] = []
-        if is_id(thread_ref):
-            replies = await self._client.read(
-                ("Thread/get", {"ids": [thread_ref]}),
-                ("Email/get", _got(0, "Thread/get", "/list/*/emailIds")),
-            )
-            rows = await self.rows(list(listed(replies[1]).values())) if replies[0].get("list") else []
+        rows = await self._in_thread(thread_ref) if is_id(thread_ref) else []
         trash = await self._directory.role(Role.TRASH)
         kept = [row for row in rows if not (row.draft and trash and row.folder == trash.name)]
         if not kept:
             raise NotFound("This thread no longer exists. List or search again.", reason="thread_gone")
-        return sorted(kept, key=lambda row: (row.date is None, row.date, row.ref))
+        return sorted(kept, key=lambda row: row.date or _UNDATED)
+
+    async def _in_thread(self, thread_ref: str) -> list[Envelope]:
+        """One request; for a thread longer than a request may be, several."""
+        replies = await self._client.read(
+            ("Thread/get", {"ids": [thread_ref]}), ("Email/get", _got(0, "Thread/get", "/list/*/emailIds"))
+        )
+        threads = listed(replies[0])
+        if thread_ref not in threads:
+            return []
+        try:
+            return await self.rows(list(listed(replies[1]).values()))
+        except InvalidRequest:
+            ids = threads[thread_ref].get("emailIds")
+            rows = await self.envelopes([str(ref) for ref in ids] if isinstance(ids, list) else [])
+            return [row for row in rows if row is not None]
 
     # Searching
 
@@ -140,19 +151,33 @@ class Reader:
         return Page(shown, len(found), limit, offset, has_more=len(found) > offset + limit)
 
     async def _page(self, upper: Filter, *, limit: int, offset: int) -> Page[Envelope]:
+        """One request, unless the server gives fewer at once than are wanted."""
+        rows: list[Envelope] = []
+        position, end, has_more, total = offset, offset + limit, True, None
+        while has_more and position < end:
+            ids, emails, total = await self._hits(upper, position, end - position)
+            rows += await self.rows([emails[ref] for ref in ids if ref in emails])
+            position += len(ids)
+            has_more = bool(ids) and (total is None or position < total)
+        return Page(tuple(rows), total, limit, offset, has_more)
+
+    async def _hits(self, upper: Filter, position: int, limit: int) -> tuple[list[str], dict[str, Email], int | None]:
         size = min(limit, (await self._client.session()).limits["maxObjectsInGet"])
         replies = await self._client.read(
-            _query(upper, position=offset, limit=size, calculateTotal=True),
+            _query(upper, position=position, limit=size, calculateTotal=True),
             ("Email/get", _got(0, "Email/query", "/ids")),
         )
-        ids, total = replies[0].get("ids"), replies[0].get("total")
-        if not isinstance(ids, list):
-            raise ProviderError("The mail server answered a search without a list of messages.")
-        emails = listed(replies[1])
-        rows = await self.rows([emails[ref] for ref in ids if ref in emails])
-        count = total if isinstance(total, int) else None
-        has_more = offset + len(ids) < count if count is not None else len(ids) >= size
-        return Page(tuple(rows), count, limit, offset, has_more=bool(ids) and has_more)
+        return ids_of(replies[0]), listed(replies[1]), _count(replies[0].get("total"))
+
+    async def found(self, upper: Filter, most: int) -> list[str]:
+        """The ids of the newest messages that match."""
+        ids: list[str] = []
+        while len(ids) < most:
+            more = ids_of((await self._client.read(_query(upper, position=len(ids), limit=most - len(ids))))[0])
+            ids += more
+            if not more:
+                break
+        return ids
 
     async def _judged(self, upper: Filter, node: Node) -> list[Envelope]:
         """Everything that matches, newest first, decided here from as little of each message as possible."""
@@ -160,8 +185,7 @@ class Reader:
         leaves = list(Query(node).leaves())
         reads_text = any(isinstance(leaf, Text) for leaf in leaves)
         names_files = any(isinstance(leaf, Filename) for leaf in leaves)
-        replies = await self._client.read(_query(upper, limit=_JUDGED, calculateTotal=True))
-        ids = [ref for ref in replies[0].get("ids") or () if isinstance(ref, str)]
+        ids = await self.found(upper, _JUDGED)
         judge.require_few(len(ids))
         more: dict[str, Any] = {"bodyProperties": ["partId", "type", "name"]}
         if reads_text:
@@ -189,6 +213,17 @@ def listed(reply: dict[str, Any]) -> dict[str, Email]:
     found = reply.get("list")
     rows = found if isinstance(found, list) else []
     return {row["id"]: row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)}
+
+
+def ids_of(reply: dict[str, Any]) -> list[str]:
+    ids = reply.get("ids")
+    if not isinstance(ids, list):
+        raise ProviderError("The mail server answered a search without a list of messages.")
+    return [ref for ref in ids if isinstance(ref, str)]
+
+
+def _count(total: Any) -> int | None:
+    return total if isinstance(total, int) else None
 
 
 def _query(upper: Filter, **more: Any) -> Call:

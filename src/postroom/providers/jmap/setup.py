@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from postroom.model.errors import InvalidRequest
-from postroom.providers.discovery.finding import Reach, ascii_domain
+from postroom.providers.discovery import finding
 from postroom.providers.discovery.known import find_known
 from postroom.providers.discovery.resolving import Kind
 from postroom.providers.setup import Proposal, Table, Wishes
@@ -26,11 +26,11 @@ class JmapSetup:
                 raise InvalidRequest(f"{option} has no use with JMAP: one HTTPS server does everything. Leave it out.")
         return {**_said(wishes, is_fastmail=False), "session_url": _at(wishes.host or "found.later", wishes.port)}
 
-    async def propose(self, wishes: Wishes, reach: Reach | None, *, proxies: bool) -> Proposal:
-        domain = ascii_domain(wishes.address)
+    async def propose(self, wishes: Wishes, reach: finding.Reach | None, *, proxies: bool) -> Proposal:
+        domain = finding.ascii_domain(wishes.address)
         known = find_known(domain, wishes.address) if domain and not wishes.host else None
         is_fastmail = known is not None and known.imap.host == _FASTMAIL_IMAP
-        url = _FASTMAIL if is_fastmail else await _found(wishes, domain, reach or Reach())
+        url = _FASTMAIL if is_fastmail else await _found(wishes, domain, reach or finding.Reach())
         return Proposal({**_said(wishes, is_fastmail=is_fastmail), "session_url": url}, _usernames(wishes))
 
     def shown(self, account: JmapAccount) -> list[str]:
@@ -48,7 +48,7 @@ def _usernames(wishes: Wishes) -> tuple[str, ...]:
     return (wishes.username or wishes.address,)
 
 
-async def _found(wishes: Wishes, domain: str, reach: Reach) -> str:
+async def _found(wishes: Wishes, domain: str, reach: finding.Reach) -> str:
     """A host that DNS names must be below the address's domain: an answer may be forged, and gets the password."""
     if wishes.host:
         return _at(wishes.host, wishes.port)

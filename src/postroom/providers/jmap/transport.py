@@ -21,7 +21,7 @@ from postroom.model.outcome import Staged, SubmitOutcome, SubmitRequest
 from postroom.providers.http.unclear import UnclearWrite, submit_outcome
 from postroom.providers.jmap import convert, submissions
 from postroom.providers.jmap.convert import MARKS, Email
-from postroom.providers.jmap.reading import NEWEST_FIRST, found_by, listed
+from postroom.providers.jmap.reading import listed
 from postroom.providers.jmap.wire import DRAFT, PROVIDER, SEEN, STAGED, SUBMISSION, set_error
 
 if TYPE_CHECKING:
@@ -193,11 +193,11 @@ class JmapTransport:
         folder = await self._mailbox.directory.role(role)
         if folder is None:
             return []
-        query = {"filter": {"inMailbox": folder.ref}, "sort": NEWEST_FIRST, "limit": _LOOKED_AT}
-        get = {"#ids": found_by(0, "Email/query", "/ids"), "properties": [*MARKS, "messageId"]}
-        replies = await self._client.read(("Email/query", query), ("Email/get", get))
+        reader = self._mailbox.reader
+        newest = await reader.found({"inMailbox": folder.ref}, _LOOKED_AT)
+        emails = await reader.emails(newest, [*MARKS, "messageId"])
         wanted = message_id.strip("<>")
-        return [email for email in listed(replies[1]).values() if wanted in (email.get("messageId") or ())]
+        return [email for email in emails.values() if wanted in (email.get("messageId") or ())]
 
     async def _require_submission(self) -> None:
         if SUBMISSION not in (await self._client.session()).offers:

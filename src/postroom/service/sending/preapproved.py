@@ -35,7 +35,7 @@ async def reply(gateway: Gateway, thread_id: str, email_id: str, request: ReplyR
     composing.check_text("", request.body, request.body_html)
     limits.check_body(request.body, request.body_html)
     account = await _account_of(gateway, thread_id, email_id)
-    ended = await _ended_early(gateway, "reply_email", account, "", Wanted.of_thread(thread_id))
+    ended = await _ended_early(gateway, "reply_email", account, "", Wanted("email_reply", thread_id))
     if ended is not None:
         return ended
     try:

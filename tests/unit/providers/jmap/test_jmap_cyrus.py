@@ -13,8 +13,10 @@ from tests.contract.mails import mail, message_id
 from tests.peers.cyrus import PASSWORD, Cyrus
 from tests.peers.scripted_smtp import HANG_UP
 
-from postroom.model.errors import AuthRequired
+from postroom.model.errors import AuthRequired, NotFound
+from postroom.model.folder import Role
 from postroom.model.outcome import SubmitRequest, WireEnvelope
+from postroom.model.query.tree import Query
 from postroom.providers.context import ProviderContext
 from postroom.providers.jmap.provider import JmapMailbox
 from postroom.providers.jmap.transport import JmapTransport
@@ -72,6 +74,32 @@ async def test_two_submissions_at_once_send_it_once(cyrus: Cyrus, box: JmapMailb
     outcomes = await asyncio.gather(*(transport.submit(given) for _ in range(3)))
     assert [outcome.state for outcome in outcomes].count("accepted") == 1
     assert len(cyrus.smtp.taken) == 1
+
+
+async def test_a_message_in_several_folders_leaves_the_one_it_is_shown_in(box: JmapMailbox) -> None:
+    ref = (await box.create_draft(mail("one", subject="Many"))).ref
+    folders = {folder.role: folder for folder in await box.folders()}
+    inbox, archive, trash = (folders[role] for role in (Role.INBOX, Role.ARCHIVE, Role.TRASH))
+    own = await box.create_folder("Receipts")
+    (result,) = await box.put_into([ref], [archive.ref, inbox.ref, own.ref])
+    assert result.ok
+    assert await _folders(box, ref) == (inbox.name, "Receipts", archive.name)
+    await box.move([ref], archive.ref)
+    assert await _folders(box, ref) == ("Receipts", archive.name)
+    await box.put_into([ref], [trash.ref, inbox.ref])
+    assert await _folders(box, ref) == (trash.name, inbox.name)
+    assert (await box.search(Query(), limit=10, offset=0)).items == ()
+    await box.put_into([ref], [inbox.ref, own.ref])
+    await box.move([ref], trash.ref)
+    assert await _folders(box, ref) == (trash.name,)
+    with pytest.raises(NotFound):
+        await box.put_into([ref], ["no-such-folder"])
+
+
+async def _folders(box: JmapMailbox, ref: str) -> tuple[str, ...]:
+    (row,) = await box.envelopes([ref])
+    assert row is not None
+    return row.folders
 
 
 async def test_a_wrong_password_is_refused_and_not_shown(

@@ -88,6 +88,27 @@ async def test_a_listing_is_one_request(server: FakeJmap, mailbox: JmapMailbox) 
     assert [request.operation for request in server.requests] == ["Email/query"]
 
 
+async def test_a_page_is_whole_even_where_the_server_gives_fewer_at_once(
+    server: FakeJmap, mailbox: JmapMailbox
+) -> None:
+    refs = [put(server, f"m{number}") for number in range(7)][::-1]
+    page = await mailbox.search(Query(In("inbox")), limit=5, offset=1)
+    assert [row.ref for row in page.items] == refs[1:6]
+    assert (page.total, page.has_more) == (7, True)
+    assert [row.ref for row in (await mailbox.search(Query(In("inbox")), limit=5, offset=6)).items] == refs[6:]
+
+
+async def test_a_thread_longer_than_a_request_may_be_is_read_in_several(server: FakeJmap, mailbox: JmapMailbox) -> None:
+    refs = [put(server, f"m{number}") for number in range(5)]
+    assert [row.ref for row in await mailbox.thread("T1")] == refs
+
+
+async def test_labels_of_all_messages_are_listed_where_few_come_at_once(server: FakeJmap, mailbox: JmapMailbox) -> None:
+    for number in range(5):
+        put(server, f"m{number}", keywords={f"label{number}": True, "$seen": True})
+    assert await mailbox.labels() == [f"label{number}" for number in range(5)]
+
+
 async def test_no_more_messages_are_asked_for_at_once_than_the_server_allows(
     server: FakeJmap, mailbox: JmapMailbox
 ) -> None:

@@ -15,6 +15,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import PARSE_ERROR
@@ -114,10 +115,14 @@ class McpApp:
             return
         message = await receive()
         try:
-            method = _method(message["body"])
+            posted = _parsed(message["body"])
         except ValueError:
             await problem(400, "Parse error: the body is not valid JSON.", PARSE_ERROR)(scope, receive, send)
             return
+        if not isinstance(posted, dict) or posted.keys().isdisjoint(("method", "result", "error")):
+            await problem(400, "Invalid request: the body is not one JSON-RPC message.")(scope, receive, send)
+            return
+        method = posted["method"] if isinstance(posted.get("method"), str) else ""
         target = self._sessions if _belongs_to_a_session(Headers(scope=scope), method) else self._stateless
         if target is self._stateless:
             scope = {**scope, "headers": list(scope["headers"])}
@@ -134,14 +139,12 @@ def _belongs_to_a_session(headers: Headers, method: str) -> bool:
     return method == "initialize" or (version != "" and version not in HANDSHAKE_PROTOCOL_VERSIONS)
 
 
-def _method(body: bytes) -> str:
-    """The JSON-RPC method of a post. ValueError if it is not JSON."""
+def _parsed(body: bytes) -> Any:
+    """ValueError if it is not JSON."""
     try:
-        posted = json.loads(body)
+        return json.loads(body)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    method = posted.get("method", "") if isinstance(posted, dict) else ""
-    return method if isinstance(method, str) else ""
 
 
 def _again(message: Message, receive: Receive) -> Receive:

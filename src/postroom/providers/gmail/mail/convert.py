@@ -28,6 +28,7 @@ class Row:
     """A message with everything that a listing, a reader or a search needs of it."""
 
     envelope: Envelope
+    labels: frozenset[str]
     parsed: Parsed
     attachments: tuple[Attachment, ...]
 
@@ -49,7 +50,8 @@ def read_row(message: JSON, labels: LabelSet) -> Row:
     parsed = guarded.parse(rebuilt(payload))
     files = _sized(parsed.attachments, payload)
     snippet = guarded.snippet(parsed.body, context_of(parsed))
-    return Row(_envelope(message, labels, parsed, files, snippet), parsed, files)
+    ids = frozenset(texts_of(message.get("labelIds")))
+    return Row(labelled(_envelope(message, parsed, files, snippet), ids, labels), ids, parsed, files)
 
 
 def ref_of(message: JSON) -> str:
@@ -59,14 +61,13 @@ def ref_of(message: JSON) -> str:
     return ref
 
 
-def _envelope(message: JSON, labels: LabelSet, parsed: Parsed, files: Sequence[Attachment], snippet: str) -> Envelope:
-    ref, ids = ref_of(message), texts_of(message.get("labelIds"))
-    shown, *others = labels.places(ids)
-    marks = labels.marks(ids)
+def _envelope(message: JSON, parsed: Parsed, files: Sequence[Attachment], snippet: str) -> Envelope:
+    """All but what its labels say."""
+    ref = ref_of(message)
     return Envelope(
         ref=ref,
         thread_ref=text_of(message.get("threadId")) or ref,
-        folder=shown,
+        folder="",
         sender=parsed.sender,
         to=parsed.to,
         cc=parsed.cc,
@@ -75,18 +76,28 @@ def _envelope(message: JSON, labels: LabelSet, parsed: Parsed, files: Sequence[A
         subject=parsed.subject,
         date=parsed.date or _arrived(message),
         snippet=snippet,
+        has_attachments=any(not file.inline for file in files),
+        size=number_of(message.get("sizeEstimate")),
+        message_id=parsed.message_id,
+        in_reply_to=parsed.in_reply_to,
+        references=parsed.references,
+    )
+
+
+def labelled(envelope: Envelope, ids: frozenset[str], labels: LabelSet) -> Envelope:
+    """The envelope as these labels make it."""
+    shown, *others = labels.places(sorted(ids))
+    marks = labels.marks(ids)
+    return replace(
+        envelope,
+        folder=shown,
+        other_folders=tuple(others),
+        labels=labels.tags(ids),
         unread=UNREAD in ids,
         starred=STARRED in ids,
         answered=ANSWERED in marks,
         forwarded=FORWARDED in marks,
         draft=DRAFT in ids,
-        has_attachments=any(not file.inline for file in files),
-        labels=labels.tags(ids),
-        size=number_of(message.get("sizeEstimate")),
-        message_id=parsed.message_id,
-        in_reply_to=parsed.in_reply_to,
-        references=parsed.references,
-        other_folders=tuple(others),
     )
 
 

@@ -24,8 +24,8 @@ class DraftBox:
         most = offset + limit + 1
         entries, is_more = await self.client.listed("drafts", "drafts", {}, units=UNITS["drafts"], most=most)
         shown = [saved_of(entry) for entry in entries[offset : offset + limit]]
-        rows = await self.reader.rows([saved.message_ref for saved in shown])
-        items = tuple((saved, row.envelope) for saved, row in zip(shown, rows, strict=True) if row is not None)
+        rows = await self.reader.envelopes([saved.message_ref for saved in shown])
+        items = tuple((saved, row) for saved, row in zip(shown, rows, strict=True) if row is not None)
         total = None if is_more else len(entries)
         return Page(items, total, limit, offset, has_more=len(entries) > offset + limit)
 
@@ -40,6 +40,7 @@ class DraftBox:
 
     async def put(self, ref: str, raw: bytes, thread_ref: str) -> JSON:
         """Exactly these bytes, as a new draft or in place of an old one. A thread that is gone is no reason to fail."""
+        self.reader.forget()
         path = f"drafts/{checked_id(ref, 'draft')}" if ref else "drafts"
         units = UNITS["draft.update"] if ref else UNITS["draft.create"]
         method = "PUT" if ref else "POST"

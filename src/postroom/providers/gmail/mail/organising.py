@@ -31,6 +31,7 @@ from postroom.providers.gmail.session.wire import (
     texts_of,
 )
 
+_RECENT = 5.0  # seconds: whoever changes messages has looked at them just before
 _FIXED = frozenset({SENT, DRAFT})  # Gmail alone puts these on a message
 _CLAIMS: dict[Flag, tuple[str, bool]] = {
     "read": (UNREAD, False),
@@ -108,11 +109,13 @@ class Organiser:
         failed: dict[str, PostroomError] = {}
         if not change.add and not change.remove:
             return failed
+        self.reader.forget()
         for start in range(0, len(refs), PER_CHANGE):
             some = refs[start : start + PER_CHANGE]
             body = {"ids": some, "addLabelIds": sorted(change.add), "removeLabelIds": sorted(change.remove)}
             try:
                 await self.client.post("messages/batchModify", body, units=UNITS["batchModify"])
+                await self.reader.known.changed(some, change.add, change.remove)
             except PostroomError as error:
                 failed.update(dict.fromkeys(some, error))
         return failed
@@ -120,9 +123,11 @@ class Organiser:
     async def _known(self, refs: Sequence[str], hint: str) -> Known:
         """The labels of those that exist. A message found by the hint is known to have that label; of its others none
         matter for what is asked here, but that it is neither in Trash nor in Spam."""
-        found: Known = {}
-        if hint and len(refs) > PER_BATCH:
-            found = await self._listed(refs, hint)
+        recent = await self.reader.known.current(refs, max_age=_RECENT)
+        found: Known = {ref: entry.labels for ref, entry in recent.items()}
+        rest = [ref for ref in refs if ref not in found]
+        if hint and len(rest) > PER_BATCH:
+            found |= await self._listed(rest, hint)
         rest = [ref for ref in refs if ref not in found]
         messages = await self.reader.messages(rest, form="minimal", fields="id,labelIds")
         for ref, one in zip(rest, messages, strict=True):

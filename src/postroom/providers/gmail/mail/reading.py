@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import anyio
 import anyio.to_thread
 
 from postroom.model.errors import NotFound, PostroomError, ProviderError
-from postroom.model.message import Message
-from postroom.providers.gmail.mail.convert import Row, read_rows
+from postroom.model.message import Envelope, Message
+from postroom.providers.gmail.mail.convert import Row, labelled, read_rows
+from postroom.providers.gmail.mail.known import Known
 from postroom.providers.gmail.mail.labels import Labels
 from postroom.providers.gmail.mail.rebuild import attachment_id_of, data_of, headers_of, numbered
 from postroom.providers.gmail.session.client import Client, is_gone
@@ -33,22 +35,44 @@ from postroom.providers.gmail.session.wire import (
 )
 
 # Texts are part of a listing: Gmail's own snippet also shows what a message hides from its readers.
+_KEPT = 5.0  # seconds
 ROW = "id,threadId,labelIds,sizeEstimate,internalDate,payload"
 
 
 @dataclass
 class Reader:
+    """Whoever reads a thread opens its messages next, and they came with it: those of the last thread are kept for a
+    moment, unless something is changed in between."""
+
     client: Client
     labels: Labels
+    clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
+        self.known = Known(self.client)
         self._threads = anyio.CapacityLimiter(4)
+        self._of_thread: dict[str, JSON] = {}
+        self._kept_until = 0.0
+
+    def forget(self) -> None:
+        self._of_thread = {}
 
     async def rows(self, refs: Sequence[str]) -> list[Row | None]:
         """In order; None where the message is gone."""
         found = await self.messages(refs, fields=ROW)
         read = iter(await self.read([one for one in found if one is not None]))
         return [None if one is None else next(read) for one in found]
+
+    async def envelopes(self, refs: Sequence[str]) -> list[Envelope | None]:
+        """In order; None where the message is gone. What was read before is only brought up to date."""
+        known = await self.known.current(refs)
+        before = self.known.cursor
+        missing = [ref for ref in dict.fromkeys(refs) if ref not in known]
+        rows = {row.envelope.ref: row for row in await self.rows(missing) if row is not None}
+        self.known.keep(((row.envelope, row.labels) for row in rows.values()), read_at=before)
+        labels = await self.labels.recent({label for entry in known.values() for label in entry.labels})
+        found = {ref: labelled(entry.envelope, entry.labels, labels) for ref, entry in known.items()}
+        return [found.get(ref) or (rows[ref].envelope if ref in rows else None) for ref in refs]
 
     async def messages(self, refs: Sequence[str], *, form: str = "full", fields: str = "") -> list[JSON | None]:
         usable = [ref for ref in dict.fromkeys(refs) if _is_id(ref)]
@@ -69,9 +93,10 @@ class Reader:
         return row.message
 
     async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
-        found = [
-            one and await self._completed(one, ref) for one, ref in zip(await self.messages(refs), refs, strict=True)
-        ]
+        kept = self._of_thread if self.clock() < self._kept_until else {}
+        missing = [ref for ref in refs if ref not in kept]
+        read = {**kept, **dict(zip(missing, await self.messages(missing), strict=True))}
+        found = [(one := read[ref]) and await self._completed(one, ref) for ref in refs]
         rows = iter(await self.read([one for one in found if one is not None]))
         return [None if one is None else next(rows).message for one in found]
 
@@ -93,10 +118,15 @@ class Reader:
         return decoded(await self._attachment(ref, attachment_id_of(part)))
 
     async def thread(self, thread_ref: str) -> list[Row]:
+        before = self.known.cursor
         found = objects_of((await self.one(thread(thread_ref), "thread")).get("messages"))
         if not found:
             raise gone("thread")
-        return await self.read(found)
+        self._of_thread = {text_of(one.get("id")): one for one in found}
+        self._kept_until = self.clock() + _KEPT
+        rows = await self.read(found)
+        self.known.keep(((row.envelope, row.labels) for row in rows), read_at=before)
+        return rows
 
     async def one(self, call: Get, what: str = "message") -> JSON:
         try:
@@ -142,6 +172,6 @@ def _token(attachment_id: str) -> str:
 def decoded(data: str) -> bytes:
     """base64 in its URL form, with or without padding."""
     try:
-        return base64.urlsafe_b64decode(data + "=" * (-len(data) % 4))
+        return base64.b64decode(data.rstrip("=") + "=" * (-len(data.rstrip("=")) % 4), b"-_", validate=True)
     except (binascii.Error, ValueError):
         raise ProviderError(f"{PROVIDER} returned content that cannot be decoded. Try again later.") from None

@@ -8,6 +8,7 @@ from typing import Any
 
 from postroom.mime import guarded
 from postroom.model.errors import InvalidRequest
+from postroom.model.folder import match_folder
 from postroom.model.message import Envelope, Page
 from postroom.model.query.tree import And, In, Is, Label, MessageId, Node, Not, Or, Query
 from postroom.providers.gmail.mail.convert import Row
@@ -65,14 +66,14 @@ class Searcher:
         for leaf in query.leaves():
             if isinstance(leaf, Label) and known.named(leaf.name) is None:
                 return await self.labels.current()
-            if isinstance(leaf, In) and not any(leaf.folder in (one.ref, one.name) for one in known.folders()):
+            if isinstance(leaf, In) and match_folder(known.folders(), leaf.folder) is None:
                 return await self.labels.current()
         return known
 
     async def _listed(self, asked: Asked, words: str, limit: int, offset: int) -> Page[Envelope]:
         refs, is_more = await self._ids(asked, words, offset + limit + 1)
-        rows = await self.reader.rows(refs[offset : offset + limit])
-        items = tuple(row.envelope for row in rows if row is not None)
+        rows = await self.reader.envelopes(refs[offset : offset + limit])
+        items = tuple(row for row in rows if row is not None)
         return Page(items, None if is_more else len(refs), limit, offset, has_more=len(refs) > offset + limit)
 
     async def _judged(self, asked: Asked, bounds: Bounds[str], say: Speaker, limit: int, offset: int) -> Page[Envelope]:

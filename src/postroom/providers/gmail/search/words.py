@@ -43,6 +43,7 @@ _FIRST_SECOND = 10**8  # 1973; fewer digits would be read as a date, and no emai
 _FLAGS = {"unread": "is:unread", "read": "is:read", "starred": "is:starred", "unstarred": "-is:starred"}
 _PLACES = {INBOX: "in:inbox", SENT: "in:sent", DRAFT: "in:drafts", TRASH: "in:trash", SPAM: "in:spam"}
 _PLACES[ARCHIVE] = "in:archive"
+_KEYWORDS = ("or", "and", "not", "around")
 _PLAIN = re.compile(r"[^\W_]+(?:-[^\W_]+)*\Z")
 _MESSAGE_ID = re.compile(r"<?([^\s<>(){}\"]+)>?\Z")
 _UNDECIDED = Bounds(ALL, NONE)
@@ -110,7 +111,8 @@ class Speaker:
         label = self.labels.named(name)
         if label is None:
             return exact(NONE)
-        return exact(f"label:{label.name}") if _PLAIN.match(label.name) else _UNDECIDED
+        is_plain = _PLAIN.match(label.name) and label.name.casefold() not in _KEYWORDS
+        return exact(f"label:{label.name}") if is_plain else _UNDECIDED
 
 
 def spoken(node: Node, say: Say) -> Bounds[str]:

@@ -32,21 +32,17 @@ from postroom.store.vault.folder import APPROVED, DONE, Found
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a file must approve. `recipients` is None while nobody knows yet whom a reply goes to."""
+    """What a file must approve. It has no recipients while nobody knows yet whom a reply goes to."""
 
     kind: Kind
-    recipients: tuple[str, ...] | None
-    keys: frozenset[str]  # of the recipients, as `Address.key`
-    thread_ref: str = ""
+    thread_ref: str
+    recipients: tuple[str, ...] = ()
+    keys: frozenset[str] = frozenset()  # of the recipients, as `Address.key`
 
     @classmethod
     def of_draft(cls, kind: Kind, draft: Draft) -> Wanted:
         emails = tuple(address.email for address in draft.recipients)
-        return cls(kind, emails, frozenset(address.key for address in draft.recipients), draft.threading.thread_ref)
-
-    @classmethod
-    def of_thread(cls, thread_ref: str) -> Wanted:
-        return cls("email_reply", None, frozenset(), thread_ref)
+        return cls(kind, draft.threading.thread_ref, emails, frozenset(address.key for address in draft.recipients))
 
 
 def are_allowed(gateway: Gateway) -> bool:
@@ -180,7 +176,7 @@ def _is_ahead(expires: str, now: datetime) -> bool:
 
 
 def _missing(wanted: Wanted) -> PermissionDenied:
-    shown = ", ".join(map(masked, (wanted.recipients or ())[:5]))
+    shown = ", ".join(map(masked, wanted.recipients[:5]))
     what = f"a reply in the thread {wanted.thread_ref}" if wanted.kind == "email_reply" else f"a message to {shown}"
     return PermissionDenied(
         f"Nothing was sent: no file in the vault's Approved folder approves {what}. Ask the user to write one.",
