@@ -64,7 +64,7 @@ bench-imap: $(VENV)/.test  ## measure over IMAP; needs root, Dovecot and isync
 bench-visible: $(VENV)/.test  ## compare with a browser what is read (MAILS=folder ...); needs Chromium
 	@$(BIN)/python bench/visible.py $(MAILS)
 
-docs: $(VENV)/.run  ## write the generated tables of README.md and docs/tools.md anew
+docs: $(VENV)/.run  ## regenerate the tables of README.md, docs/tools.md and docs/permissions.md
 	@$(BIN)/python docs/generate.py
 
 lock: $(VENV)/.run  ## pin the newest versions that fit, with hashes

@@ -130,10 +130,8 @@ async def look_at_the_vault(home: Path, files: int) -> None:
         await fill_vault(gateway, files)
     print(f"a vault with {files} files that wait and {files} written by hand")
     async with a_gateway(home, dialect="vault") as gateway:
-        order, approved = (
-            await an_order(gateway, 1),
-            await an_order(gateway, 1, to=f"somebody-{files // 2}@demo.example"),
-        )
+        orders = [await an_order(gateway, 1), await an_order(gateway, 1, to=f"somebody-{files // 2}@demo.example")]
+        order, approved = (handwritten.Wanted.of_draft(order.kind, order.draft) for order in orders)
         await timed("approvals list", lambda: approvals.list_waiting(gateway), runs=5, goal=True)
         await timed("scan of a folder, cold", lambda: gateway.vault.scan(APPROVED))
         await timed("scan of a folder, warm", lambda: gateway.vault.scan(APPROVED), runs=9, goal=True)

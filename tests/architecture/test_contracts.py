@@ -25,6 +25,14 @@ VIOLATIONS = {
         "providers/imap/session/wire.py",
         "import postroom.providers.imap.folders.roles",
     ),
+    "Packages of the Gmail provider import only downwards": (
+        "providers/gmail/session/wire.py",
+        "import postroom.providers.gmail.mail.labels",
+    ),
+    "Packages of the Graph provider import only downwards": (
+        "providers/graph/session/wire.py",
+        "import postroom.providers.graph.mail.convert",
+    ),
     "Packages of store import only downwards": ("store/handles.py", "import postroom.store.sends.outbox"),
     "Providers do not know each other": ("providers/local/__init__.py", "import postroom.providers.imap"),
     "What providers share is layered": ("providers/http/__init__.py", "import postroom.providers.oauth"),

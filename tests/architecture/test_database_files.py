@@ -23,6 +23,7 @@ OPENS_FILES = {
     "providers/oauth/keeping.py": "lock files below secrets",
     "providers/local/archives.py": "asks is_in_use first",
     "service/attachment_files.py": "new files only (O_EXCL)",
+    "settings/clients.py": "the list of clients",
     "settings/file.py": "the settings file",
     "settings/secret_file.py": "files below secrets, and their key",
     "settings/secrets.py": "the files that the operator named for secrets",

@@ -1,4 +1,4 @@
-"""Every tool of the default dialect is declared whole, costs what it may, and changes its schema only on purpose.
+"""Every tool of the default dialect is declared whole and costs what it may; schemas change only on purpose.
 
 After a wanted change: ``UPDATE_SNAPSHOTS=1 pytest tests/architecture/test_tools.py``, then read the diff.
 """
@@ -15,12 +15,17 @@ from typing import Any
 import pytest
 
 from postroom.doors.mcp import tool_table
-from postroom.doors.mcp.server import load_dialect
+from postroom.doors.mcp.server import dialect_names, load_dialect
 from postroom.doors.mcp.toolbox import ToolSpec, bind
 
 SNAPSHOTS = Path(__file__).with_name("tool_schemas")
-TOOLSETS = load_dialect("postroom").TOOLSETS
-SPECS = [spec for toolset in TOOLSETS for spec in toolset.specs]
+
+
+def specs_of(dialect: str) -> list[ToolSpec]:
+    return [spec for toolset in load_dialect(dialect).TOOLSETS for spec in toolset.specs]
+
+
+SPECS = specs_of("postroom")
 DEFAULT = ("read", "organise", "drafts", "send")
 
 each_tool = pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
@@ -86,18 +91,25 @@ def test_every_tool_is_in_the_table(spec: ToolSpec) -> None:
     assert f"| {spec.toolset} | `{spec.name}` |" in tool_table.render()
 
 
-@each_tool
-def test_the_schema_is_the_one_that_was_agreed(spec: ToolSpec) -> None:
-    shown = json.dumps(listed(spec), indent=2, ensure_ascii=False) + "\n"
-    snapshot = SNAPSHOTS / f"{spec.name}.json"
+def snapshots() -> dict[Path, ToolSpec]:
+    """Of the default dialect in the folder itself, of each other one in a folder of its own."""
+    others = [name for name in dialect_names() if name != "postroom"]
+    own = {SNAPSHOTS / f"{spec.name}.json": spec for spec in SPECS}
+    return own | {SNAPSHOTS / name / f"{spec.name}.json": spec for name in others for spec in specs_of(name)}
+
+
+@pytest.mark.parametrize("snapshot", snapshots(), ids=lambda path: path.relative_to(SNAPSHOTS).as_posix())
+def test_the_schema_is_the_one_that_was_agreed(snapshot: Path) -> None:
+    shown = json.dumps(listed(snapshots()[snapshot]), indent=2, ensure_ascii=False) + "\n"
     if os.environ.get("UPDATE_SNAPSHOTS"):
+        snapshot.parent.mkdir(exist_ok=True)
         snapshot.write_text(shown, encoding="utf-8")
 
     assert snapshot.read_text(encoding="utf-8") == shown
 
 
 def test_no_snapshot_is_left_of_a_tool_that_is_gone() -> None:
-    assert {path.stem for path in SNAPSHOTS.glob("*.json")} == {spec.name for spec in SPECS}
+    assert set(SNAPSHOTS.rglob("*.json")) == set(snapshots())
 
 
 def test_the_default_tools_cost_a_model_less_than_20_kb_and_the_wire_less_than_40_kb() -> None:

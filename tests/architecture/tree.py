@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "postroom"
-_FOLDERS = ("src", "tests", "docs", "bench", "requirements", ".ci")
+_FOLDERS = ("src", "tests", "docs", "bench", "requirements", "deploy", ".ci")
 
 
 def python_files(folder: Path = SOURCE) -> list[Path]:

@@ -19,10 +19,10 @@ def mailbox(account: RigAccount) -> Any:
 
 async def test_a_new_label_is_made_applied_and_listed(rig: Rig, account: RigAccount, mailbox: Any) -> None:
     first, second = await rig.seed([SeedMail(mail("first")), SeedMail(mail("second"))])
-    (result,) = await mailbox.apply_label([first], "todo")
+    (result,) = await mailbox.apply_label([first], "errand")
     assert result.ok
-    assert "todo" in await mailbox.labels()
-    assert (await envelope_of(account, first)).labels == ("todo",)
+    assert "errand" in await mailbox.labels()
+    assert (await envelope_of(account, first)).labels == ("errand",)
     assert (await envelope_of(account, second)).labels == ()
 
 
@@ -35,9 +35,9 @@ async def test_several_labels_stay_side_by_side(rig: Rig, account: RigAccount, m
 async def test_applying_a_label_twice_leaves_it_once(rig: Rig, account: RigAccount, mailbox: Any) -> None:
     (ref,) = await rig.seed([SeedMail(mail("one"))])
     for _ in range(2):
-        (result,) = await mailbox.apply_label([ref], "todo")
+        (result,) = await mailbox.apply_label([ref], "errand")
         assert result.ok
-    assert (await envelope_of(account, ref)).labels == ("todo",)
+    assert (await envelope_of(account, ref)).labels == ("errand",)
 
 
 async def test_a_removed_label_is_gone_and_the_others_stay(rig: Rig, account: RigAccount, mailbox: Any) -> None:
@@ -56,7 +56,7 @@ async def test_removing_a_label_a_mail_does_not_have_is_ok(rig: Rig, account: Ri
 
 async def test_a_label_of_a_missing_mail_fails_alone(rig: Rig, account: RigAccount, mailbox: Any) -> None:
     (ref,) = await rig.seed([SeedMail(mail("one"))])
-    results = await mailbox.apply_label([account.missing_ref, ref], "todo")
+    results = await mailbox.apply_label([account.missing_ref, ref], "errand")
     assert [result.ok for result in results] == [False, True]
     assert isinstance(results[0].error, NotFound)
 
@@ -64,7 +64,7 @@ async def test_a_label_of_a_missing_mail_fails_alone(rig: Rig, account: RigAccou
 async def test_a_label_neither_moves_nor_reads_the_mail(rig: Rig, account: RigAccount, mailbox: Any) -> None:
     (ref,) = await rig.seed([SeedMail(mail("one"))])
     before = await envelope_of(account, ref)
-    await mailbox.apply_label([ref], "todo")
+    await mailbox.apply_label([ref], "errand")
     after = await envelope_of(account, ref)
     assert (after.folder, after.unread, after.starred) == (before.folder, before.unread, before.starred)
 

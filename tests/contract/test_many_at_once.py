@@ -12,6 +12,7 @@ MANY = 20
 
 async def test_mail_to_any_of_twenty_people_is_found_in_one_search(rig: Rig, account: RigAccount) -> None:
     await rig.seed([seed(number) for number in range(3)])
+    await rig.settle()
     people = [f"p{number}@many.example" for number in range(1, MANY + 1)]
     named = Or(tuple(Correspondent(field, person) for person in people for field in ("to", "cc")))  # type: ignore[arg-type]
     inbox = next(folder for folder in await account.mailbox.folders() if folder.name.casefold() == "inbox")

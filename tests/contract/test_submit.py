@@ -77,7 +77,13 @@ async def test_the_sent_copy_is_filed_once(rig: Rig, account: RigAccount, transp
     assert (row.subject, row.unread, row.draft) == ("Filed", False, False)
 
 
+def need_refusals(account: RigAccount) -> None:
+    if not account.refused_address:
+        pytest.skip("this service takes every address; what cannot be delivered comes back as a message")
+
+
 async def test_a_refused_recipient_is_named_with_a_reason(rig: Rig, account: RigAccount, transport: Transport) -> None:
+    need_refusals(account)
     nobody = request(account, "nobody", account.refused_address, to=account.refused_address)
     outcome = await transport.submit(await ready(transport, nobody))
     assert outcome.state == "rejected"
@@ -90,6 +96,7 @@ async def test_a_refused_recipient_is_named_with_a_reason(rig: Rig, account: Rig
 async def test_with_one_recipient_refused_the_outcome_says_who_got_it(
     rig: Rig, account: RigAccount, transport: Transport
 ) -> None:
+    need_refusals(account)
     half = request(account, "half", account.second_address, account.refused_address)
     outcome = await transport.submit(await ready(transport, half))
     assert set(outcome.refused) == {account.refused_address}

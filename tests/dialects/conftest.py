@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -10,17 +10,12 @@ from typing import Any
 import pytest
 from imapclient import IMAPClient
 from mcp import Client
+from tests.dialects.vault_rig import Desk, Peers, desk_on, on_imap, on_local
 from tests.flows.caller import Caller
-from tests.peers.dovecot import PASSWORD, Dovecot, running_dovecot
+from tests.peers.dovecot import PASSWORD, Dovecot
 
 from postroom.doors.mcp.serve import server_for
 from postroom.settings import Settings, build
-
-
-@pytest.fixture(scope="module")
-def dovecot() -> Iterator[Dovecot]:
-    with running_dovecot() as server:
-        yield server
 
 
 class Mailbox:
@@ -62,3 +57,26 @@ async def client_of(settings: Settings) -> AsyncIterator[Caller]:
 def local_settings(home: Path, dialect: str, **server: Any) -> Settings:
     account = {"name": "alice", "provider": "local", "address": "alice@demo.example", "path": "alice.db"}
     return build({"server": {"dialect": dialect, **server}, "accounts": [account]}, home=home)
+
+
+@pytest.fixture(params=["local", "imap"])
+def peers(request: pytest.FixtureRequest) -> Peers:
+    """Two accounts on each provider."""
+    if request.param == "local":
+        return on_local()
+    return on_imap(request.getfixturevalue("dovecot"), request.getfixturevalue("postfix"))
+
+
+@pytest.fixture
+async def desk(peers: Peers, tmp_path: Path) -> AsyncIterator[Desk]:
+    async with desk_on(peers, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture(params=[True, False], ids=["native", "composed"])
+async def graph(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
+    """The dialect graph, on a provider with actions of its own and on one without."""
+    from tests.dialects.graph_desk import graph_desk  # with all that sends: one dialect is tested to load none of it
+
+    async with graph_desk(tmp_path, is_native=request.param) as found:
+        yield found

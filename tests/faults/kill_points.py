@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from postroom.providers.http import api
 from postroom.providers.local.transport import LocalTransport
 
 _LASTING = ("UPDATE outbox SET", "COMMIT")  # what else a transaction does vanishes with it all the same
@@ -32,9 +33,14 @@ class Countdown:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def install(tick: Tick) -> None:
-    """Every database statement that writes, every file made, moved, removed or synced, and the provider call."""
-    _watch_databases(tick)
+def install(tick: Tick, *, around_requests: bool = False) -> None:
+    """Every database statement that writes, every file made, moved, removed or synced, and the provider call; or, for
+    a provider at the other end of a line, each request that changes something, and what is known after each commit."""
+    if around_requests:
+        _watch_requests(tick)
+        _watch_databases(tick, ())
+        return
+    _watch_databases(tick, _LASTING)
     _watch_files(tick)
     submit = LocalTransport._submit
 
@@ -47,10 +53,25 @@ def install(tick: Tick) -> None:
     LocalTransport._submit = submitted  # type: ignore[method-assign]
 
 
-def _watch_databases(tick: Tick) -> None:
+def _watch_requests(tick: Tick) -> None:
+    """Before a request that changes something, and when its response is there."""
+    exchange = api.exchange
+
+    async def exchanged(client: Any, call: Any, **more: Any) -> Any:
+        if call.writes:
+            tick()
+        answer = await exchange(client, call, **more)
+        if call.writes:
+            tick()
+        return answer
+
+    api.exchange = exchanged
+
+
+def _watch_databases(tick: Tick, before: tuple[str, ...]) -> None:
     class Watched(sqlite3.Connection):
         def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
-            if sql.startswith(_LASTING):
+            if sql.startswith(before):
                 tick()
             cursor = super().execute(sql, *parameters)
             if sql == "COMMIT":

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 from tests.faults.aftermath import check
-from tests.faults.scenarios import SCENARIOS
+from tests.faults.scenarios import ALL_SCENARIOS, GMAIL_SCENARIOS, SCENARIOS
+from tests.gate.gmail import furnish_gmail
+from tests.peers.gmail import FakeGmail
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,6 +86,29 @@ async def test_a_send_survives_death_at_every_change(victims: Victims, scenario:
     assert endings["done"]
 
 
+@pytest.mark.parametrize("scenario", GMAIL_SCENARIOS)
+async def test_a_send_by_gmail_survives_death_around_staging_and_sending(
+    victims: Victims, memory_home: Callable[[], Path], scenario: str, record_fault
+) -> None:
+    """Before and after every request that changes something there, and after every commit."""
+    endings: Counter[str] = Counter()
+    point = 0
+    with FakeGmail.started() as gmail:
+        while True:
+            point += 1
+            home = memory_home()
+            furnish_gmail(gmail, home)
+            assert victims.order(scenario=scenario, home=str(home), kill_at=-1)["exit"] == 0
+            told = victims.order(scenario=scenario, home=str(home), kill_at=point)
+            endings[await judged(scenario, home, told, f"killed at point {point}")] += 1
+            assert len(gmail.sent) == 1, f"sent {len(gmail.sent)} times, killed at point {point}"
+            if told["signal"] != signal.SIGKILL:
+                break
+    record_fault(f"kill -9, {scenario}", point - 1, endings)
+    assert endings["done"]
+    assert point > 8
+
+
 async def test_a_second_death_while_clearing_up_after_the_first_changes_nothing(victims: Victims, record_fault) -> None:
     scenario, endings = "lost answer", Counter[str]()
     with victims.gateway(scenario) as home:
@@ -115,7 +140,7 @@ async def test_a_send_survives_death_in_the_middle_of_a_write(victims: Victims, 
 
 async def judged(scenario: str, home: Path, told: dict[str, Any], what: str) -> str:
     try:
-        return str(await check(SCENARIOS[scenario], home, told["answers"]))
+        return str(await check(ALL_SCENARIOS[scenario], home, told["answers"]))
     except Exception as error:
         error.add_note(f"{scenario}: {what}, {told}")
         raise

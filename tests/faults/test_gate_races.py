@@ -94,6 +94,25 @@ async def test_one_approval_file_and_two_running_servers_give_one_send(memory_ho
 
 
 @pytest.mark.slow
+async def test_one_hand_written_approval_and_two_processes_give_one_send(memory_home, record_fault):
+    rounds = 100
+    race = Race(memory_home(), gate="approval", dialect="vault")
+    vault = race.home / "vault"
+    assert race.one.does("send", "nothing approves it") == "PERMISSION_DENIED"
+    (vault / "Approved").mkdir(mode=0o700, parents=True, exist_ok=True)
+    (vault / "Done").mkdir(mode=0o700, exist_ok=True)
+    for number in range(rounds):
+        path = vault / "Approved" / f"{number}.md"
+        path.write_text("---\ntype: email_send\nstatus: approved\nto: bob@demo.example\n---\n")
+        path.chmod(0o600)
+        answers = race.go(("send", f"mail {number}"), ("send", f"mail {number}"))
+        assert "sent" in answers
+    await check_arrived(race, {f"mail {number}" for number in range(rounds)})
+    assert len(list((vault / "Done").iterdir())) == rounds
+    record_fault("race for one hand-written approval", rounds)
+
+
+@pytest.mark.slow
 async def test_one_key_in_two_processes_gives_one_send(memory_home, record_fault):
     rounds, answers = 500, Counter[str]()
     race = Race(memory_home())

@@ -19,7 +19,7 @@ from typing import Any
 import anyio
 from tests.faults import kill_points
 from tests.faults.aftermath import later, settle
-from tests.faults.scenarios import SCENARIOS, Scenario, gateway_of
+from tests.faults.scenarios import ALL_SCENARIOS, SCENARIOS, Scenario, gateway_of
 
 
 def main() -> None:
@@ -52,7 +52,7 @@ def _carry_out(order: dict[str, Any]) -> dict[str, Any]:
 def _live(order: dict[str, Any], mouth: int) -> None:
     status = 1
     try:
-        scenario, home = SCENARIOS[order["scenario"]], Path(order["home"])
+        scenario, home = ALL_SCENARIOS[order["scenario"]], Path(order["home"])
         if order["kill_at"] < 0:
             anyio.run(_furnish, scenario, home)
         else:
@@ -80,7 +80,7 @@ async def _furnish(scenario: Scenario, home: Path) -> None:
 
 async def _act(scenario: Scenario, home: Path, order: dict[str, Any], mouth: int) -> None:
     countdown = kill_points.Countdown(order["kill_at"])
-    kill_points.install(countdown)
+    kill_points.install(countdown, around_requests=scenario.is_gmail)
     if order.get("file_limit"):
         _die_beyond(order["file_limit"])
     async with gateway_of(scenario, home, time=later() if order.get("recover") else None) as gate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 Call = dict[str, Any]
@@ -10,6 +11,17 @@ Call = dict[str, Any]
 def call(tool: str, keep: dict[str, str] | None = None, **arguments: Any) -> Call:
     """`keep` names values of the answer by their path; later arguments have them as ``$name``."""
     return {"tool": tool, "arguments": arguments, "keep": keep or {}}
+
+
+def filled(one: Call, kept: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: kept[value[1:]] if isinstance(value, str) and value.startswith("$") else value
+        for name, value in one["arguments"].items()
+    }
+
+
+def value_at(answer: Any, path: str) -> Any:
+    return reduce(lambda part, step: part[int(step) if step.isdigit() else step], path.split("."), answer)
 
 
 RIGHT = [

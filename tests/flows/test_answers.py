@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 from tests.flows.caller import Caller, text_of
-from tests.flows.every_tool import RIGHT, WRONG, Call
+from tests.flows.every_tool import RIGHT, WRONG, filled, value_at
 
 
 async def test_every_answer_and_every_error_fits_its_schema(call: Caller) -> None:
     kept: dict[str, Any] = {}
     for one in RIGHT:
-        answer = await call.ok(one["tool"], **_filled(one, kept))
-        kept.update({name: _at(answer, path) for name, path in one["keep"].items()})
+        answer = await call.ok(one["tool"], **filled(one, kept))
+        kept.update({name: value_at(answer, path) for name, path in one["keep"].items()})
     for one in WRONG:
         result = await call(one["tool"], **one["arguments"])
         assert result.is_error, one
@@ -26,14 +25,3 @@ async def test_every_tool_is_called_right_and_wrong(caller: Caller) -> None:
     names = {tool.name for tool in (await caller.client.list_tools()).tools}
 
     assert {one["tool"] for one in RIGHT} == {one["tool"] for one in WRONG} == names
-
-
-def _filled(one: Call, kept: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: kept[value[1:]] if isinstance(value, str) and value.startswith("$") else value
-        for name, value in one["arguments"].items()
-    }
-
-
-def _at(answer: Any, path: str) -> Any:
-    return reduce(lambda part, step: part[int(step) if step.isdigit() else step], path.split("."), answer)

@@ -33,7 +33,7 @@ async def url(filled: Settings) -> AsyncIterator[str]:
 
 async def post(url: str, tool: str, **arguments: Any) -> dict[str, Any]:
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=60) as client:
         answer = await client.post(f"{url}/mcp", json=call)
     assert answer.status_code == 200
     result: dict[str, Any] = answer.json()["result"]
@@ -77,3 +77,17 @@ async def test_many_posts_at_once_are_all_answered(url: str) -> None:
             tasks.start_soon(one)
 
     assert [answer["structuredContent"]["total_count"] for answer in answers] == [25] * 30
+
+
+async def test_the_metrics_count_calls_and_repeat_nothing_that_a_caller_wrote(url: str) -> None:
+    await post(url, "search_emails", query="planted-secret")
+    await post(url, "planted_tool", query="planted-secret")
+
+    async with httpx2.AsyncClient(timeout=60) as client:
+        ready = await client.get(f"{url}/readyz")
+        shown = (await client.get(f"{url}/metrics")).text
+
+    assert ready.status_code == 200
+    assert 'postroom_tool_calls_total{tool="search_emails",status="ok",code=""} 1' in shown
+    assert 'tool="unknown",status="error"' in shown
+    assert "planted" not in shown

@@ -270,7 +270,7 @@ def _asking(era: str) -> str:
 
 async def test_a_post_without_a_session_cannot_subscribe(filled: Settings, era: str) -> None:
     message = {"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": INBOX}}
-    async with served_over_http(filled) as url, httpx2.AsyncClient() as client:
+    async with served_over_http(filled) as url, httpx2.AsyncClient(timeout=60) as client:
         headers = {"mcp-protocol-version": "2025-06-18"} if era == "legacy" else {}
         answer = (await client.post(url, json=message, headers=headers)).json()
     assert "session" in answer["error"]["message"]

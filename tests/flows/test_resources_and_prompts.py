@@ -6,9 +6,13 @@ import base64
 
 import pytest
 from mcp.shared.exceptions import MCPError
-from mcp_types import BlobResourceContents, TextResourceContents
+from mcp_types import BlobResourceContents, PromptReference, ResourceTemplateReference, TextResourceContents
 from tests.flows import mails
 from tests.flows.caller import Caller
+
+Reference = PromptReference | ResourceTemplateReference
+PROMPT = PromptReference(name="triage_inbox")
+TEMPLATE = ResourceTemplateReference(uri="mail://{account}/{email_id}")
 
 
 async def test_the_templates_are_announced(call: Caller) -> None:
@@ -79,3 +83,30 @@ async def test_the_reply_prompt_names_the_mail(call: Caller) -> None:
     prompt = await call.client.get_prompt("draft_reply", {"email_id": "e0000000000"})
 
     assert "e0000000000" in str(prompt.messages[0].content)
+
+
+@pytest.mark.parametrize("ref", [PROMPT, TEMPLATE], ids=["prompt", "resource"])
+async def test_accounts_are_completed_by_name(call: Caller, ref: Reference) -> None:
+    async def completed(typed: str) -> list[str]:
+        return (await call.client.complete(ref, {"name": "account", "value": typed})).completion.values
+
+    assert await completed("") == ["alex", "sam"]
+    assert await completed("S") == ["sam"]
+    assert await completed("nobody") == []
+
+
+async def test_message_ids_are_completed_from_the_newest_of_the_chosen_account(call: Caller) -> None:
+    newest = [row["email_id"] for row in (await call.ok("list_emails", limit=50))["results"]]
+    argument = {"name": "email_id", "value": ""}
+
+    alex = (await call.client.complete(TEMPLATE, argument, {"account": "alex"})).completion
+    sam = (await call.client.complete(TEMPLATE, argument, {"account": "sam"})).completion
+
+    assert alex.values == newest
+    assert sam.values == []
+
+
+async def test_what_cannot_be_completed_is_no_error(call: Caller) -> None:
+    for name, account in (("wishes", "alex"), ("email_id", "nobody"), ("attachment_id", "alex")):
+        answer = await call.client.complete(TEMPLATE, {"name": name, "value": "x"}, {"account": account})
+        assert answer.completion.values == []

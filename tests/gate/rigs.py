@@ -104,9 +104,16 @@ ACCOUNTS = ("alice", "bob", "carol")
 
 @asynccontextmanager
 async def gate_rig(
-    home: Path, *, time: SetClock | None = None, dialect: str = "postroom", read_only: bool = False, **safety: Any
+    home: Path,
+    *,
+    time: SetClock | None = None,
+    dialect: str = "postroom",
+    read_only: bool = False,
+    accounts: Sequence[dict[str, Any]] = (),
+    **safety: Any,
 ) -> AsyncIterator[GateRig]:
-    accounts: Sequence[dict[str, str]] = [
+    """Local accounts, unless others are given."""
+    accounts = accounts or [
         {"name": name, "provider": "local", "address": f"{name}@demo.example", "path": f"{name}.db"}
         for name in ACCOUNTS
     ]

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from tests.gate.rigs import MAIL, gate_rig, vars_of
 from tests.gate.test_gates import approve_by_hand
-from tests.gate.test_handwritten import TEXT, write
+from tests.gate.test_handwritten import TEXT, is_mail_refused, write
 
 from postroom.model.errors import (
     Conflict,
@@ -134,21 +134,22 @@ async def test_a_scheduled_mail_whose_hour_is_full_by_then_waits(tmp_path):
         assert sorted(await gate.inbox()) == ["Lunch?", "Urgent"]
 
 
-async def test_a_hand_written_approval_is_used_even_where_the_hour_fills_in_the_same_moment(tmp_path, monkeypatch):
-    """Otherwise the file would lie in Approved again while the mail it approved is on its way."""
+async def test_a_hand_written_approval_goes_back_where_the_hour_fills_in_the_same_moment(tmp_path, monkeypatch):
     async with gate_rig(tmp_path, gate="approval", dialect="vault", sends_per_hour=1) as gate:
-        write(gate)
+        path = write(gate)
         real = gate.gateway.store.outbox.reserve
 
-        def full(send_id: str) -> Any:
+        def full(send_id: str, **_: Any) -> Any:
             monkeypatch.setattr(gate.gateway.store.outbox, "reserve", real)
             raise RateLimited("full", retry_after=60)
 
         monkeypatch.setattr(gate.gateway.store.outbox, "reserve", full)
-        assert (await gate.send()).status == "held"
-        assert list((gate.gateway.vault.root / "Approved").iterdir()) == []
+        with pytest.raises(RateLimited):
+            await gate.send()
+        assert path.exists()
         await worker.work_once(gate.gateway)
-        assert await gate.inbox() == ["Lunch?"]
+        assert await gate.inbox() == []
+        assert (await gate.send()).status == "sent"
 
 
 # --- a vault that does not play along
@@ -235,7 +236,7 @@ async def test_a_hand_written_approval_that_another_process_took_releases_nothin
     async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
         write(gate)
         monkeypatch.setattr(gate.gateway.vault, "claim", lambda *_: None)
-        assert (await gate.send()).status == "needs_approval"
+        assert await is_mail_refused(gate)
         assert await gate.inbox() == []
 
 
@@ -246,7 +247,7 @@ async def test_a_hand_written_approval_goes_back_when_it_could_not_be_used(tmp_p
         def locked(*_: Any, **__: Any) -> Any:
             raise ProviderUnavailable("locked")
 
-        monkeypatch.setattr(gate.gateway.store.approvals, "approve", locked)
+        monkeypatch.setattr(gate.gateway.store.outbox, "reserve", locked)
         with pytest.raises(ProviderUnavailable):
             await gate.send()
         assert path.exists()
@@ -254,19 +255,19 @@ async def test_a_hand_written_approval_goes_back_when_it_could_not_be_used(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("expires", "status"),
+    ("expires", "is_sent"),
     [
-        ("2999-01-01T00:00:00+00:00", "sent"),
-        ("2999-01-01", "sent"),
-        ("2001-01-01", "needs_approval"),
-        ("2027-01-15T09:59:00+02:00", "needs_approval"),  # a minute ago, told in another zone
-        ("never", "needs_approval"),
+        ("2999-01-01T00:00:00+00:00", True),
+        ("2999-01-01", True),
+        ("2001-01-01", False),
+        ("2027-01-15T09:59:00+02:00", False),  # a minute ago, told in another zone
+        ("never", False),
     ],
 )
-async def test_the_end_of_a_hand_written_approval_is_a_moment_not_a_text(tmp_path, expires, status):
+async def test_the_end_of_a_hand_written_approval_is_a_moment_not_a_text(tmp_path, expires, is_sent):
     async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
         write(gate, TEXT.replace("---\nGo", f"expires: {expires}\n---\nGo"))
-        assert (await gate.send()).status == status
+        assert ((await gate.send()).status == "sent") if is_sent else await is_mail_refused(gate)
 
 
 # --- questions

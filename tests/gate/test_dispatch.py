@@ -63,7 +63,7 @@ async def test_what_could_not_even_be_tried_is_put_before_a_person_after_five_da
     async with gate_rig(tmp_path, hold_seconds=60) as gate:
         later = gate.gateway.now() + timedelta(days=30)
         view = await gate.send(send_at=later if scheduled else None)
-        gate.time.pass_((30 * A_DAY if scheduled else 60) + 5 * A_DAY)
+        gate.time.pass_((30 * A_DAY if scheduled else 60) + 5 * A_DAY - 1)
         await dispatch.rest(gate.gateway, view.send_id, AWAY)
         assert state(gate, view.send_id) is State.HELD
         gate.time.pass_(1)
@@ -77,6 +77,32 @@ async def test_what_others_hold_up_is_no_trouble_of_the_mail_however_long_it_las
         view = await gate.send()
         gate.time.pass_(9 * A_DAY)
         assert (await dispatch.rest(gate.gateway, view.send_id, error)).state is State.HELD
+
+
+@pytest.mark.parametrize(
+    ("steps", "end"),
+    [
+        ((State.STAGED, State.SENDING), State.SENDING),
+        ((State.STAGED, State.SENDING, State.UNKNOWN, State.RECONCILING), State.NEEDS_HUMAN),
+        ((State.STAGED, State.SENDING, State.ACCEPTED), State.ACCEPTED),
+    ],
+)
+async def test_what_may_have_left_is_put_before_a_person_only_as_such(tmp_path, steps, end):
+    async with gate_rig(tmp_path) as gate:
+        out = gate.gateway.store.outbox
+        send = out.reserve(out.prepare((await gate.order()).as_send()).send_id).send
+        for step in steps:
+            send = out.advance(send.send_id, expect=send.state, to=step)
+        gate.time.pass_(9 * A_DAY)
+        after = await dispatch.rest(gate.gateway, send.send_id, AWAY)
+        assert (after.state, after.doubtful) == (end, end is State.NEEDS_HUMAN)
+
+
+async def test_what_waits_for_its_approval_is_not_put_before_a_person_for_another_reason(tmp_path):
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        view = await gate.send()
+        gate.time.pass_(9 * A_DAY)
+        assert (await dispatch.rest(gate.gateway, view.send_id, AWAY)).state is State.AWAITING_APPROVAL
 
 
 async def test_what_was_stopped_while_it_ran_into_trouble_stays_stopped(tmp_path):

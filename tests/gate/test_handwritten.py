@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+import anyio
 import pytest
 from tests.gate.rigs import CONFIRMED, MAIL, gate_rig
 
-from postroom.model.errors import InternalError
+from postroom.model.errors import InternalError, PermissionDenied, RateLimited
+from postroom.model.outcome import SubmitOutcome
 from postroom.service.reading import search
 from postroom.service.sending import send
+from postroom.service.sending.approval import approvals
 from postroom.service.writing import composing
 
 TEXT = "---\ntype: email_send\nstatus: approved\nto: bob@demo.example\n---\nGo ahead.\n"
@@ -24,13 +27,26 @@ def write(gate, text=TEXT, name="go.md"):
     return path
 
 
+async def is_refused(gate, order):
+    """Refused for want of an approval; nothing is left waiting for a person, and nothing was sent."""
+    with pytest.raises(PermissionDenied) as refused:
+        await send.send(gate.gateway, order)
+    assert os.listdir(gate.gateway.vault.root / "Pending_Approval") == []
+    assert gate.gateway.store.approvals.pending() == []
+    return refused.value.reason == "approval_missing"
+
+
+async def is_mail_refused(gate, request=MAIL):
+    return await is_refused(gate, await gate.order(request))
+
+
 async def test_a_matching_file_releases_one_send_and_moves_to_done(tmp_path):
     async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
         write(gate)
         assert (await gate.send()).status == "sent"
         assert os.listdir(gate.gateway.vault.root / "Approved") == []
         assert os.listdir(gate.gateway.vault.root / "Done") == ["go.md"]
-        assert (await gate.send(replace(MAIL, subject="Second"))).status == "needs_approval"
+        assert await is_mail_refused(gate, replace(MAIL, subject="Second"))
         assert await gate.inbox() == ["Lunch?"]
 
 
@@ -53,14 +69,14 @@ async def test_a_matching_file_releases_one_send_and_moves_to_done(tmp_path):
 async def test_a_file_that_does_not_match_releases_nothing_and_stays(tmp_path, text):
     async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
         path = write(gate, text)
-        assert (await gate.send()).status == "needs_approval"
+        assert await is_mail_refused(gate)
         assert path.exists()
 
 
 async def test_every_recipient_must_be_named(tmp_path):
     async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
         write(gate)
-        assert (await gate.send(replace(MAIL, bcc=("carol@demo.example",)))).status == "needs_approval"
+        assert await is_mail_refused(gate, replace(MAIL, bcc=("carol@demo.example",)))
 
 
 async def test_elsewhere_they_count_for_nothing(tmp_path):
@@ -79,10 +95,9 @@ async def test_a_reply_is_matched_by_its_thread(tmp_path):
         text = "---\ntype: email_reply\nstatus: approved\nthread_id: '{}'\n---\n"
         for other in ("another-thread", ""):
             write(gate, text.format(other))
-            assert (await send.send(gate.gateway, order)).status == "needs_approval"
-        again = await send.order_reply(gate.gateway, row.email_id, composing.ReplyRequest("Yes!"), CONFIRMED)
+            assert await is_refused(gate, order)
         write(gate, text.format(order.draft.threading.thread_ref))
-        assert (await send.send(gate.gateway, again)).status == "sent"
+        assert (await send.send(gate.gateway, order)).status == "sent"
 
 
 async def test_a_reply_goes_only_to_those_whom_the_file_names(tmp_path):
@@ -95,10 +110,9 @@ async def test_a_reply_goes_only_to_those_whom_the_file_names(tmp_path):
         text = "---\ntype: email_reply\nstatus: approved\nthread_id: '{}'\nto: {}\n---\n"
         for somebody_else in ("carol@demo.example", "nobody"):
             write(gate, text.format(thread, somebody_else))
-            assert (await send.send(gate.gateway, order)).status == "needs_approval"
-        again = await send.order_reply(gate.gateway, row.email_id, composing.ReplyRequest("Yes!"), CONFIRMED)
+            assert await is_refused(gate, order)
         write(gate, text.format(thread, "alice@demo.example"))
-        assert (await send.send(gate.gateway, again)).status == "sent"
+        assert (await send.send(gate.gateway, order)).status == "sent"
 
 
 async def test_a_full_rate_window_leaves_the_file_for_later(tmp_path):
@@ -106,7 +120,8 @@ async def test_a_full_rate_window_leaves_the_file_for_later(tmp_path):
         write(gate)
         await gate.send()
         path = write(gate)
-        assert (await gate.send(replace(MAIL, subject="Second"))).status == "needs_approval"
+        with pytest.raises(RateLimited, match="emails/hour"):
+            await gate.send(replace(MAIL, subject="Second"))
         assert path.exists()
 
 
@@ -115,7 +130,7 @@ async def test_an_approval_taken_back_after_it_was_read_releases_nothing(tmp_pat
         path = write(gate)
         gate.gateway.vault.scan("Approved")
         path.write_text(TEXT.replace("approved", "withdrawn"))
-        assert (await gate.send()).status == "needs_approval"
+        assert await is_mail_refused(gate)
         path.write_text(TEXT)
         assert (await gate.send(replace(MAIL, subject="Second"))).status == "sent"
 
@@ -126,15 +141,6 @@ async def test_a_file_that_has_not_expired_counts_in_whichever_zone_its_time_is_
     async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
         write(gate, TEXT.replace("---\nGo", f"expires: {expires}\n---\nGo"))
         assert (await gate.send()).status == "sent"
-
-
-async def test_the_approval_says_that_it_was_written_by_hand(tmp_path):
-    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
-        write(gate)
-        sent = await gate.send()
-        row = gate.gateway.store.outbox.get(sent.send_id)
-        approval = gate.gateway.store.approvals.get(row.approval_id)
-        assert (approval.state, approval.who, approval.how) == ("consumed", "vault", "handwritten")
 
 
 async def test_a_file_that_came_after_the_last_look_is_found(tmp_path):
@@ -156,18 +162,18 @@ async def test_a_file_that_somebody_else_takes_in_the_same_moment_releases_nothi
             return claim(wanted, folder)
 
         monkeypatch.setattr(gate.gateway.vault, "claim", too_late)
-        assert (await gate.send()).status == "needs_approval"
+        assert await is_mail_refused(gate)
         assert await gate.inbox() == []
 
 
-async def test_a_file_goes_back_to_where_it_lay_when_its_approval_could_not_be_stored(tmp_path, monkeypatch):
+async def test_a_file_goes_back_to_where_it_was_when_the_send_could_not_be_stored(tmp_path, monkeypatch):
     async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
         path = write(gate)
 
         def fails(*_, **__):
             raise InternalError("The state file cannot be written.")
 
-        monkeypatch.setattr(gate.gateway.store.approvals, "approve", fails)
+        monkeypatch.setattr(gate.gateway.store.outbox, "reserve", fails)
         with pytest.raises(InternalError, match="cannot be written"):
             await gate.send()
         assert path.exists()
@@ -182,5 +188,176 @@ async def test_a_file_taken_back_so_that_size_and_time_do_not_show_it_releases_n
         before = path.stat()
         path.write_text(TEXT.replace("approved", "rejected"))
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        assert (await gate.send()).status == "needs_approval"
+        assert await is_mail_refused(gate)
         assert path.exists()
+
+
+async def test_a_message_that_the_provider_refused_leaves_its_approval_for_the_next_try(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        path = write(gate)
+        meddled = await gate.meddle()
+        meddled.before = lambda _: SubmitOutcome("rejected", reason="550 no")
+        assert (await gate.send()).status == "rejected"
+        assert path.exists()
+        meddled.before = lambda _: None
+        assert (await gate.send()).status == "sent"
+        assert not path.exists()
+
+
+@pytest.mark.parametrize("outcome", ["unknown", "retryable"])
+async def test_a_message_that_may_be_sent_or_still_will_be_keeps_its_approval(tmp_path, outcome):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        path = write(gate)
+        meddled = await gate.meddle()
+        meddled.before = lambda _: SubmitOutcome(outcome, reason="no response")
+        meddled.reconciled = lambda _: SubmitOutcome("unknown")
+        assert (await gate.send()).status in ("unknown", "held")
+        assert not path.exists()
+        assert (await gate.send()).status in ("unknown", "held"), "the same message again is the one under way"
+        assert len(meddled.submitted) == 1
+
+
+async def test_an_operator_who_blocks_somebody_is_heeded_and_the_file_stays(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault", block_recipients=["bob@demo.example"]) as gate:
+        path = write(gate)
+        with pytest.raises(PermissionDenied, match="block list"):
+            await gate.send()
+        assert path.exists()
+
+
+async def test_each_file_releases_one_message_also_if_it_is_the_same_message(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate), write(gate, name="again.md")
+        assert [(await gate.send()).status for _ in range(2)] == ["sent", "sent"]
+        assert await is_mail_refused(gate)
+        assert await gate.inbox() == ["Lunch?", "Lunch?"]
+
+
+async def test_of_many_calls_at_once_as_many_are_sent_as_there_are_files(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        for number in range(3):
+            write(gate, name=f"{number}.md")
+        answers = []
+
+        async def call(number):
+            try:
+                answers.append((await gate.send(replace(MAIL, subject=f"No. {number}"))).status)
+            except PermissionDenied as error:
+                answers.append(error.reason)
+
+        async with anyio.create_task_group() as tasks:
+            for number in range(8):
+                tasks.start_soon(call, number)
+        assert sorted(answers) == ["approval_missing"] * 5 + ["sent"] * 3
+        assert len(await gate.inbox()) == 3
+
+
+async def test_a_file_that_changes_between_reading_and_taking_releases_nothing_and_goes_back(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        path = write(gate)
+        claim = gate.gateway.vault.claim
+
+        def withdrawn_first(wanted, folder="Done"):
+            wanted.write_text(TEXT.replace("approved", "withdrawn"))
+            return claim(wanted, folder)
+
+        monkeypatch.setattr(gate.gateway.vault, "claim", withdrawn_first)
+        assert await is_mail_refused(gate)
+        assert path.exists()
+        assert await gate.inbox() == []
+
+
+@pytest.mark.parametrize(
+    ("to", "is_sent"),
+    [
+        ("BOB@Demo.Example", True),
+        ("[carol@demo.example, bob@demo.example]", True),
+        ("bob@demo.example, carol@demo.example", False),
+        ("Bob <bob@demo.example>", False),
+        ("*@demo.example", False),
+        ("bob@demo.example.evil.example", False),
+    ],
+)
+async def test_the_recipient_is_compared_as_an_address_whole_and_in_either_case(tmp_path, to, is_sent):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate, TEXT.replace("bob@demo.example", to))
+        assert ((await gate.send()).status == "sent") if is_sent else await is_mail_refused(gate)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        TEXT.encode()[: TEXT.index("---\nGo")],
+        TEXT.encode().replace(b"Go ahead", b"\xff\xfe"),
+        TEXT.encode("utf-16"),
+        b"",
+        TEXT.encode().replace(b"to: bob@demo.example", b"to: &a bob@demo.example"),
+        TEXT.encode().replace(b"status", b"status: pending\nstatus"),
+    ],
+    ids=["half written", "not UTF-8", "UTF-16", "empty", "with an anchor", "with a key twice"],
+)
+async def test_a_file_that_cannot_be_read_whole_releases_nothing_and_stays(tmp_path, content):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        path = write(gate)
+        path.write_bytes(content)
+        assert await is_mail_refused(gate)
+        assert path.exists()
+
+
+async def test_a_link_to_an_approval_elsewhere_releases_nothing(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        elsewhere = tmp_path / "go.md"
+        elsewhere.write_text(TEXT)
+        write(gate).unlink()
+        (gate.gateway.vault.root / "Approved" / "go.md").symlink_to(elsewhere)
+        assert await is_mail_refused(gate)
+
+
+async def test_a_vault_of_which_only_the_approved_folder_was_made_is_enough(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        (tmp_path / "vault" / "Approved").mkdir(parents=True, mode=0o700)
+        path = tmp_path / "vault" / "Approved" / "go.md"
+        path.write_text(TEXT)
+        path.chmod(0o600)
+        assert (await gate.send()).status == "sent"
+        assert os.listdir(tmp_path / "vault" / "Done") == ["go.md"]
+
+
+async def test_who_is_told_to_write_an_approval_finds_the_folder_for_it(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        assert await is_mail_refused(gate)
+        assert os.listdir(tmp_path / "vault" / "Approved") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (("approved", "Approved"), "status"),
+        (("bob@demo.example", "Bob <bob@demo.example>"), "plain address"),
+        (("email_send", "email_reply"), "thread_id"),
+        (("---\nGo", "expires: 2001-01-01\n---\nGo"), "expired"),
+        (("bob@", "carol@"), ""),
+    ],
+)
+async def test_a_file_that_approves_nothing_is_listed_with_the_reason(tmp_path, change, reason):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate, TEXT.replace(*change))
+        told = dict(await approvals.unheeded(gate.gateway))
+        assert reason in told["go.md"] if reason else told == {}
+
+
+async def test_a_caller_who_hangs_up_leaves_no_claimed_file_without_its_message(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate)
+        claim = gate.gateway.vault.claim
+        with anyio.CancelScope() as call:
+
+            def claimed(path, folder="Done"):
+                anyio.from_thread.run_sync(call.cancel)
+                return claim(path, folder)
+
+            monkeypatch.setattr(gate.gateway.vault, "claim", claimed)
+            await gate.send()
+        assert call.cancel_called
+        assert os.listdir(gate.gateway.vault.root / "Done") == ["go.md"]
+        assert await gate.inbox() == ["Lunch?"]

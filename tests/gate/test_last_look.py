@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 from tests.gate.rigs import gate_rig
+from tests.gate.test_native import native_rig, reply
 from tests.gate.test_outcomes import FIELDS
 
 from postroom.model.draft import Threading
-from postroom.model.errors import InternalError, PermissionDenied
+from postroom.model.errors import AuthRequired, InternalError, PermissionDenied, ProviderUnavailable
 from postroom.model.outcome import SubmitOutcome
 from postroom.service.reading import search
 from postroom.service.sending import order as orders
-from postroom.service.sending import outbox, worker
+from postroom.service.sending import outbox, send, worker
 from postroom.service.sending.order import Wishes
 from postroom.store import State
 
@@ -65,10 +66,47 @@ async def test_a_held_mail_that_a_new_list_forbids_is_put_before_a_person_with_t
     time.pass_(60)
     async with gate_rig(tmp_path, time=time, hold_seconds=60, block_recipients=["bob@demo.example"]) as gate:
         await worker.work_once(gate.gateway)
-        send = gate.gateway.store.outbox.get(view.send_id)
-        assert send.state is State.NEEDS_HUMAN
-        assert "on the operator's block list" in send.outcome["reason"]
+        row = gate.gateway.store.outbox.get(view.send_id)
+        assert row.state is State.NEEDS_HUMAN
+        assert "on the operator's block list" in row.outcome["reason"]
         assert gate.gateway.store.outbox.request(view.send_id).raw
+
+
+AWAY, LOGGED_OUT, LOST = ProviderUnavailable("It is away."), AuthRequired("Log in."), ConnectionResetError()
+
+
+@pytest.mark.parametrize(
+    ("question", "error"),
+    [
+        *(("identities", AWAY), ("identities", LOGGED_OUT)),
+        *(("recipients_of", AWAY), ("recipients_of", LOGGED_OUT), ("recipients_of", LOST)),
+        *(("fetch", AWAY), ("fetch", LOST)),
+    ],
+)
+async def test_who_waits_is_told_that_a_mail_waits_for_a_provider_that_cannot_be_asked_now(
+    tmp_path, monkeypatch, question, error
+):
+    """An error would make them send it a second time, and both would leave."""
+    async with native_rig(tmp_path) as (gate, acts, email_id):
+        order = await reply(gate, email_id)
+        asked = acts if question == "recipients_of" else acts.mailbox
+        real = getattr(asked, question)
+        monkeypatch.setattr(asked, question, _failing(error))
+        view = await send.send(gate.gateway, order)
+        assert (view.status, acts.submitted) == ("held", [])
+        assert gate.gateway.store.outbox.get(view.send_id).outcome["reason"]
+        assert (gate.gateway.store.pauses.of("alice") is not None) is isinstance(error, AuthRequired)
+        monkeypatch.setattr(asked, question, real)
+        gate.time.pass_(1000)
+        await worker.work_once(gate.gateway)
+        assert (gate.gateway.store.outbox.get(view.send_id).state, len(acts.submitted)) == (State.DONE, 1)
+
+
+def _failing(error: Exception) -> Any:
+    async def failing(*_: Any) -> Any:
+        raise error
+
+    return failing
 
 
 async def test_a_mail_of_which_no_copy_is_wished_leaves_none_in_sent(tmp_path):
@@ -82,14 +120,14 @@ async def test_a_mail_of_which_no_copy_is_wished_leaves_none_in_sent(tmp_path):
 async def test_what_a_dead_process_was_sending_is_found_out_about_and_not_sent_again(tmp_path):
     async with gate_rig(tmp_path) as gate:
         meddled, out = await gate.meddle(), gate.gateway.store.outbox
-        send = out.reserve(out.prepare((await gate.order()).as_send()).send_id).send
+        row = out.reserve(out.prepare((await gate.order()).as_send()).send_id).send
         for state in (State.STAGED, State.SENDING):
-            send = out.advance(send.send_id, expect=send.state, to=state)
-        gate.gateway.abandoned.add(send.send_id)
+            row = out.advance(row.send_id, expect=row.state, to=state)
+        gate.gateway.abandoned.add(row.send_id)
         meddled.reconciled = lambda _: SubmitOutcome("accepted", accepted=("bob@demo.example",))
         await worker.work_once(gate.gateway)
-        assert out.get(send.send_id).state is State.DONE
-        assert State.UNKNOWN in {event.state for event in out.events(send.send_id)}
+        assert out.get(row.send_id).state is State.DONE
+        assert State.UNKNOWN in {event.state for event in out.events(row.send_id)}
         assert meddled.submitted == []
 
 
@@ -102,9 +140,9 @@ async def test_whatever_is_changed_while_a_mail_is_held_keeps_it_from_leaving(tm
             assert tampering.execute(*FIELDS[field]).rowcount == 1
         gate.time.pass_(60)
         await worker.work_once(gate.gateway)
-        send = gate.gateway.store.outbox.get(view.send_id)
-        assert send.state is State.NEEDS_HUMAN
-        assert "the message in the outbox is not what was approved" in send.outcome["reason"]
+        row = gate.gateway.store.outbox.get(view.send_id)
+        assert row.state is State.NEEDS_HUMAN
+        assert "the message in the outbox is not what was approved" in row.outcome["reason"]
         assert meddled.submitted == []
 
 

@@ -269,10 +269,21 @@ class GateMachine(RuleBasedStateMachine):
         resting = FINISHED | {State.NEEDS_HUMAN, State.AWAITING_APPROVAL}
         assert {send.state for send in self.sends()} <= resting
         self.nothing_arrives_twice_lost_or_without_leave()
+        self.nothing_stays_staged_for_nobody()
         assert self.gate.gateway.store.audit.verify().ok
         self.run(self.stack.aclose())
         self.runner.close()
         shutil.rmtree(self.home)
+
+    def nothing_stays_staged_for_nobody(self) -> None:
+        """In the end Drafts holds what somebody changed, and what waits for a person or was left to one's word."""
+        mailbox = self.run(self.gate.gateway.accounts.open("alice")).mailbox
+        lying = {envelope.subject for _, envelope in self.run(mailbox.list_drafts(limit=100, offset=0)).items}
+        with_people = [
+            send for send in self.sends()
+            if send.state is State.NEEDS_HUMAN or (send.outcome or {}).get("decided") == "sent"
+        ]  # fmt: skip
+        assert lying <= {"smuggled", *(self.order_of(send.send_id).subject for send in with_people)}
 
     # --- means
 

@@ -15,9 +15,11 @@ from tests.gate.transports import Acts, acting
 
 from postroom.model.address import Address
 from postroom.model.draft import Importance
-from postroom.model.errors import Conflict, InternalError, InvalidRequest, PermissionDenied
+from postroom.model.errors import Conflict, InternalError, InvalidRequest, NotFound, PermissionDenied
+from postroom.model.message import Message
 from postroom.model.native import NativeAction, Recipients, freeze, thaw
 from postroom.model.query.tree import In, Query
+from postroom.service import presenting
 from postroom.service.attachment_files import EncodedFile
 from postroom.service.reading import search
 from postroom.service.sending import order as orders
@@ -31,6 +33,7 @@ from postroom.store import State
 NATIVE = replace(CONFIRMED, native=True)
 WORDS = "I would rather say one."
 EVE = Address("eve@evil.example")
+FILE = EncodedFile("plan.txt", "cGxhbg==", "text/plain")
 
 
 @asynccontextmanager
@@ -113,6 +116,49 @@ async def test_what_nobody_wants_or_the_provider_cannot_say_is_composed_as_ever(
         assert acts.submitted[0].native is None
 
 
+@pytest.mark.parametrize(
+    "request_", [{"encoded_files": (FILE,)}, {"to_author": True}, {"identity": "alice@demo.example"}]
+)
+async def test_a_reply_that_asks_for_more_than_a_verb_can_say_is_composed(tmp_path, request_):
+    async with native_rig(tmp_path) as (gate, acts, email_id):
+        order = await reply(gate, email_id, **request_)
+        assert (order.native, (await send.send(gate.gateway, order)).status) == (None, "sent")
+        assert acts.submitted[0].raw.count(b"plan.txt") == order.raw.count(b"plan.txt")
+        assert (b"plan.txt" in order.raw) is ("encoded_files" in request_)
+
+
+@pytest.mark.parametrize("way", ["files", "answers", "reply_to", "identity", "nothing more"])
+async def test_a_new_mail_that_asks_for_more_than_a_verb_can_say_is_composed(tmp_path, way):
+    async with native_rig(tmp_path) as (gate, _, email_id):
+        more: dict[str, Any] = {
+            "files": {"encoded_files": (FILE,)},
+            "answers": {"in_reply_to": email_id},
+            "reply_to": {"reply_to": ("alice@demo.example",)},
+            "identity": {"identity": "alice@demo.example"},
+            "nothing more": {"importance": "high", "body_html": "<p>Noon?</p>", "cc": ("carol@demo.example",)},
+        }
+        order = await gate.order(replace(MAIL, **more[way]), NATIVE)
+        assert (order.native is None) is (way != "nothing more")
+
+
+async def test_where_the_original_is_not_handed_out_a_native_forward_says_the_comment_alone(tmp_path, monkeypatch):
+    """The provider puts the original below; a second copy of it in the text would be one too many."""
+    async with native_rig(tmp_path) as (gate, _, email_id):
+        opened = await gate.gateway.accounts.open("alice")
+        monkeypatch.setattr(opened, "capabilities", replace(opened.capabilities, has_raw=False))
+        order = await forward(gate, email_id, comment="See below.")
+        assert order.native.text == "See below."
+
+
+async def test_a_draft_is_never_left_to_the_provider_as_an_original(tmp_path):
+    """It can still change in what no digest covers: another file of the same name and size."""
+    async with native_rig(tmp_path) as (gate, _, email_id):
+        saved = await drafts.create_draft(gate.gateway, MAIL)
+        for order in (await forward(gate, saved.email_id), await reply(gate, saved.email_id)):
+            assert order.native is None
+        assert (await forward(gate, email_id)).native is not None
+
+
 async def test_where_the_provider_has_no_verbs_a_native_wish_changes_nothing(tmp_path):
     async with gate_rig(tmp_path) as gate:
         order = await gate.order(wishes=NATIVE)
@@ -190,23 +236,32 @@ async def test_whoever_waits_for_it_is_told_that_the_original_has_changed(tmp_pa
         assert sent_from_alice(gate).state is State.CANCELLED
 
 
-async def test_an_original_that_says_something_else_by_now_does_not_go_along(tmp_path):
-    """A draft can be forwarded too, and changed after the approval."""
-    async with native_rig(tmp_path, gate="approval") as (gate, acts, _):
-        saved = await drafts.create_draft(gate.gateway, MAIL)
-        asked = await send.send(gate.gateway, await forward(gate, saved.email_id))
-        await drafts.update_draft(gate.gateway, saved.draft_id, drafts.DraftChanges(body="All our secrets."))
+async def test_an_original_that_says_something_else_by_now_does_not_go_along(tmp_path, monkeypatch):
+    async with native_rig(tmp_path, gate="approval") as (gate, acts, email_id):
+        asked = await send.send(gate.gateway, await forward(gate, email_id))
+        real = acts.mailbox.fetch
+
+        async def changed(ref: str) -> Message:
+            original: Message = await real(ref)
+            return replace(original, body=replace(original.body, text="All our secrets."))
+
+        monkeypatch.setattr(acts.mailbox, "fetch", changed)
         view = await approvals.approve(gate.gateway, asked.approval.approval_id, who="ada", how="test")
         assert view.status == "needs_human"
         assert "the original message has changed since this was approved" in view.message
         assert acts.submitted == []
 
 
-async def test_an_original_that_is_gone_is_not_answered(tmp_path):
-    async with native_rig(tmp_path, gate="approval") as (gate, acts, _):
-        saved = await drafts.create_draft(gate.gateway, MAIL)
-        asked = await send.send(gate.gateway, await forward(gate, saved.email_id))
-        await drafts.erase_draft(gate.gateway, saved.draft_id)
+@pytest.mark.parametrize("way", ["forward", "reply_all"])
+async def test_an_original_that_is_gone_is_not_answered(tmp_path, monkeypatch, way):
+    async with native_rig(tmp_path, gate="approval") as (gate, acts, email_id):
+        order = await (forward(gate, email_id) if way == "forward" else reply(gate, email_id, reply_all=True))
+        asked = await send.send(gate.gateway, order)
+
+        async def gone(ref: str) -> Message:
+            raise NotFound(f"There is no message {ref}.")
+
+        monkeypatch.setattr(acts.mailbox, "fetch", gone)
         view = await approvals.approve(gate.gateway, asked.approval.approval_id, who="ada", how="test")
         assert (view.status, acts.submitted) == ("needs_human", [])
         assert "is gone" in view.message
@@ -384,3 +439,13 @@ async def test_a_file_that_came_within_the_call_is_never_left_out(tmp_path):
 async def test_a_reply_to_the_author_alone_is_not_left_to_a_provider_that_heeds_reply_to(tmp_path):
     async with native_rig(tmp_path) as (gate, _, email_id):
         assert (await reply(gate, email_id, to_author=True)).native is None
+
+
+async def test_marking_the_original_is_left_to_the_provider_that_wrote_the_answer(tmp_path):
+    """A login that may read and send, and nothing else, gets no warning about it."""
+    async with native_rig(tmp_path) as (gate, acts, email_id):
+        acts.marks = False
+        mailbox = (await gate.gateway.accounts.open("alice")).mailbox
+        view = await send.send(gate.gateway, await reply(gate, email_id))
+        (original,) = await mailbox.envelopes([(await presenting.locate(gate.gateway, email_id, None))[1]])
+        assert (view.status, view.warnings[1:], original.answered) == ("sent", (), False)

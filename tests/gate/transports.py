@@ -122,6 +122,7 @@ class Acts:
     asked: list[NativeAction] = field(default_factory=list)
     after: Step = nothing
     joined: tuple[Address, ...] = ()  # people who have come into the original's Cc since
+    marks: bool = True  # the original, as part of the action
 
     async def recipients_of(self, action: NativeAction) -> Recipients:
         self.asked.append(action)
@@ -135,6 +136,9 @@ class Acts:
         envelope = WireEnvelope(request.envelope.sender, tuple(address.email for address in draft.recipients))
         raw = compose(draft, message_id=new_message_id("provider.example"), date=None)
         outcome = await self.real.submit(replace(request, native=None, raw=raw, envelope=envelope))
+        if request.native.original_ref and self.marks:
+            flag = "forwarded" if request.native.kind == "forward" else "answered"
+            await self.mailbox.set_flags([request.native.original_ref], add=[flag])
         self.after("submit")
         return outcome
 

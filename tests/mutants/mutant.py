@@ -13,6 +13,7 @@ _ROOMS = (
     "service/notices.py",
     "safety/*.py",
     "store/**/*.py",
+    "model/native.py",
 )
 
 

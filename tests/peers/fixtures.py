@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.peers.courier import Courier, running_courier
+from tests.peers.cyrus import Cyrus, running_cyrus
 from tests.peers.dovecot import Dovecot, running_dovecot
 from tests.peers.postfix import Postfix, running_postfix
 
@@ -25,4 +26,10 @@ def postfix(dovecot: Dovecot) -> Iterator[Postfix]:
 @pytest.fixture(scope="session")
 def courier() -> Iterator[Courier]:
     with running_courier() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def cyrus() -> Iterator[Cyrus]:
+    with running_cyrus() as server:
         yield server

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from tests.peers.daemon import LOOPBACK, free_ports
 
 HANG_UP = "hang up"
 SILENCE = "silence"
+
+_AUTH = re.compile(r" AUTH=\S+", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -58,9 +61,13 @@ class _Handler:
 
 
 class _Server(SMTP):
-    """Also refuses DATA before the mail, and takes bearer tokens longer than aiosmtpd expects."""
+    """Also refuses DATA before the mail, and takes what aiosmtpd does not know: long bearer tokens, and the AUTH
+    parameter by which a server names the user it submits for (RFC 4954, 5)."""
 
     script: Script
+
+    async def smtp_MAIL(self, arg: str) -> None:
+        await super().smtp_MAIL(_AUTH.sub("", arg))
 
     async def smtp_DATA(self, arg: str) -> None:
         refusal = await _played(self.script, "DATA", self)

@@ -40,7 +40,7 @@ _HARMLESS = re.compile(
     "[\t\n -~\u00a1-\u00ac\u00ae-\u033f\u0350-\u061b\u061d-\u114f\u1200-\u135f\u1d00-\u1fff\u2010-\u2027\u2030-\u205e"
     "\u2070-\u27ff\u2900-\u2fff\u3000-\u3163\u3165-\ud7ff\uf900-\ufb4f\uff00-\uff9f\U0001f000-\U0001faff]*"
 )
-_LINE_BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
+_LINE_BREAKS: Final = ("\r\n", "\r", "\u0085", "\u2028", "\u2029")
 _SHORT = 300
 _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800]")
 
@@ -49,12 +49,14 @@ def cleaned(text: str) -> tuple[str, int]:
     """(the text without invisible characters, how many pieces were removed). Line breaks become ``\\n``."""
     if _HARMLESS.fullmatch(text):
         return text, 0
-    text = _LINE_BREAKS.sub("\n", _SPACES.sub(" ", text))
+    text = _SPACES.sub(" ", text)
+    for line_break in _LINE_BREAKS:
+        text = text.replace(line_break, "\n")
     removed = 0
     for _ in range(8):  # a removal may join two halves of something else to remove
         text, count = _REMOVED.subn("", text)
         removed += count
-        if not count:
+        if not count or _HARMLESS.fullmatch(text):
             break
     return text, removed
 

@@ -26,17 +26,17 @@ MAX_TEXT: Final = 2_000_000  # bytes of one version (all its parts, text or HTML
 MAX_FILENAME: Final = 180  # characters
 MAX_UU_LINES: Final = 600_000  # of one uuencoded part: 27 MB in full lines, decoded one by one
 
-# --- HTML: a long thread in one message has about 20,000 elements and a depth of 200
+# --- HTML: a long thread in one message has some 10,000 elements and a depth of 200
 MAX_TAGS: Final = 75_000  # opening and closing tags in the source
-MAX_ELEMENTS: Final = 25_000  # of one document; 1,200 is the most seen
+MAX_ELEMENTS: Final = 20_000  # of one document; 1,200 is the most seen
 MAX_HTML_DEPTH: Final = 400  # nested elements; browsers stop at 512
 MAX_STYLE: Final = 300_000  # characters of all style elements together; 25,000 is the most seen
-MAX_STYLE_RULES: Final = 5_000  # 65 is the most seen
+MAX_STYLE_RULES: Final = 3_000  # 65 is the most seen
 MAX_STYLE_DEPTH: Final = 8  # nested blocks of a style element: each adds one ``:is()`` around the selectors
-MAX_STYLE_WORK: Final = 8_000_000  # elements that all selectors together are compared with, and their ancestors
+MAX_STYLE_WORK: Final = 5_000_000  # elements that all selectors together are compared with, and their ancestors
 MAX_STYLE_DECLARATIONS: Final = 200  # of one rule, of those that affect what is visible
-MAX_MATCHES: Final = 300_000  # elements that all selectors together match
-MAX_CASCADE_WORK: Final = 50_000  # units of computing styles (see `css.syntax.work_of`); 3,000 is the most seen
+MAX_MATCHES: Final = 120_000  # elements that all selectors together match
+MAX_CASCADE_WORK: Final = 15_000  # units of computing styles (see `css.syntax.work_of`); 3,000 is the most seen
 MAX_VARIABLES: Final = 500  # that apply to one element
 MAX_LINKS: Final = 5_000  # of one document whose addresses are shown; 170 is the most seen
 MAX_RENDERED: Final = 2_000_000  # characters of one rendering

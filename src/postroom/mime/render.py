@@ -136,10 +136,15 @@ def _words(body: Body) -> tuple[str, bool]:
     Returns the words, and whether they come from HTML, in which case its quotes are flagged.
     """
     words = _words_of_html(body.html) if body.html else ""
-    return (words, True) if without_flags(words).strip() else (clean_text(body.text[:MAX_TEXT]), False)
+    return (words, True) if without_flags(words).strip() else (_words_of_text(body.text), False)
 
 
 @lru_cache(maxsize=2)  # the index needs the words and the snippet of the same message
+def _words_of_text(text: str) -> str:
+    return clean_text(text[:MAX_TEXT])
+
+
+@lru_cache(maxsize=2)
 def _words_of_html(html: str) -> str:
     return to_plain_text(_flagged(html).document) if html else ""
 

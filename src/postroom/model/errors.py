@@ -28,6 +28,7 @@ from typing import Any, ClassVar, Literal
 Reason = Literal[
     "account_not_configured",
     "already_exists",
+    "approval_missing",
     "attachment_not_allowed",
     "attachment_too_large",
     "attachment_unknown",
@@ -90,6 +91,7 @@ class PostroomError(Exception):
         self.details = dict(details or {})
         self.retry_after = retry_after
         self.tries = 1  # how many attempts were made before this error was raised
+        self.is_audited = False  # an entry about the call that it ended is written already
 
 
 class InvalidRequest(PostroomError):

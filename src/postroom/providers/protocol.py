@@ -250,7 +250,8 @@ class Transport(Protocol):
         ...
 
     async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
-        """After `unknown`: look for evidence. accepted or retryable only when sure, else unknown."""
+        """After `unknown`: look for evidence. accepted or retryable only when sure, else unknown. Also asked where
+        something may have been staged that can no longer be found: somebody may have sent it."""
         ...
 
     async def close(self) -> None: ...
@@ -276,7 +277,7 @@ class Staging(Protocol):
 
     async def staged(self, request: SubmitRequest) -> Staged | None:
         """What is stored under `request.staged_ref` now, read again, and everyone whom `submit` would send it to;
-        None when it is gone or can no longer be sent."""
+        None when it is gone or can no longer be sent. Also read before anything is discarded."""
         ...
 
     async def discard_staged(self, staged_ref: str) -> None:
@@ -287,7 +288,9 @@ class Staging(Protocol):
 
 @runtime_checkable
 class NativeActions(Protocol):
-    """A transport whose provider has its own methods to write messages; `submit` accepts requests with `native`."""
+    """A transport whose provider has its own methods to write messages; `submit` accepts requests with `native`.
+
+    The provider marks the original as answered or forwarded itself: that is part of its action."""
 
     @property
     def native_kinds(self) -> frozenset[NativeKind]:

@@ -24,12 +24,18 @@ if TYPE_CHECKING:
 MAILBOXES: Mapping[str, str] = {
     "local": "postroom.providers.local.provider:LocalMailbox",
     "imap": "postroom.providers.imap.provider:ImapMailbox",
+    "jmap": "postroom.providers.jmap.provider:JmapMailbox",
+    "gmail": "postroom.providers.gmail.provider:GmailMailbox",
+    "graph": "postroom.providers.graph.provider:GraphMailbox",
     "rest": "postroom.providers.rest.provider:RestMailbox",
 }
 
 TRANSPORTS: Mapping[str, str] = {
     "local": "postroom.providers.local.provider:LocalTransport",
     "imap": "postroom.providers.imap.smtp.transport:SmtpTransport",
+    "jmap": "postroom.providers.jmap.transport:JmapTransport",
+    "gmail": "postroom.providers.gmail.transport:GmailTransport",
+    "graph": "postroom.providers.graph.transport:GraphTransport",
     "rest": "postroom.providers.rest.transport:RestTransport",
 }
 
@@ -43,7 +49,10 @@ SAMPLES: Mapping[str, str] = {
 
 
 SETUPS: Mapping[str, str] = {
+    "gmail": "postroom.providers.gmail.setup:GmailSetup",
+    "graph": "postroom.providers.graph.setup:GraphSetup",
     "imap": "postroom.providers.imap.setup:ImapSetup",
+    "jmap": "postroom.providers.jmap.setup:JmapSetup",
     "local": "postroom.providers.local.setup:LocalSetup",
     "rest": "postroom.providers.rest.setup:RestSetup",
 }

@@ -16,9 +16,8 @@ MAX_DELAY = timedelta(days=365)
 
 def check(draft: Draft, *, max_bytes: int) -> None:
     """Raise InvalidRequest naming the field that is wrong."""
-    _recipients(draft)
-    _headers(draft)
-    _body(draft)
+    check_content(draft)
+    _address(draft.sender.email, draft.sender.name, "identity")
     size = sum(len(file.content) for file in draft.files) + len(draft.forwarded or b"")
     if size > max_bytes:
         raise InvalidRequest(
@@ -26,6 +25,13 @@ def check(draft: Draft, *, max_bytes: int) -> None:
             reason="attachment_too_large",
             details={"field": "attachments"},
         )
+
+
+def check_content(draft: Draft) -> None:
+    """What can be said of it before the account is opened, which names the sender."""
+    _recipients(draft)
+    _headers(draft)
+    check_body(draft.text, draft.html, has_original=bool(draft.forwarded))
 
 
 def check_schedule(send_at: datetime | None, now: datetime) -> None:
@@ -46,7 +52,6 @@ def _recipients(draft: Draft) -> None:
             raise _invalid(field, f"{field} has {len(addresses)} recipients; at most {MAX_RECIPIENTS} are allowed.")
         for address in addresses:
             _address(address.email, address.name, field)
-    _address(draft.sender.email, draft.sender.name, "identity")
 
 
 def _address(email: str, name: str, field: str) -> None:
@@ -64,12 +69,12 @@ def _headers(draft: Draft) -> None:
         refuse_line_breaks(value, "header value")
 
 
-def _body(draft: Draft) -> None:
-    if not (draft.text.strip() or draft.html.strip() or draft.forwarded):
+def check_body(text: str, html: str = "", *, has_original: bool = False) -> None:
+    if not (text.strip() or html.strip() or has_original):
         raise _invalid("body", "The body is empty. Write something.")
-    if len(draft.text) > 2 * MAX_BODY or len(draft.html) > 3 * MAX_BODY:
+    if len(text) > 2 * MAX_BODY or len(html) > 3 * MAX_BODY:
         raise _invalid("body", f"The body is longer than {MAX_BODY} characters.")
-    if "\0" in draft.text or "\0" in draft.html:
+    if "\0" in text or "\0" in html:
         raise _invalid("body", "The body contains a NUL character. Remove it.")
 
 

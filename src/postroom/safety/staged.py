@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable
 from html import unescape
+from unicodedata import category
 
 from postroom.mime.read.parse import Parsed, extract_part, parse
 from postroom.model.address import Address
@@ -21,7 +22,17 @@ from postroom.model.outcome import Staged, SubmitRequest
 _WORD = re.compile(r"\w+")
 _LINK = re.compile(r"\b[a-z][a-z0-9+.-]*:[^\s<>()\[\]\"']+", re.IGNORECASE)
 # Headers that make a message do more than be read; any others that a provider adds do not matter.
-_ACTING = re.compile(r"(?:disposition-notification|return-receipt|resent-|auto-submitted|list-|sender$)")
+_ACTING = re.compile(
+    r"(?:.*-to$|return-(?:path|receipt)|disposition-notification|resent-|auto-submitted|list-|precedence$|sender$"
+    r"|content-(?:base|location)$)"
+)
+_COMPARED = frozenset({"reply-to", "in-reply-to"})
+# What mail readers take from the first or from the last of two, as they like.
+_ONCE = frozenset(
+    {"from", "to", "cc", "bcc", "reply-to", "subject", "in-reply-to", "references", "importance", "mime-version"}
+    | {"content-type", "content-transfer-encoding", "content-disposition"}
+)
+_DATA = re.compile(r"\bdata:[^\s\"'<>)]+", re.IGNORECASE)
 _SAME: dict[str, Callable[[Parsed], object]] = {
     "the sender": lambda mail: mail.sender.key,
     "the recipients in To": lambda mail: _keys(mail.to),
@@ -30,7 +41,10 @@ _SAME: dict[str, Callable[[Parsed], object]] = {
     "the subject": lambda mail: _spaced(mail.subject),
     "the message it replies to": lambda mail: mail.in_reply_to,
     "the importance": lambda mail: mail.headers.get("importance", ("normal",))[0].strip().casefold(),
-    "a header": lambda mail: {name for name in mail.headers if _ACTING.match(name)},
+    "a header": lambda mail: {name for name in mail.headers if _ACTING.match(name)} - _COMPARED,
+    "a header that appears twice": lambda mail: {
+        name for name, values in mail.headers.items() if name in _ONCE and len(values) > 1
+    },
     "its parsing defects": lambda mail: mail.defects,
 }
 
@@ -46,6 +60,8 @@ def check_staged(request: SubmitRequest, staged: Staged) -> None:
             raise _differs(what)
     if not _keys(theirs.bcc) <= approved:
         raise _differs("the Bcc recipients")
+    if not set(theirs.references) <= set(ours.references):
+        raise _differs("the thread")
     if not _says_the_same(ours.body, theirs.body):
         raise _differs("the text")
     if _files(request.raw, ours) != _files(staged.raw, theirs):
@@ -68,15 +84,16 @@ def _is_made_of(text: str, html: str) -> bool:
 
 
 def _reading(html: str) -> object:
-    """What a person is shown of an HTML body."""
+    """What a person is shown of an HTML body, the signs that change how it is read, and the pictures within it."""
     if not html:
         return None
     from postroom.mime.html.link_hosts import hosts
     from postroom.mime.html.restyling import may_show_other_words
     from postroom.mime.render import render
 
-    shown = render(Body(html=html), fmt="markdown", keep_quoted=True)
-    return _spaced(shown.text), shown.hidden_removed, frozenset(hosts("", html)), may_show_other_words(html)
+    shown, source = render(Body(html=html), fmt="markdown", keep_quoted=True), unescape(html).lstrip("\ufeff")
+    unseen = [sign for sign in source if category(sign) == "Cf"], sorted(_DATA.findall(source))
+    return _spaced(shown.text), shown.hidden_removed, frozenset(hosts("", html)), may_show_other_words(html), unseen
 
 
 def _in_words(html: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
@@ -75,6 +75,12 @@ class Gateway:
     abandoned: set[str] = field(default_factory=set)  # sends that an error tore from our hands; see worker
     _locks: dict[str, tuple[anyio.Lock, int]] = field(default_factory=dict)
     _readers: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(8))
+
+    def narrowed(self, settings: Settings) -> Gateway:
+        """The same gateway with only these accounts, for a client with settings of its own."""
+        return replace(
+            self, settings=settings, accounts=self.accounts.only([account.name for account in settings.accounts])
+        )
 
     def now(self) -> datetime:
         """The store's clock, so that the whole gateway has one time."""

@@ -17,4 +17,5 @@ def notices(gateway: Gateway) -> tuple[str, ...]:
         f"{gateway.shown_time(pause.since, 'minutes')}. {pause.reason} Its messages wait in the "
         "outbox. Tell the user; `postroom doctor` checks the login and resumes sending."
         for pause in pauses
+        if gateway.accounts.may_see(pause.account)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -138,6 +138,17 @@ class Accounts:
         self._opener = opener
         self._open: dict[str, Account] = {}
         self._locks = {name: anyio.Lock() for name in self._configured}
+        self.owners: frozenset[str] | None = None  # the only accounts whose state may be shown; None: of any
+
+    def only(self, names: Collection[str]) -> Accounts:
+        """These of the accounts, as a client sees them that may use no others. What one opens is open for all."""
+        view = Accounts([account for account in self.configured if account.name in names], self._opener)
+        view._open, view._locks, view.owners = self._open, self._locks, frozenset(view._configured)
+        return view
+
+    def may_see(self, account: str) -> bool:
+        """Whether state kept for that account, or for a shared mailbox it opens, may be shown."""
+        return self.owners is None or account.partition(OF_ANOTHER)[0] in self.owners
 
     @property
     def configured(self) -> tuple[AccountSettings, ...]:
@@ -180,6 +191,15 @@ class Accounts:
         address = parse_address(user_id).email
         name = f"{self.named(owner).name}{OF_ANOTHER}{Address(address).key}"
         return self.named(owner).model_copy(update={"name": name, "address": address, "display_name": ""})
+
+    def of_user(self, user_id: str) -> str:
+        """The account for a user's mailbox: the configured one with this address, or else a shared mailbox over the
+        login of the default account."""
+        key = parse_address(user_id).key
+        for account in self.configured:
+            if account.address and Address(account.address).key == key:
+                return account.name
+        return self._derived(self.named(None).name, user_id).name
 
     async def derived(self, wanted: str | None, user_id: str) -> Account:
         """A shared mailbox, over the login of a configured account. Unsupported where the provider has none."""

@@ -129,8 +129,11 @@ class ImapAccount(TokenAccount):
 
 
 class GmailAccount(TokenAccount):
+    """`units_per_minute` is Google's limit for one user of the client id; see docs/providers/gmail.md."""
+
     provider: Literal["gmail"] = "gmail"
     base_url: Url = "https://gmail.googleapis.com"
+    units_per_minute: Annotated[Number, Field(ge=500)] = 6000
 
 
 class GraphAccount(TokenAccount):
@@ -139,7 +142,9 @@ class GraphAccount(TokenAccount):
 
 
 class JmapAccount(TokenAccount):
-    secrets = ("token", "password")
+    """`session_url` is the session's own address, or just the server's: the rest is then found there."""
+
+    secrets = ("password", "token")
 
     provider: Literal["jmap"] = "jmap"
     session_url: Url
@@ -147,6 +152,18 @@ class JmapAccount(TokenAccount):
     password: Secret = None
     password_env: str = ""
     password_file: ConfigPath | None = None
+    auth: Literal["bearer", "password"] = Field(default_factory=lambda data: _jmap_auth(data))
+
+    @model_validator(mode="after")
+    def _token_for_oauth(self) -> JmapAccount:
+        if self.oauth is not None and self.auth == "password":
+            raise ValueError('oauth requires auth = "bearer"')
+        return self
+
+
+def _jmap_auth(data: dict[str, Any]) -> Literal["bearer", "password"]:
+    """By the secret that is named; a token where none is."""
+    return "password" if any(data.get(key) for key in ("password", "password_env", "password_file")) else "bearer"
 
 
 class RestAccount(Account):

@@ -33,13 +33,16 @@ class Traits:
     ids: IdForm = "handle"  # short handles, the provider's own ids, or numbers within a folder
     has_transport: bool = True  # False: guaranteed by structure, nothing that could send is ever built
     gate: Gate = "auto"  # unless the operator names one
-    heeds_handwritten: bool = False  # approvals that a person wrote by hand are valid
+    heeds_handwritten: bool = (
+        False  # approvals that a person wrote by hand release sends, and nothing waits for another
+    )
     key_seconds: float = 30 * _DAY  # how long an idempotency key is remembered
     dev_mode_covers_drafts: bool = False
     may_trust_network: bool = False  # a publicly reachable address may be served without a token, if configured so
+    request_bytes: int = 0  # of an HTTP request, where files come within a call; 0: as large as any other
     has_fences: bool = True  # untrusted text is put between marks; False: results follow the contract word for word
     log_fields: Mapping[str, tuple[LogField, ...]] = field(default_factory=lambda: MappingProxyType({}))  # by tool
-    audited_tools: frozenset[str] = frozenset()  # in addition to what the gate audits
+    audited_tools: frozenset[str] = frozenset()  # every call of them, beside what comes to the gate
     audit_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # the gate's own -> shown
 
 
@@ -54,6 +57,7 @@ TRAITS: dict[str, Traits] = {
         ids="provider",
         gate="confirm",
         key_seconds=600.0,
+        request_bytes=8 * 2**20,  # one attachment under 4 MB in base64, and the rest
         has_fences=False,
         log_fields={
             "send_email": (
@@ -83,7 +87,7 @@ TRAITS: dict[str, Traits] = {
         heeds_handwritten=True,
         dev_mode_covers_drafts=True,
         has_fences=False,
-        audited_tools=frozenset({"search_email", "draft_email"}),
+        audited_tools=frozenset({"search_email", "draft_email", "send_email", "reply_email"}),
     ),
 }
 

@@ -20,12 +20,14 @@ from postroom.settings.fields import CONFIG_FOLDER, HOME, Section
 from postroom.settings.model import ConfigFile, Settings
 from postroom.settings.paths import home_folder
 from postroom.settings.problems import SettingsError, explain
+from postroom.settings.sections import SafetySettings
 
 DEMO_ACCOUNTS: Sequence[Mapping[str, str]] = (
     {"name": "alex", "address": "alex@demo.example", "display_name": "Alex Rivera"},
     {"name": "sam", "address": "sam@demo.example", "display_name": "Sam Okonkwo"},
 )
 
+_IN_VAULT = frozenset({"pending_approval", "approved", "rejected", "done", "logs"})
 _EMPTY_TABLES: Mapping[str, Any] = {"server": {}, "safety": {}, "store": {}, "network": {}, "logging": {}}
 
 
@@ -72,6 +74,7 @@ def build(data: Mapping[str, Any], *, home: Path, config_path: Path | None = Non
         raise explain(error, ConfigFile) from None
     _refuse_twins(read.accounts)
     refuse_exposed(read.server, read.accounts)
+    _refuse_downloads_in_vault(read.safety)
     sections = {key: getattr(read, key) for key in ConfigFile.model_fields}
     return Settings(**{**sections, **_chosen_by_dialect(read)}, home=home, config_path=config_path, is_demo=is_demo)
 
@@ -99,6 +102,15 @@ def _layered(
 def _demo(data: Data, environ: Mapping[str, str], config_path: Path | None) -> Settings:
     accounts = [{**one, "provider": "local", "path": f"demo/{one['name']}.db"} for one in DEMO_ACCOUNTS]
     return build({**data, "accounts": accounts}, home=home_folder(environ), config_path=config_path, is_demo=True)
+
+
+def _refuse_downloads_in_vault(safety: SafetySettings) -> None:
+    """What anybody sends as an attachment must not become an approval. Links are followed, as when saving."""
+    place, vault = safety.download_dir.resolve(), safety.vault.resolve()
+    if place.is_relative_to(vault) and {part.casefold() for part in place.relative_to(vault).parts[:1]} & _IN_VAULT:
+        raise SettingsError(
+            "safety.download_dir: must not be a folder of the vault, where a downloaded file could count as an approval"
+        )
 
 
 def _refuse_twins(accounts: Sequence[AccountSettings]) -> None:

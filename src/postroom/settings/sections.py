@@ -16,9 +16,9 @@ Dialect = Literal["postroom", "graph", "mailapi", "vault", "drafts", "intentmail
 Toolset = Literal["read", "organise", "drafts", "send", "rules", "templates", "identities"]
 # Names reserved for what this version does not have; no message suggests them.
 NOT_YET = {
-    "dialect": frozenset({"graph", "vault", "intentmail"}),
+    "dialect": frozenset({"intentmail"}),
     "toolsets": frozenset({"rules", "templates", "identities"}),
-    "provider": frozenset({"gmail", "graph", "jmap"}),
+    "provider": frozenset(),
 }
 Gate = Literal["confirm", "preview", "elicit", "approval", "auto"]
 
@@ -78,6 +78,7 @@ class ServerSettings(Section):
     tokens_env: str = ""
     tokens_file: ConfigPath | None = None
     trust_network: Switch = False
+    requests_per_minute: Annotated[Number, Field(ge=0)] = 6000
     allowed_hosts: Annotated[tuple[str, ...], *AsList] = ()
     timezone: Annotated[str, AfterValidator(_timezone)] = ""
 

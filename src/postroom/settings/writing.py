@@ -57,7 +57,7 @@ def _rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
     path = path.resolve()  # a link to the real file stays a link
     try:
         make_private(path.parent)
-        with _sole_writer(path.parent):
+        with sole_writer(path.parent):
             before = path.read_bytes() if path.exists() else b""
             mode = path.stat().st_mode & 0o777 if path.exists() else atomic_file.OWNER_ONLY
             atomic_file.replace(path, change(before), mode=mode)
@@ -127,8 +127,8 @@ def _parsed(content: bytes) -> dict[str, Any] | None:
 
 
 @contextmanager
-def _sole_writer(folder: Path) -> Iterator[None]:
-    """One at a time: two writers that read the same file and write it back would lose one of the accounts."""
+def sole_writer(folder: Path) -> Iterator[None]:
+    """One at a time: two writers that read the same file and write it back would lose one of the changes."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

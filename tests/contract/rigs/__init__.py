@@ -45,7 +45,7 @@ class RigAccount:
     capabilities: Capabilities
     address: str
     second_address: str  # another mailbox that mail from here reaches
-    refused_address: str  # a recipient this transport refuses for good
+    refused_address: str  # a recipient this transport refuses for good; empty where it takes every address
     missing_ref: str  # well formed, and no mail has it
 
 

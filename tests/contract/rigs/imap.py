@@ -18,7 +18,7 @@ from tests.peers.postfix import Postfix, running_postfix
 
 from postroom.mime.read.parse import parse_headers
 from postroom.providers.context import ProviderContext
-from postroom.providers.imap.flavours.keywords import keyword_of
+from postroom.providers.keywords import keyword_of
 from postroom.providers.registry import open_mailbox, open_transport
 from postroom.settings import ImapAccount
 

@@ -177,15 +177,9 @@ class FakeGmail(WebPeer):
         return self._door.answer(request, recorded, self.in_flight[request.header("authorization")])
 
     def _inner(self, request: Request, under_way: int) -> Answer:
-        recorded, fault = self._begin(request, in_batch=True)
-        assert fault is None or fault.kind in ("error", "answer", "cut"), f"{fault.kind} the batch, not a call in it"
-        if fault and not fault.after_effect:
-            answer = self._faulty(fault, None)
-        else:
-            answer = self._door.answer(inner_of(request), recorded, under_way)
-            answer = self._faulty(fault, answer) if fault else answer
-        recorded.status, recorded.sent = answer.status, len(answer.body)
-        return answer
+        return self.answer_in_batch(
+            request, lambda inner, recorded: self._door.answer(inner_of(inner), recorded, under_way)
+        )
 
     def error(self, fault: Fault) -> Answer:
         message = fault.message or _MESSAGES.get(fault.status, "Backend Error")

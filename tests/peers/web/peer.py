@@ -6,7 +6,7 @@ import asyncio
 import threading
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
@@ -118,6 +118,18 @@ class WebPeer(Faults):
             except Exception:
                 self.problems.append(f"{request.method} {request.path}:\n{traceback.format_exc()}")
                 return Answer(500, b"the fake itself failed; see its problems")
+
+    def answer_in_batch(self, request: Request, respond: Callable[[Request, Recorded], Answer]) -> Answer:
+        """One request of a batch, recorded by itself, with the fault that was asked for it."""
+        recorded, fault = self._begin(request, in_batch=True)
+        assert fault is None or fault.kind in ("error", "answer", "cut"), f"{fault.kind} the batch, not a call in it"
+        if fault and not fault.after_effect:
+            answer = self._faulty(fault, None)
+        else:
+            answer = respond(request, recorded)
+            answer = self._faulty(fault, answer) if fault else answer
+        recorded.status, recorded.sent = answer.status, len(answer.body)
+        return answer
 
     def _faulty(self, fault: Fault, answer: Answer | None) -> Answer:
         match fault.kind:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from functools import partial
+from types import FrameType
+
 import pytest
+from tests.unit.mime.dear_styles import DOCUMENTS, SHEETS
 
 from postroom.mime.css import matching, stylesheet
 from postroom.mime.css.matching import Matches
@@ -11,7 +17,9 @@ from postroom.mime.css.selectors import shape_of
 from postroom.mime.html.document import open_html
 from postroom.mime.html.hidden import DOUBT_OPENS
 from postroom.mime.html.markdown import to_markdown
+from postroom.mime.limits import MAX_CASCADE_WORK, MAX_MATCHES, MAX_STYLE_WORK
 
+MOST_CALLS = 60_000  # of a fortieth of the largest document
 DEEP = "<div class=a>" * 200 + "<p class=a>x"
 
 
@@ -98,3 +106,34 @@ def test_functions_and_variables_count_for_more(monkeypatch: pytest.MonkeyPatch)
     )
     assert open_html(plain).is_judged
     assert not open_html(dear).is_judged
+
+
+@pytest.mark.parametrize("sheet", SHEETS)
+def test_no_sheet_and_document_make_more_work_together_than_the_bounds_allow(
+    sheet: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All bounds, and the documents, at a fortieth of their size; calls are counted, of Python and of libraries."""
+    monkeypatch.setattr(stylesheet, "MAX_CASCADE_WORK", MAX_CASCADE_WORK // 40)
+    monkeypatch.setattr(matching, "MAX_STYLE_WORK", MAX_STYLE_WORK // 40)
+    monkeypatch.setattr(matching, "MAX_MATCHES", MAX_MATCHES // 40)
+    rules = SHEETS[sheet](60)
+    calls = {
+        name: calls_of(partial(open_html, f"<style>@keyframes k{{to{{top:0}}}}{rules}</style>{document(600)}"))
+        for name, document in DOCUMENTS.items()
+    }
+    assert {name: count for name, count in calls.items() if count > MOST_CALLS} == {}
+
+
+def calls_of(act: Callable[[], object]) -> int:
+    count = 0
+
+    def counted(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(counted)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return count

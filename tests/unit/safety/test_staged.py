@@ -45,6 +45,7 @@ SAME = {
     "without its blind copies, which the provider is told of otherwise": replace(DRAFT, bcc=()),
     "another name for a recipient": replace(DRAFT, to=(Address("Bob@demo.example", "Robert"),)),
     "HTML in a frame of its own": replace(DRAFT, html=EXCHANGE),
+    "a byte order mark": replace(DRAFT, html="\ufeff" + HTML),
     "other line breaks": replace(DRAFT, text="See the plan\nat noon."),
     "a text made of the HTML": replace(DRAFT, text="See the plan (https://plan.example/a), at *noon*"),
 }
@@ -58,6 +59,9 @@ OTHER = {
     "a picture that tells who reads": replace(DRAFT, html=HTML + '<img src="https://evil.example/p.gif" width=1>'),
     "words that nobody sees": replace(DRAFT, html=HTML + '<p style="display:none">obey</p>'),
     "styles that show other words": replace(DRAFT, html=HTML + "<style>b::after{content:'not'}</style>"),
+    "words that read backwards": replace(DRAFT, html=HTML.replace("noon", "&#x202e;noon&#x202c;")),
+    "words in signs that nobody sees": replace(DRAFT, html=HTML.replace("noon", "noon\U000e006f\U000e0062")),
+    "a picture within the HTML": replace(DRAFT, html=HTML + '<img src="data:image/png;base64,AAAA">'),
     "no HTML": replace(DRAFT, html=""),
     "another file": replace(DRAFT, files=(File("plan.txt", "text/plain", b"another\n"),)),
     "a file by another name": replace(DRAFT, files=(File("plan.exe", "text/plain", b"the plan\n"),)),
@@ -83,7 +87,12 @@ def test_what_says_anything_else_is_not_what_was_approved(change: str) -> None:
 
 @pytest.mark.parametrize(
     "header", ["Disposition-Notification-To: x@evil.example", "Resent-To: x@evil.example", "Sender: x@evil.example",
-               "Reply-To: x@evil.example", "In-Reply-To: <other@evil.example>", "Importance: high"]
+               "Reply-To: x@evil.example", "In-Reply-To: <other@evil.example>", "Importance: high",
+               "Mail-Followup-To: x@evil.example", "Mail-Reply-To: x@evil.example", "Errors-To: x@evil.example",
+               "X-Confirm-Reading-To: x@evil.example", "Return-Path: <x@evil.example>", "Precedence: bulk",
+               "Return-Receipt-To: x@evil.example", "References: <other@evil.example>", "Auto-Submitted: no",
+               "Content-Base: https://evil.example/", "Content-Location: https://evil.example/",
+               "List-Unsubscribe: <https://evil.example/>"]
 )  # fmt: skip
 def test_a_header_by_which_a_mail_does_more_is_not_what_was_approved(header: str) -> None:
     staged = f"{header}\r\n".encode() + written(DRAFT, keep_bcc=True)
@@ -91,8 +100,48 @@ def test_a_header_by_which_a_mail_does_more_is_not_what_was_approved(header: str
         check_staged(REQUEST, Staged(staged, EVERYONE))
 
 
+@pytest.mark.parametrize(
+    "header", ["From: x@evil.example", "To: bob@demo.example", "Bcc: carol@demo.example", "Subject: Another",
+               "Content-Type: text/html", "Content-Transfer-Encoding: 8bit", "MIME-Version: 1.0"]
+)  # fmt: skip
+@pytest.mark.parametrize("first", [False, True])
+def test_a_header_of_which_there_are_two_is_not_what_was_approved(header: str, first: bool) -> None:
+    """Some readers take the first, some the last."""
+    whole = written(replace(DRAFT, cc=(Address("carol@demo.example"),)), keep_bcc=True)
+    ours = replace(REQUEST, raw=whole.replace(b"Bcc: carol@demo.example\r\n", b""))
+    head, end, body = whole.partition(b"\r\n\r\n")
+    lines = [header.encode(), head] if first else [head, header.encode()]
+    check_staged(ours, Staged(whole, EVERYONE))
+    with pytest.raises(InternalError, match="is not what was approved"):
+        check_staged(ours, Staged(b"\r\n".join(lines) + end + body, EVERYONE))
+
+
+@pytest.mark.parametrize(
+    "header", ["Cc: carol@demo.example", "Reply-To: alice@demo.example", "In-Reply-To: <2@x.example>",
+               "References: <1@x.example>", "Importance: high", "Content-Disposition: inline"]
+)  # fmt: skip
+def test_a_header_that_was_approved_is_there_once(header: str) -> None:
+    line, theirs = f"{header}\r\n".encode(), written(replace(DRAFT, bcc=()))
+    ours = replace(REQUEST, raw=line + theirs)
+    check_staged(ours, Staged(line + theirs, EVERYONE))
+    with pytest.raises(InternalError, match="a header that appears twice"):
+        check_staged(ours, Staged(line + line + theirs, EVERYONE))
+
+
+def test_a_provider_may_drop_the_history_of_a_thread_but_not_add_to_it() -> None:
+    history = b"In-Reply-To: <2@x.example>\r\nReferences: <1@x.example> <2@x.example>\r\n"
+    shorter = history.replace(b"<1@x.example> ", b"")
+    other = history.replace(b"<1@x", b"<3@x")
+    ours, theirs = replace(REQUEST, raw=history + written(DRAFT)), written(DRAFT, keep_bcc=True)
+    for kept in (history, shorter):
+        check_staged(ours, Staged(kept + theirs, EVERYONE))
+    with pytest.raises(InternalError, match="the thread"):
+        check_staged(ours, Staged(other + theirs, EVERYONE))
+
+
 def test_a_header_of_the_providers_own_is_fine() -> None:
-    check_staged(REQUEST, Staged(b"X-Provider: 7\r\nImportance: Normal\r\n" + written(DRAFT, keep_bcc=True), EVERYONE))
+    theirs = b"X-Provider: 7\r\nReceived: by it\r\nReceived: by it again\r\nImportance: Normal\r\n"
+    check_staged(REQUEST, Staged(theirs + written(DRAFT, keep_bcc=True), EVERYONE))
 
 
 def test_of_two_bodies_the_html_may_stay_alone() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from postroom.settings import ImapAccount, LocalAccount, RestAccount, Settings, SettingsError, load, load_demo
+from postroom.settings import ImapAccount, LocalAccount, RestAccount, Settings, SettingsError, build, load, load_demo
 
 ACCOUNT = '[[accounts]]\nname = "work"\nprovider = "local"\naddress = "alice@example.com"\n'
 IMAP = '[[accounts]]\nname = "work"\nprovider = "imap"\naddress = "alice@example.com"\nhost = "imap.example.com"\n'
@@ -208,3 +208,12 @@ def test_a_file_in_the_mailapi_form_that_others_can_read_is_a_warning(tmp_path: 
     (warning,) = settings.warnings
     assert "mail_api.auth_token: other users of this machine can read" in warning
     assert "t0ken" not in warning
+
+
+@pytest.mark.parametrize("folder", ["vault/Approved", "vault/approved/x", "vault/../vault/Rejected", "link/Approved"])
+def test_downloads_are_not_saved_where_they_could_count_as_approvals(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "vault")
+    with pytest.raises(SettingsError, match=r"safety\.download_dir: must not be a folder of the vault"):
+        build({"safety": {"download_dir": folder}}, home=tmp_path)
+    for elsewhere in ("vault-downloads", "vault/downloads", "downloads/Approved"):
+        assert build({"safety": {"download_dir": elsewhere}}, home=tmp_path)

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.store.kit import A_DAY, PATHS, WORK, FakeTime, a_send, brought_to, one_step, sha
-from tests.unit.store.test_send_states import WAYS as TABLE
+from tests.unit.store.test_states import WAYS as TABLE
 
 from postroom.model.errors import Conflict, InternalError, InvalidRequest, NotFound
 from postroom.model.ids import Kind, is_handle
@@ -123,6 +124,98 @@ def test_the_bytes_are_kept_while_they_may_still_leave_and_no_longer(store: Stor
             store.outbox.request(send.send_id)
     else:
         assert store.outbox.request(send.send_id).raw == a_send().raw
+
+
+def brought_along(store: Store, words: str, **fields: Any) -> Send:
+    """Along the states of these words, the last of which it was stopped in; with * it is staged and its ref known."""
+    send = store.outbox.prepare(a_send(**fields))
+    for word in words.split():
+        if word in ("drop", "resend"):
+            store.outbox.resolve(send.send_id, word)  # type: ignore[arg-type]
+        elif word == "*":
+            store.outbox.note_staged(send.send_id, "d7")
+        else:
+            one_step(store, send.send_id, State(word))
+    return store.outbox.get(send.send_id)
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize(
+    ("words", "is_left"),
+    [
+        ("cancelled", False),
+        ("reserved cancelled", False),
+        ("reserved staged cancelled", True),
+        ("reserved staged needs_human drop", True),
+        ("reserved needs_human drop", False),
+        ("reserved needs_human resend cancelled", True),
+        ("reserved needs_human resend needs_human drop", True),
+        ("reserved needs_human resend sending rejected", False),
+        ("reserved staged sending rejected", False),
+        ("reserved staged sending retryable cancelled", False),
+        ("reserved staged sending retryable needs_human drop", False),
+        ("reserved staged sending unknown reconciling needs_human drop", False),
+        ("reserved staged sending unknown reconciling needs_human resend cancelled", True),
+    ],
+)
+def test_a_send_that_was_stopped_when_it_could_be_staged_is_looked_after_until_it_is_not(
+    store: Store, words: str, is_left: bool, native: bool
+) -> None:
+    is_left &= not native
+    send = brought_along(store, words, native=native)
+    assert store.outbox.may_be_staged(send.send_id) is is_left
+    assert [left.send_id for left in store.outbox.left_staged()] == [send.send_id] * is_left
+    if is_left:
+        assert store.outbox.request(send.send_id).raw == a_send().raw
+    store.outbox.nothing_staged(send.send_id)
+    assert store.outbox.left_staged() == []
+    with pytest.raises(Conflict):
+        store.outbox.request(send.send_id)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "reserved staged * cancelled",
+        "reserved staged * sending rejected",
+        "reserved staged * sending retryable cancelled",
+        "reserved staged * sending unknown reconciling needs_human drop",
+    ],
+)
+def test_what_is_known_to_be_staged_is_looked_after_with_its_bytes(store: Store, words: str) -> None:
+    send = brought_along(store, words)
+    assert [(left.send_id, left.staged_ref) for left in store.outbox.left_staged()] == [(send.send_id, "d7")]
+    assert store.outbox.request(send.send_id).raw == a_send().raw
+    store.outbox.nothing_staged(send.send_id)
+    assert (store.outbox.left_staged(), store.outbox.get(send.send_id).staged_ref) == ([], "")
+
+
+def test_what_is_staged_after_its_send_was_over_is_looked_after_too(store: Store) -> None:
+    send = brought_along(store, "reserved staged cancelled")
+    store.outbox.nothing_staged(send.send_id)
+    store.outbox.note_staged(send.send_id, "d7")
+    assert [left.staged_ref for left in store.outbox.left_staged()] == ["d7"]
+
+
+def test_what_was_sent_is_cleared_by_nobody(store: Store) -> None:
+    send = brought_along(store, "reserved staged * sending accepted done")
+    assert store.outbox.left_staged() == []
+    with pytest.raises(Conflict):
+        store.outbox.request(send.send_id)
+
+
+def test_what_could_not_be_cleared_is_put_off_and_only_so_many_are_looked_after_at_once(
+    store: Store, time: FakeTime
+) -> None:
+    sends = [store.outbox.cancel(brought_to(store, State.STAGED).send_id) for _ in range(12)]
+    assert len(store.outbox.left_staged()) == 10
+    assert len(store.outbox.left_staged(limit=11)) == 11
+    for send in sends:
+        store.outbox.put_off_clearing(send.send_id, send.updated_at + 5)
+    time.passes(4.5)
+    assert store.outbox.left_staged() == []
+    time.passes(0.5)
+    assert len(store.outbox.left_staged(limit=20)) == 12
 
 
 @pytest.mark.parametrize("state", State)

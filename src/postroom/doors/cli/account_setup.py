@@ -32,6 +32,7 @@ LONGEST_SECRET = 16_384  # characters; tokens can be long
 def add(args: argparse.Namespace) -> int:
     _refuse_no_address(args.address)
     args.oauth = args.oauth or args.device or args.paste
+    args.provider = args.provider or ("imap" if args.password_stdin else setup.usual_kind(args.address, vars(args)))
     wishes = setup.Wishes(**{field.name: getattr(args, field.name) for field in fields(setup.Wishes)})
     plan = asyncio.run(setup.plan(wishes, config=args.config))
     _show_servers(plan)

@@ -43,7 +43,11 @@ def _register_list(verbs: Subparsers) -> None:
 def _register_add(verbs: Subparsers) -> None:
     verb = verbs.add_parser("add", help="set up an account: finds its servers, tries the login, saves it")
     verb.add_argument("address", help="for instance alice@example.com")
-    verb.add_argument("--provider", choices=("imap", "local", "rest"), default="imap", help="kind of mailbox")
+    verb.add_argument(
+        "--provider",
+        choices=("imap", "gmail", "graph", "jmap", "local", "rest"),
+        help="kind of mailbox (default: gmail for Gmail, else imap)",
+    )
     verb.add_argument("--name", default="", help="name of the account (default: from the address)")
     verb.add_argument("--display-name", default="", metavar="TEXT", help="the name shown with the address")
     verb.add_argument("--username", default="", help="login name, if it is not the address")

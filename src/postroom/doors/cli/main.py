@@ -23,6 +23,7 @@ COMMANDS = (
     "approvals",
     "outbox",
     "audit",
+    "tokens",
     "completion",
 )
 

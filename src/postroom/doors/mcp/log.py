@@ -40,6 +40,7 @@ ALLOWED_FIELDS = (
     "port",
     "attempt",
     "suppressed",
+    "client",
     *sorted(logged_names()),
 )
 # Messages that are logged unchanged.
@@ -56,6 +57,7 @@ EVENTS = frozenset(
         "audit_failed",
         "connection_refused",
         "client_gone",
+        "clients_unreadable",
     }
 )
 

@@ -6,7 +6,7 @@ import contextlib
 import gc
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING
 
 import anyio
@@ -16,6 +16,8 @@ from postroom.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
     from postroom.doors.mcp.server import PostroomServer
+    from postroom.service.gateway import Gateway
+    from postroom.settings.clients import Client
 
 Announce = Callable[[int], None]
 
@@ -60,6 +62,7 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
 
     from postroom.doors.mcp.http.accept import Listener
     from postroom.doors.mcp.http.app import http_app
+    from postroom.doors.mcp.http.callers import Callers
     from postroom.doors.mcp.http.deadlines import KEEP_ALIVE_SECONDS, DeadlineProtocol
 
     class Announcing(uvicorn.Server):
@@ -69,12 +72,17 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
                 announce(listening.getsockname()[1])
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            if server.listening is not None:  # otherwise shutdown would wait for their open streams
-                server.listening.close()
+            app.close_streams()
             await super().shutdown(sockets)
 
-    tokens, server = tokens_for(settings, host), server_for(settings)
-    app = http_app(server, hosts=(host, *settings.server.allowed_hosts), tokens=tokens)
+    callers, server = Callers(tokens_for(settings, host), settings.home), server_for(settings)
+    app = http_app(
+        server,
+        hosts=(host, *settings.server.allowed_hosts),
+        callers=callers,
+        requests_per_minute=settings.server.requests_per_minute,
+        server_for=lambda client: client_server(server, settings, client),
+    )
     config = uvicorn.Config(
         app,
         http=DeadlineProtocol,
@@ -98,18 +106,36 @@ def server_for(settings: Settings) -> PostroomServer:
     return build_server(lambda: open_working_gateway(settings), settings)
 
 
+def client_server(server: PostroomServer, settings: Settings, client: Client) -> PostroomServer:
+    """The server of one client, over the gateway that `server` has opened."""
+    from postroom.doors.mcp.server import build_server
+    from postroom.settings.clients import settings_for
+
+    own = settings_for(settings, client)
+
+    @contextlib.asynccontextmanager
+    async def narrowed() -> AsyncIterator[Gateway]:
+        assert server.gateway.opened is not None
+        yield server.gateway.opened.narrowed(own)
+
+    return build_server(narrowed, own, client=client.name, metrics=server.metrics)
+
+
 def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:
-    """The bearer tokens clients must send. An address that others can reach is not served without one."""
+    """The bearer tokens that admit to everything. An address that others can reach is not served to clients without a
+    token, of these or of their own."""
     from postroom.doors.mcp.http.guard import LOOPBACK
+    from postroom.settings.clients import load_clients
     from postroom.settings.secrets import resolve_tokens
 
     tokens, may_trust = resolve_tokens(settings.server), settings.traits.may_trust_network
     is_trusted = may_trust and settings.server.trust_network
-    if host not in LOOPBACK and not tokens and not is_trusted:
+    if host not in LOOPBACK and not tokens and not load_clients(settings.home) and not is_trusted:
         trust = " If everyone who can reach it may read and send this mail, start with --trust-network."
         raise SettingsError(
             f"server.bind_addr: {host} can be reached from other machines, so clients must send a token. "
-            f"Set server.tokens (or tokens_env, tokens_file), or bind to 127.0.0.1.{trust if may_trust else ''}"
+            "Create one with postroom tokens create NAME, set server.tokens (or tokens_env, tokens_file), or bind to "
+            f"127.0.0.1.{trust if may_trust else ''}"
         )
     return tokens
 

@@ -22,6 +22,7 @@ from postroom.doors.mcp import dialects, failures, subscriptions
 from postroom.doors.mcp.call_fields import fields_of
 from postroom.doors.mcp.live import Live, OpenGateway
 from postroom.doors.mcp.log import log
+from postroom.doors.mcp.metrics import Metrics
 from postroom.doors.mcp.toolbox import Toolset, ToolSpec, bind, choose
 from postroom.model.errors import Conflict, PostroomError
 from postroom.service.gateway import Gateway
@@ -68,7 +69,15 @@ class PostroomServer(MCPServer[Gateway]):
     """The SDK's server with our rules: nothing unknown passes, every failure has a code, never a traceback."""
 
     def __init__(
-        self, *, dialect: Dialect, traits: Traits, tools: list[Tool], lifespan: SharedGateway, live: Live | None
+        self,
+        *,
+        dialect: Dialect,
+        traits: Traits,
+        tools: list[Tool],
+        lifespan: SharedGateway,
+        live: Live | None,
+        client: str = "",
+        metrics: Metrics | None = None,
     ) -> None:
         super().__init__(
             "postroom",
@@ -83,11 +92,18 @@ class PostroomServer(MCPServer[Gateway]):
         self.gateway = lifespan
         self.listening: subscriptions.Listening | None = None
         self._traits = traits
+        self._client = {"client": client} if client else {}
+        self.metrics = metrics or Metrics()
         self._resources: Resources | None = getattr(dialect, "RESOURCES", None)
         self._inboxes = live.inboxes if live else {}
         self._toolset_of = {spec.name: toolset.name for toolset in dialect.TOOLSETS for spec in toolset.specs}
         self._registered = {tool.name: tool for tool in tools}
         self._failure: Failure = getattr(dialect, "failure", failures.failure)
+
+    @property
+    def request_bytes(self) -> int:
+        """What the dialect's largest call may need."""
+        return self._traits.request_bytes
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Gateway, Any] | None = None
@@ -104,7 +120,7 @@ class PostroomServer(MCPServer[Gateway]):
         finally:
             duration = time.perf_counter() - started
             self._log(name, arguments, error, duration)
-            await self._audit(name, error, duration)
+            await self._audit(name, arguments, error, duration)
 
     def _worded(self, error: PostroomError, tool: str) -> CallToolResult:
         answer = self._failure(error, tool)
@@ -114,30 +130,39 @@ class PostroomServer(MCPServer[Gateway]):
 
     def _log(self, name: str, arguments: Mapping[str, Any], error: PostroomError | None, duration: float) -> None:
         tool = self._registered.get(name)
+        fields = self._traits.log_fields.get(name, ())
         line: dict[str, Any] = {
             "tool": name if tool is not None else "unknown",
             "status": "error" if error else "ok",
             "code": error.code if error else "",
             "duration_ms": round(duration * 1000, 1),
+            **self._client,
         }
-        if tool is not None:
-            properties = tool.parameters.get("properties", {})
-            line |= fields_of(self._traits.log_fields.get(name, ()), arguments, properties)
+        if tool is not None and fields:  # these, and no others: a contract names them
+            line["status"] = line.pop("code") or "ok"
+            line |= fields_of(fields, arguments, tool.parameters.get("properties", {}))
         log.info("tool_call", extra=line)
+        self.metrics.called(line["tool"], line["status"], line["code"], duration)
 
-    async def _audit(self, name: str, error: PostroomError | None, duration: float) -> None:
-        """Audit calls that the gate does not see, if the dialect wants them audited."""
+    async def _audit(
+        self, name: str, arguments: Mapping[str, Any], error: PostroomError | None, duration: float
+    ) -> None:
+        """Audit calls that did not come to the gate, if the dialect wants them audited."""
         gateway = self.gateway.opened
         if gateway is None or name not in self._traits.audited_tools or name not in self._registered:
             return
+        annotations = self._registered[name].annotations
+        sends = annotations is not None and annotations.open_world_hint
+        if sends and (error is None or error.is_audited):  # the gate did it
+            return
         from postroom.service.sending.auditing import audit_call
 
-        annotations = self._registered[name].annotations
         writes = annotations is None or not annotations.read_only_hint
         is_logged_only = writes and gateway.settings.safety.dev_mode
         started = gateway.now() - timedelta(seconds=duration)
         with anyio.CancelScope(shield=True):
-            await audit_call(gateway, name, started, error, is_logged_only=is_logged_only)
+            to = arguments.get("to", "")
+            await audit_call(gateway, name, started, error, to=str(to), is_logged_only=is_logged_only)
 
     def _noticed(self, result: R) -> R:
         """Add notices to a result, each in its own block: dialects word theirs exactly."""
@@ -187,9 +212,13 @@ class SharedGateway:
                 self._gateway = None
 
 
+def dialect_names() -> list[str]:
+    return sorted(module.name for module in pkgutil.iter_modules(dialects.__path__))
+
+
 def load_dialect(name: str) -> Dialect:
     """Only the chosen dialect is imported."""
-    spoken = sorted(module.name for module in pkgutil.iter_modules(dialects.__path__))
+    spoken = dialect_names()
     if name not in spoken:
         raise SettingsError(f"server.dialect: this version has no dialect {name}; choose one of {', '.join(spoken)}")
     module: Any = importlib.import_module(f"postroom.doors.mcp.dialects.{name}")
@@ -216,14 +245,24 @@ def _chosen(dialect: Dialect, server: ServerSettings) -> list[ToolSpec]:
     return specs
 
 
-def build_server(open_gateway: OpenGateway, settings: Settings) -> PostroomServer:
-    """The server for one operator's settings: its dialect, its toolsets, read-only or not."""
+def build_server(
+    open_gateway: OpenGateway, settings: Settings, *, client: str = "", metrics: Metrics | None = None
+) -> PostroomServer:
+    """The server for one operator's settings, or one client's: its dialect, its toolsets, read-only or not."""
     dialect = load_dialect(settings.server.dialect)
     tools = [bind(spec) for spec in _chosen(dialect, settings.server)]
     resources: Resources | None = getattr(dialect, "RESOURCES", None)
     live = Live(resources.inboxes(account.name for account in settings.accounts)) if resources else None
     lifespan = SharedGateway(live.beside(open_gateway) if live else open_gateway)
-    server = PostroomServer(dialect=dialect, traits=settings.traits, tools=tools, lifespan=lifespan, live=live)
+    server = PostroomServer(
+        dialect=dialect,
+        traits=settings.traits,
+        tools=tools,
+        lifespan=lifespan,
+        live=live,
+        client=client,
+        metrics=metrics,
+    )
     if resources is not None and live is not None:
         resources.register(server)
         server.listening = subscriptions.register(server, live)

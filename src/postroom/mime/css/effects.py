@@ -7,19 +7,40 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.mime.css.geometry import Shift, clip_state, scale_of, shift_of, turned_state
-from postroom.mime.css.longhands import OVERLAID, WIDE
+from postroom.mime.css.geometry import Shift, clip_state, scale_of, shift_of, translated, turned_state
+from postroom.mime.css.longhands import OVERLAID, UNDECIDED, WIDE
+from postroom.mime.css.screen import WIDTH
 from postroom.mime.css.sight import DOUBTFUL, HIDDEN, SEEN, Sight
 from postroom.mime.css.syntax import split_outside
 from postroom.mime.css.values import Colour, Style, colour, is_uncertain, is_unknown_colour, lengths, numbers, pixels
 
 _TALL: Final = 600.0  # pixels: a box of this height shows more or less all of its content
 _LINE: Final = 20.0
+_FRAME: Final = 40.0  # pixels: a border, outline or shadow of this width may cover text
+_FAR_ORIGIN: Final = 100.0
+_SHRINKING: Final = frozenset({"size", "strict"})
 _UNSEEN_DISPLAYS: Final = frozenset({"none", "table-column", "table-column-group"})
 _CONTAINED: Final = frozenset({"paint", "strict", "content"})
+_SIGHT_NAMES: Final = frozenset(
+    {
+        *(
+            "display",
+            "content-visibility",
+            "-webkit-text-security",
+            "filter",
+            "mask-image",
+            "mix-blend-mode",
+            "z-index",
+        ),
+        *("letter-spacing", "animation-name", "font-size", "opacity", "offset-path", "grid-template-rows"),
+        *("outline-offset", OVERLAID, UNDECIDED, "font-size-adjust", "margin-right", "transform-origin", "transform"),
+        *("rotate", "backface-visibility"),
+    }
+)
 _EMPTY_TRACK = re.compile(r"(?<![\w.])0(?:fr|px|%)?(?![\w.])")
 _TINY: Final = 2.0  # pixels: nothing can be read in a box of this height or width
 _COLOURS_IN = re.compile(r"#[0-9a-f]{3,8}\b|(?<![a-z-])[a-z-]++\([^()]*+\)|[a-z]++")
+_BRACKETED = re.compile(r"(?<![a-z])[a-z]++\([^()]*+\)")
 _OPACITY = re.compile(r"opacity\(\s*+([\d.]++%?)")
 _BLUR = re.compile(r"blur\(\s*+([\d.]++)(px|em|rem)?")
 _ODD_FILTER = re.compile(r"brightness\(|contrast\(|invert\(|url\(|alpha\(opacity")
@@ -47,6 +68,11 @@ class Effect:
     is_block: bool | None = None  # None: the element's default
     outlined: bool = False  # drawn by a shadow, a stroke or its background
     covers: bool = False  # an opaque box that may cover other text
+    cell: Sight = SEEN  # of everything inside, if this is a cell of a table
+    cuts: bool = False  # what does not fit into the box is not shown
+    size: tuple[float | None, float | None] = (None, None)  # width and height, as far as given in pixels
+    is_share: bool = False  # the height is given as a share of the box around
+    line: float | None = None  # height of a line in pixels, if given
     takes: tuple[float, float] = (0.0, 0.0)  # pixels to the right and down, before the text in it
     leading: float = 0.0  # pixels between the top of a line and its letters
     height: float = 0.0  # its own
@@ -64,11 +90,12 @@ def effect_of(style: Style, *, animations: frozenset[str] = frozenset()) -> Effe
     grounds, has_image = _grounds(style)
     position = style.get("position", "")
     is_placed = position in ("absolute", "fixed")
+    cuts = _hides_rest(style)
     return Effect(
         sight=max(_own_sight(style, animations), clip_state(style)),
-        clip=_room_state(style),
-        room=_room(style),
-        ink=_ink(style.get("color", "")),
+        clip=_room_state(style) if cuts else SEEN,
+        room=_room(style) if cuts else None,
+        ink="unknown" if _is_dark(style) and "canvas" in style.get("color", "") else _ink(style.get("color", "")),
         fill=_fill(style.get("-webkit-text-fill-color", "")),
         grounds=grounds,
         has_image=has_image,
@@ -81,7 +108,12 @@ def effect_of(style: Style, *, animations: frozenset[str] = frozenset()) -> Effe
         indent=_indent(style),
         is_block=True if is_placed or style.get("float", "none") != "none" else _is_block(style.get("display", "")),
         outlined=_is_outlined(style),
-        covers=bool(grounds or has_image) and _may_cover(style, position),
+        covers=(bool(grounds or has_image) and _may_cover(style, position)) or _has_covering_frame(style, position),
+        cell=_cell_state(style) if cuts else SEEN,
+        cuts=cuts,
+        size=(_side(style, "width"), _side(style, "height")),
+        is_share=any("%" in style.get(name, "") for name in ("height", "max-height")),
+        line=_line(style.get("line-height", "")),
         takes=_taken(style, position),
         leading=_leading(style.get("line-height", "")),
         height=_side(style, "height") or 0.0,
@@ -90,6 +122,8 @@ def effect_of(style: Style, *, animations: frozenset[str] = frozenset()) -> Effe
 
 
 def _own_sight(style: Style, animations: frozenset[str]) -> Sight:
+    if _SIGHT_NAMES.isdisjoint(style):
+        return SEEN
     if style.get("display") in _UNSEEN_DISPLAYS or style.get("content-visibility") == "hidden":
         return HIDDEN
     if style.get("-webkit-text-security", "none") not in ("none", *WIDE):
@@ -111,8 +145,18 @@ def _own_sight(style: Style, animations: frozenset[str]) -> Sight:
         or _EMPTY_TRACK.search(style.get("grid-template-rows", "")) is not None
         or (pixels(style.get("outline-offset", "0")) or 0) <= -8
         or OVERLAID in style
+        or UNDECIDED in style
+        or _first(style.get("font-size-adjust", ""), 1.0) < 0.2
+        or (pixels(style.get("margin-right", "0")) or 0) <= -_TALL
+        or _swings(style)
     )
     return DOUBTFUL if is_odd else turned_state(style)
+
+
+def _swings(style: Style) -> bool:
+    """Turned or scaled around a point far away, a box ends somewhere else."""
+    origin = lengths(style.get("transform-origin", "")[:100])
+    return any(abs(length) > 2 * WIDTH or length < -_FAR_ORIGIN for length in origin) and "transform" in style
 
 
 def _opacity(style: Style) -> float:
@@ -149,7 +193,7 @@ def _fill(value: str) -> Colour | str | None:
 def _grounds(style: Style) -> tuple[tuple[Colour, ...] | None, bool]:
     """(the colours that may be behind the text, whether a picture may be)."""
     image = style.get("background-image", "none")
-    has_picture = "url(" in image or "image-set(" in image
+    has_picture = "url(" in image or "image-set(" in image or _is_dark(style)
     flat = colour(style.get("background-color", "") or "transparent")
     if flat is None and is_unknown_colour(style.get("background-color", "")):
         has_picture = True
@@ -160,6 +204,12 @@ def _grounds(style: Style) -> tuple[tuple[Colour, ...] | None, bool]:
         stops = _stops(image)
         found = stops if all(stop[3] > 0.9 for stop in stops) else found + stops
     return (tuple(found) or None), has_picture
+
+
+def _is_dark(style: Style) -> bool:
+    """The page, and the colours named after its parts, are dark instead of light."""
+    scheme = style.get("color-scheme", "").split()
+    return "dark" in scheme and "light" not in scheme
 
 
 def _stops(image: str) -> tuple[Colour, ...]:
@@ -220,15 +270,15 @@ def _side(style: Style, side: str) -> float | None:
 
 def _room_state(style: Style) -> Sight:
     """A box with no room for a line that hides what does not fit. Its padding may still provide room."""
-    if not _hides_rest(style):
-        return SEEN
+    if _may_be_empty(style):
+        return DOUBTFUL
     for side, padding in (("height", "padding-bottom"), ("width", "padding-right")):
         length = _side(style, side)
         if any(is_uncertain(style.get(name, "")) for name in (side, f"max-{side}")):
             return DOUBTFUL
         if length is not None and length <= _TINY:
             padded = pixels(style.get(padding, "") or "0") or 0.0
-            return DOUBTFUL if padded > _TINY else HIDDEN
+            return DOUBTFUL if padded > _TINY or _first(style.get("flex-grow", ""), 0.0) > 0 else HIDDEN
         if side == "height" and any(
             numbers(style.get(name, "") or "1")[:1] == [0.0] and "%" in style[name]
             for name in ("height", "max-height")
@@ -238,9 +288,27 @@ def _room_state(style: Style) -> Sight:
     return SEEN
 
 
+def _may_be_empty(style: Style) -> bool:
+    """Boxes whose size does not depend on what is in them: contained ones, columns beside one another, and those that
+    do not grow from nothing."""
+    has_height = (_side(style, "height") or 0.0) > _TINY
+    if not _SHRINKING.isdisjoint(style.get("contain", "").split()) and not has_height:
+        return True
+    if style.get("columns", "auto") not in ("auto", *WIDE) and has_height:
+        return True
+    basis = style.get("flex-basis", "auto")
+    return numbers(basis)[:1] == [0.0] and _first(style.get("flex-grow", ""), 0.0) <= 0
+
+
+def _cell_state(style: Style) -> Sight:
+    """A cell grows with its content, unless its greatest width is nothing and the table gives it no other."""
+    widest = pixels(style.get("max-width", "") or "none")
+    if widest is None or widest > _TINY:
+        return SEEN
+    return SEEN if (pixels(style.get("width", "") or "none") or 0.0) >= 100 else DOUBTFUL
+
+
 def _room(style: Style) -> tuple[float, float] | None:
-    if not _hides_rest(style):
-        return None
     width, height = _side(style, "width"), _side(style, "height")
     if (clamp := style.get("-webkit-line-clamp", "")[:3]).isdecimal():
         height = min(height or _TALL, _LINE * int(clamp))
@@ -250,8 +318,12 @@ def _room(style: Style) -> tuple[float, float] | None:
 
 
 def _taken(style: Style, position: str) -> tuple[float, float]:
-    right = sum(pixels(style.get(name, "")) or 0.0 for name in ("padding-left", "margin-left", "text-indent"))
-    down = sum(pixels(style.get(name, "")) or 0.0 for name in ("padding-top", "margin-top"))
+    right = sum(pixels(style[name]) or 0.0 for name in ("padding-left", "margin-left", "text-indent") if name in style)
+    down = sum(pixels(style[name]) or 0.0 for name in ("padding-top", "margin-top") if name in style)
+    down += _thickest(style, "border", "border-width", "border-top", "border-top-width")
+    if "transform" in style or "translate" in style:
+        moved = translated(style)
+        right, down = right + max(0.0, moved[0]), down + max(0.0, moved[1])
     if position and position != "static":
         right, down = right + (pixels(style.get("left", "")) or 0.0), down + (pixels(style.get("top", "")) or 0.0)
     return right, down
@@ -262,6 +334,27 @@ def _leading(line: str) -> float:
     is_factor = line[:8].replace(".", "", 1).isdecimal()
     high = _LINE * float(line[:8]) if is_factor else pixels(line, whole=_LINE) or 0.0
     return max(0.0, high / 2 - _LINE)
+
+
+def _line(value: str) -> float | None:
+    """The height of a line, for letters of the usual size."""
+    if not value or value == "normal" or value in WIDE:
+        return None
+    return _first(value, 1.0) * 16 if value.replace(".", "", 1).isdecimal() else pixels(value, whole=16.0)
+
+
+def _thickest(style: Style, *names: str) -> float:
+    return max((length for name in names if name in style for length in lengths(style[name][:100])), default=0.0)
+
+
+def _has_covering_frame(style: Style, position: str) -> bool:
+    """Borders and shadows of positioned boxes, and every outline, are painted over text."""
+    frame = _thickest(style, "outline", "outline-width")
+    if position not in ("", "static"):
+        shadows = (lengths(_BRACKETED.sub("", shadow))[3:4] for shadow in style.get("box-shadow", "")[:200].split(","))
+        spread = max((found[0] for found in shadows if found), default=0.0)
+        frame = max(frame, _thickest(style, "border", "border-width"), spread)
+    return frame >= _FRAME
 
 
 def _is_outlined(style: Style) -> bool:
@@ -288,4 +381,5 @@ def overlays(style: Style) -> bool:
     sizes = [_side(style, side) or 0.0 for side in ("width", "height")]
     is_wide = sum(name in style for name in ("top", "right", "bottom", "left")) >= 3 or min(sizes) >= 40
     effect = effect_of(style)
-    return effect is not None and effect.covers and (is_wide or "100%" in (style.get("width"), style.get("height")))
+    is_wide = is_wide or "100%" in (style.get("width"), style.get("height"))
+    return effect is not None and effect.covers and (is_wide or _has_covering_frame(style, effect.position))

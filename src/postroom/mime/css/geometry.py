@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.mime.css.media import HEIGHT, WIDTH, number
+from postroom.mime.css.screen import HEIGHT, WIDTH, number
 from postroom.mime.css.sight import DOUBTFUL, HIDDEN, SEEN, Sight
 from postroom.mime.css.syntax import split_outside
 from postroom.mime.css.values import Style, lengths, numbers, pixels
@@ -15,6 +15,7 @@ _FUNCTION = re.compile(r"(?<![a-z0-9])([a-z0-9]++)\(([^()]*+(?:\([^()]*+\)[^()]*
 _WORDS = re.compile(r"(?:[^\s()]++|\([^()]*+\))++")
 _ANGLE = re.compile(r"([+-]?(?:\d++(?:\.\d*+)?+|\.\d++))(deg|turn|rad|grad)?")
 _DEGREES: Final = {"deg": 1.0, "turn": 360.0, "rad": 57.29578, "grad": 0.9}
+_MOVING: Final = frozenset({"position", "margin-left", "margin-top", "padding-left", "transform", "translate"})
 _FAR: Final = 5_000.0  # pixels: no message is that long
 
 
@@ -29,6 +30,8 @@ class Shift:
 
 
 def shift_of(style: Style) -> Shift | None:
+    if _MOVING.isdisjoint(style):
+        return None
     position = style.get("position", "static")
     right = _length(style, "margin-left", WIDTH)
     down = _length(style, "margin-top", WIDTH)
@@ -37,7 +40,9 @@ def shift_of(style: Style) -> Shift | None:
         down += _length(style, "top", HEIGHT) if _says(style, "top") else -_length(style, "bottom", HEIGHT)
     if position == "fixed":
         right, down = _below_the_window(style, right, down)
-    moved_right, moved_down = _translated(style)
+    indented = _length(style, "padding-left", WIDTH)
+    right += indented if indented >= WIDTH else 0.0
+    moved_right, moved_down = translated(style)
     right, down = right + moved_right, down + moved_down
     is_placed = position in ("absolute", "fixed")
     if not is_placed and abs(right) < 40 and abs(down) < 40:
@@ -62,7 +67,7 @@ def _length(style: Style, name: str, whole: float) -> float:
     return (pixels(style[name], whole=whole) or 0.0) if name in style else 0.0
 
 
-def _translated(style: Style) -> tuple[float, float]:
+def translated(style: Style) -> tuple[float, float]:
     """A percentage is of the box itself: as wide as the page, and of unknown height."""
     right = down = 0.0
     pairs = [

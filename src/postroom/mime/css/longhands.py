@@ -3,33 +3,46 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
-from postroom.mime.css.syntax import split_outside
-from postroom.mime.css.values import UNKNOWN, Style, colour, is_uncertain, is_unknown_colour, numbers, pixels
+from postroom.mime.css.functions import BOXES, FILTERS, SHAPES, TRANSFORMS, are_amounts, is_made_of
+from postroom.mime.css.properties import (
+    FOREIGN_IMAGE,
+    PARTS,
+    SAME,
+    Reader,
+    as_is,
+    checked,
+    one_of,
+    pair,
+    read_background,
+    read_colour,
+    read_display,
+    read_flex,
+    read_font,
+    read_font_size,
+    read_length,
+    read_line_height,
+    read_number,
+    read_opacity,
+    read_overflow,
+    read_overflow_side,
+    renamed,
+    sides,
+)
+from postroom.mime.css.values import UNKNOWN, Style
 
 WIDE: Final = frozenset({"inherit", "initial", "unset", "revert", "revert-layer"})
 OVERLAID: Final = "-overlaid"  # our own property: something that is not an element may cover the text
-FONT_SIZES: Final = {
-    "xx-small": 9.0,
-    "x-small": 10.0,
-    "small": 13.0,
-    "medium": 16.0,
-    "large": 18.0,
-    "x-large": 24.0,
-    "xx-large": 32.0,
-    "xxx-large": 48.0,
-}
-_WORDS = re.compile(r"(?:[^\s()]++|\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))++")
-_IMAGE = re.compile(r"(?:url|image-set|cross-fade|element|image|paint|gradient)\(")
-_BARE_COLOUR = re.compile(r"[0-9a-f]{3}(?:[0-9a-f]{3})?\Z")
+UNDECIDED: Final = "-undecided"  # our own property: only a browser knows what a value stands for
 _LONGEST: Final = 4_000  # characters of a value
 _SHORT: Final = 200  # of one that is worth caching
-_OVERFLOWS: Final = frozenset({"visible", "hidden", "clip", "scroll", "auto", "overlay"})
-_DISPLAYS = re.compile(r"[a-z -]+\Z")
+_STANDS_FOR = re.compile(r"(?<![\w-])(?:if|attr|--[\w-]++)\(")
 _POSITIONS: Final = frozenset({"static", "relative", "absolute", "fixed", "sticky"})
+_NONE: Final = frozenset({"none"})
+_AXES: Final = frozenset({"none", "x", "y", "z"})
+_CONTAINED: Final = frozenset({"none", "strict", "content", "size", "inline-size", "layout", "style", "paint"})
 
 
 def longhands(name: str, value: str, quirks: bool) -> Style:
@@ -37,12 +50,16 @@ def longhands(name: str, value: str, quirks: bool) -> Style:
     if name not in _READERS or not value:
         return {}
     value = value if len(value) <= _LONGEST else UNKNOWN
+    if "(" in value:
+        if _STANDS_FOR.search(value):
+            return {UNDECIDED: "yes"}
+        value += ")" * (value.count("(") - value.count(")"))  # the end of a style closes what is open
     return (_usual_longhands if len(value) <= _SHORT else _longhands)(name, value, quirks)
 
 
 def _longhands(name: str, value: str, quirks: bool) -> Style:
     if value in WIDE:
-        return dict.fromkeys(_PARTS.get(name, (_SAME.get(name, name),)), value)
+        return dict.fromkeys(PARTS.get(name, (SAME.get(name, name),)), value)
     return _READERS[name](name, value, quirks) or {}
 
 
@@ -51,205 +68,73 @@ _usual_longhands = lru_cache(maxsize=8192)(_longhands)
 
 def is_relevant(name: str) -> bool:
     """Whether a declaration may affect what is visible."""
-    return name in _READERS or name.startswith("--")
+    return name in _READERS or name == "all" or name.startswith("--")
 
 
-def _as_is(name: str, value: str, quirks: bool) -> Style:
-    return {_SAME.get(name, name): value}
+def is_checked(name: str) -> bool:
+    """Whether values of this property are examined closely enough to know which are valid."""
+    return name in _READERS and _READERS[name] is not as_is
 
 
-def _one_of(*values: str) -> Callable[[str, str, bool], Style | None]:
-    known = frozenset(values)
-    return lambda name, value, quirks: {name: value} if value in known else None
+def _is_filter(value: str) -> bool:
+    return value == "none" or "progid" in value or is_made_of(value, FILTERS)
 
 
-def _colour(name: str, value: str, quirks: bool) -> Style | None:
-    value = f"#{value}" if quirks and _BARE_COLOUR.match(value) else value
-    is_known = colour(value) is not None or value == "currentcolor" or is_unknown_colour(value)
-    return {_SAME.get(name, name): value} if is_known else None
+def _is_transform(value: str) -> bool:
+    return value == "none" or is_made_of(value, TRANSFORMS)
 
 
-def _length(name: str, value: str, quirks: bool) -> Style | None:
-    if value in ("auto", "none", "normal", "fit-content", "max-content", "min-content") or value.startswith(
-        "fit-content("
-    ):
-        return {name: value}
-    return {name: value} if pixels(value, unitless=quirks) is not None or is_uncertain(value) else None
+def _is_shape(value: str) -> bool:
+    return value == "none" or is_made_of(value, SHAPES, BOXES)
 
 
-def _font_size(name: str, value: str, quirks: bool) -> Style | None:
-    if value in FONT_SIZES or value in ("smaller", "larger"):
-        return {"font-size": value}
-    size = pixels(value, unitless=quirks)
-    return {"font-size": value} if (size is not None and size >= 0) or is_uncertain(value) else None
-
-
-def _font(name: str, value: str, quirks: bool) -> Style | None:
-    """``bold 0/0 a``: the size comes before the family, and both must be there."""
-    words = _WORDS.findall(value.replace(" /", "/").replace("/ ", "/"))
-    for index, word in enumerate(words[:-1]):
-        size = word.partition("/")[0]
-        is_weight = size.isdecimal() and size != "0"
-        if not is_weight and (found := _font_size("font-size", size, False)):
-            return found if index + 1 < len(words) else None
-    return None
-
-
-def _background(name: str, value: str, quirks: bool) -> Style | None:
-    layers = split_outside(value, ",")
-    images = [layer for layer in layers if _IMAGE.search(layer)]
-    inks = [word for word in _WORDS.findall(layers[-1]) if colour(word) is not None or is_unknown_colour(word)]
-    inks += [word for word in _WORDS.findall(layers[-1]) if word == "currentcolor"]
-    if (
-        not images
-        and not inks
-        and not re.search(r"\b(?:none|repeat|no-repeat|center|top|left|right|bottom|fixed|scroll)\b|0", value)
-    ):
-        return None
-    set_to = {"background-color": inks[-1] if inks else "transparent", "background-image": ",".join(images) or "none"}
-    return {**set_to, "background-clip": "text"} if re.search(r"(?<![a-z-])text(?![a-z-])", value) else set_to
-
-
-def _sides(*names: str) -> Callable[[str, str, bool], Style | None]:
-    """One to four lengths: top, right, bottom, left."""
-
-    def read(name: str, value: str, quirks: bool) -> Style | None:
-        words = _WORDS.findall(value)
-        if not 1 <= len(words) <= 4 or any(_length("x", word, quirks) is None for word in words):
-            return None
-        top = words[0]
-        right = words[1] if len(words) > 1 else top
-        bottom = words[2] if len(words) > 2 else top
-        left = words[3] if len(words) > 3 else right
-        return dict(zip(names, (top, right, bottom, left), strict=True))
-
-    return read
-
-
-def _overflow(name: str, value: str, quirks: bool) -> Style | None:
-    words = value.split()
-    if not 1 <= len(words) <= 2 or not _OVERFLOWS.issuperset(words):
-        return None
-    return {"overflow-x": words[0], "overflow-y": words[-1]}
-
-
-def _overflow_side(name: str, value: str, quirks: bool) -> Style | None:
-    return {name: value} if value in _OVERFLOWS else None
-
-
-def _opacity(name: str, value: str, quirks: bool) -> Style | None:
-    if "(" in value:
-        reckoned = pixels(value)
-        return {name: value} if is_uncertain(value) else None if reckoned is None else {name: f"{reckoned:.4f}"}
-    return {name: value} if re.fullmatch(r"[+-]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:e[+-]?\d++)?+%?", value) else None
-
-
-def _display(name: str, value: str, quirks: bool) -> Style | None:
-    return {name: value} if value in _KNOWN_DISPLAYS or (" " in value and _DISPLAYS.match(value)) else None
-
-
-def _number(name: str, value: str, quirks: bool) -> Style | None:
-    return {name: value} if value in ("normal", "auto", "none") or len(numbers(value)) else None
-
-
-_KNOWN_DISPLAYS: Final = frozenset(
-    [
-        "none",
-        "block",
-        "inline",
-        "inline-block",
-        "flex",
-        "inline-flex",
-        "grid",
-        "inline-grid",
-        "table",
-        "inline-table",
-        "table-row",
-        "table-cell",
-        "table-column",
-        "table-row-group",
-        "table-header-group",
-        "table-footer-group",
-        "table-column-group",
-        "table-caption",
-        "list-item",
-        "contents",
-        "flow-root",
-        "ruby",
-        "ruby-text",
-        "math",
-        "-webkit-box",
-        "-webkit-inline-box",
-        "-webkit-flex",
-        "-webkit-inline-flex",
-        "flow",
-        "run-in",
-    ]
-)
-_SAME: Final = {
-    "-webkit-mask": "mask-image",
-    "mask": "mask-image",
-    "-webkit-mask-image": "mask-image",
-    "-webkit-clip-path": "clip-path",
-    "-webkit-transform": "transform",
-    "-webkit-opacity": "opacity",
-    "-webkit-filter": "filter",
-    "animation": "animation-name",
-    "-webkit-animation": "animation-name",
-    "-webkit-animation-name": "animation-name",
-    "-webkit-background-clip": "background-clip",
-    "-webkit-backface-visibility": "backface-visibility",
-    "offset": "offset-path",
-    "grid-template": "grid-template-rows",
-    "grid-template-columns": "grid-template-rows",
-    "grid-auto-rows": "grid-template-rows",
-    "inset-inline-start": "left",
-    "inset-inline-end": "right",
-    "inset-block-start": "top",
-    "inset-block-end": "bottom",
-    "margin-inline-start": "margin-left",
-    "margin-block-start": "margin-top",
-    "block-size": "height",
-    "inline-size": "width",
-    "max-block-size": "max-height",
-    "max-inline-size": "max-width",
-}
-_PARTS: Final = {
-    "background": ("background-color", "background-image"),
-    "font": ("font-size",),
-    "overflow": ("overflow-x", "overflow-y"),
-    "margin": ("margin-top", "margin-right", "margin-bottom", "margin-left"),
-    "inset": ("top", "right", "bottom", "left"),
-    "padding": ("padding-top", "padding-right", "padding-bottom", "padding-left"),
-}
-
-
-def _renamed(read: Callable[[str, str, bool], Style | None]) -> Callable[[str, str, bool], Style | None]:
-    return lambda name, value, quirks: read(_SAME.get(name, name), value, quirks)
-
-
-_READERS: Final[dict[str, Callable[[str, str, bool], Style | None]]] = {
-    "display": _display,
-    "visibility": _one_of("visible", "hidden", "collapse"),
-    "content-visibility": _one_of("visible", "hidden", "auto"),
-    "position": _one_of(*_POSITIONS),
-    "float": _one_of("none", "left", "right", "inline-start", "inline-end"),
-    "opacity": _opacity,
-    "-webkit-opacity": _renamed(_opacity),
-    "color": _colour,
-    "background-color": _colour,
-    "-webkit-text-fill-color": _colour,
-    "background": _background,
-    "font": _font,
-    "font-size": _font_size,
-    "margin": _sides(*_PARTS["margin"]),
-    "padding": _sides(*_PARTS["padding"]),
-    "inset": _sides(*_PARTS["inset"]),
-    "overflow": _overflow,
-    "overflow-x": _overflow_side,
-    "overflow-y": _overflow_side,
-    "zoom": _number,
-    "z-index": _number,
+_READERS: Final[dict[str, Reader]] = {
+    "display": read_display,
+    "visibility": one_of("visible", "hidden", "collapse"),
+    "content-visibility": one_of("visible", "hidden", "auto"),
+    "position": one_of(*_POSITIONS),
+    "float": one_of("none", "left", "right", "inline-start", "inline-end"),
+    "opacity": read_opacity,
+    "-webkit-opacity": renamed(read_opacity),
+    "color": read_colour,
+    "background-color": read_colour,
+    "-webkit-text-fill-color": read_colour,
+    "background": read_background,
+    "font": read_font,
+    "font-size": read_font_size,
+    "margin": sides(*PARTS["margin"]),
+    "padding": sides(*PARTS["padding"]),
+    "inset": sides(*PARTS["inset"]),
+    "overflow": read_overflow,
+    "overflow-x": read_overflow_side,
+    "overflow-y": read_overflow_side,
+    "background-image": checked(
+        lambda value: FOREIGN_IMAGE.search(value) is None and (value == "none" or "(" in value)
+    ),
+    "overflow-block": renamed(read_overflow_side),
+    "overflow-inline": renamed(read_overflow_side),
+    "flex": read_flex,
+    "flex-grow": read_number,
+    "flex-basis": read_length,
+    "font-size-adjust": read_number,
+    "line-height": read_line_height,
+    "contain": checked(lambda value: _CONTAINED.issuperset(value.split())),
+    "backface-visibility": one_of("visible", "hidden"),
+    "-webkit-backface-visibility": checked(lambda value: value in ("visible", "hidden")),
+    "-webkit-text-security": one_of("none", "disc", "circle", "square"),
+    "clip": checked(lambda value: value == "auto" or value.startswith("rect(")),
+    "filter": checked(_is_filter),
+    "-webkit-filter": checked(_is_filter),
+    "transform": checked(_is_transform),
+    "-webkit-transform": checked(_is_transform),
+    "clip-path": checked(_is_shape),
+    "-webkit-clip-path": checked(_is_shape),
+    "scale": checked(lambda value: are_amounts(value, _NONE)),
+    "translate": checked(lambda value: are_amounts(value, _NONE)),
+    "rotate": checked(lambda value: are_amounts(value, _AXES)),
+    **{name: pair(*PARTS[name]) for name in PARTS if name.endswith(("-inline", "-block"))},
+    "zoom": read_number,
+    "z-index": read_number,
     **dict.fromkeys(
         [
             "height",
@@ -273,43 +158,35 @@ _READERS: Final[dict[str, Callable[[str, str, bool], Style | None]]] = {
             "text-indent",
             "letter-spacing",
         ],
-        _length,
+        read_length,
     ),
     **dict.fromkeys(
         (
             name
-            for name in _SAME
-            if _SAME[name]
+            for name in SAME
+            if SAME[name]
             in (
                 "left",
                 "right",
                 "top",
                 "bottom",
                 "margin-left",
+                "margin-right",
                 "margin-top",
+                "padding-left",
+                "padding-top",
                 "height",
                 "width",
                 "max-height",
                 "max-width",
             )
         ),
-        _renamed(_length),
+        renamed(read_length),
     ),
     **dict.fromkeys(
         [
-            "background-image",
             "background-clip",
             "-webkit-background-clip",
-            "filter",
-            "-webkit-filter",
-            "clip",
-            "clip-path",
-            "-webkit-clip-path",
-            "transform",
-            "-webkit-transform",
-            "scale",
-            "translate",
-            "rotate",
             "mask",
             "-webkit-mask",
             "mask-image",
@@ -323,13 +200,22 @@ _READERS: Final[dict[str, Callable[[str, str, bool], Style | None]]] = {
             "text-shadow",
             "-webkit-text-stroke",
             "-webkit-line-clamp",
-            "-webkit-text-security",
-            "line-height",
-            "contain",
             "offset-path",
             "offset",
-            "backface-visibility",
-            "-webkit-backface-visibility",
+            "columns",
+            "column-width",
+            "column-count",
+            "contain-intrinsic-size",
+            "contain-intrinsic-height",
+            "contain-intrinsic-block-size",
+            "transform-origin",
+            "-webkit-transform-origin",
+            "color-scheme",
+            "border",
+            "border-width",
+            "border-top",
+            "border-top-width",
+            "outline-width",
             "grid-template",
             "grid-template-rows",
             "grid-template-columns",
@@ -339,6 +225,6 @@ _READERS: Final[dict[str, Callable[[str, str, bool], Style | None]]] = {
             "outline-offset",
             OVERLAID,
         ],
-        _as_is,
+        as_is,
     ),
 }

@@ -6,27 +6,16 @@ import re
 from functools import lru_cache
 from typing import Final
 
-WIDTH: Final = 800  # pixels of the pane a message is shown in
-HEIGHT: Final = 600
-_MAX_QUERY: Final = 1_000  # characters
-_MAX_NESTED: Final = 8  # nested brackets of a condition
-_LARGEST: Final = 1e9
+from postroom.mime.css.conditions import holds
+from postroom.mime.css.screen import HEIGHT, WIDTH, number
+from postroom.mime.css.syntax import split_outside, unescaped
+from postroom.mime.css.values import pixels
 
-_WORD = re.compile(r"\(|\)|[^\s()]+")
-_LENGTH = re.compile(r"([+-]?(?:\d++(?:\.\d*+)?+|\.\d++))(px|em|rem|pt|in|cm|mm|dppx|dpi|x)?\Z")
+_MAX_QUERY: Final = 1_000  # characters
+
+_RESOLUTION = re.compile(r"([+-]?(?:\d++(?:\.\d*+)?+|\.\d++))(dppx|dpcm|dpi|x)\Z")
 _COMPARISON = re.compile(r"(<=|>=|<|>|=)")
-_PIXELS: Final = {
-    "px": 1,
-    "em": 16,
-    "rem": 16,
-    "pt": 4 / 3,
-    "in": 96,
-    "cm": 37.8,
-    "mm": 3.78,
-    "dppx": 1,
-    "x": 1,
-    "dpi": 1 / 96,
-}
+_DOTS: Final = {"dppx": 1, "x": 1, "dpi": 1 / 96, "dpcm": 2.54 / 96}
 _AMOUNTS: Final = {
     "width": WIDTH,
     "device-width": WIDTH,
@@ -73,7 +62,7 @@ def media_holds(query: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _media_holds(query: str) -> bool:
-    return not query or any(_one_holds(part.strip().lower()) for part in query.split(","))
+    return not query or any(_one_holds(part.strip().lower()) for part in split_outside(unescaped(query), ","))
 
 
 def _one_holds(query: str) -> bool:
@@ -81,50 +70,10 @@ def _one_holds(query: str) -> bool:
     query = re.sub(r"\A(?:not|only)\s+(?=[a-z])", "", query)
     kind = re.match(r"([a-z-]+)\s*(?:and\b|\Z)", query)
     if kind is None:
-        return _condition(query) or False
+        return holds(query, _feature) or False
     rest = query[kind.end() :]
-    holds = kind[1] in ("all", "screen") and (not rest.strip() or _condition(rest) is True)
-    return holds is not negated
-
-
-def _condition(text: str, depth: int = 0) -> bool | None:
-    """``(a) and (not (b))``, ``(a) or (b)``; None if it cannot be parsed: such a query is never true."""
-    found: list[bool] = []
-    words, joins, negated = _pieces(text) if depth < _MAX_NESTED else [], set[str](), False
-    for word in words:
-        if word.startswith("("):
-            inner = word[1:-1].strip()
-            value = _condition(inner, depth + 1) if inner.startswith(("(", "not")) else _feature(inner)
-            if value is None:
-                return None
-            found.append(value is not negated)
-            negated = False
-        elif word == "not":
-            negated = True
-        elif word in ("and", "or"):
-            joins.add(word)
-        else:
-            return None
-    if not found or len(joins) > 1:
-        return None
-    return any(found) if "or" in joins else all(found)
-
-
-def _pieces(text: str) -> list[str]:
-    """Words, and bracketed parts as one."""
-    pieces: list[str] = []
-    depth = start = 0
-    for word in _WORD.finditer(text):
-        if word[0] == "(":
-            start = word.start() if depth == 0 else start
-            depth += 1
-        elif word[0] == ")":
-            depth -= 1
-            if depth == 0:
-                pieces.append(text[start : word.end()])
-        elif depth == 0:
-            pieces.append(word[0])
-    return pieces
+    is_met = holds(rest, _feature) if rest.strip() else True
+    return is_met is not None and (kind[1] in ("all", "screen") and is_met) is not negated
 
 
 def _feature(text: str) -> bool | None:
@@ -161,17 +110,6 @@ def _amount(value: str) -> float | None:
     whole, slash, part = value.partition("/")
     if slash and part.strip().isdecimal() and whole.strip().isdecimal():
         return number(whole) / number(part) if number(part) else None
-    match = _LENGTH.match(value)
-    return number(match[1]) * _PIXELS.get(match[2] or "px", 1) if match else None
-
-
-def number(digits: str | float) -> float:
-    """Numbers of any length, capped: nothing on a screen is larger, and infinity breaks arithmetic."""
-    return max(-_LARGEST, min(_LARGEST, float(digits)))
-
-
-def supports_holds(condition: str) -> bool:
-    """Chromium supports nearly all that messages test for, but not other engines' prefixes."""
-    condition = condition.lower()
-    is_foreign = any(prefix in condition for prefix in ("-ms-", "-moz-", "-o-", "-apple-", "mso-"))
-    return ("not" in condition.split("(")[0]) is is_foreign
+    if match := _RESOLUTION.match(value):
+        return number(match[1]) * _DOTS[match[2]]
+    return pixels(value)

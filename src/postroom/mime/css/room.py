@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from turbohtml import Element
 
 _FILLS_ANY_BOX: Final = 10_000  # characters
-_NODES: Final = 8  # that are measured in one unit of work
+_NODES: Final = 3  # that are measured in one unit of work
 BLOCKS: Final = frozenset(
     {
         *("address", "article", "aside", "blockquote", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt"),
@@ -33,10 +33,10 @@ BLOCKS: Final = frozenset(
             "search",
             "section",
         ),
-        *("summary", "ul", "xmp", "button", "select", "textarea", "input"),
+        *("summary", "ul", "xmp", "caption", "button", "select", "textarea", "input"),
     }
 )
-CELLS: Final = frozenset({"table", "tbody", "thead", "tfoot", "tr", "td", "th", "caption"})
+CELLS: Final = frozenset({"table", "tbody", "thead", "tfoot", "tr", "td", "th"})
 
 
 @dataclass(slots=True)

@@ -10,7 +10,9 @@ from typing import Final
 
 from postroom.mime.css.effects import overlays
 from postroom.mime.css.longhands import OVERLAID, is_relevant, longhands
-from postroom.mime.css.media import media_holds, supports_holds
+from postroom.mime.css.media import media_holds
+from postroom.mime.css.selectors import for_library, weight_of
+from postroom.mime.css.supports import supports_holds
 from postroom.mime.css.syntax import (
     Declaration,
     blocks,
@@ -29,14 +31,15 @@ _SMALL: Final = 40_000  # characters: larger ones are not cached
 # What is before, after or in the first line of an element is not text of the message; such selectors are still valid.
 _PSEUDO_ELEMENT = re.compile(
     r"::?(?:before|after|first-line|first-letter)\b"
-    r"|::(?:selection|placeholder|marker|backdrop|cue|file-selector-button|part\(|-webkit-)",
+    r"|::(?:selection|placeholder|marker|backdrop|cue|details-content|file-selector-button|part\(|-webkit-)",
     re.IGNORECASE,
 )
-_PART = re.compile(r"::?(first-line|before|after)\s*+\Z", re.IGNORECASE)
+_PART = re.compile(r"::?(first-line|details-content|before|after)\s*+\Z", re.IGNORECASE)
 _OVERLAY: Final = (Declaration(OVERLAID, "yes", important=False),)
 _CONTAINER = re.compile(r"container(?:-type)?\s*+:", re.IGNORECASE)
 _NO_LAYER: Final = 1_000_000  # more than there are layers
-_HIDING: Final = ("opacity", "visibility", "transform", "color", "size", "display", "height", "clip", "left", "top")
+_PROPERTY = re.compile(r"(?<![a-z-])([a-z-]++)\s*+:", re.IGNORECASE)
+_HARMLESS: Final = frozenset({"box-shadow", "text-shadow", "z-index"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +112,11 @@ class _Reader:
     def _add(self, selectors: tuple[str, ...], kept: tuple[Declaration, ...], where: _Where) -> None:
         work = sum(work_of(one.value) for one in kept)
         for selector in selectors:
-            if weight := _weight(selector):
+            if weight := weight_of(selector):
                 self.rules.append(Rule(selector, kept, (where.layer, *weight), work, where.is_sure))
-            elif (part := _PART.search(selector)) and (weight := _weight(selector[: part.start()] or "*")):
+            elif (part := _PART.search(selector)) and (weight := weight_of(selector[: part.start()] or "*")):
                 whole = selector[: part.start()] or "*"
-                if part[1].lower() == "first-line":
+                if part[1].lower() in ("first-line", "details-content"):
                     self.rules.append(Rule(whole, kept, (where.layer, *weight), work, is_sure=False))
                 elif overlays(_style(kept)):
                     self.rules.append(Rule(whole, _OVERLAY, (where.layer, *weight), 1, where.is_sure))
@@ -149,12 +152,14 @@ class _Reader:
         name, _, condition = prelude.partition(" ") if " " in prelude else (*_at_name(prelude),)
         name = name.lower()
         if name == "@keyframes" or name.endswith("-keyframes"):
-            if any(word in body for word in _HIDING):
+            if any(is_relevant(name.lower()) and name.lower() not in _HARMLESS for name in _PROPERTY.findall(body)):
                 self.animations.add(condition.strip())
         elif name == "@layer":
             self.read(body, parents, self._layer(condition, where))
-        elif (name == "@media" and media_holds(condition)) or (name == "@supports" and supports_holds(condition)):
+        elif name == "@media" and media_holds(condition):
             self.read(body, parents, where.deeper())
+        elif name == "@supports" and (is_met := supports_holds(condition)) is not False:
+            self.read(body, parents, replace(where.deeper(), is_sure=where.is_sure and is_met is True))
         elif name == "@container" and self.has_containers:
             self.read(body, parents, replace(where.deeper(), is_sure=False))
         elif name == "@property":
@@ -175,9 +180,9 @@ def _selectors(prelude: str, around: str) -> tuple[str, ...]:
     """The selectors of a list, each as it would be written at the top level. Empty if one of them is invalid."""
     if len(around) > _MAX_NESTED:
         return ()
-    found = tuple(selector.strip() for selector in split_outside(prelude, ","))
+    found = tuple(selector.strip() for selector in split_outside(for_library(prelude), ","))
     if not around:
-        return found if all(_weight(one) is not None or _PSEUDO_ELEMENT.search(one) for one in found) else ()
+        return found if all(weight_of(one) is not None or _PSEUDO_ELEMENT.search(one) for one in found) else ()
     size = len(prelude) + len(around) * max(len(found), prelude.count("&"))
     if size > _MAX_NESTED:
         return ()
@@ -208,13 +213,3 @@ def _style(kept: Iterable[Declaration]) -> dict[str, str]:
     for name, value, _ in kept:
         style.update(longhands(name, value, False))
     return style
-
-
-def _weight(selector: str) -> tuple[int, int, int] | None:
-    """None if the selector is invalid or selects no element."""
-    from turbohtml.convert import css_specificity
-
-    try:
-        return css_specificity(selector)[0]
-    except ValueError:
-        return None

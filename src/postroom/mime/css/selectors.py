@@ -13,6 +13,18 @@ _FUNCTION = re.compile(r":([a-z-]++)\(([^()]*+)\)", re.IGNORECASE)
 _COMBINATOR = re.compile(r"\s*+[>+~]\s*+|\s++")
 _WITHIN = re.compile(r"[>+~]|(?<=[^\s,])\s++(?=[^\s,])")
 _NAME = re.compile(r"[.#]?(?:[\w-]|[^\x00-\x7f])++")
+_UNKNOWN_STATE = re.compile(
+    r"(?<!:):(defined|-webkit-any-link|-webkit-any(?=\()|popover-open|open|-webkit-autofill|-webkit-full-screen|-webkit-drag"
+    r"|target-current|active-view-transition|window-inactive|placeholder-shown|indeterminate|in-range|out-of-range|valid"
+    r"|invalid|xr-overlay|(?:state|host|host-context)\([^()]*+\)|host)(?![\w-])",
+    re.IGNORECASE,
+)
+_IN_OTHER_WORDS: Final = {
+    "defined": ":is(*)",
+    "-webkit-any": ":is",
+    "-webkit-any-link": ":any-link",
+    "open": ":is(details[open],dialog[open])",
+}
 _FAR: Final = frozenset({"has", "lang", "dir", "nth-last-child", "nth-last-of-type"})  # they look at other elements
 _DEEPEST: Final = 8  # nested functions; beyond that nothing is known
 _STEP: Final = 20  # characters of a selector that amount to about one comparison
@@ -29,6 +41,24 @@ class Shape:
     reaches: int = 0  # how many nested scans over all ancestors of an element
     beside: bool = False  # siblings are examined too
     reads_attributes: bool = False
+
+
+def for_library(selectors: str) -> str:
+    """Pseudo-classes that browsers know and the HTML library does not. Most describe states that no text of a message
+    is ever in."""
+    if ":" not in selectors:
+        return selectors
+    return _UNKNOWN_STATE.sub(lambda found: _IN_OTHER_WORDS.get(found[1].lower(), ":is()"), selectors)
+
+
+def weight_of(selector: str) -> tuple[int, int, int] | None:
+    """None if the selector is invalid or selects no element."""
+    from turbohtml.convert import css_specificity
+
+    try:
+        return css_specificity(selector)[0]
+    except ValueError:
+        return None
 
 
 def shape_of(selector: str) -> Shape:

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from postroom.mime.css.effects import UNKNOWN_EFFECT, Effect, effect_of
-from postroom.mime.css.longhands import longhands
+from postroom.mime.css.longhands import WIDE, longhands
 from postroom.mime.css.matching import Matches
 from postroom.mime.css.media import media_holds
 from postroom.mime.css.rules import Rule, Sheet, read_sheet
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _OLD: Final = "[bgcolor],[background],font[color],font[size],body[text],[hidden],[popover]"
 _BOXES: Final = frozenset({"body", "table", "tbody", "thead", "tfoot", "tr", "td", "th"})
 _FONT_SIZES: Final = ("x-small", "small", "medium", "large", "x-large", "xx-large", "48px")
+_INHERITED: Final = ("color", "font-size", "visibility", "text-indent", "-webkit-text-fill-color")
 _SHEETS: Final = 'style,link[rel~="stylesheet" i][href^="data:" i]'
 _CONTAINERS: Final = '[style*="container" i]'
 _SHORT: Final = 300  # characters of a style that is worth caching beyond its document
@@ -81,7 +82,7 @@ class Stylesheet:
         if not self.spend(_work(old + own, (self._sheet.rules[number] for number in numbers), variables)):
             return UNKNOWN_EFFECT
         is_short = variables is None and len(old) + len(own) + len(numbers) <= _SHORT
-        if not numbers and is_short:
+        if not numbers and is_short and not (self._sheet.animations and "animation" in own):
             return _usual_effect(old, own, self._quirks)
         if self._sheet.is_small and is_short:
             return _known_effect(self._sheet, numbers, old, own, self._quirks)
@@ -125,7 +126,9 @@ def _cascaded(
     custom = {name: _resolved(value, known) for name, value in custom.items()}
     style: Style = {}
     for name, value, _ in winning:
-        if not name.startswith("--"):
+        if name == "all" and value in WIDE:
+            style = dict.fromkeys(_INHERITED, value)
+        elif not name.startswith("--"):
             style.update(longhands(name, _resolved(value, known) if "var(" in value else value, quirks))
     return {**style, **custom}
 

@@ -45,7 +45,15 @@ class Block:
 def without_comments(text: str) -> str:
     if "/*" not in text and "-->" not in text and "<!--" not in text:
         return text
-    return _COMMENT_OR_TEXT.sub(lambda found: "" if found[0][:2] in ("/*", "<!", "--") else found[0], text)
+    return _COMMENT_OR_TEXT.sub(_without_comment, text)
+
+
+def _without_comment(found: re.Match[str]) -> str:
+    """A comment between two words still separates them."""
+    if found[0][:2] not in ("/*", "<!", "--"):
+        return found[0]
+    around = found.string[found.start() - 1 : found.start()] + found.string[found.end() : found.end() + 1]
+    return " " if len(around) == 2 and all(sign.isalnum() or sign in "-_%" for sign in around) else ""
 
 
 def blocks(text: str, *, is_sheet: bool = False) -> Iterator[Block]:

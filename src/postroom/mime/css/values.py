@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from postroom.mime.css.media import HEIGHT, WIDTH, number
+from postroom.mime.css.screen import HEIGHT, WIDTH, number
 
 Style = dict[str, str]  # property -> value, lower-case
 Colour = tuple[int, int, int, float]  # red, green, blue 0-255, opacity 0-1

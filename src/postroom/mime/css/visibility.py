@@ -9,7 +9,7 @@ from typing import Final
 
 from postroom.mime.css.effects import Effect
 from postroom.mime.css.geometry import Shift, place_state
-from postroom.mime.css.longhands import FONT_SIZES
+from postroom.mime.css.properties import FONT_SIZES
 from postroom.mime.css.sight import DOUBTFUL, HIDDEN, SEEN, Sight
 from postroom.mime.css.values import BLACK, WHITE, Colour, pixels
 from postroom.mime.limits import MAX_VARIABLES
@@ -44,6 +44,10 @@ class Look:
     fate: Sight = SEEN  # of all inside
     clip: Sight = SEEN  # of all inside that is not positioned elsewhere
     variables: Mapping[str, str] | None = None
+    is_narrow: bool = False  # the box around has no width
+    is_flat: bool = False  # the box around has no height
+    line: float | None = None  # height of a line, if given
+    is_cut: bool = False  # a box around is as high as its lines, and hides what does not fit
     sight: Sight = SEEN
 
 
@@ -85,7 +89,9 @@ def doubted(look: Look) -> Look:
 
 def _changed(look: Look, effect: Effect, *, is_block: bool, is_cell: bool) -> Look:
     boxed = effect.is_block if effect.is_block is not None else is_block
-    clip = max(look.clip, effect.clip) if boxed and not is_cell else look.clip
+    clip = max(look.clip, effect.cell if is_cell else effect.clip) if boxed or is_cell else look.clip
+    if boxed and not is_cell and effect.cuts and _has_no_room(look, effect):
+        clip = max(clip, DOUBTFUL)
     if effect.position in ("absolute", "fixed") and look.clip is HIDDEN:
         clip = max(DOUBTFUL, effect.clip)
     grounds, has_image = _grounds(look, effect)
@@ -107,9 +113,26 @@ def _changed(look: Look, effect: Effect, *, is_block: bool, is_cell: bool) -> Lo
         fate=max(look.fate, effect.sight),
         clip=clip,
         variables=_variables(look, effect),
+        line=look.line if effect.line is None else effect.line,
+        is_cut=not is_cell and ((look.is_cut and effect.size[1] is None) or (boxed and effect.cuts)),
     )
+    if boxed and not is_cell:
+        inner.is_narrow, inner.is_flat = _lacks_room(look, effect)
     _place(inner, look, effect)
     return judged(inner)
+
+
+def _lacks_room(look: Look, effect: Effect) -> tuple[bool, bool]:
+    """Whether a box has no width, and whether it has no height."""
+    width, height = effect.size
+    is_narrow = look.is_narrow if width is None else width <= _UNREADABLE
+    is_flat = (look.is_flat and effect.is_share) if height is None else height <= _UNREADABLE
+    return is_narrow and effect.position not in ("absolute", "fixed"), is_flat
+
+
+def _has_no_room(look: Look, effect: Effect) -> bool:
+    """A box that hides what does not fit, in one without room."""
+    return (look.is_narrow and not effect.size[0]) or (look.is_flat and not effect.size[1])
 
 
 def _variables(look: Look, effect: Effect) -> Mapping[str, str] | None:
@@ -173,6 +196,8 @@ def _font(look: Look, value: str) -> float:
 
 def _sight(look: Look) -> Sight:
     sight = max(look.fate, look.clip, _size_state(look))
+    if look.is_cut and look.line is not None and look.line <= _UNREADABLE:
+        sight = max(sight, DOUBTFUL)
     if not look.visible or sight is HIDDEN:
         return HIDDEN
     moved = place_state(look.right, look.down, is_from_page=look.is_from_page, is_fixed=look.is_fixed)

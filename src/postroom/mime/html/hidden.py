@@ -23,17 +23,19 @@ if TYPE_CHECKING:
 
 DOUBT_OPENS, DOUBT_CLOSES = "[hidden? ", "]"
 _MAX_COVERS: Final = 20  # beyond that everything is doubtful
+_SMALL_PICTURE: Final = 60  # pixels
 _LOOK: Final = 4  # units of work for the look of an element, when its style is known
 _NEVER_SHOWN: Final = (
     "script,template,style,head,title,embed,applet,iframe,audio,video,datalist,noframes,noembed,rp,progress,meter,"
-    "dialog:not([open]),svg title,svg desc,svg defs,svg metadata,math annotation,math annotation-xml,math mphantom"
+    "dialog:not([open]),svg title,svg desc,svg defs,svg metadata,math annotation,math annotation-xml,math mphantom,"
+    "math maction > * + *"
 )
 _SPEECHLESS: Final = frozenset({"style", "head", "title"})  # dropped like the others, but not worth reporting
 _CONTROLS: Final = frozenset({"button", "select", "textarea", "input"})
 _COLUMNS: Final = frozenset({"col", "colgroup"})
 _JUDGED: Final = frozenset({"img", *_COLUMNS})  # not only by their text
 _ODD: Final = frozenset({"svg", "canvas", "object"})  # some clients show the text inside, others do not
-_ALONE: Final = frozenset({"body", "details", "summary"}) | _ODD  # processed one by one
+_ALONE: Final = frozenset({"body", "details", "summary", "option"}) | _ODD  # processed one by one
 _SPECIAL: Final = frozenset({"a", "table", "mark"}) | _CONTROLS | _ALONE  # shown differently from what is around them
 
 
@@ -99,6 +101,7 @@ class _Walk:
     _looks: dict[Node | None, Look | None] = field(default_factory=dict)  # None: inside something removed
     _closed: dict[Node | None, Look] = field(default_factory=dict)  # details, with the look of their summary
     _known: dict[tuple[object, ...], tuple[Look, Effect | None]] = field(default_factory=dict)
+    _chosen: dict[Node, Node] = field(default_factory=dict)  # select elements, with the option they show
     _link: Colour | None = None
 
     def over(self, document: Document) -> None:
@@ -119,7 +122,7 @@ class _Walk:
                 if found is None or tag in _ALONE or (found[1] is not None and found[1].room is not None):
                     found = known[key] = self._look(element, around, inline, rules, old)
                 look, effect = found
-                if effect is not None and effect.covers:
+                if effect is not None and (effect.covers or (tag == "img" and _is_laid_over(element, effect))):
                     self.covers.append((element, effect))
             if self.count > MAX_ELEMENTS or look.fate is HIDDEN:
                 looks[element] = None
@@ -157,8 +160,9 @@ class _Walk:
         look = around if effect is None else changed(around, effect, is_block=is_block, is_cell=is_cell)
         if not self.sheet.is_sure and rules:
             perhaps = self.sheet.effect(inline, old, rules, around.variables, is_sure=False)
-            if perhaps and changed(around, perhaps, is_block=is_block, is_cell=is_cell).sight > look.sight:
-                look = doubted(look)
+            other = around if perhaps is None else changed(around, perhaps, is_block=is_block, is_cell=is_cell)
+            if other.sight is not look.sight:
+                look = doubted(min(look, other, key=lambda one: one.sight))
         if (
             effect is not None
             and effect.room is not None
@@ -168,11 +172,20 @@ class _Walk:
             look = judged(replace(look, clip=DOUBTFUL))
         if tag == "body":
             self._body = look
-        elif tag in _ODD or (tag == "details" and element.attr("open") is None):
+        elif tag in _ODD or (tag == "details" and element.attr("open") is None) or self._is_folded(element, tag):
             if tag == "details":
                 self._closed[element] = look
             look = doubted(look)
         return look, effect
+
+    def _is_folded(self, element: Element, tag: str) -> bool:
+        """An option that is seen only after a click: of a list that shows one, which is the selected or the first."""
+        owner = element.closest("select") if tag == "option" else None
+        if owner is None or owner.attr("multiple") is not None or owner.attr("size") is not None:
+            return False
+        if owner not in self._chosen:
+            self._chosen[owner] = owner.select_one("option[selected]") or element
+        return self._chosen[owner] is not element
 
     def _by_itself(self, element: Element, tag: str, around: Look) -> Look:
         """As the browser shows such an element before any style."""
@@ -190,6 +203,19 @@ class _Walk:
             named = legacy_colour((body.attr("link") if body is not None else None) or "")
             self._link = named or LINK
         return self._link
+
+
+def _is_laid_over(picture: Element, effect: Effect) -> bool:
+    """A picture that is not certainly small, displayed over others."""
+    if effect.position not in ("absolute", "fixed"):
+        return False
+    said = [effect.size[0] or _said(picture, "width"), effect.size[1] or _said(picture, "height")]
+    return not any(length is not None and length < _SMALL_PICTURE for length in said)
+
+
+def _said(picture: Element, side: str) -> float | None:
+    value = (picture.attr(side) or "").strip(" px")[:5]
+    return float(value) if value.isdecimal() else None
 
 
 def _table_of(column: Element) -> Iterable[Element]:

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from postroom.mime.quotes.subjects import FORWARD_PREFIX, REPLY_PREFIX
+from postroom.mime.read.parse import parse_headers
 from postroom.mime.write.compose import FORWARDED_FILENAME, plain_reading
 from postroom.mime.write.headers import is_message_id
 from postroom.model.address import Address
@@ -46,6 +47,14 @@ def without_blind_copies(raw: bytes) -> bytes:
     return _BLIND_COPIES.sub(b"", raw[:length]) + raw[length:]
 
 
+def with_blind_copies(raw: bytes, recipients: Sequence[str]) -> bytes:
+    """Our own message, for a service that takes its recipients from the header and delivers it without Bcc."""
+    mail = parse_headers(raw)
+    named = {address.key for address in (*mail.to, *mail.cc, *mail.bcc)}
+    blind = [email for email in recipients if Address(email).key not in named]
+    return f"Bcc: {', '.join(blind)}\r\n".encode() + raw if blind else raw
+
+
 def reply_recipients(
     envelope: Envelope, own: Sequence[str], reply_all: bool
 ) -> tuple[tuple[Address, ...], tuple[Address, ...]]:
@@ -64,8 +73,11 @@ def reply_recipients(
 def author_and_others(
     envelope: Envelope, own: Sequence[str], reply_all: bool
 ) -> tuple[tuple[Address, ...], tuple[Address, ...]]:
-    """To its author, with a copy to its other recipients, without one's own addresses."""
+    """To its author, with a copy to its other recipients, without one's own addresses. Nobody replies to themselves: a
+    message of one's own is answered like in `reply_recipients`."""
     mine = {Address(email).key for email in own}
+    if envelope.sender.key in mine:
+        return reply_recipients(envelope, own, reply_all)
     cc = _others((*envelope.to, *envelope.cc), mine | {envelope.sender.key}) if reply_all else ()
     return _others([envelope.sender], set()), cc
 

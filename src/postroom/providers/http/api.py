@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from postroom.model.errors import ProviderError
 from postroom.providers.http.answer import Answer
-from postroom.providers.http.exchange import DEADLINE, LARGEST, Call, exchange
+from postroom.providers.http.exchange import DEADLINE, LARGEST, Call, exchange, streamed
 from postroom.providers.http.problems import ReadProblem, error_of, read_plain
 from postroom.providers.http.quota import Quota
 from postroom.providers.layers.retry import Retry
@@ -44,7 +45,9 @@ class Api:
         retry: Retry | None = None,
         deadline: float = DEADLINE,
         wall_clock: Callable[[], float] = time.time,
+        token_is_refused: Callable[[Answer], bool] = lambda answer: answer.status == 401,
     ) -> None:
+        """`token_is_refused` also sees successes: a batch may be accepted and every request in it refused."""
         self._base = base_url.rstrip("/")
         self._client = client
         self._account = account
@@ -55,6 +58,7 @@ class Api:
         self._retry = retry or Retry(attempts=3)
         self._deadline = deadline
         self._wall_clock = wall_clock
+        self._token_is_refused = token_is_refused
         self._origins = {_origin(base_url)}
 
     def allow(self, url: str) -> None:
@@ -92,12 +96,27 @@ class Api:
         call = replace(self._call(method, path, params, headers, content, largest=largest), writes=True)
         return self._checked(await self._sent(call, units))
 
-    async def upload(self, url: str, content: bytes, *, headers: Mapping[str, str], units: float = 1) -> Answer:
-        """A PUT to an address that the service made for this one purpose, on any host: without the token."""
+    async def upload(
+        self, url: str, content: bytes, *, headers: Mapping[str, str], method: str = "PUT", units: float = 1
+    ) -> Answer:
+        """To an address that the service made for this one purpose, on any host: without the token."""
         self._refuse_unencrypted(url)
-        call = Call("PUT", url, headers=headers, body=content, writes=True)
+        call = Call(method, url, headers=headers, body=content or None, writes=method != "GET")
         async with self._quota.spend(units):
             return self._checked(await exchange(self._client, call, deadline=self._deadline))
+
+    @asynccontextmanager
+    async def stream(self, url: str, *, silence: float) -> AsyncIterator[AsyncIterator[str]]:
+        """The lines of a response without an end (``text/event-stream``). ProviderUnavailable when it is cut, or after
+        that many seconds without a line. It counts as no request: it lasts for hours."""
+        call = self._call("GET", url, None, {"Accept": "text/event-stream"}, None, largest=LARGEST)
+        token = await self._tokens.token() if self._tokens else ""
+        bearer = {"Authorization": f"Bearer {token}"} if token else {}
+        call = replace(call, headers={**call.headers, **bearer})
+        async with streamed(self._client, call, silence=silence) as (answer, lines):
+            if self._checked(answer).status != 200:
+                raise ProviderError(f"{answer.host} offers no stream of events.")
+            yield lines
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -138,7 +157,7 @@ class Api:
     async def _sent(self, call: Call, units: float) -> Answer:
         token = await self._tokens.token() if self._tokens else ""
         answer = await self._paid(call, token, units)
-        if answer.status == 401 and self._tokens is not None:
+        if self._tokens is not None and self._token_is_refused(answer):
             newer = await self._tokens.refreshed(token)
             if newer != token:
                 answer = await self._paid(call, newer, units)

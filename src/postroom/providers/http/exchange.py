@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,22 @@ async def exchange(client: httpx2.AsyncClient, call: Call, *, deadline: float = 
             return await _answered(client, call, progress)
     except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
         raise _failure(error, call, host_of(call.url), has_begun=progress.has_begun) from None
+
+
+@asynccontextmanager
+async def streamed(
+    client: httpx2.AsyncClient, call: Call, *, silence: float
+) -> AsyncIterator[tuple[Answer, AsyncIterator[str]]]:
+    """The beginning of a response (its body only if it is no success), and its lines as they come."""
+    import httpx2
+
+    timeout = httpx2.Timeout(client.timeout.connect, read=silence)
+    try:
+        async with client.stream(call.method, call.url, headers=dict(call.headers), timeout=timeout) as response:
+            body = b"" if response.is_success else (await response.aread())[:LARGEST]
+            yield Answer(call.url, response.status_code, response.headers, body), response.aiter_lines()
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise _failure(error, call, host_of(call.url), has_begun=True) from None
 
 
 class _Progress:

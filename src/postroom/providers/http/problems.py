@@ -26,7 +26,8 @@ from postroom.providers.http.unclear import UnclearWrite
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What a service's error body says. `kind` is None where the status says enough; `reason` is the service's own
-    code for it (``rateLimitExceeded``), shown only when it looks like a code; `details` become those of the error."""
+    code for it (``rateLimitExceeded``), shown only when it looks like a code. `details` become the error's own: never
+    free text of the service."""
 
     reason: str = ""
     kind: type[PostroomError] | None = None
@@ -78,7 +79,7 @@ def error_of(answer: Answer, problem: Problem | None, *, account: str, now: floa
     asked = problem.retry_after if problem.retry_after is not None else read_retry_after(answer.headers, now)
     return kind(
         f"{answer.host} {what} ({_shown(answer, reason)}).{_hint(kind, asked, account)}",
-        details={"status": answer.status, **({"reason": reason} if reason else {}), **problem.details},
+        details={**problem.details, "status": answer.status, **({"reason": reason} if reason else {})},
         retry_after=asked if kind.retryable else None,
     )
 

@@ -21,7 +21,7 @@ SCOPES: Mapping[tuple[str, str], Table] = {
         "read": (f"{_GMAIL}readonly",),
         "organise": (f"{_GMAIL}modify",),
         "drafts": (f"{_GMAIL}readonly", f"{_GMAIL}compose"),
-        "send": (f"{_GMAIL}send",),
+        "send": (f"{_GMAIL}compose",),  # a message is sent as a draft, which gmail.send cannot create
         "rules": (f"{_GMAIL}settings.basic",),
     },
     ("microsoft", "imap"): {
@@ -33,7 +33,7 @@ SCOPES: Mapping[tuple[str, str], Table] = {
         "read": ("Mail.Read",),
         "organise": ("Mail.ReadWrite",),
         "drafts": ("Mail.ReadWrite",),
-        "send": ("Mail.Send",),
+        "send": ("Mail.ReadWrite", "Mail.Send"),  # what is sent is a draft first
         "rules": ("MailboxSettings.ReadWrite",),
     },
     ("fastmail", "imap"): {"always": (f"{_FASTMAIL}imap",), "send": (f"{_FASTMAIL}smtp",)},
@@ -45,8 +45,7 @@ SCOPES: Mapping[tuple[str, str], Table] = {
 
 # What the larger one allows anyway: asking for both would only lengthen the consent page.
 _INCLUDES: Mapping[str, Sequence[str]] = {
-    f"{_GMAIL}modify": (f"{_GMAIL}readonly", f"{_GMAIL}compose", f"{_GMAIL}send"),
-    f"{_GMAIL}compose": (f"{_GMAIL}send",),
+    f"{_GMAIL}modify": (f"{_GMAIL}readonly", f"{_GMAIL}compose"),
     "Mail.ReadWrite": ("Mail.Read",),
 }
 

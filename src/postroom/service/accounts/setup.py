@@ -35,12 +35,15 @@ __all__ = [
     "settings_with",
     "settle_username",
     "take_away",
+    "usual_kind",
     "write_all_down",
     "write_down",
 ]
 
 Environment = Mapping[str, str]
 
+_GMAIL = ("gmail.com", "googlemail.com")
+_OF_IMAP = ("host", "port", "security", "smtp_host", "smtp_port", "smtp_security", "username", "ca_file")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9._@+-]")
 
 
@@ -116,6 +119,13 @@ async def plan(
 def settings_with(plan: Plan, *, environ: Environment | None = None) -> Settings:
     """What the settings will be once it is written down."""
     return writing.grown(plan.config_path, plan.table, os.environ if environ is None else environ)
+
+
+def usual_kind(address: str, given: Mapping[str, Any]) -> str:
+    """Gmail's own API for its addresses, unless an option that only IMAP has was given; IMAP for all others."""
+    names_servers = any(given.get(name) for name in _OF_IMAP) or given.get("auth", "password") != "password"
+    is_gmail = address.rpartition("@")[2].casefold() in _GMAIL
+    return "gmail" if is_gmail and not names_servers else "imap"
 
 
 def kinds() -> tuple[str, ...]:

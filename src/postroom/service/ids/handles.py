@@ -8,7 +8,7 @@ from postroom.model.draft import SavedDraft
 from postroom.model.errors import InvalidRequest, PostroomError
 from postroom.model.ids import Kind, is_handle
 from postroom.service.gateway import Gateway
-from postroom.store.handles import Handle
+from postroom.store.handles import Handle, unknown
 
 MAX_CHARS = 40
 
@@ -49,6 +49,8 @@ class ByHandle:
         def found(one: str) -> Handle | PostroomError:
             try:
                 handle = gateway.store.handles.resolve(one, kind)
+                if not gateway.accounts.may_see(handle.account):
+                    return unknown(one, kind)
                 gateway.accounts.require(handle.account, account, one)
             except PostroomError as error:
                 return error

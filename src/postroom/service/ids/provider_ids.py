@@ -49,7 +49,8 @@ class ByProviderId:
 
         def found(one: str) -> Handle | PostroomError:
             try:
-                return _checked(gateway, one, owners.get(one, []), account)
+                visible = [owner for owner in owners.get(one, []) if gateway.accounts.may_see(owner)]
+                return _checked(gateway, one, visible, account)
             except PostroomError as error:
                 return error
 

@@ -26,6 +26,7 @@ from postroom.service.organising.batch import Change, Plan, Progress, Wanted, ca
 from postroom.service.organising.places import Places, check_new_folder, folder_refs
 from postroom.service.views import FolderView, UndoView, WriteView
 from postroom.store import JournalItem, Operation
+from postroom.store.handles import unknown
 
 MarkFlag = Literal["read", "unread", "starred", "unstarred"]
 
@@ -115,6 +116,7 @@ async def undo(gateway: Gateway, operation_id: str) -> UndoView:
     Two calls never reverse it at once. What could not be reversed now can be tried again.
     """
     operation = await gateway.in_thread(gateway.store.journal.load, operation_id)
+    await _require_visible(gateway, operation)
     await gateway.in_thread(gateway.store.journal.mark_undone, operation_id)
     is_complete = False
     try:
@@ -125,6 +127,19 @@ async def undo(gateway: Gateway, operation_id: str) -> UndoView:
             with anyio.CancelScope(shield=True):
                 await gateway.in_thread(gateway.store.journal.mark_not_undone, operation_id)
     return view
+
+
+async def _require_visible(gateway: Gateway, operation: Operation) -> None:
+    """A client of some accounts cannot even learn of an operation on others."""
+    if gateway.accounts.owners is None:
+        return
+
+    def owners() -> set[str]:
+        found = {gateway.store.handles.resolve(item.handle, Kind.EMAIL).account for item in operation.items}
+        return found or {operation.account}
+
+    if not all(map(gateway.accounts.may_see, await gateway.in_thread(owners))):
+        raise unknown(operation.operation_id, Kind.OPERATION)
 
 
 async def _unmake(gateway: Gateway, operation: Operation) -> UndoView:

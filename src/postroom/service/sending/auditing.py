@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from postroom.model.address import masked
-from postroom.model.errors import PermissionDenied, PostroomError, RateLimited
+from postroom.model.address import masked, parse_address
+from postroom.model.errors import InvalidRequest, PermissionDenied, PostroomError, RateLimited
 from postroom.service.gateway import Gateway
 from postroom.service.sending.order import Order
 from postroom.service.views import SendView
@@ -56,6 +57,13 @@ class Record:
         return cls(entry, started)
 
     @classmethod
+    def of_call(cls, action: str, started: datetime, target: str = "") -> Record:
+        """For a call that has no order, or none yet."""
+        correlation_id = secrets.token_hex(8)
+        entry = AuditEntry(action, "success", correlation_id, actor="agent", target=target)
+        return cls(entry, started)
+
+    @classmethod
     def of_send(cls, send: Send, action: str, actor: str, started: datetime) -> Record:
         """For what is done with a send that waits: by a person, or by itself."""
         entry = AuditEntry(
@@ -83,14 +91,20 @@ class Record:
 
 async def audited(gateway: Gateway, record: Record, work: Awaitable[SendView]) -> SendView:
     """Do it, and audit the result once."""
-    try:
+    async with failure_audited(gateway, record):
         view = await work
-    except PostroomError as error:
-        await audit(gateway, record.failed(error))
-        raise
     if await audit(gateway, record.ended(view.status)):
         return view
     return replace(view, warnings=(*view.warnings, _NOT_AUDITED))
+
+
+@asynccontextmanager
+async def failure_audited(gateway: Gateway, record: Record) -> AsyncIterator[None]:
+    try:
+        yield
+    except PostroomError as error:
+        error.is_audited = await audit(gateway, record.failed(error))
+        raise
 
 
 async def audit(gateway: Gateway, record: Record) -> bool:
@@ -105,17 +119,29 @@ async def audit(gateway: Gateway, record: Record) -> bool:
 
 
 async def audit_call(
-    gateway: Gateway, action: str, started: datetime, error: PostroomError | None, *, is_logged_only: bool = False
+    gateway: Gateway,
+    action: str,
+    started: datetime,
+    error: PostroomError | None,
+    *,
+    to: str = "",
+    is_logged_only: bool = False,
 ) -> None:
-    """For a call that does not pass the gate, where the dialect wants it audited."""
-    entry = AuditEntry(
-        action_type=action,
-        result="dev_mode" if is_logged_only else "success",
-        correlation_id=secrets.token_hex(8),
-        actor="agent",
-    )
-    record = Record(entry, started)
-    await audit(gateway, record if error is None else record.failed(error))
+    """For a call that did not come to the gate, where the dialect wants it audited. `to` is what the caller wrote."""
+    record = Record.of_call(action, started, _masked_address(to))
+    if error is not None:
+        record = record.failed(error)
+    elif is_logged_only:
+        record = record.ended("dev_mode")
+    await audit(gateway, record)
+
+
+def _masked_address(to: str) -> str:
+    """Empty for what is no address: such a text may be anything."""
+    try:
+        return masked(parse_address(to).email)
+    except InvalidRequest:
+        return ""
 
 
 async def verify(gateway: Gateway) -> AuditReport:

@@ -29,7 +29,7 @@ from postroom.service.sending import staging
 from postroom.service.sending.last_look import inspect
 from postroom.service.sending.order import Order
 from postroom.service.sending.settling import finish, keys_of, reconcile, settle
-from postroom.service.sending.waiting import account_of, ask_a_person, park, rest
+from postroom.service.sending.waiting import NotNow, account_of, ask_a_person, park, rest
 from postroom.store import Reservation, Send, State
 from postroom.store.sends.pauses import Pause
 
@@ -136,9 +136,9 @@ async def _deliver(gateway: Gateway, send: Send) -> Send:
     if isinstance(account, Pause):
         return await park(gateway, send, account.probe_at - gateway.store.clock.wall(), account.reason)
     frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
-    request = await inspect(gateway, account, send, frozen)
     is_first = send.state in (State.RESERVED, State.HELD)
     try:
+        request = await inspect(gateway, account, send, frozen)
         if is_first:
             send = await gateway.in_thread(
                 gateway.store.outbox.advance, send.send_id, expect=send.state, to=State.STAGED
@@ -149,7 +149,7 @@ async def _deliver(gateway: Gateway, send: Send) -> Send:
         )
     except RateLimited as limited:
         return await park(gateway, send, limited.retry_after or _PARKED, limited.message)
-    except staging.NotNow as later:
+    except NotNow as later:
         return await _put_off(gateway, send, later.reason)
     return await settle(gateway, sending, await _submit(account, request))
 

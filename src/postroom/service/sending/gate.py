@@ -16,7 +16,7 @@ from postroom.safety.judge import Allow, Ask, Deny, Facts, NeedsHuman, judge, po
 from postroom.safety.policy import Policy
 from postroom.service.gateway import Gateway
 from postroom.service.sending import dispatch
-from postroom.service.sending.approval import requests
+from postroom.service.sending.approval import handwritten, requests
 from postroom.service.sending.auditing import Record, audited
 from postroom.service.sending.facts import facts_for, policy_for
 from postroom.service.sending.letter import preview_of, question_text
@@ -77,7 +77,8 @@ async def _pass(gateway: Gateway, order: Order) -> SendView:
         await _drop_question(gateway, asked)
         raise _refusal(decision)
     if isinstance(decision, NeedsHuman) and decision.ask is Ask.APPROVAL:
-        return await requests.ask(gateway, order, decision.findings)
+        by_approval = handwritten.release if handwritten.are_allowed(gateway) else requests.ask
+        return await by_approval(gateway, order, decision.findings)
     if isinstance(decision, NeedsHuman) or not await _say_is_fresh(gateway, order, policy, facts, asked):
         return await _preview(gateway, order, decision)
     reserved = await dispatch.reserve(gateway, order, asked)  # 7 rate limit and key, on 8 bytes stored on disk

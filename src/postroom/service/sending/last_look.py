@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from postroom.model.address import Address, masked
-from postroom.model.errors import AuthRequired, Conflict, InternalError, NotFound, PermissionDenied, PostroomError
+from postroom.model.errors import Conflict, InternalError, NotFound, PermissionDenied, PostroomError
 from postroom.model.native import NativeAction, thaw
 from postroom.model.outcome import SubmitRequest
 from postroom.providers.protocol import NativeActions
@@ -17,7 +17,7 @@ from postroom.safety.native import check_action, check_original
 from postroom.service.gateway import Account, Gateway
 from postroom.service.sending.facts import policy_for
 from postroom.service.sending.order import stored_digest
-from postroom.service.sending.waiting import ask_a_person, was_promised
+from postroom.service.sending.waiting import answered, ask_a_person, was_promised
 from postroom.store import Send
 
 _NOT_APPROVED = "Not sent: the message in the outbox is not what was approved. Send the message again."
@@ -25,8 +25,8 @@ _NOT_APPROVED = "Not sent: the message in the outbox is not what was approved. S
 
 async def inspect(gateway: Gateway, account: Account, send: Send, frozen: SubmitRequest) -> SubmitRequest:
     """What may be submitted. Otherwise it stops here: a waiting caller gets the error, and what was promised
-    earlier is referred to a person."""
-    own = {identity.address.key for identity in await account.mailbox.identities()}
+    earlier is referred to a person. NotNow where the provider cannot be asked."""
+    own = {identity.address.key for identity in await answered(account.mailbox.identities())}
     async with or_stopped(gateway, send):
         if stored_digest(send, frozen) != send.content_sha256:
             raise InternalError(_NOT_APPROVED)
@@ -56,12 +56,10 @@ def as_submitted(send: Send, frozen: SubmitRequest) -> SubmitRequest:
 
 @asynccontextmanager
 async def or_stopped(gateway: Gateway, send: Send) -> AsyncIterator[None]:
-    """A failed check stops the send. A server that does not respond now proves nothing."""
+    """A failed check stops the send. A server that does not respond now (NotNow) proves nothing."""
     try:
         yield
     except PostroomError as error:
-        if error.retryable or isinstance(error, AuthRequired):
-            raise
         if was_promised(send):
             await ask_a_person(gateway, send, error.message)
         else:
@@ -75,8 +73,8 @@ async def _look_at_original(account: Account, action: NativeAction) -> None:
     if not (isinstance(transport, NativeActions) and action.kind in transport.native_kinds):
         raise PermissionDenied(f"The provider no longer offers a {action.kind.replace('_', ' ')} action of its own.")
     try:
-        reached = await transport.recipients_of(action)
-        original = await account.mailbox.fetch(action.original_ref) if action.original_ref else None
+        reached = await answered(transport.recipients_of(action))
+        original = await answered(account.mailbox.fetch(action.original_ref)) if action.original_ref else None
     except NotFound:
         raise Conflict("Not sent: the message that it replies to or forwards is gone.", reason="email_gone") from None
     check_original(action, original, reached)

@@ -1,7 +1,8 @@
 """Orders that the provider carries out by an action of its own: "reply to this with this text".
 
 Only where the caller's dialect wants it (`Wishes.native`), the provider offers the verb, and the verb can say all that
-was asked for; whatever else is composed here, as ever. The Draft beside an action describes the message that it comes
+was asked for; whatever else is composed here, as ever, and so is what concerns a draft: it could still change in more
+than a digest of the original covers. The Draft beside an action describes the message that it comes
 to, with everyone it reaches, for the judge, the letter and the lists of recipients.
 """
 
@@ -25,8 +26,11 @@ from postroom.service.writing.composing import DraftRequest, ForwardRequest, Rep
 async def new_mail(
     account: Account, request: DraftRequest, draft: Draft, wishes: Wishes
 ) -> tuple[Draft, NativeAction | None]:
-    has_more = draft.files or request.reply_to or request.identity or request.in_reply_to
-    if has_more or not _offers(account, "send", wishes):
+    said = DraftRequest(
+        to=request.to, cc=request.cc, bcc=request.bcc, subject=request.subject,
+        body=request.body, body_html=request.body_html, importance=request.importance,
+    )  # fmt: skip
+    if request != said or not _offers(account, "send", wishes):
         return draft, None
     return await _described(account, draft, NativeAction("send", named=Recipients(draft.to, draft.cc, draft.bcc)))
 
@@ -36,8 +40,10 @@ async def answer(
 ) -> tuple[Draft, NativeAction] | None:
     """None where it is composed."""
     kind: NativeKind = "reply_all" if request.reply_all else "reply"
-    has_more = request.attachments or request.encoded_files or request.identity or request.to_author
-    if has_more or not request.quote or not _offers(account, kind, wishes):
+    said = ReplyRequest(
+        request.body, body_html=request.body_html, reply_all=request.reply_all, importance=request.importance
+    )
+    if request != said or original.envelope.draft or not _offers(account, kind, wishes):
         return None
     composing.check_text("", request.body, request.body_html)
     draft = Draft(
@@ -55,11 +61,11 @@ async def forward(
     account: Account, original: Message, request: ForwardRequest, draft: Draft, wishes: Wishes
 ) -> tuple[Draft, NativeAction | None]:
     """`draft` is the forward as it would be composed: the original in it is what the provider takes along."""
-    if request.identity or not _offers(account, "forward", wishes):
+    if request.identity or original.envelope.draft or not _offers(account, "forward", wishes):
         return draft, None
-    return await _described(
-        account, draft, NativeAction("forward", named=Recipients(draft.to, draft.cc, draft.bcc)), original
-    )
+    named = Recipients(draft.to, draft.cc, draft.bcc)
+    described, action = await _described(account, draft, NativeAction("forward", named=named), original)
+    return described, replace(action, text=request.comment)
 
 
 def _offers(account: Account, kind: NativeKind, wishes: Wishes) -> bool:

@@ -13,7 +13,7 @@ _COPIES = 20  # of one message: a mailbox may hold it in several folders
 
 async def mark_original(gateway: Gateway, send: Send) -> str:
     """What kept it from being marked, as a warning; empty when all is well or there is nothing to mark."""
-    if not send.answers_ref:
+    if not send.answers_ref or send.native:  # a provider marks what its own action answered
         return ""
     flag: Flag = "forwarded" if send.kind == "email_forward" else "answered"
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from postroom.mime.visible import visible_email, visible_line
+from postroom.model.ids import Kind
 from postroom.service.gateway import Gateway
 from postroom.service.presenting import first_of
 from postroom.service.reading.search import check_page
@@ -11,6 +12,7 @@ from postroom.service.sending.auditing import Record, audit
 from postroom.service.sending.receipts import counted_recipients, receipt
 from postroom.service.views import OutboxPage, OutboxRow, SendView
 from postroom.store import Send, State
+from postroom.store.handles import unknown
 
 
 async def list_outbox(
@@ -22,12 +24,20 @@ async def list_outbox(
     await gateway.in_thread(gateway.store.approvals.expire)
     name = gateway.accounts.named(account).name if account is not None else None
     look = gateway.store.outbox.list if include_finished else gateway.store.outbox.list_open
-    page = await gateway.in_thread(look, account=name, limit=limit, offset=offset)
+    page = await gateway.in_thread(look, account=name, owners=gateway.accounts.owners, limit=limit, offset=offset)
     return OutboxPage(tuple(_row(gateway, send) for send in page.items), page.total or 0, limit, offset, page.has_more)
+
+
+async def count_unfinished(gateway: Gateway) -> dict[str, int]:
+    """By state. Raises if the state file cannot be read, without which nothing could be sent safely."""
+    counted = await gateway.in_thread(gateway.store.outbox.unfinished)
+    return {state.value: number for state, number in counted.items()}
 
 
 async def cancel_send(gateway: Gateway, send_id: str) -> SendView:
     """A state change: either it is cancelled for certain, or this raises Conflict."""
+    if not gateway.accounts.may_see((await gateway.in_thread(gateway.store.outbox.get, send_id)).account):
+        raise unknown(send_id, Kind.SEND)
     send = await gateway.in_thread(gateway.store.outbox.cancel, send_id)
     await audit(gateway, Record.of_send(send, "cancel_send", "agent", gateway.now()))
     left_there = await staging.cleared(gateway, send)

@@ -21,6 +21,7 @@ from postroom.service.sending.waiting import (
     GIVE_UP_SECONDS,
     account_of,
     ask_a_person,
+    has_waited_long,
     park,
     was_promised,
 )
@@ -63,20 +64,10 @@ async def _try_later(gateway: Gateway, send: Send, outcome: SubmitOutcome) -> Se
         outcome=_told(send, outcome),
         wake_at=now + pause,
     )
-    if now - await _trying_since(gateway, send) < GIVE_UP_SECONDS:
+    if not await has_waited_long(gateway, waiting):
         return waiting
     days = round(GIVE_UP_SECONDS / 86_400)
     return await ask_a_person(gateway, waiting, f"It could not be submitted for {days} days. {outcome.reason}".strip())
-
-
-async def _trying_since(gateway: Gateway, send: Send) -> float:
-    """When the first attempt began; the first one since a person last had it sent again."""
-    since = gateway.store.clock.wall()
-    for event in reversed(await gateway.in_thread(gateway.store.outbox.events, send.send_id)):
-        if event.state is State.NEEDS_HUMAN:
-            break
-        since = event.at if event.state is State.SENDING else since
-    return since
 
 
 async def reconcile(gateway: Gateway, send: Send) -> Send:

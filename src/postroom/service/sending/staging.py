@@ -1,43 +1,36 @@
 """Putting a message where its provider submits it from, and taking it away again. Nothing here sends.
 
 STAGED is on disk before the provider is asked, and the ref it returns before anything is submitted. For a STAGED send
-without a ref, what a lost response may have left behind is looked for before it is staged a second time.
+without a ref, what a lost response may have left behind is looked for before it is staged a second time. The bytes of a
+send that was stopped stay until what was staged for it is gone: they tell ours from what somebody made of it.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable
 from dataclasses import replace
-from typing import TypeVar
 
-from postroom.model.errors import AuthRequired, Conflict, InternalError, PostroomError, ProviderUnavailable
+from postroom.model.errors import Conflict, InternalError, PostroomError
 from postroom.model.outcome import Staged, SubmitRequest, WireEnvelope
 from postroom.providers.protocol import Staging
 from postroom.safety.staged import check_staged
 from postroom.service.gateway import Account, Gateway
 from postroom.service.sending.last_look import or_stopped
+from postroom.service.sending.waiting import answered
 from postroom.store import Send, State
 from postroom.store.sends.states import FINISHED
 from postroom.store.sends.transitions import refused
 
-R = TypeVar("R")
 log = logging.getLogger("postroom.outbox")
 _TRY_AGAIN = 3600.0
 _GONE = (
     "The copy prepared for sending is gone from the mailbox: somebody sent or deleted it there. Check Sent before it "
     "is sent again."
 )
-_NO_ANSWER = "The provider did not respond while the message was being prepared there."
 _LEFT_THERE = "It will not be sent, but the copy prepared at the provider (a draft) could not be removed yet. {reason}"
-
-
-class NotNow(Exception):
-    """The provider cannot stage it for the time being. Apart from failures of our own state file, which mean more."""
-
-    def __init__(self, reason: PostroomError) -> None:
-        super().__init__(reason.message)
-        self.reason = reason
+_CHANGED = (
+    "It will not be sent, but the copy prepared at the provider (a draft) was changed there by somebody and stays."
+)
 
 
 async def staged(
@@ -50,14 +43,19 @@ async def staged(
     transport = _staging_of(account)
     if request.native is not None or transport is None:
         return request
-    if not request.staged_ref:
+    try:
+        if not request.staged_ref:
+            async with or_stopped(gateway, send):
+                ref = "" if is_first else await _found(account, transport, send, request)
+                ref = ref or await answered(transport.stage(request))
+            request = replace(request, staged_ref=ref)
+            await _keep(gateway, send, ref)
         async with or_stopped(gateway, send):
-            ref = "" if is_first else await _answered(transport.find_staged(request))
-            ref = ref or await _answered(transport.stage(request))
-        request = replace(request, staged_ref=ref)
-        await _keep(gateway, send, ref)
-    async with or_stopped(gateway, send):
-        await _compare(gateway, request, await _answered(transport.staged(request)))
+            held = await answered(transport.staged(request))
+            await gateway.in_thread(_check, request, held)
+    except Exception:
+        await _let_go(gateway, send.send_id)
+        raise
     return request
 
 
@@ -70,13 +68,15 @@ def _staging_of(account: Account) -> Staging | None:
     return transport if isinstance(transport, Staging) else None
 
 
-async def _compare(gateway: Gateway, request: SubmitRequest, held: Staged | None) -> None:
-    """What is gone, or was changed by somebody, is no longer ours: it is neither sent nor removed."""
-    try:
-        await gateway.in_thread(_check, request, held)
-    except (Conflict, InternalError):
-        await gateway.in_thread(gateway.store.outbox.note_staged, request.attempt_id, "")
-        raise
+async def _found(account: Account, transport: Staging, send: Send, request: SubmitRequest) -> str:
+    """What a lost response left behind. Conflict where somebody has sent that in the meantime, unless a person knows
+    of it and wants it sent all the same."""
+    ref = await answered(transport.find_staged(request))
+    if not ref and send.state is State.STAGED:
+        evidence = await answered(account.transport.reconcile(request))
+        if evidence.state == "accepted":
+            raise Conflict(_GONE)
+    return ref
 
 
 def _check(request: SubmitRequest, held: Staged | None) -> None:
@@ -85,62 +85,76 @@ def _check(request: SubmitRequest, held: Staged | None) -> None:
     check_staged(request, held)
 
 
-async def _answered(call: Awaitable[R]) -> R:
-    """A lost response counts as none: nothing was sent, so it is tried again later."""
-    try:
-        return await call
-    except PostroomError as error:
-        if error.retryable or isinstance(error, AuthRequired):
-            raise NotNow(error) from error
-        raise
-    except Exception as error:
-        log.warning("staging_unclear", extra={"error_type": type(error).__name__})
-        raise NotNow(ProviderUnavailable(_NO_ANSWER)) from error
+async def _let_go(gateway: Gateway, send_id: str) -> None:
+    """After trouble. What waits for a person is theirs to look at and to change; what was stopped is cleared up."""
+    send = await gateway.in_thread(gateway.store.outbox.get, send_id)
+    if send.state is State.NEEDS_HUMAN:
+        await gateway.in_thread(gateway.store.outbox.note_staged, send_id, "")
+    elif send.state in FINISHED:
+        await cleared(gateway, send)
 
 
 async def _keep(gateway: Gateway, send: Send, ref: str) -> None:
-    """On disk before anything else. A send that somebody stopped in the meantime is cleared up after at once."""
+    """On disk before anything else, even where somebody stopped the send in the meantime."""
     kept = await gateway.in_thread(gateway.store.outbox.note_staged, send.send_id, ref)
     if kept.state in FINISHED:
-        await cleared(gateway, kept)
         raise refused(kept, send.state)
 
 
 async def cleared(gateway: Gateway, send: Send) -> str:
-    """Remove what was staged for a send that ended without being sent. A warning where it could not be done now;
-    the worker retries later. A saved draft that was staged as it was is the person's own and stays."""
-    if send.staged_ref and send.staged_ref == send.draft_ref:
-        return ""
-    if not (send.staged_ref or await _answer_was_lost(gateway, send)):
+    """Remove what was staged for a send that ended without being sent. A warning where that was not done; what could
+    not be done now the worker retries later."""
+    if not await gateway.in_thread(gateway.store.outbox.may_be_staged, send.send_id):
         return ""
     try:
-        await _discard(gateway, send)
+        return await _removed(gateway, send)
     except Exception as error:  # noqa: BLE001 (whatever keeps it there, the send itself is over)
         log.warning("left_staged", extra={"error_type": type(error).__name__})
-        until = gateway.store.clock.wall() + _TRY_AGAIN
-        await gateway.in_thread(gateway.store.outbox.put_off_clearing, send.send_id, until)
+        await _look_again(gateway, send)
         return _LEFT_THERE.format(reason=error.message if isinstance(error, PostroomError) else "").strip()
+
+
+async def _removed(gateway: Gateway, send: Send) -> str:
+    """Where nothing is found, a response may be lost whose request is still on its way: it is looked for once more."""
+    transport, warning = _staging_of(await gateway.accounts.open(send.account)), ""
+    if transport is not None:
+        request = await gateway.in_thread(_request_of, gateway, send)
+        ref = send.staged_ref or await transport.find_staged(request)
+        if not ref and not send.wake_at:
+            await _look_again(gateway, send)
+            return ""
+        if ref:
+            warning = await _discard(gateway, transport, replace(request, staged_ref=ref))
+    await gateway.in_thread(gateway.store.outbox.nothing_staged, send.send_id)
+    return warning
+
+
+async def _discard(gateway: Gateway, transport: Staging, request: SubmitRequest) -> str:
+    """Only what is ours: not a saved draft that was staged as it was, nor what somebody sent or changed since."""
+    held = await transport.staged(request) if request.staged_ref != request.draft_ref else None
+    if held is None:
+        return ""
+    if request.raw:  # else it was staged this moment, for a send that was over already
+        try:
+            await gateway.in_thread(check_staged, request, held)
+        except InternalError:
+            return _CHANGED
+    await transport.discard_staged(request.staged_ref)
     return ""
 
 
-async def _discard(gateway: Gateway, send: Send) -> None:
-    transport = _staging_of(await gateway.accounts.open(send.account))
-    if transport is not None:
-        ref = send.staged_ref or await transport.find_staged(_name_of(send))
-        if ref:
-            await transport.discard_staged(ref)
-    await gateway.in_thread(gateway.store.outbox.note_staged, send.send_id, "")
+async def _look_again(gateway: Gateway, send: Send) -> None:
+    until = gateway.store.clock.wall() + _TRY_AGAIN
+    await gateway.in_thread(gateway.store.outbox.put_off_clearing, send.send_id, until)
 
 
-async def _answer_was_lost(gateway: Gateway, send: Send) -> bool:
-    """Whether it was stopped while it was being staged and nobody had heard of a ref."""
-    events = await gateway.in_thread(gateway.store.outbox.events, send.send_id)
-    return not send.native and [event.state for event in events[-2:-1]] == [State.STAGED]
-
-
-def _name_of(send: Send) -> SubmitRequest:
-    """Enough to find it by: the bytes of a finished send are gone."""
-    return SubmitRequest(WireEnvelope(send.sender, send.recipients), b"", send.message_id, send.send_id)
+def _request_of(gateway: Gateway, send: Send) -> SubmitRequest:
+    """Without its bytes, where they are gone, it is enough to find it by."""
+    try:
+        return gateway.store.outbox.request(send.send_id)
+    except Conflict:
+        envelope = WireEnvelope(send.sender, send.recipients)
+        return SubmitRequest(envelope, b"", send.message_id, send.send_id, draft_ref=send.draft_ref)
 
 
 async def clear_left_over(gateway: Gateway) -> None:

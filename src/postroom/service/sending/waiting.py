@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
-from postroom.model.errors import AuthRequired, Conflict, PostroomError, RateLimited
+import logging
+from collections.abc import Awaitable
+from itertools import takewhile
+from typing import TypeVar
+
+from postroom.model.errors import AuthRequired, Conflict, PostroomError, ProviderUnavailable, RateLimited
 from postroom.service.gateway import Account, Gateway
 from postroom.store import Send, State
 from postroom.store.sends.pauses import Pause
 from postroom.store.sends.states import ALLOWED
 
+R = TypeVar("R")
+log = logging.getLogger("postroom.outbox")
 FIRST_RETRY = 60.0
 GIVE_UP_SECONDS = 5 * 86_400.0
+_NO_ANSWER = "The provider did not respond while the message was being prepared."
+
+
+class NotNow(Exception):
+    """The provider cannot be asked for the time being. Apart from failures of our own state file, which mean more."""
+
+    def __init__(self, reason: PostroomError) -> None:
+        self.reason = reason
+
+
+async def answered(call: Awaitable[R]) -> R:
+    """Ahead of a submission. A lost response counts as none: nothing was sent, so it is tried again later."""
+    try:
+        return await call
+    except PostroomError as error:
+        if error.retryable or isinstance(error, AuthRequired):
+            raise NotNow(error) from error
+        raise
+    except Exception as error:
+        log.warning("provider_unclear", extra={"error_type": type(error).__name__})
+        raise NotNow(ProviderUnavailable(_NO_ANSWER)) from error
 
 
 async def account_of(gateway: Gateway, send: Send) -> Account | Pause:
@@ -27,11 +55,19 @@ async def rest(gateway: Gateway, send_id: str, error: PostroomError) -> Send:
     """It ran into trouble before it could be tried, such as an account that cannot be opened: it is looked at again
     later, and put before a person when that goes on for days."""
     send = await gateway.in_thread(gateway.store.outbox.get, send_id)
-    waits_since = max(send.created_at, send.not_before or 0.0)
-    is_ours = not isinstance(error, (Conflict, RateLimited)) and State.NEEDS_HUMAN in ALLOWED[send.state]
-    if is_ours and send.attempt == 0 and gateway.store.clock.wall() - waits_since > GIVE_UP_SECONDS:
+    may_stop = send.state is not State.SENDING and State.NEEDS_HUMAN in ALLOWED[send.state]
+    if may_stop and not isinstance(error, (Conflict, RateLimited)) and await has_waited_long(gateway, send):
         return await ask_a_person(gateway, send, error.message)
     return await park(gateway, send, error.retry_after or FIRST_RETRY, error.message)
+
+
+async def has_waited_long(gateway: Gateway, send: Send) -> bool:
+    """Whether it has been tried for days, or should have been; since a person last had it sent again."""
+    events = await gateway.in_thread(gateway.store.outbox.events, send.send_id)
+    lately = list(takewhile(lambda event: event.state is not State.NEEDS_HUMAN, reversed(events)))
+    tried = [event.at for event in lately if event.state is State.SENDING]
+    due = lately[-1].at if len(lately) < len(events) else max(send.created_at, send.not_before or 0.0)
+    return gateway.store.clock.wall() - (tried[-1] if tried else due) >= GIVE_UP_SECONDS
 
 
 def was_promised(send: Send) -> bool:

@@ -74,10 +74,11 @@ class ForwardRequest:
     importance: str = "normal"
 
 
-async def new_mail(gateway: Gateway, account: Account, request: DraftRequest) -> Draft:
+def checked(request: DraftRequest) -> Draft:
+    """As far as it can be written without the account: no sender, no files, no thread yet."""
     check_text(request.subject, request.body, request.body_html)
-    draft = Draft(
-        sender=(await find_identity(account, request.identity)).address,
+    return Draft(
+        sender=Address(""),
         to=parse_addresses(request.to, "to"),
         cc=parse_addresses(request.cc, "cc"),
         bcc=parse_addresses(request.bcc, "bcc"),
@@ -85,8 +86,15 @@ async def new_mail(gateway: Gateway, account: Account, request: DraftRequest) ->
         subject=request.subject,
         text=request.body,
         html=request.body_html,
-        files=await _files(gateway, account, request.attachments, request.encoded_files),
         importance=parse_importance(request.importance),
+    )
+
+
+async def new_mail(gateway: Gateway, account: Account, request: DraftRequest) -> Draft:
+    draft = replace(
+        checked(request),
+        sender=(await find_identity(account, request.identity)).address,
+        files=await _files(gateway, account, request.attachments, request.encoded_files),
     )
     return await _in_thread_of(gateway, account, draft, request.in_reply_to) if request.in_reply_to else draft
 
@@ -221,7 +229,8 @@ def _refuse_several(text: str, field: str) -> None:
     if bare.count("@") > 1 and ("," in bare or ";" in bare):
         raise InvalidRequest(
             f'{field} contains several addresses in one string. Use a list: ["a@example.com", "Name <b@example.com>"].',
-            details={"field": field},
+            reason="invalid_address",
+            details={"field": field, "address": spelt_out(text[:100])},
         )
 
 

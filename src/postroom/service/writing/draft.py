@@ -51,6 +51,9 @@ async def list_drafts(gateway: Gateway, *, account: str | None = None, limit: in
 
 
 async def create_draft(gateway: Gateway, request: DraftRequest, *, account: str | None = None) -> DraftView:
+    checked = composing.checked(request)
+    if _is_logged_only(gateway):  # before the account is opened: the provider hears nothing of it
+        return _unsaved(gateway, gateway.accounts.named(account).name, checked)
     opened = await gateway.accounts.open(account)
     return await _save(gateway, opened, await composing.new_mail(gateway, opened, request))
 
@@ -79,7 +82,7 @@ async def update_draft(
     await check_unlocked(gateway, opened.name, saved.ref, f"The draft {draft_id}")
     draft = await _changed(gateway, opened, await load_draft(opened, saved), changes)
     if _is_logged_only(gateway):
-        return _unsaved(gateway, opened, draft)
+        return _unsaved(gateway, opened.name, draft)
     return await _put_in_place(gateway, opened, saved, draft)
 
 
@@ -93,7 +96,7 @@ async def replace_draft(
     if not request.in_reply_to:
         draft = replace(draft, threading=(await load_draft(opened, saved)).threading)
     if _is_logged_only(gateway):
-        return _unsaved(gateway, opened, draft)
+        return _unsaved(gateway, opened.name, draft)
     return await _put_in_place(gateway, opened, saved, draft)
 
 
@@ -196,7 +199,7 @@ def _texts(given: tuple[str, ...] | None) -> tuple[str, ...]:
 
 async def _save(gateway: Gateway, account: Account, draft: Draft) -> DraftView:
     if _is_logged_only(gateway):
-        return _unsaved(gateway, account, draft)
+        return _unsaved(gateway, account.name, draft)
     raw = await gateway.in_thread(compose.compose, draft, date=gateway.now(), keep_bcc=True)
     saved = await account.drafts.create_draft(raw, thread_ref=draft.threading.thread_ref)
     return await _view_saved(gateway, account, saved)
@@ -206,13 +209,13 @@ def _is_logged_only(gateway: Gateway) -> bool:
     return gateway.settings.safety.dev_mode and gateway.settings.traits.dev_mode_covers_drafts
 
 
-def _unsaved(gateway: Gateway, account: Account, draft: Draft) -> DraftView:
+def _unsaved(gateway: Gateway, account: str, draft: Draft) -> DraftView:
     """What would have been saved, without an id."""
     return DraftView(
         draft_id="",
         email_id="",
         thread_id="",
-        account=account.name,
+        account=account,
         to=first_of(shown_addresses(draft.to)),
         cc=first_of(shown_addresses(draft.cc)),
         bcc=first_of(shown_addresses(draft.bcc)),

@@ -29,10 +29,16 @@ from postroom.store.sends.transitions import Changes, Transitions, refused
 
 KEPT_SECONDS = 30 * 86_400.0
 SHOWN_SECONDS = 7 * 86_400.0  # how long a send that reached nobody, or not everybody, is listed without being asked for
+# A shared mailbox has its owner's name before the slash.
+_OF_ACCOUNTS = (
+    "(:account IS NULL OR account = :account) AND (:owners IS NULL OR"
+    " substr(account, 1, instr(account || '/', '/') - 1) IN (SELECT value FROM json_each(:owners)))"
+)
 
 # These are entered only by their own methods (reserve, Approvals), which take what the state requires.
 _GUARDED = frozenset({State.AWAITING_APPROVAL, State.APPROVED, State.RESERVED, State.EXPIRED})
 _RESERVABLE = frozenset({State.PREPARED, State.APPROVED})
+_LEFT_OVER = frozenset({State.CANCELLED, State.REJECTED, State.DROPPED})
 _WITHDRAWABLE = frozenset({State.PREPARED, State.AWAITING_APPROVAL, State.RESERVED, State.STAGED})
 
 Verdict = Literal["sent", "resend", "drop"]
@@ -124,7 +130,8 @@ class Outbox:
             return send_rows.load(connection, send_id)
 
     def request(self, send_id: str) -> SubmitRequest:
-        """The frozen bytes and their envelope, as a transport takes them. Conflict once the send is finished."""
+        """The frozen bytes and their envelope, as a transport takes them. Conflict once the send is finished, and what
+        was staged for it gone."""
         with self._database.read() as connection:
             send = send_rows.load(connection, send_id)
             row = connection.execute(
@@ -138,20 +145,30 @@ class Outbox:
         )  # fmt: skip
 
     def note_staged(self, send_id: str, staged_ref: str) -> Send:
-        """What the provider now holds of it; empty when that was taken away. Whatever the state is: what was staged for
-        a send that somebody stopped meanwhile must not be forgotten either."""
+        """What the provider now holds of it; empty when that is not known. Whatever the state is: what was staged for a
+        send that somebody stopped meanwhile must not be forgotten either."""
         with self._database.transaction() as connection:
             send = send_rows.load(connection, send_id)
             connection.execute("UPDATE outbox SET staged_ref = ? WHERE send_id = ?", (staged_ref, send.send_id))
             return send_rows.load(connection, send.send_id)
 
+    def may_be_staged(self, send_id: str) -> bool:
+        with self._database.read() as connection:
+            return send_rows.may_be_staged(connection, send_rows.load(connection, send_id))
+
+    def nothing_staged(self, send_id: str) -> None:
+        """Of this finished send the provider holds nothing, or nothing of ours: there is nothing left to compare."""
+        with self._database.transaction() as connection:
+            connection.execute("UPDATE outbox SET staged_ref = '' WHERE send_id = ?", (send_id,))
+            send_rows.drop_bytes(connection, send_id)
+
     def left_staged(self, *, limit: int = 10) -> list[Send]:
-        """Sends that ended without being sent, and of which the provider still holds what was staged."""
+        """Sends that ended without being sent, and of which the provider may still hold what was staged."""
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT * FROM outbox WHERE staged_ref != '' AND staged_ref != draft_ref AND wake_at <= ?"
-                " AND state IN (SELECT value FROM json_each(?)) LIMIT ?",
-                (self._clock.wall(), among(UNSENT | {State.DROPPED}), limit),
+                "SELECT * FROM outbox WHERE wake_at <= ? AND state IN (SELECT value FROM json_each(?))"
+                " AND (staged_ref != '' OR EXISTS (SELECT 1 FROM outbox_raw WHERE send_id = outbox.send_id)) LIMIT ?",
+                (self._clock.wall(), among(_LEFT_OVER), limit),
             ).fetchall()
         return [send_rows.from_row(row) for row in rows]
 
@@ -199,32 +216,48 @@ class Outbox:
         return {ref: send for send in sends for ref in (send.staged_ref, send.draft_ref) if ref in wanted}
 
     def list(
-        self, *, account: str | None = None, states: Collection[State] = tuple(State), limit: int = 20, offset: int = 0
+        self,
+        *,
+        account: str | None = None,
+        owners: Collection[str] | None = None,
+        states: Collection[State] = tuple(State),
+        limit: int = 20,
+        offset: int = 0,
     ) -> Page[Send]:
-        """Newest first; all of them with `limit` -1."""
-        return self._page(
-            "state IN (SELECT value FROM json_each(:states))", account, limit, offset, states=among(states)
-        )
+        """Newest first; all of them with `limit` -1. With `owners`, only those of these accounts and of the shared
+        mailboxes they open."""
+        where = "state IN (SELECT value FROM json_each(:states))"
+        return self._page(where, limit, offset, account=account, owners=owners, states=among(states))
 
-    def list_open(self, *, account: str | None = None, limit: int = 20, offset: int = 0) -> Page[Send]:
+    def list_open(
+        self, *, account: str | None = None, owners: Collection[str] | None = None, limit: int = 20, offset: int = 0
+    ) -> Page[Send]:
         """What is not over, and what ended lately without reaching everyone, unless somebody stopped it."""
         where = (
             "(state NOT IN (SELECT value FROM json_each(:finished)) OR updated_at > :lately AND"
             " (state IN (SELECT value FROM json_each(:unsent)) OR json_extract(outcome, '$.refused') != '{}'))"
         )
         unsent = among({State.REJECTED, State.EXPIRED, State.DROPPED})
-        lately = self._clock.wall() - SHOWN_SECONDS
-        return self._page(where, account, limit, offset, finished=among(FINISHED), unsent=unsent, lately=lately)
+        values = {"finished": among(FINISHED), "unsent": unsent, "lately": self._clock.wall() - SHOWN_SECONDS}
+        return self._page(where, limit, offset, account=account, owners=owners, **values)
 
-    def _page(self, where: str, account: str | None, limit: int, offset: int, **values: object) -> Page[Send]:
-        rows_where = f"FROM outbox WHERE {where} AND (:account IS NULL OR account = :account)"
-        values |= {"account": account, "limit": limit, "offset": offset}
+    def _page(
+        self, where: str, limit: int, offset: int, *, owners: Collection[str] | None, **values: object
+    ) -> Page[Send]:
+        rows_where = f"FROM outbox WHERE {where} AND {_OF_ACCOUNTS}"
+        values |= {"owners": None if owners is None else json.dumps(sorted(owners)), "limit": limit, "offset": offset}
         with self._database.read() as connection:
             total = connection.execute(f"SELECT count(*) {rows_where}", values).fetchone()[0]
             rows = connection.execute(
                 f"SELECT * {rows_where} ORDER BY created_at DESC, rowid DESC LIMIT :limit OFFSET :offset", values
             ).fetchall()
         return Page(tuple(map(send_rows.from_row, rows)), total, limit, offset, offset + len(rows) < total)
+
+    def unfinished(self) -> dict[State, int]:
+        """How many sends there are in each state that is not final."""
+        counting = "SELECT state, count(*) FROM outbox WHERE state NOT IN (SELECT value FROM json_each(?)) GROUP BY 1"
+        with self._database.read() as connection:
+            return {State(state): number for state, number in connection.execute(counting, (among(FINISHED),))}
 
     def events(self, send_id: str) -> tuple[SendEvent, ...]:
         """Every state it has been in, oldest first."""

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 from postroom.model.ids import Kind
@@ -136,6 +137,23 @@ def record(connection: sqlite3.Connection, send_id: str, state: State, at: float
     connection.execute("INSERT INTO outbox_events VALUES (?, ?, ?, ?)", (send_id, state, at, attempt))
 
 
+def drop_bytes(connection: sqlite3.Connection, send_id: str) -> None:
+    connection.execute("DELETE FROM outbox_raw WHERE send_id = ?", (send_id,))
+
+
 def among(states: Iterable[State]) -> str:
     """For ``state IN (SELECT value FROM json_each(?))``."""
     return json.dumps(sorted(states))
+
+
+def may_be_staged(connection: sqlite3.Connection, send: Send) -> bool:
+    """Whether the provider may hold a copy of it, also one whose ref nobody has heard of: it was stopped after staging
+    began, for the first time or after a person had it sent again, and before it was submitted."""
+    rows = connection.execute("SELECT state FROM outbox_events WHERE send_id = ? ORDER BY rowid DESC", (send.send_id,))
+    states = [State(row["state"]) for row in rows]
+    for state, before in pairwise([*states, State.PREPARED]):
+        if state is State.SENDING:
+            break
+        if state is State.STAGED or (state is State.RETRYABLE and before is State.NEEDS_HUMAN):
+            return not send.native
+    return bool(send.staged_ref)

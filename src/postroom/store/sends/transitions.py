@@ -72,7 +72,8 @@ class Transitions:
         if to in UNSENT and send.attempt == 0:
             self._rate.give_back(connection, send.send_id)
         if to in FINISHED:
-            connection.execute("DELETE FROM outbox_raw WHERE send_id = ?", (send.send_id,))
+            if to is State.DONE or not send_rows.may_be_staged(connection, send):
+                send_rows.drop_bytes(connection, send.send_id)  # else they tell ours from what somebody changed
             connection.execute("DELETE FROM unwritten_letters WHERE approval_id = ?", (send.approval_id,))
             connection.execute(
                 "UPDATE approvals SET state = 'expired' WHERE send_id = ? AND state IN ('pending', 'approved')",

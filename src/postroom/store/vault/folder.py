@@ -114,6 +114,8 @@ class Vault:
         InternalError when the folder does not take it.
         """
         target = self.root / folder / path.name
+        with suppress(OSError):  # the rename tells
+            make_private(target.parent)
         number = 1
         while os.path.lexists(target):
             number += 1

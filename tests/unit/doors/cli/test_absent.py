@@ -13,7 +13,6 @@ from postroom.providers.registry import MAILBOXES
 LOCAL = '[[accounts]]\nname = "work"\nprovider = "local"\naddress = "alice@example.com"\n'
 TOKEN = 'token_env = "TOKEN"\nname = "work"\naddress = "alice@example.com"\n'
 ABSENT = {
-    "gmail": f'[[accounts]]\nprovider = "gmail"\n{TOKEN}',
     "graph": f'[[accounts]]\nprovider = "graph"\n{TOKEN}',
     "jmap": f'[[accounts]]\nprovider = "jmap"\nsession_url = "https://mail.example.com"\n{TOKEN}',
     "rest": f'[[accounts]]\nprovider = "rest"\nbase_url = "https://mail.example.com"\nauth_{TOKEN}',
@@ -36,14 +35,14 @@ def test_an_account_of_a_provider_that_is_not_there_is_refused_at_the_start(
     assert main([command, "--config", str(config)]) == 2
 
     (line,) = capsys.readouterr().err.splitlines()
-    kinds = ", ".join(sorted(MAILBOXES))
-    assert line == f"postroom: accounts[1].provider: this version has no provider {kind}; choose one of {kinds}"
+    choices = ", ".join(sorted(MAILBOXES))
+    assert line == f"postroom: accounts[1].provider: this version has no provider {kind}; choose one of {choices}"
 
 
 @pytest.mark.parametrize(
     ("server", "said"),
     [
-        ('dialect = "intentmail"', "server.dialect: this version has no dialect intentmail; choose one of drafts,"),
+        ('dialect = "intentmail"', "server.dialect: this version has no dialect intentmail; choose one of drafts, "),
         ('toolsets = ["read", "rules"]', "server.toolsets: dialect postroom has no toolset rules; choose from read,"),
         ('dialect = "drafts"\ntoolsets = ["send"]', "server.toolsets: dialect drafts has no toolset send; choose from"),
     ],

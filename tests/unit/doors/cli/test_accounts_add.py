@@ -354,14 +354,31 @@ def test_who_ends_the_question_for_the_password_ends_the_command(
 
     monkeypatch.setattr(sys, "stdin", Terminal())
     monkeypatch.setattr("getpass.getpass", ended)
-    assert run("accounts", "add", "alice@gmail.com", "--no-check") == 130
+    assert run("accounts", "add", "alice@gmail.com", "--provider", "imap", "--no-check") == 130
     assert left_behind(tmp_path) == []
+
+
+def test_a_gmail_address_is_set_up_with_gmails_own_api_and_a_login_on_googles_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("accounts", "add", "alice@gmail.com", "--no-check") == 2
+    told = capsys.readouterr()
+    assert "https://gmail.googleapis.com" in told.out
+    assert "console.cloud.google.com" in told.out
+    assert "--client-id" in told.err
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.parametrize("option", ["--host=imap.gmail.com", "--username=me", "--auth=xoauth2"])
+def test_what_only_imap_has_is_refused_for_gmails_api(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("accounts", "add", "alice@gmail.com", "--provider", "gmail", option) == 2
+    assert option.partition("=")[0] in capsys.readouterr().err
 
 
 def test_without_a_terminal_the_password_comes_by_standard_input_or_not_at_all(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("accounts", "add", "alice@gmail.com", "--no-check") == 2
+    assert run("accounts", "add", "alice@gmail.com", "--provider", "imap", "--no-check") == 2
     assert "--password-stdin" in capsys.readouterr().err
     assert left_behind(tmp_path) == []
 

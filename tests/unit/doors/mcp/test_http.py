@@ -14,6 +14,7 @@ from mcp import Client
 
 from postroom import __version__
 from postroom.doors.mcp.http.app import http_app
+from postroom.doors.mcp.http.callers import Callers
 from postroom.doors.mcp.server import PostroomServer
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -53,7 +54,7 @@ def url(server: PostroomServer) -> Iterator[str]:
 
 def post(url: str, body: Any, **headers: str) -> httpx2.Response:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    with httpx2.Client() as client:
+    with httpx2.Client(timeout=60) as client:
         request = client.build_request("POST", f"{url}/mcp", content=content)
         request.headers.pop("accept", None)
         request.headers["content-type"] = "application/json"
@@ -156,7 +157,7 @@ def test_a_foreign_host_or_origin_is_refused_on_every_route(url: str, path: str)
 
 
 def test_with_tokens_nothing_is_served_without_one(server: PostroomServer) -> None:
-    with Running(http_app(server, tokens=["right"])) as url:
+    with Running(http_app(server, callers=Callers(["right"]))) as url:
         assert post(url, LIST).status_code == 401
         assert post(url, LIST, authorization="Bearer wrong").status_code == 401
         assert post(url, LIST, authorization="Bearer right").status_code == 200

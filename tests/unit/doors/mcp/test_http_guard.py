@@ -9,16 +9,19 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from postroom.doors.mcp.http.callers import Callers
 from postroom.doors.mcp.http.guard import MAX_BODY, Guard
+from postroom.doors.mcp.http.rate import RequestRate
 
 
 async def echo_size(request: Request) -> Response:
     return PlainTextResponse(str(len(await request.body())))
 
 
-def client(*, hosts: Iterable[str] = (), tokens: Iterable[str] = ()) -> TestClient:
+def client(*, hosts: Iterable[str] = (), tokens: Iterable[str] = (), per_minute: int = 0) -> TestClient:
     routes = [Route(path, echo_size, methods=["GET", "POST"]) for path in ("/mcp", "/healthz")]
-    return TestClient(Guard(Starlette(routes=routes), hosts=hosts, tokens=tokens), base_url="http://127.0.0.1:8090")
+    guard = Guard(Starlette(routes=routes), hosts=hosts, callers=Callers(tokens), rate=RequestRate(per_minute))
+    return TestClient(guard, base_url="http://127.0.0.1:8090")
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:1234", "[::1]:8090", "LOCALHOST:8090", "mail.example.com"])
@@ -76,3 +79,14 @@ def test_a_body_that_turns_out_too_large_is_refused() -> None:
 
 def test_a_body_that_fits_arrives_whole() -> None:
     assert client().post("/mcp", content=b"x" * MAX_BODY).text == str(MAX_BODY)
+
+
+def test_a_client_that_asks_too_often_is_told_when_to_come_back() -> None:
+    asking = client(per_minute=6)  # which gives one at once
+
+    assert asking.get("/mcp").status_code == 200
+    refused = asking.get("/mcp")
+
+    assert refused.status_code == 429
+    assert 1 <= int(refused.headers["retry-after"]) <= 10
+    assert asking.get("/healthz").status_code == 200

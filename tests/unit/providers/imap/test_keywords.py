@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from postroom.model.errors import InvalidRequest
-from postroom.providers.imap.flavours.keywords import keyword_of, label_of, labels_of
+from postroom.providers.keywords import keyword_of, label_of, labels_of
 
 _ATOM = re.compile(r'[^\x00-\x20\x7f-\U0010ffff(){%*"\\\]]+\Z')
 

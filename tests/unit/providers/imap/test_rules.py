@@ -14,8 +14,8 @@ from postroom.model.errors import Conflict, InvalidRequest, Unsupported
 from postroom.model.folder import Folder, Role
 from postroom.model.query.tree import In, Query
 from postroom.model.rule import Action, Condition, Rule, RuleSet
+from postroom.providers import sieve as script
 from postroom.providers.context import ProviderContext
-from postroom.providers.imap.rules import script
 from postroom.providers.imap.rules.managesieve import SieveScripts
 from postroom.providers.registry import open_mailbox
 from postroom.settings import ImapAccount

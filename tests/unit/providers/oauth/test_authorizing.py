@@ -106,7 +106,7 @@ def test_every_known_service_has_what_a_login_needs(service: Service) -> None:
         ("google", "imap", ("read",), {"https://mail.google.com/"}),
         ("google", "gmail", ("read",), {"gmail.readonly"}),
         ("google", "gmail", ("read", "drafts"), {"gmail.readonly", "gmail.compose"}),
-        ("google", "gmail", ("read", "send"), {"gmail.readonly", "gmail.send"}),
+        ("google", "gmail", ("read", "send"), {"gmail.readonly", "gmail.compose"}),
         ("google", "gmail", ("read", "organise", "drafts", "send"), {"gmail.modify"}),
         ("microsoft", "imap", ("read",), {"offline_access", "IMAP.AccessAsUser.All"}),
         ("microsoft", "imap", ("read", "send"), {"offline_access", "IMAP.AccessAsUser.All", "SMTP.Send"}),

@@ -1,17 +1,20 @@
 """One ``/mcp`` for every client: session clients get streams, bare JSON-RPC posts get plain JSON.
 
-The SDK serves either sessions or bare posts. Both of its applications are behind this one, over one Gateway; each
+The SDK serves either sessions or bare posts. Both of its applications are behind `McpApp`, over one Gateway; each
 request goes to the one that fits:
 
 - a session id, an ``initialize`` or a 2026 request of a client that takes event streams: the one with sessions;
 - everything else, in particular ``tools/list`` and ``tools/call`` without a handshake: the stateless one.
+
+A client with settings of its own has a `McpApp` of its own: its sessions are known there and nowhere else.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from mcp.server.transport_security import TransportSecuritySettings
@@ -19,48 +22,92 @@ from mcp_types import PARSE_ERROR
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount
 from starlette.types import Message, Receive, Scope, Send
 
-from postroom import __version__
-from postroom.doors.mcp.http.guard import MAX_BODY, Guard, problem
+from postroom.doors.mcp.http.callers import Callers
+from postroom.doors.mcp.http.guard import MAX_BODY, Guard
+from postroom.doors.mcp.http.health import health_routes
+from postroom.doors.mcp.http.per_client import PerClient, ServerFor
+from postroom.doors.mcp.http.problems import problem
+from postroom.doors.mcp.http.rate import RequestRate
 from postroom.doors.mcp.server import PostroomServer
+from postroom.settings import SettingsError
+from postroom.settings.clients import Client
 
 EVENT_STREAM = "text/event-stream"
 PATH = "/mcp"
 
 
-def http_app(server: PostroomServer, *, hosts: Iterable[str] = (), tokens: Iterable[str] = ()) -> Guard:
-    """The HTTP server as one ASGI application, guard included."""
-    checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard has done it
-    sessions = server.streamable_http_app(
-        streamable_http_path=PATH, transport_security=checked, max_request_body_size=MAX_BODY
-    )
-    stateless = server.streamable_http_app(
-        streamable_http_path=PATH,
-        transport_security=checked,
-        max_request_body_size=MAX_BODY,
-        stateless_http=True,
-        json_response=True,
-    )
+def http_app(
+    server: PostroomServer,
+    *,
+    hosts: Iterable[str] = (),
+    callers: Callers | None = None,
+    requests_per_minute: int = 0,
+    server_for: ServerFor | None = None,
+) -> HttpApp:
+    """The HTTP server as one ASGI application, guard included. `server_for` builds the server of one client."""
+    callers = callers or Callers()
+    per_client = PerClient(McpApp(server), callers, lambda client: McpApp((server_for or _no_clients)(client)))
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with per_client.running():
+            yield
+
+    routes = [*health_routes(server), Mount("/", app=per_client)]
+    guard = Guard(
+        Starlette(routes=routes, lifespan=lifespan),
+        hosts=hosts,
+        callers=callers,
+        rate=RequestRate(requests_per_minute),
+        max_body=max(MAX_BODY, server.request_bytes),
+    )
+    return HttpApp(guard, per_client.close_streams)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpApp:
+    guard: Guard
+    close_streams: Callable[[], None]  # otherwise a shutdown would wait for clients that listen
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.guard(scope, receive, send)
+
+
+def _no_clients(client: Client) -> PostroomServer:
+    raise SettingsError(f"This server has no settings for client {client.name}.")
+
+
+class McpApp:
+    """One server over HTTP: the SDK's application is chosen by what the request is, never by who the client says it
+    is."""
+
+    def __init__(self, server: PostroomServer) -> None:
+        checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard has done it
+        largest = max(MAX_BODY, server.request_bytes)
+        self._server = server
+        self._sessions = server.streamable_http_app(
+            streamable_http_path=PATH, transport_security=checked, max_request_body_size=largest
+        )
+        self._stateless = server.streamable_http_app(
+            streamable_http_path=PATH,
+            transport_security=checked,
+            max_request_body_size=largest,
+            stateless_http=True,
+            json_response=True,
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        sessions, stateless = self._sessions, self._stateless
         async with sessions.router.lifespan_context(sessions), stateless.router.lifespan_context(stateless):
             yield
 
-    routes = [Route("/healthz", _healthz, methods=["GET"]), Mount("/", app=Switch(sessions, stateless))]
-    return Guard(Starlette(routes=routes, lifespan=lifespan), hosts=hosts, tokens=tokens)
-
-
-class Switch:
-    """Chooses the application by what the request is, never by who the client says it is."""
-
-    def __init__(self, sessions: Starlette, stateless: Starlette) -> None:
-        self._sessions = sessions
-        self._stateless = stateless
+    def close_streams(self) -> None:
+        if self._server.listening is not None:
+            self._server.listening.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST":
@@ -107,7 +154,3 @@ def _again(message: Message, receive: Receive) -> Receive:
         return pending.pop() if pending else await receive()
 
     return replay
-
-
-async def _healthz(_request: Request) -> Response:
-    return JSONResponse({"status": "ok", "name": "postroom", "version": __version__})

@@ -1,62 +1,78 @@
-"""The checks every HTTP request passes before anything reads it: host, origin, token, size.
+"""The checks every HTTP request passes before anything reads it: host, origin, token, rate, size.
 
 The SDK guards only its own route and only when bound to loopback; this guard covers all routes.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
+import math
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from mcp_types import INVALID_REQUEST
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MAX_BODY = 4 * 1024 * 1024
+from postroom.doors.mcp.http.callers import CLIENT, Callers
+from postroom.doors.mcp.http.problems import problem
+from postroom.doors.mcp.http.rate import RequestRate
+
+MAX_BODY = 4 * 1024 * 1024  # unless a dialect takes files within a call
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-OPEN_PATHS = ("/healthz",)  # reveal nothing that needs a token
+OPEN_PATHS = ("/healthz", "/readyz")  # reveal nothing that needs a token
 
 
 class Guard:
-    """ASGI middleware. Empty `tokens` means that no token is required (loopback only)."""
+    """ASGI middleware. What it admits carries its client in the scope, under `CLIENT`."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Iterable[str], tokens: Iterable[str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        hosts: Iterable[str],
+        callers: Callers,
+        rate: RequestRate,
+        max_body: int = MAX_BODY,
+    ) -> None:
         self._app = app
+        self._max_body = max_body
         self._hosts = {host.casefold() for host in (*LOOPBACK, *hosts)}
-        self._digests = [_digest(token) for token in tokens]
+        self._callers = callers
+        self._rate = rate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(scope["path"], Headers(scope=scope))
+        refusal = self._refusal(scope, Headers(scope=scope))
         if refusal is not None:
             await refusal(scope, receive, send)
             return
-        body = await _read_body(receive)
+        body = await _read_body(receive, self._max_body)
         if body is None:
             return  # the client is gone, and half a request asks for nothing
-        if len(body) > MAX_BODY:
-            await _too_large()(scope, receive, send)
+        if len(body) > self._max_body:
+            await _too_large(self._max_body)(scope, receive, send)
             return
         await self._app(scope, _replaying(body, receive), send)
 
-    def _refusal(self, path: str, headers: Headers) -> Response | None:
+    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         if not self._is_ours(headers.get("host", "")):
             return problem(421, "This host name is not served here. The operator can add it to server.allowed_hosts.")
         origin = headers.get("origin")
         if origin is not None and not self._is_ours(urlsplit(origin).netloc):
             return problem(403, "Requests from this web origin are refused.")
-        if path not in OPEN_PATHS and not self._is_authorised(headers.get("authorization", "")):
-            refusal = problem(401, "A bearer token is required: send Authorization: Bearer <token>.")
-            refusal.headers["www-authenticate"] = 'Bearer realm="postroom"'
-            return refusal
+        if scope["path"] not in OPEN_PATHS:
+            caller = self._callers.by_header(headers.get("authorization", ""))
+            if caller is None:
+                return _unauthorised()
+            scope[CLIENT] = caller.client
+            address = (scope.get("client") or ("",))[0]
+            seconds = self._rate.seconds_to_wait(caller.name or address)
+            if seconds:
+                return _too_many(seconds)
         length = headers.get("content-length", "0")
-        return _too_large() if length.isdecimal() and int(length) > MAX_BODY else None
+        return _too_large(self._max_body) if length.isdecimal() and int(length) > self._max_body else None
 
     def _is_ours(self, host: str) -> bool:
         try:
@@ -65,30 +81,24 @@ class Guard:
             return False
         return name is not None and "@" not in host and name.casefold() in self._hosts
 
-    def _is_authorised(self, header: str) -> bool:
-        """Every token is compared in full, so that timing reveals nothing about any of them."""
-        if not self._digests:
-            return True
-        scheme, _, given = header.partition(" ")
-        matches = [hmac.compare_digest(_digest(given.strip()), digest) for digest in self._digests]
-        return scheme.casefold() == "bearer" and any(matches)
+
+def _too_large(limit: int) -> Response:
+    return problem(413, f"The request is larger than {limit // 2**20} MB. Send less; attach files by path.")
 
 
-def problem(status: int, message: str, code: int = INVALID_REQUEST) -> Response:
-    """A refusal as a JSON-RPC error, which is what clients that post here can read."""
-    body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
-    return Response(json.dumps(body), status_code=status, media_type="application/json")
+def _unauthorised() -> Response:
+    refusal = problem(401, "A bearer token is required: send Authorization: Bearer <token>.")
+    refusal.headers["www-authenticate"] = 'Bearer realm="postroom"'
+    return refusal
 
 
-def _too_large() -> Response:
-    return problem(413, f"The request is larger than {MAX_BODY // 2**20} MB. Send less; attach files by path.")
+def _too_many(seconds: float) -> Response:
+    refusal = problem(429, "Too many requests from this client. Wait as long as Retry-After says.")
+    refusal.headers["retry-after"] = str(math.ceil(seconds))
+    return refusal
 
 
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode()).digest()
-
-
-async def _read_body(receive: Receive) -> bytes | None:
+async def _read_body(receive: Receive, limit: int) -> bytes | None:
     """The whole body, or its beginning once it is too large. None if the client disconnected before its end, or was
     too slow."""
     body = bytearray()
@@ -97,7 +107,7 @@ async def _read_body(receive: Receive) -> bytes | None:
         if message["type"] != "http.request":
             return None
         body += message.get("body", b"")
-        if len(body) > MAX_BODY or not message.get("more_body", False):
+        if len(body) > limit or not message.get("more_body", False):
             return bytes(body)
 
 

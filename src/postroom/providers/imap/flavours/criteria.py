@@ -25,7 +25,7 @@ from postroom.model.query.tree import (
     Text,
 )
 from postroom.model.words import words
-from postroom.providers.imap.flavours.keywords import keyword_of
+from postroom.providers.keywords import keyword_of
 from postroom.providers.querying.bounds import Bounds, Joints, bounds_of, exact
 
 

@@ -52,7 +52,7 @@ class SmtpTransport:
             return SubmitOutcome("unknown", reason="There is no Sent folder to check whether it was sent.")
         if not ref:
             return SubmitOutcome("unknown", reason="Sent has no copy; the server may or may not have accepted it.")
-        return SubmitOutcome("accepted", request.envelope.recipients, message_ref=ref, thread_ref=request.thread_ref)
+        return SubmitOutcome("accepted", request.envelope.recipients, message_ref=ref, thread_ref=_thread_of(request))
 
     async def check_login(self) -> bool:
         if not self._account.smtp_host:
@@ -88,10 +88,15 @@ def _outcome(request: SubmitRequest, answer: Answer) -> SubmitOutcome:
         "retryable" if answer.login_refused else answer.state,
         accepted=accepted,
         refused=dict(answer.refused),
-        thread_ref=request.thread_ref if answer.state == "accepted" else "",
+        thread_ref=_thread_of(request) if answer.state == "accepted" else "",
         reason=answer.reason,
         login_refused=answer.login_refused,
     )
+
+
+def _thread_of(request: SubmitRequest) -> str:
+    """A new message begins a thread, which has its Message-ID for a name."""
+    return request.thread_ref or request.message_id
 
 
 def _as_error(answer: Answer) -> PostroomError:

@@ -15,6 +15,7 @@ from postroom.mime.visible import guarded, visible_email, visible_line
 from postroom.model.errors import Conflict, NotFound, PermissionDenied, PostroomError, RateLimited
 from postroom.service.gateway import Gateway
 from postroom.service.sending import dispatch, staging
+from postroom.service.sending.approval import handwritten
 from postroom.service.sending.approval.requests import approval_id_of, file_name
 from postroom.service.sending.auditing import Record, audited
 from postroom.service.sending.order import stored_digest
@@ -128,8 +129,8 @@ async def unheeded(gateway: Gateway) -> tuple[tuple[str, str], ...]:
 def _problem(gateway: Gateway, found: Found) -> str:
     if found.file is None:
         return found.problem
-    if not found.file.approval_id:
-        return ""  # written by hand; whether it counts depends on the message it is for
+    if not found.file.approval_id:  # written by hand; whether it counts depends on the message it is for
+        return handwritten.why_not(found.file, gateway.now()) if handwritten.are_allowed(gateway) else ""
     try:
         _check_covers(gateway, found.file)
     except PostroomError as error:

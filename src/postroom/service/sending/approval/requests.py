@@ -13,7 +13,6 @@ from datetime import timedelta
 from postroom.safety.judge import Finding
 from postroom.service.gateway import Gateway
 from postroom.service.sending import dispatch
-from postroom.service.sending.approval import handwritten
 from postroom.service.sending.approval.letter_file import pending_file
 from postroom.service.sending.letter import preview_of
 from postroom.service.sending.order import Order
@@ -52,10 +51,6 @@ async def ask(gateway: Gateway, order: Order, findings: Sequence[Finding]) -> Se
             asked=file.fingerprint,
             letter=letter,
         )
-    if handwritten.are_allowed(gateway):
-        released = await handwritten.release(gateway, order, prepared.send_id, approval.approval_id)
-        if released is not None:
-            return released
     async with dispatch.or_withdrawn(gateway, prepared):
         await gateway.in_thread(gateway.vault.write_pending, *letter(approval.approval_id))
         await gateway.in_thread(gateway.store.approvals.written, approval.approval_id)

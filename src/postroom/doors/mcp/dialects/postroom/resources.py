@@ -11,7 +11,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp_types import Resource
 
 from postroom.doors.mcp import failures
-from postroom.doors.mcp.dialects.postroom import text
+from postroom.doors.mcp.dialects.postroom import completions, text
 from postroom.model.errors import NotFound
 from postroom.service.gateway import Gateway
 
@@ -28,6 +28,7 @@ def register(server: MCPServer[Gateway]) -> None:
     server.resource(f"{mail}/attachments/{{attachment_id}}", title="Attachment", mime_type="application/octet-stream")(
         attachment
     )
+    completions.register(server)
 
 
 def inboxes(accounts: Iterable[str]) -> dict[str, str]:

@@ -13,9 +13,9 @@ from dataclasses import asdict
 from postroom.model.errors import InvalidRequest
 from postroom.model.folder import Folder, Role, match_folder
 from postroom.model.rule import Action, Condition, Rule
-from postroom.providers.imap.flavours.keywords import keyword_of
+from postroom.providers.keywords import keyword_of
 
-NAME = "postroom"  # of the script: others are left alone
+NAME = "postroom"  # of our script: others are left alone
 
 _MARK = "# rule: "
 _EXTENSIONS = 'require ["fileinto", "imap4flags", "body"];'

@@ -1,0 +1,97 @@
+"""One application per client: started when the client first asks, stopped when what it may do changes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+from starlette.types import Receive, Scope, Send
+
+from postroom.doors.mcp.http.callers import CLIENT, Callers
+from postroom.doors.mcp.http.problems import problem
+from postroom.doors.mcp.server import PostroomServer
+from postroom.settings import SettingsError
+from postroom.settings.clients import Client
+
+ServerFor = Callable[[Client], PostroomServer]  # SettingsError if nothing is left that this client may do
+LOOK_SECONDS = 2.0  # how often open streams of revoked clients are looked for
+
+
+class App(Protocol):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+    def running(self) -> AbstractAsyncContextManager[None]: ...
+
+    def close_streams(self) -> None: ...
+
+
+@dataclass(slots=True)
+class _Started:
+    app: App
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    is_settled: anyio.Event = field(default_factory=anyio.Event)
+
+    async def run(self) -> None:
+        try:
+            with self.scope:
+                async with self.app.running():
+                    self.is_settled.set()
+                    await anyio.sleep_forever()
+        finally:
+            self.is_settled.set()
+
+
+class PerClient:
+    """`everything` serves requests that are not limited to what a client may do."""
+
+    def __init__(self, everything: App, callers: Callers, build: Callable[[Client], App]) -> None:
+        self._everything = everything
+        self._callers = callers
+        self._build = build
+        self._started: dict[Client, _Started] = {}
+        self._tasks: TaskGroup
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with self._everything.running(), anyio.create_task_group() as self._tasks:
+            self._tasks.start_soon(self._keep_looking)
+            yield
+            self._tasks.cancel_scope.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client: Client | None = scope.get(CLIENT)
+        if client is None:
+            await self._everything(scope, receive, send)
+            return
+        try:
+            started = self._for(client)
+        except SettingsError as error:
+            await problem(403, f"Nothing is left that this client may use. {error.message}")(scope, receive, send)
+            return
+        await started.is_settled.wait()
+        await started.app(scope, receive, send)
+
+    def close_streams(self) -> None:
+        for app in (self._everything, *(started.app for started in self._started.values())):
+            app.close_streams()
+
+    def _for(self, client: Client) -> _Started:
+        self._stop_outdated()
+        if client not in self._started:
+            self._started[client] = _Started(self._build(client))
+            self._tasks.start_soon(self._started[client].run)
+        return self._started[client]
+
+    async def _keep_looking(self) -> None:
+        while True:
+            await anyio.sleep(LOOK_SECONDS)
+            self._stop_outdated()
+
+    def _stop_outdated(self) -> None:
+        current = set(self._callers.clients() or ())
+        for client in [each for each in self._started if each not in current]:
+            self._started.pop(client).scope.cancel()

@@ -1,0 +1,13 @@
+"""Refusals of the HTTP server, in the form that clients who post JSON-RPC can read."""
+
+from __future__ import annotations
+
+import json
+
+from mcp_types import INVALID_REQUEST
+from starlette.responses import Response
+
+
+def problem(status: int, message: str, code: int = INVALID_REQUEST) -> Response:
+    body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+    return Response(json.dumps(body), status_code=status, media_type="application/json")

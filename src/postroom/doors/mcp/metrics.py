@@ -1,0 +1,57 @@
+"""Counts for Prometheus, in its text format: tool calls by name and result, and how long they took.
+
+Names come from our own tools and codes only, never from a caller, so neither text nor addresses can get in here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+
+# Upper ends of the buckets, in seconds: a local index answers in milliseconds, an IMAP server in seconds.
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+
+class Metrics:
+    """Of one process, all clients together."""
+
+    def __init__(self) -> None:
+        self._calls: Counter[tuple[str, str, str]] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._within: Counter[tuple[str, float]] = Counter()
+
+    def called(self, tool: str, status: str, code: str, seconds: float) -> None:
+        self._calls[tool, status, code] += 1
+        self._seconds[tool] += seconds
+        for bucket in BUCKETS:
+            if seconds <= bucket:
+                self._within[tool, bucket] += 1
+
+    def text(self, outbox: Iterable[tuple[str, int]] = ()) -> str:
+        """`outbox`: how many sends are in each state that is not final."""
+        return "\n".join([*self._call_lines(), *self._duration_lines(), *_outbox_lines(outbox), ""])
+
+    def _call_lines(self) -> Iterator[str]:
+        yield "# HELP postroom_tool_calls_total Tool calls by result; code is empty for calls that succeeded."
+        yield "# TYPE postroom_tool_calls_total counter"
+        for (tool, status, code), number in sorted(self._calls.items()):
+            yield f'postroom_tool_calls_total{{tool="{tool}",status="{status}",code="{code}"}} {number}'
+
+    def _duration_lines(self) -> Iterator[str]:
+        yield "# HELP postroom_tool_call_seconds How long tool calls took."
+        yield "# TYPE postroom_tool_call_seconds histogram"
+        for tool in sorted(self._seconds):
+            total = sum(number for (name, _, _), number in self._calls.items() if name == tool)
+            for bucket in BUCKETS:
+                within = self._within[tool, bucket]
+                yield f'postroom_tool_call_seconds_bucket{{tool="{tool}",le="{bucket}"}} {within}'
+            yield f'postroom_tool_call_seconds_bucket{{tool="{tool}",le="+Inf"}} {total}'
+            yield f'postroom_tool_call_seconds_sum{{tool="{tool}"}} {self._seconds[tool]:.6f}'
+            yield f'postroom_tool_call_seconds_count{{tool="{tool}"}} {total}'
+
+
+def _outbox_lines(outbox: Iterable[tuple[str, int]]) -> Iterator[str]:
+    yield "# HELP postroom_outbox Sends that are not finished, by state."
+    yield "# TYPE postroom_outbox gauge"
+    for state, number in sorted(outbox):
+        yield f'postroom_outbox{{state="{state}"}} {number}'

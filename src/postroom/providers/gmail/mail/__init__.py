@@ -1,0 +1,1 @@
+"""Messages, labels and drafts, from the wire to the model and back."""

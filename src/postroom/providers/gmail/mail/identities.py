@@ -1,0 +1,42 @@
+"""Addresses that the account may send as, with the signatures that are set for them in Gmail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from postroom.model.address import Address
+from postroom.model.draft import Identity
+from postroom.model.errors import PermissionDenied
+from postroom.providers.gmail.session.client import Client
+from postroom.providers.gmail.session.wire import JSON, UNITS, Get, objects_of, text_of
+
+if TYPE_CHECKING:
+    from postroom.settings.accounts import GmailAccount
+
+
+async def identities(client: Client, account: GmailAccount) -> list[Identity]:
+    """Those that Gmail has verified, the default first. A login that may not read settings has its own address."""
+    own = Identity(Address(account.address, account.display_name), is_default=True)
+    try:
+        entries = await send_as(client)
+    except PermissionDenied:
+        return [own]
+    found = [_identity(entry, account) for entry in entries if _is_usable(entry)]
+    if not any(one.is_default for one in found):
+        found = [own, *(one for one in found if one.address.key != own.address.key)]
+    return sorted(found, key=lambda one: not one.is_default)
+
+
+async def send_as(client: Client) -> list[JSON]:
+    return objects_of((await client.get(Get("settings/sendAs", UNITS["settings"]))).get("sendAs"))
+
+
+def _is_usable(entry: JSON) -> bool:
+    verified = entry.get("isPrimary") is True or entry.get("verificationStatus") == "accepted"
+    return verified and "@" in text_of(entry.get("sendAsEmail"))
+
+
+def _identity(entry: JSON, account: GmailAccount) -> Identity:
+    email = text_of(entry.get("sendAsEmail"))
+    name = text_of(entry.get("displayName")) or (account.display_name if entry.get("isPrimary") else "")
+    return Identity(Address(email, name), text_of(entry.get("signature")), entry.get("isDefault") is True, ref=email)

@@ -1,0 +1,1 @@
+"""Queries in Gmail's search language."""

@@ -1,0 +1,1 @@
+"""Requests to the API: single ones, batches, uploads; what a refusal means."""

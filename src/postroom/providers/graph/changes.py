@@ -1,0 +1,136 @@
+"""What changed since a cursor: a delta query per folder, whose tokens together are the cursor.
+
+A moved message is removed from one folder and new in another, under the same ref; whether it still exists is asked
+before it is reported as removed.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zlib
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from postroom.model.changes import ChangePage
+from postroom.model.errors import CursorExpired, NotFound, PostroomError
+from postroom.providers.graph.mail.folders import Directory
+from postroom.providers.graph.session import wire
+from postroom.providers.graph.session.batch import Step
+from postroom.providers.graph.session.client import Client
+from postroom.providers.graph.session.wire import JSON, objects, text
+
+_FIELDS = "isRead,flag,categories,parentFolderId"
+_LARGEST_PAGE = 500
+_LARGEST_CURSOR = 1_000_000
+
+
+@dataclass
+class _State:
+    """`folders` has a token for each; of those in `unread` there is more to read. `left` was read and not yet told."""
+
+    folders: dict[str, dict[str, str]] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+    def written(self) -> str:
+        plain = json.dumps([self.folders, self.unread, self.left], separators=(",", ":")).encode()
+        return base64.urlsafe_b64encode(zlib.compress(plain)).decode()
+
+
+class ChangeLog:
+    def __init__(self, client: Client, directory: Directory) -> None:
+        self._client = client
+        self._directory = directory
+
+    async def since(self, cursor: str, *, limit: int) -> ChangePage:
+        if not cursor:
+            return ChangePage((), (), await self._begun())
+        state = _read(cursor)
+        if not state.unread and not state.left:
+            await self._new_round(state)
+        told: dict[str, None] = dict.fromkeys(state.left)
+        while state.unread and len(told) < limit:
+            told |= dict.fromkeys(await self._more(state, state.unread[0], limit))
+        refs = list(told)
+        refs, state.left = refs[:limit], refs[limit:]
+        changed, removed = await self._sorted(refs)
+        return ChangePage(changed, removed, state.written(), bool(state.unread or state.left))
+
+    async def _begun(self) -> str:
+        """Everything is read once, as far as its ids: Graph gives no token without that."""
+        state = _State()
+        await self._new_round(state)
+        while state.unread:
+            await self._more(state, state.unread[0], _LARGEST_PAGE)
+        return state.written()
+
+    async def _new_round(self, state: _State) -> None:
+        """Every folder there is now; a new one is read from its beginning. What was in a lost one is not known."""
+        folders = [folder.ref for folder in await self._directory.listed()]
+        if not set(state.folders) <= set(folders):
+            raise _expired()
+        state.folders = {ref: state.folders.get(ref, {}) for ref in folders}
+        state.unread = folders
+
+    async def _more(self, state: _State, folder: str, limit: int) -> list[str]:
+        """One page of one folder; the token of the next page, or of the next time, is kept."""
+        token = state.folders[folder]
+        headers = {"Prefer": wire.prefer(f"odata.maxpagesize={max(1, min(limit, _LARGEST_PAGE))}")}
+        path = wire.folder(folder, "messages", "delta")
+        try:
+            page = await self._client.get(path, token or {"$select": _FIELDS}, headers)
+        except NotFound:  # the folder is gone, and with it what was in it: only reading everything shows that
+            raise _expired() from None
+        except PostroomError as error:
+            if token and error.details.get("status") in (400, 410):
+                raise _expired() from error
+            raise
+        state.folders[folder] = _token(page)
+        if "$deltatoken" in state.folders[folder]:
+            state.unread.remove(folder)
+        return [text(one.get("id")) for one in objects(page.get("value")) if text(one.get("id"))]
+
+    async def _sorted(self, refs: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        steps = [Step("GET", wire.message(ref), {"$select": "id"}) for ref in refs]
+        found = await self._client.present(steps)
+        present = {ref for ref, one in zip(refs, found, strict=True) if one is not None}
+        return tuple(ref for ref in refs if ref in present), tuple(ref for ref in refs if ref not in present)
+
+
+def _token(page: JSON) -> dict[str, str]:
+    """Of the link only the token is kept: an address in a cursor could lead anywhere."""
+    for key in (wire.NEXT, "@odata.deltaLink"):
+        given = parse_qs(urlsplit(text(page.get(key))).query)
+        for name in ("$skiptoken", "$deltatoken"):
+            if name in given:
+                return {name: given[name][0]}
+    raise CursorExpired("The mail service gave no mark to continue from. Read everything again.")
+
+
+def _read(cursor: str) -> _State:
+    try:
+        packed = base64.b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True)
+        unpacker = zlib.decompressobj()
+        values: Any = json.loads(unpacker.decompress(packed, _LARGEST_CURSOR))
+        folders, unread, left = values
+        state = _State({text(ref): _tokens(given) for ref, given in folders.items()}, list(unread), list(left))
+    except (ValueError, TypeError, AttributeError, binascii.Error, zlib.error, RecursionError):
+        raise _expired() from None
+    if not all(wire.is_ref(one) for one in (*state.folders, *state.left)) or not set(state.unread) <= set(
+        state.folders
+    ):
+        raise _expired()
+    return state
+
+
+def _tokens(given: dict[str, str]) -> dict[str, str]:
+    if not set(given) <= {"$skiptoken", "$deltatoken"}:
+        raise ValueError
+    return {name: str(value) for name, value in given.items()}
+
+
+def _expired() -> CursorExpired:
+    return CursorExpired("The mail service no longer knows what changed since then. Read everything again.")

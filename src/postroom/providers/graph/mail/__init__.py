@@ -1,0 +1,1 @@
+"""Messages and folders: read, organised, written."""

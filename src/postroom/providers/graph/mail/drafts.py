@@ -1,0 +1,184 @@
+"""Drafts, made from the bytes of a message: as MIME in one request, or field by field with its files one by one."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+import anyio.to_thread
+
+from postroom.mime.read.parse import Parsed, extract_part, parse
+from postroom.model.draft import SavedDraft
+from postroom.model.errors import NotFound, PermissionDenied, PostroomError, ProviderError, ProviderUnavailable
+from postroom.model.folder import Role
+from postroom.model.message import Attachment
+from postroom.providers.graph.mail.convert import recipients
+from postroom.providers.graph.mail.folders import WELL_KNOWN, Directory
+from postroom.providers.graph.mail.reading import gone
+from postroom.providers.graph.session import wire
+from postroom.providers.graph.session.client import Client
+from postroom.providers.graph.session.wire import JSON, text
+from postroom.providers.http.unclear import UnclearWrite
+
+_FIELDS = "id,conversationId,isDraft,parentFolderId"
+_LARGEST_MIME = 2_900_000  # bytes; in base64 just under the 4 MB of a request
+_LARGEST_FILE = 3 * 1024 * 1024 - 64 * 1024  # bytes of a file that is added in one request
+_PIECE = 12 * 320 * 1024  # bytes; under 4 MB, and a multiple of 320 KB as Microsoft advises
+_TRIES = 5  # for one piece of an upload
+_IMPORTANCES = ("low", "normal", "high")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    described: Attachment
+    content: bytes
+
+
+class DraftBox:
+    def __init__(self, client: Client, directory: Directory) -> None:
+        self._client = client
+        self._directory = directory
+
+    async def create(self, raw: bytes) -> SavedDraft:
+        """Complete, or not at all: what could not be completed is removed again."""
+        if len(raw) <= _LARGEST_MIME:
+            kind = {"Content-Type": "text/plain"}
+            return saved_of(await self._client.write("POST", "/messages", base64.b64encode(raw), kind))
+        fields, files = await anyio.to_thread.run_sync(_taken_apart, raw)
+        made = saved_of(await self._client.write("POST", "/messages", fields))
+        try:
+            for file in files:
+                await self._attach(made.ref, file)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self._remove_quietly(made.ref)
+            raise
+        return made
+
+    async def update(self, draft_ref: str, raw: bytes) -> SavedDraft:
+        await self.find(draft_ref)
+        new = await self.create(raw)
+        try:
+            await self.remove(draft_ref)
+        except PostroomError as error:
+            raise ProviderError(
+                "The new version of the draft is saved, but the old one could not be removed. List the drafts."
+            ) from error
+        return new
+
+    async def find(self, draft_ref: str) -> SavedDraft:
+        """NotFound when it is gone, PermissionDenied when it is not a draft."""
+        found = await self.look(draft_ref)
+        if found is None:
+            raise gone()
+        if found.get("isDraft") is not True:
+            raise PermissionDenied(
+                "This message is not a draft and cannot be changed or sent as one. Call list_drafts.",
+                reason="not_a_draft",
+            )
+        return saved_of(found)
+
+    async def look(self, ref: str) -> JSON | None:
+        """What is there under this ref; None when nothing is, or only in the deleted items."""
+        if not wire.is_ref(ref):
+            return None
+        try:
+            found = await self._client.get(wire.message(ref), {"$select": _FIELDS})
+        except NotFound:
+            return None
+        trash = await self._directory.ref_of(Role.TRASH)
+        return None if found.get("parentFolderId") == trash else found
+
+    async def delete(self, draft_ref: str) -> None:
+        """Into the deleted items, where a person finds it again."""
+        await self.find(draft_ref)
+        await self._client.write("POST", wire.message(draft_ref, "move"), {"destinationId": WELL_KNOWN[Role.TRASH]})
+
+    async def remove(self, draft_ref: str) -> None:
+        """For good: an old version, or one that Postroom made for sending."""
+        await self._client.write("POST", wire.message(draft_ref, "permanentDelete"))
+
+    async def _remove_quietly(self, draft_ref: str) -> None:
+        try:
+            await self.remove(draft_ref)
+        except PostroomError:
+            return
+
+    async def _attach(self, ref: str, file: _File) -> None:
+        if len(file.content) > _LARGEST_FILE:
+            return await self._upload(ref, file)
+        described = file.described
+        kind = {wire.TYPE: "#microsoft.graph.fileAttachment"}
+        content = {"contentBytes": base64.b64encode(file.content).decode(), **_inline(described)}
+        named = {"name": described.filename, "contentType": described.mime_type}
+        await self._client.write("POST", wire.message(ref, "attachments"), {**kind, **named, **content})
+        return None
+
+    async def _upload(self, ref: str, file: _File) -> None:
+        """In pieces, in order, to an address of its own; after a cut it goes on where the service says."""
+        described, total = file.described, len(file.content)
+        item = {"attachmentType": "file", "name": described.filename, "contentType": described.mime_type, "size": total}
+        session = await self._client.write(
+            "POST",
+            wire.message(ref, "attachments", "createUploadSession"),
+            {"AttachmentItem": {**item, **_inline(described)}},
+        )
+        url, start, tries = text(session.get("uploadUrl")), 0, 0
+        while start < total:
+            piece = file.content[start : start + _PIECE]
+            try:
+                await self._client.upload(url, piece, given=f"bytes {start}-{start + len(piece) - 1}/{total}")
+                start, tries = start + len(piece), 0
+            except (UnclearWrite, ProviderUnavailable):
+                tries += 1
+                if tries >= _TRIES:
+                    raise
+                start = await self._continued(url, start + len(piece), total)
+
+    async def _continued(self, url: str, end: int, total: int) -> int:
+        """From where on the service wants it. Once all is there, the address no longer exists."""
+        try:
+            ranges = (await self._client.upload_state(url)).get("nextExpectedRanges")
+        except NotFound:
+            if end == total:
+                return total
+            raise
+        wanted = text(ranges[0]).partition("-")[0] if isinstance(ranges, list) and ranges else ""
+        if not wanted.isdecimal() or int(wanted) >= total:
+            raise ProviderError("The mail service does not say how to go on with an upload. Try again later.")
+        return int(wanted)
+
+
+def saved_of(message: JSON) -> SavedDraft:
+    ref = text(message.get("id"))
+    return SavedDraft(ref, ref, text(message.get("conversationId")) or ref)
+
+
+def _taken_apart(raw: bytes) -> tuple[JSON, list[_File]]:
+    mail = parse(raw)
+    return _fields(mail), [_File(file, extract_part(raw, file.part)) for file in mail.attachments]
+
+
+def _fields(mail: Parsed) -> JSON:
+    """Exchange keeps one text of a message and writes the other one itself."""
+    kind, content = ("html", mail.body.html) if mail.body.html else ("text", mail.body.text)
+    importance = mail.headers.get("importance", ("",))[0].strip().lower()
+    threading = {wire.IN_REPLY_TO: mail.in_reply_to, wire.REFERENCES: " ".join(mail.references)}
+    fields: dict[str, Any] = {
+        "subject": mail.subject,
+        "body": {"contentType": kind, "content": content},
+        "from": recipients([mail.sender])[0],
+        "toRecipients": recipients(mail.to),
+        "ccRecipients": recipients(mail.cc),
+        "bccRecipients": recipients(mail.bcc),
+        "replyTo": recipients(mail.reply_to),
+        "importance": importance if importance in _IMPORTANCES else "normal",
+        "internetMessageId": mail.message_id,
+        "singleValueExtendedProperties": [{"id": name, "value": value} for name, value in threading.items() if value],
+    }
+    return {name: value for name, value in fields.items() if value not in ("", [])}
+
+
+def _inline(described: Attachment) -> JSON:
+    return {"isInline": True, "contentId": described.content_id} if described.inline and described.content_id else {}

@@ -1,0 +1,77 @@
+"""Graph's own verbs for writing: sendMail, reply, replyAll, forward. Who gets a reply is found in the original."""
+
+from __future__ import annotations
+
+from postroom.model.address import Address
+from postroom.model.errors import NotFound
+from postroom.model.native import NativeAction, NativeKind, Recipients
+from postroom.providers.graph.mail.convert import people, person, recipients
+from postroom.providers.graph.mail.reading import gone
+from postroom.providers.graph.session import wire
+from postroom.providers.graph.session.client import Client
+from postroom.providers.graph.session.wire import JSON
+
+KINDS: frozenset[NativeKind] = frozenset({"send", "reply", "reply_all", "forward"})
+_VERBS = {"reply": "reply", "reply_all": "replyAll", "forward": "forward"}
+_ADDRESSED = {"$select": "from,replyTo,toRecipients,ccRecipients"}
+
+
+def path_of(action: NativeAction) -> str:
+    return "/sendMail" if action.kind == "send" else wire.message(action.original_ref, _VERBS[action.kind])
+
+
+def body_of(action: NativeAction, *, save_to_sent: bool) -> JSON:
+    """Never a comment together with a body, which the service rejects; no comment where there is no text."""
+    if action.kind == "send":
+        return {"message": _message(action), "saveToSentItems": save_to_sent}
+    named = {"toRecipients": recipients(action.named.to)} if action.kind == "forward" else {}
+    if action.html or action.named.cc or action.named.bcc:
+        return {"message": {**_only(_message(action), "body", "ccRecipients", "bccRecipients"), **named}}
+    return {**({"comment": action.text} if action.text else {}), **named}
+
+
+def _message(action: NativeAction) -> JSON:
+    kind, content = ("HTML", action.html) if action.html else ("Text", action.text)
+    fields: JSON = {
+        "subject": action.subject,
+        "body": {"contentType": kind, "content": content},
+        "toRecipients": recipients(action.named.to),
+        "ccRecipients": recipients(action.named.cc),
+        "bccRecipients": recipients(action.named.bcc),
+        "importance": action.importance.value,
+    }
+    return {name: value for name, value in fields.items() if value != []}
+
+
+def _only(message: JSON, *names: str) -> JSON:
+    return {name: value for name, value in message.items() if name in names}
+
+
+async def reached(client: Client, action: NativeAction, own: str) -> Recipients:
+    """Everyone whom the action would reach now."""
+    if action.kind in ("send", "forward"):
+        if action.kind == "forward":
+            await _original(client, action)
+        return action.named
+    original = await _original(client, action)
+    to = people(original.get("replyTo")) or (person(original.get("from")),)
+    cc: tuple[Address, ...] = ()
+    if action.kind == "reply_all":
+        seen = {Address(own).key, *(one.key for one in to)}
+        to = (*to, *(one for one in people(original.get("toRecipients")) if one.key not in seen))
+        seen |= {one.key for one in to}
+        cc = tuple(one for one in people(original.get("ccRecipients")) if one.key not in seen)
+    return Recipients(_once(to), _once((*cc, *action.named.cc)), _once(action.named.bcc))
+
+
+async def _original(client: Client, action: NativeAction) -> JSON:
+    if not wire.is_ref(action.original_ref):
+        raise gone()
+    try:
+        return await client.get(wire.message(action.original_ref), _ADDRESSED)
+    except NotFound:
+        raise gone() from None
+
+
+def _once(addresses: tuple[Address, ...]) -> tuple[Address, ...]:
+    return tuple({one.key: one for one in reversed(addresses)}.values())[::-1]

@@ -1,0 +1,1 @@
+"""Queries: what is sent to the service, and what is decided here."""

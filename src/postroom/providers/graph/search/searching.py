@@ -1,0 +1,184 @@
+"""A search: by filter where the service can decide it, by $search where words are sought, the rest decided here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from postroom.model.errors import InvalidRequest
+from postroom.model.folder import Folder, Role
+from postroom.model.message import Envelope, Page
+from postroom.model.query.tree import And, In, Leaf, Node, Not, Query
+from postroom.providers.graph.mail.folders import Directory
+from postroom.providers.graph.mail.reading import LISTED, Reader
+from postroom.providers.graph.search import filters, kql
+from postroom.providers.graph.session import wire
+from postroom.providers.graph.session.client import Client
+from postroom.providers.graph.session.wire import COUNT, JSON, objects, text
+from postroom.providers.querying.judging import Judge
+
+_MOST_CHECKED = 10_000  # messages that are looked at to fill one page
+_LARGE_PAGE = 250
+_JUDGED = {"$select": wire.ROW, "$expand": wire.EXTRAS}
+_UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`path` is one folder or the whole mailbox; `conditions` must all hold for a message."""
+
+    path: str
+    conditions: tuple[Node, ...]
+
+    @property
+    def node(self) -> Node:
+        return And(self.conditions)
+
+    @property
+    def clauses(self) -> list[str]:
+        return [one for one in map(filters.clause, self.conditions) if one]
+
+    @property
+    def is_exact(self) -> bool:
+        return len(self.clauses) == len(self.conditions)
+
+
+class Searcher:
+    def __init__(self, client: Client, directory: Directory, reader: Reader) -> None:
+        self._client = client
+        self._directory = directory
+        self._reader = reader
+
+    async def search(self, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
+        plan = await self._planned(query)
+        if kql.finds_nothing(plan.node):
+            return Page((), 0, limit, offset, has_more=False)
+        if plan.is_exact:
+            return await self._filtered(plan, limit, offset)
+        if kql.is_narrowed(plan.node) or filters.message_ids(plan.node):
+            return await self._found(plan, limit, offset)
+        return await self._checked(plan, limit, offset)
+
+    async def with_ids(self, ids: Sequence[str]) -> list[Envelope]:
+        return await self._reader.rows(await self._by_message_id("/messages", ids, LISTED))
+
+    async def in_conversation(self, conversation: str) -> list[Envelope]:
+        """In any order, in every folder. An order would need a filter that begins with the date."""
+        params = {**LISTED, "$filter": f"conversationId eq {wire.literal(conversation)}", "$top": str(wire.PER_PAGE)}
+        return await self._reader.rows([one async for page in self._client.pages("/messages", params) for one in page])
+
+    async def _planned(self, query: Query) -> Plan:
+        """Folders by their names; without one, all but the deleted and the junk."""
+        names = {leaf.folder for leaf in query.leaves() if isinstance(leaf, In)}
+        folders = {name: await self._directory.find(name) for name in names}
+        node = query.mapped(lambda leaf: _renamed(leaf, folders)).node
+        conditions = node.nodes if isinstance(node, And) else () if node is None else (node,)
+        by_name = {folder.name: folder.ref for folder in folders.values()}
+        inside = [one for one in conditions if isinstance(one, In)]
+        if inside:
+            rest = tuple(one for one in conditions if one != inside[0])
+            return Plan(wire.folder(by_name[inside[0].folder], "messages"), rest)
+        if not query.names_folder:
+            conditions = (*conditions, *await self._apart())
+        return Plan("/messages", conditions)
+
+    async def _apart(self) -> list[Node]:
+        hidden = [folder for folder in await self._directory.known() if folder.role in (Role.TRASH, Role.JUNK)]
+        return [Not(In(folder.name)) for folder in hidden]
+
+    async def _filtered(self, plan: Plan, limit: int, offset: int) -> Page[Envelope]:
+        """Decided, ordered, counted and paged by the service."""
+        params = {**LISTED, "$top": str(max(1, limit)), "$skip": str(offset), "$count": "true"}
+        answer = await self._client.get(plan.path, {**params, **_ordered(plan)})
+        messages = objects(answer.get("value"))[:limit]
+        while len(messages) < limit and (link := text(answer.get(wire.NEXT))):  # fewer than were asked for
+            answer = await self._client.get(link)
+            messages = [*messages, *objects(answer.get("value"))][:limit]
+        total = answer.get(COUNT)
+        rows = tuple(await self._reader.rows(messages))
+        if not isinstance(total, int):
+            return Page(rows, None, limit, offset, has_more=bool(answer.get(wire.NEXT)))
+        return Page(rows, total, limit, offset, has_more=total > offset + len(rows) and bool(rows))
+
+    async def _found(self, plan: Plan, limit: int, offset: int) -> Page[Envelope]:
+        """All that the service finds, decided here and put in order: it orders no search."""
+        ids = () if kql.is_narrowed(plan.node) else filters.message_ids(plan.node)
+        candidates = await (self._by_message_id(plan.path, ids, _JUDGED) if ids else self._by_words(plan))
+        matching = await self._accepted(await self._judge(plan), candidates)
+        matching.sort(key=lambda row: row.date or _UNDATED, reverse=True)
+        is_all = len(candidates) < wire.MOST_SEARCHED
+        return await self._page(matching, len(matching) if is_all else None, limit, offset)
+
+    async def _checked(self, plan: Plan, limit: int, offset: int) -> Page[Envelope]:
+        """Newest first, until the page is full."""
+        judge, wanted = await self._judge(plan), offset + limit + 1
+        params = {**_JUDGED, **_ordered(plan), "$top": str(min(_LARGE_PAGE, max(25, wanted + 5)))}
+        matching: list[Envelope] = []
+        checked = 0
+        async for page in self._client.pages(plan.path, params):
+            matching += await self._accepted(judge, page)
+            checked += len(page)
+            if len(matching) >= wanted:
+                return await self._page(matching, None, limit, offset)
+            if checked >= _MOST_CHECKED:
+                raise InvalidRequest(
+                    f"None of the newest {checked} messages, or too few, match, and Microsoft cannot search for this. "
+                    "Narrow the search with in:, from: or after:, or search for words.",
+                    details={"field": "query"},
+                )
+        return await self._page(matching, len(matching), limit, offset)
+
+    async def _page(self, rows: Sequence[Envelope], total: int | None, limit: int, offset: int) -> Page[Envelope]:
+        shown = await self._reader.envelopes([row.ref for row in rows[offset : offset + limit]])
+        present = tuple(row for row in shown if row is not None)
+        return Page(present, total, limit, offset, has_more=len(rows) > offset + limit)
+
+    async def _by_words(self, plan: Plan) -> list[JSON]:
+        return [one async for one in self._search(plan.path, kql.wide(plan.node), _JUDGED)]
+
+    async def _search(self, path: str, words: str, fields: Mapping[str, str]) -> AsyncIterator[JSON]:
+        params = {**fields, "$search": kql.quoted(words), "$top": str(_LARGE_PAGE)}
+        count = 0
+        async for page in self._client.pages(path, params):
+            for one in page:
+                yield one
+            count += len(page)
+            if count >= wire.MOST_SEARCHED:
+                return
+
+    async def _by_message_id(self, path: str, ids: Sequence[str], fields: Mapping[str, str]) -> list[JSON]:
+        found: dict[str, JSON] = {}
+        for start in range(0, len(ids), filters.PER_REQUEST):
+            some = filters.by_message_id(ids[start : start + filters.PER_REQUEST])
+            params = {**fields, "$filter": some, "$top": str(wire.PER_PAGE)}
+            async for page in self._client.pages(path, params):
+                found |= {text(one.get("id")): one for one in page}
+        return list(found.values())
+
+    async def _judge(self, plan: Plan) -> Judge[str]:
+        """What only the service can decide, and not every candidate fulfils, is asked before."""
+        known: dict[Node, set[str]] = {}
+        top = {one for one in plan.conditions if kql.is_asked(one)}
+        for part in kql.asked_parts(plan.node):
+            if part not in top and part not in known:
+                known[part] = await self._ids_with(plan.path, kql.wide(part))
+        return Judge(plan.node, kql.is_asked, known.__getitem__)
+
+    async def _ids_with(self, path: str, words: str) -> set[str]:
+        if not words:
+            return set()
+        return {text(one.get("id")) async for one in self._search(path, words, {"$select": "id"})}
+
+    async def _accepted(self, judge: Judge[str], messages: Sequence[JSON]) -> list[Envelope]:
+        rows = await self._reader.bare_rows(messages)
+        return [row for row in rows if judge.accepts(row.ref, row)]
+
+
+def _ordered(plan: Plan) -> dict[str, str]:
+    given = filters.ordered(plan.clauses)
+    return {"$orderby": filters.ORDER, **({"$filter": given} if given else {})}
+
+
+def _renamed(leaf: Leaf, folders: Mapping[str, Folder]) -> Node:
+    return In(folders[leaf.folder].name) if isinstance(leaf, In) else leaf

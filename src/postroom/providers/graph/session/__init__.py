@@ -1,0 +1,1 @@
+"""Requests to the service: single ones, batches, uploads; what a refusal means."""

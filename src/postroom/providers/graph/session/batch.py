@@ -1,0 +1,51 @@
+"""Several requests in one (``$batch``). The outer response is 200 whatever became of the inner ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from postroom.providers.graph.session.wire import inner, objects, prefer, text
+from postroom.providers.http.answer import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One request; `path` is below the mailbox."""
+
+    method: str
+    path: str
+    params: Mapping[str, str] = field(default_factory=dict)
+    content: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def written(steps: Sequence[Step], root: str) -> dict[str, Any]:
+    """The headers of a batch do not apply to its requests: each asks for immutable ids itself."""
+    return {"requests": [_request(str(number), step, root) for number, step in enumerate(steps)]}
+
+
+def _request(number: str, step: Step, root: str) -> dict[str, Any]:
+    query = f"?{urlencode(step.params, quote_via=quote, safe='$')}" if step.params else ""
+    body = {} if step.content is None else {"body": step.content}
+    kind = {"Content-Type": "application/json"} if body else {}
+    headers = {"Prefer": prefer(), **kind, **step.headers}
+    return {"id": number, "method": step.method, "url": f"{root}{step.path}{query}", "headers": headers, **body}
+
+
+def read(answer: Answer, count: int) -> list[Answer | None]:
+    """In the order of the requests, whatever the order of the response; None for one that was left unanswered."""
+    import httpx2
+
+    found: dict[str, Answer] = {}
+    for one in objects(answer.object().get("responses")):
+        status, body = one.get("status"), one.get("body")
+        headers = {name: str(value) for name, value in inner(one.get("headers")).items()}
+        if isinstance(status, int) and text(one.get("id")):
+            content = b"" if body is None else json.dumps(body).encode()
+            kind = {**headers, "Content-Type": "application/json"}
+            found[one["id"]] = Answer(answer.url, status, httpx2.Headers(kind), content, answer.of_write)
+    return [found.get(str(number)) for number in range(count)]

@@ -1,0 +1,81 @@
+"""What Graph's errors mean: ``error: {code, message, innerError: {code, ...}}``, decided by the deepest known code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from postroom.model.errors import (
+    AuthRequired,
+    Conflict,
+    CursorExpired,
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+    PostroomError,
+    ProviderError,
+    ProviderUnavailable,
+    RateLimited,
+)
+from postroom.providers.graph.session.wire import inner, text
+from postroom.providers.http.answer import Answer
+from postroom.providers.http.problems import Problem
+
+NO_MAILBOX = frozenset({"MailboxNotEnabledForRESTAPI", "MailboxNotSupportedForRESTAPI", "ErrorMailboxLicenseExpired"})
+BAD_RECIPIENTS = "ErrorInvalidRecipients"
+_DEEPEST = 5
+_QUOTED = re.compile(r"'([^'\s]+@[^'\s]+)'")
+
+_KINDS: dict[str, type[PostroomError]] = {
+    "InvalidAuthenticationToken": AuthRequired,
+    "ErrorItemNotFound": NotFound,
+    "ErrorInvalidIdMalformed": NotFound,
+    "ErrorInvalidId": NotFound,
+    "ErrorInvalidUser": NotFound,
+    "ErrorAccessDenied": PermissionDenied,
+    "ErrorSendAsDenied": PermissionDenied,
+    "ErrorFolderExists": Conflict,
+    "ErrorCategoryExists": Conflict,
+    "ErrorIrresolvableConflict": Conflict,
+    "ErrorMoveCopyFailed": Conflict,
+    "SyncStateNotFound": CursorExpired,
+    "SyncStateInvalid": CursorExpired,
+    "ResyncRequired": CursorExpired,
+    "ApplicationThrottled": RateLimited,
+    "TooManyRequests": RateLimited,
+    "ErrorExceededMessageLimit": RateLimited,
+    "ErrorServerBusy": ProviderUnavailable,
+    "ErrorMailboxStoreUnavailable": ProviderUnavailable,
+    "ErrorMailboxMoveInProgress": ProviderUnavailable,
+    "ErrorMessageSizeExceeded": InvalidRequest,
+    "ErrorAttachmentSizeLimitExceeded": InvalidRequest,
+    BAD_RECIPIENTS: InvalidRequest,
+    **dict.fromkeys(NO_MAILBOX, ProviderError),
+}
+_BY_CODE = {code.casefold(): (code, kind) for code, kind in _KINDS.items()}
+
+
+def read_problem(answer: Answer) -> Problem | None:
+    if answer.is_success:
+        return None
+    error = inner(inner(answer.parsed()).get("error"))
+    codes = list(_codes(error))
+    known = [_BY_CODE[code.casefold()] for code in codes if code.casefold() in _BY_CODE]
+    if not known:
+        return Problem(codes[0]) if codes else None
+    code, kind = known[-1]
+    named = {"recipients": _QUOTED.findall(text(error.get("message")))} if code == BAD_RECIPIENTS else {}
+    return Problem(code, kind, details=named)
+
+
+def has_code(error: PostroomError, *codes: str) -> bool:
+    return error.details.get("reason") in codes
+
+
+def _codes(error: dict[str, Any]) -> Iterator[str]:
+    """From the outermost to the deepest; the key is spelt in two ways."""
+    for _ in range(_DEEPEST):
+        if code := text(error.get("code")):
+            yield code
+        error = inner(error.get("innerError") or error.get("innererror"))
