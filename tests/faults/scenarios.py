@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tests.gate.gmail import read_accounts
 from tests.gate.rigs import CONFIRMED, MAIL, GateRig, gate_rig
+from tests.gate.services import SERVICES, read_accounts
 from tests.gate.transports import staging
 
 from postroom.model.errors import Conflict, NotFound, PermissionDenied
@@ -41,7 +41,7 @@ class Scenario:
     prepare: Callable[[GateRig], Awaitable[None]] | None = None
     is_blind: bool = False  # the provider cannot tell afterwards what became of a submission
     is_staged: bool = False  # the provider submits what lies in Drafts
-    is_gmail: bool = False  # the accounts are those that `gmail.json` in the home names
+    service: str = ""  # of the accounts, which `accounts.json` in the home names; else they are local
 
 
 async def send_with_key(gate: GateRig, say: Say) -> None:
@@ -188,13 +188,17 @@ SCENARIOS = {
 }
 
 
-GMAIL_SCENARIOS = {
-    "send with a key, Gmail": Scenario(send_with_key, is_gmail=True),
-    "saved draft, Gmail": Scenario(send_saved_draft, receivers=("bob", "carol"), prepare=_save_draft, is_gmail=True),
+WEB_SCENARIOS = {
+    f"{name}, {service}": replace(scenario, service=service)
+    for service in SERVICES
+    for name, scenario in {
+        "send with a key": Scenario(send_with_key),
+        "saved draft": Scenario(send_saved_draft, receivers=("bob", "carol"), prepare=_save_draft),
+    }.items()
 }
-ALL_SCENARIOS = SCENARIOS | GMAIL_SCENARIOS
+ALL_SCENARIOS = SCENARIOS | WEB_SCENARIOS
 
 
 def gateway_of(scenario: Scenario, home: Path, **more: Any) -> Any:
-    accounts = read_accounts(home) if scenario.is_gmail else ()
+    accounts = read_accounts(home) if scenario.service else ()
     return gate_rig(home, accounts=accounts, **scenario.safety, **more)

@@ -16,9 +16,8 @@ from typing import Any
 
 import pytest
 from tests.faults.aftermath import check
-from tests.faults.scenarios import ALL_SCENARIOS, GMAIL_SCENARIOS, SCENARIOS
-from tests.gate.gmail import furnish_gmail
-from tests.peers.gmail import FakeGmail
+from tests.faults.scenarios import ALL_SCENARIOS, SCENARIOS, WEB_SCENARIOS
+from tests.gate.services import SERVICES
 
 ROOT = Path(__file__).parents[2]
 
@@ -86,22 +85,22 @@ async def test_a_send_survives_death_at_every_change(victims: Victims, scenario:
     assert endings["done"]
 
 
-@pytest.mark.parametrize("scenario", GMAIL_SCENARIOS)
-async def test_a_send_by_gmail_survives_death_around_staging_and_sending(
+@pytest.mark.parametrize("scenario", WEB_SCENARIOS)
+async def test_a_send_by_a_web_service_survives_death_around_staging_and_sending(
     victims: Victims, memory_home: Callable[[], Path], scenario: str, record_fault
 ) -> None:
     """Before and after every request that changes something there, and after every commit."""
     endings: Counter[str] = Counter()
     point = 0
-    with FakeGmail.started() as gmail:
+    with SERVICES[WEB_SCENARIOS[scenario].service].started() as service:
         while True:
             point += 1
             home = memory_home()
-            furnish_gmail(gmail, home)
+            service.furnish(home)
             assert victims.order(scenario=scenario, home=str(home), kill_at=-1)["exit"] == 0
             told = victims.order(scenario=scenario, home=str(home), kill_at=point)
             endings[await judged(scenario, home, told, f"killed at point {point}")] += 1
-            assert len(gmail.sent) == 1, f"sent {len(gmail.sent)} times, killed at point {point}"
+            assert service.sent == 1, f"sent {service.sent} times, killed at point {point}"
             if told["signal"] != signal.SIGKILL:
                 break
     record_fault(f"kill -9, {scenario}", point - 1, endings)

@@ -80,7 +80,7 @@ async def _furnish(scenario: Scenario, home: Path) -> None:
 
 async def _act(scenario: Scenario, home: Path, order: dict[str, Any], mouth: int) -> None:
     countdown = kill_points.Countdown(order["kill_at"])
-    kill_points.install(countdown, around_requests=scenario.is_gmail)
+    kill_points.install(countdown, around_requests=bool(scenario.service))
     if order.get("file_limit"):
         _die_beyond(order["file_limit"])
     async with gateway_of(scenario, home, time=later() if order.get("recover") else None) as gate:

@@ -34,6 +34,7 @@ class File:
 class Content:
     def __init__(self, raw: bytes) -> None:
         self.raw = with_network_newlines(raw)
+        self._people: dict[str, list[Person]] = {}
 
     @cached_property
     def head(self) -> email.message.Message:
@@ -49,8 +50,10 @@ class Content:
         return header_text(self.head.get(name, ""))
 
     def people(self, name: str) -> list[Person]:
-        found = getaddresses([header_text(value) for value in self.head.get_all(name, [])])
-        return [(shown, address) for shown, address in found if address]
+        if name not in self._people:
+            found = getaddresses([header_text(value) for value in self.head.get_all(name, [])])
+            self._people[name] = [(shown, address) for shown, address in found if address]
+        return self._people[name]
 
     @property
     def headers(self) -> list[tuple[str, str]]:

@@ -6,15 +6,14 @@ the same draft cannot be sent twice. Nothing is ever sent by any other method.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
 from postroom.mime.read.parse import parse_headers
-from postroom.model.address import Address
-from postroom.model.errors import NotFound, PostroomError, ProviderError, ProviderUnavailable
+from postroom.mime.write.reply import with_blind_copies
+from postroom.model.errors import NotFound, PostroomError, ProviderError
 from postroom.model.outcome import Staged, SubmitOutcome, SubmitRequest
 from postroom.providers.gmail.mail.drafts import saved_of
 from postroom.providers.gmail.mail.reading import decoded
@@ -29,7 +28,7 @@ from postroom.providers.gmail.session.wire import (
     text_of,
     texts_of,
 )
-from postroom.providers.http.unclear import UnclearWrite, submit_outcome
+from postroom.providers.http.unclear import UnclearWrite, nothing_sent, submit_outcome
 
 if TYPE_CHECKING:
     from postroom.providers.context import ProviderContext
@@ -60,13 +59,13 @@ class GmailTransport:
     # --- staging
 
     async def stage(self, request: SubmitRequest) -> str:
-        raw = await anyio.to_thread.run_sync(_with_blind_copies, request)
-        with _nothing_sent():
+        raw = await anyio.to_thread.run_sync(with_blind_copies, request.raw, request.envelope.recipients)
+        with nothing_sent():
             return saved_of(await self._drafts.put(request.draft_ref, raw, request.thread_ref)).ref
 
     async def find_staged(self, request: SubmitRequest) -> str:
         """By its Message-ID: in the search, whose index may lag behind, and among the newest drafts."""
-        with _nothing_sent():
+        with nothing_sent():
             for params in ({"q": f"rfc822msgid:{request.message_id.strip('<>')}"}, {}):
                 entries, _ = await self._client.listed(
                     "drafts", "drafts", params, units=UNITS["drafts"], most=PER_BATCH
@@ -78,7 +77,7 @@ class GmailTransport:
         return ""
 
     async def staged(self, request: SubmitRequest) -> Staged | None:
-        with _nothing_sent():
+        with nothing_sent():
             try:
                 found = await self._reader.one(draft(request.staged_ref, form="raw"), "draft")
             except NotFound:
@@ -156,23 +155,6 @@ def _settles_nothing(error: PostroomError) -> bool:
 
 def _unknown(error: PostroomError) -> SubmitOutcome:
     return SubmitOutcome("unknown", reason=error.message)
-
-
-@contextmanager
-def _nothing_sent() -> Iterator[None]:
-    """A response that is lost or cannot be read while a draft is being prepared: it is looked for, or tried, later."""
-    try:
-        yield
-    except ProviderError as error:
-        raise error if error.retryable else ProviderUnavailable(error.message) from error
-
-
-def _with_blind_copies(request: SubmitRequest) -> bytes:
-    """Gmail takes the recipients from the message, and leaves Bcc out of what it delivers."""
-    mail = parse_headers(request.raw)
-    named = {address.key for address in (*mail.to, *mail.cc, *mail.bcc)}
-    blind = [email for email in request.envelope.recipients if Address(email).key not in named]
-    return f"Bcc: {', '.join(blind)}\r\n".encode() + request.raw if blind else request.raw
 
 
 def _staged(raw: bytes) -> Staged:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import anyio.to_thread
+
 from postroom.mime.write.reply import with_blind_copies
 from postroom.model.address import Address
-from postroom.model.errors import NotFound, PostroomError
+from postroom.model.errors import NotFound, PostroomError, ProviderError
 from postroom.model.native import NativeAction, NativeKind, Recipients
 from postroom.model.outcome import Staged, SubmitOutcome, SubmitRequest
 from postroom.providers.graph import native
@@ -19,7 +21,7 @@ from postroom.providers.graph.mail.convert import people
 from postroom.providers.graph.session import wire
 from postroom.providers.graph.session.problems import BAD_RECIPIENTS, has_code
 from postroom.providers.graph.session.wire import JSON, objects, text
-from postroom.providers.http.unclear import submit_outcome
+from postroom.providers.http.unclear import nothing_sent, submit_outcome
 
 if TYPE_CHECKING:
     from postroom.providers.context import ProviderContext
@@ -56,23 +58,26 @@ class GraphTransport:
     # Staging
 
     async def stage(self, request: SubmitRequest) -> str:
-        raw = with_blind_copies(request.raw, request.envelope.recipients)
-        return (await self._drafts.create(raw)).ref
+        raw = await anyio.to_thread.run_sync(with_blind_copies, request.raw, request.envelope.recipients)
+        with nothing_sent():
+            return (await self._drafts.create(raw)).ref
 
     async def find_staged(self, request: SubmitRequest) -> str:
-        found = await self._with_message_id(request.message_id)
+        with nothing_sent():
+            found = await self._with_message_id(request.message_id)
         return next((text(one.get("id")) for one in found if one.get("isDraft") is True), "")
 
     async def staged(self, request: SubmitRequest) -> Staged | None:
-        found = await self._look(request.staged_ref)
-        if found is None or found.get("isDraft") is not True:
-            return None
+        with nothing_sent():
+            found = await self._look(request.staged_ref)
+            if found is None or found.get("isDraft") is not True:
+                return None
+            try:
+                raw = await self._mailbox.fetch_raw(request.staged_ref)
+            except NotFound:
+                return None
         fields = ("toRecipients", "ccRecipients", "bccRecipients")
         everyone = [one.email for name in fields for one in people(found.get(name))]
-        try:
-            raw = await self._mailbox.fetch_raw(request.staged_ref)
-        except NotFound:
-            return None
         return Staged(raw, tuple(dict.fromkeys(everyone)))
 
     async def discard_staged(self, staged_ref: str) -> None:
@@ -92,7 +97,7 @@ class GraphTransport:
         if not request.staged_ref:
             return SubmitOutcome("rejected", reason="Microsoft sends drafts only, and no draft was prepared.")
         try:
-            await self._client.write("POST", wire.message(request.staged_ref, "send"))
+            await self._client.act(wire.message(request.staged_ref, "send"))
         except NotFound:
             return SubmitOutcome("unknown", reason=_GONE)
         except PostroomError as error:
@@ -117,9 +122,9 @@ class GraphTransport:
             return SubmitOutcome("rejected", reason="The original message no longer exists.")
         content = native.body_of(action, save_to_sent=request.save_to_sent)
         try:
-            await self._client.write("POST", native.path_of(action), content)
-        except NotFound:
-            return SubmitOutcome("rejected", reason="The original message no longer exists.")
+            await self._client.act(native.path_of(action), content)
+        except NotFound as error:
+            return SubmitOutcome("rejected", reason="The original message no longer exists.", error=error)
         except PostroomError as error:
             return _refused(request, error)
         return _accepted(request)
@@ -140,9 +145,12 @@ class GraphTransport:
         if not wire.is_ref(ref):
             return None
         try:
-            return await self._client.get(wire.message(ref), {"$select": _ADDRESSED})
+            found = await self._client.get(wire.message(ref), {"$select": _ADDRESSED})
         except NotFound:
             return None
+        if not isinstance(found.get("isDraft"), bool):
+            raise ProviderError("Microsoft returned a message without its properties. Try again later.")
+        return found
 
     async def _with_message_id(self, message_id: str) -> list[JSON]:
         if not message_id:
@@ -171,4 +179,4 @@ def _refused(request: SubmitRequest, error: PostroomError) -> SubmitOutcome:
     sent_to = request.envelope.recipients
     refused = [one for one in sent_to if Address(one).key in named] or list(sent_to)
     reason = "Microsoft does not accept this address."
-    return SubmitOutcome("rejected", refused=dict.fromkeys(refused, reason), reason=outcome.reason)
+    return SubmitOutcome("rejected", refused=dict.fromkeys(refused, reason), reason=outcome.reason, error=error)

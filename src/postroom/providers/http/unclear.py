@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from postroom.model.errors import AuthRequired, PostroomError, ProviderError
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from postroom.model.errors import AuthRequired, PostroomError, ProviderError, ProviderUnavailable
 from postroom.model.outcome import SubmitOutcome
 
 
@@ -25,3 +28,13 @@ def submit_outcome(error: PostroomError) -> SubmitOutcome:
     if error.retryable:
         return SubmitOutcome("retryable", reason=error.message, retry_after=error.retry_after, error=error)
     return SubmitOutcome("rejected", reason=error.message, error=error)
+
+
+@contextmanager
+def nothing_sent() -> Iterator[None]:
+    """For staging: a response that is lost or cannot be read while a draft is being prepared is no reason to give up.
+    What it may have left behind is looked for, and the step repeated, later."""
+    try:
+        yield
+    except ProviderError as error:
+        raise error if error.retryable else ProviderUnavailable(error.message) from error

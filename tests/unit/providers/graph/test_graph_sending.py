@@ -14,13 +14,12 @@ from tests.peers.graph.mailbox import Mailbox
 from postroom.mime.write.compose import compose
 from postroom.model.address import Address
 from postroom.model.draft import Draft, File, Importance
-from postroom.model.errors import NotFound, ProviderError
+from postroom.model.errors import NotFound, ProviderError, ProviderUnavailable
 from postroom.model.native import NativeAction, Recipients
 from postroom.model.outcome import SubmitRequest, WireEnvelope
 from postroom.providers.graph.mail import drafts
 from postroom.providers.graph.provider import GraphMailbox
 from postroom.providers.graph.transport import GraphTransport
-from postroom.providers.http.unclear import UnclearWrite
 from postroom.safety.staged import check_staged
 
 
@@ -94,7 +93,7 @@ async def test_an_upload_that_never_gets_through_leaves_no_half_draft(
     graph: FakeGraph, alice: Mailbox, bob: Mailbox, transport: GraphTransport, small: None
 ) -> None:
     graph.cut_next("PUT", "upload", times=5)
-    with pytest.raises(UnclearWrite):
+    with pytest.raises(ProviderUnavailable):  # nothing was sent: it is tried again later
         await transport.stage(large(alice, bob))
     assert alice.messages == []
 
@@ -148,6 +147,8 @@ FAILURES: list[tuple[str, Fail, str, int]] = [
     ("cut", lambda graph: graph.cut_next("POST", "messages.send"), "unknown", 0),
     ("cut, sent", lambda graph: graph.cut_next("POST", "messages.send", after_effect=True), "unknown", 1),
     ("page", lambda graph: graph.html_next("POST", "messages.send"), "unknown", 0),
+    ("200 page", lambda graph: graph.html_next("POST", "messages.send", status=200), "unknown", 0),
+    ("200 error", lambda graph: graph.answer_next("POST", "messages.send", '{"error": {"code": "x"}}'), "unknown", 0),
 ]
 
 

@@ -44,9 +44,9 @@ class DraftBox:
         """Complete, or not at all: what could not be completed is removed again."""
         if len(raw) <= _LARGEST_MIME:
             kind = {"Content-Type": "text/plain"}
-            return saved_of(await self._client.write("POST", "/messages", base64.b64encode(raw), kind))
+            return _made(await self._client.write("POST", "/messages", base64.b64encode(raw), kind))
         fields, files = await anyio.to_thread.run_sync(_taken_apart, raw)
-        made = saved_of(await self._client.write("POST", "/messages", fields))
+        made = _made(await self._client.write("POST", "/messages", fields))
         try:
             for file in files:
                 await self._attach(made.ref, file)
@@ -153,6 +153,12 @@ class DraftBox:
 def saved_of(message: JSON) -> SavedDraft:
     ref = text(message.get("id"))
     return SavedDraft(ref, ref, text(message.get("conversationId")) or ref)
+
+
+def _made(message: JSON) -> SavedDraft:
+    if not wire.is_ref(text(message.get("id"))):
+        raise UnclearWrite("Microsoft", "did not say which draft was created")
+    return saved_of(message)
 
 
 def _taken_apart(raw: bytes) -> tuple[JSON, list[_File]]:

@@ -74,11 +74,11 @@ class Reader:
         (row,) = await self.bare_rows([message])
         if row.size > _WHOLE:
             return await anyio.to_thread.run_sync(_from_json, message, row, limiter=self._threads)
-        raw = await _or_gone(ref, lambda: self._client.content(wire.message(ref, "$value")))
+        raw = await _or_gone(ref, lambda: self._client.mime(wire.message(ref, "$value")))
         return await anyio.to_thread.run_sync(_from_mime, message, row, raw, limiter=self._threads)
 
     async def fetch_raw(self, ref: str) -> bytes:
-        return await _or_gone(ref, lambda: self._client.content(wire.message(ref, "$value"), largest=LARGEST_MESSAGE))
+        return await _or_gone(ref, lambda: self._client.mime(wire.message(ref, "$value"), largest=LARGEST_MESSAGE))
 
     async def fetch_part(self, ref: str, part: str) -> bytes:
         """By its number in the message's MIME, or by its own id where the message was not read as MIME."""

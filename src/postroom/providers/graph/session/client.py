@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from postroom.model.errors import NotFound, PostroomError, ProviderUnavailable, RateLimited
+from postroom.model.errors import NotFound, PostroomError, ProviderError, ProviderUnavailable, RateLimited
 from postroom.providers.credentials.choosing import token_source
 from postroom.providers.graph.session import batch
 from postroom.providers.graph.session.batch import Step
@@ -67,6 +67,13 @@ class Client:
     async def content(self, path: str, *, largest: int = LARGEST) -> bytes:
         return (await self._api.read(self._at(path), largest=largest)).body
 
+    async def mime(self, path: str, *, largest: int = LARGEST) -> bytes:
+        """A message's own bytes; a web page or JSON in their place is an error of something in between."""
+        answer = await self._api.read(self._at(path), largest=largest)
+        if answer.is_page or answer.is_json:
+            raise ProviderError(f"{answer.host} answered with something else than the message. Try again later.")
+        return answer.body
+
     async def pages(self, path: str, params: Params) -> AsyncIterator[list[JSON]]:
         """Of a list, from one @odata.nextLink to the next, as far as they are asked for."""
 
@@ -83,6 +90,12 @@ class Client:
         """Empty where the service answers with nothing."""
         answer = await self._api.write(method, self._at(path), content=content, headers=headers)
         return answer.object() if answer.body.strip() else {}
+
+    async def act(self, path: str, content: Any = None) -> None:
+        """A POST whose success is an empty response: whatever comes with a body says nothing certain."""
+        answer = await self._api.write("POST", self._at(path), content=content)
+        if answer.body.strip():
+            raise UnclearWrite(answer.host, f"answered {answer.status} with something unexpected")
 
     async def upload(self, url: str, content: bytes, *, given: str) -> Answer:
         return await self._api.upload(url, content, headers={"Content-Range": given})
