@@ -71,6 +71,8 @@ def peers(request: pytest.FixtureRequest) -> Peers:
 async def desk(peers: Peers, tmp_path: Path) -> AsyncIterator[Desk]:
     async with desk_on(peers, tmp_path) as opened:
         yield opened
+
+
 @pytest.fixture(params=[True, False], ids=["native", "composed"])
 async def graph(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
     """The dialect graph, on a provider with actions of its own and on one without."""
