@@ -10,8 +10,9 @@ from tests.gate.rigs import MAIL, GateRig, gate_rig, vars_of
 
 from postroom.model.draft import File
 from postroom.model.errors import Conflict, InvalidRequest, PermissionDenied, RateLimited
-from postroom.service.sending import send
+from postroom.service.sending import outbox, send
 from postroom.service.sending.order import Answered, Wishes
+from postroom.service.writing import draft as drafts
 from postroom.store import State
 
 ASKABLE = Wishes(confirm=True, can_elicit=True)
@@ -117,3 +118,26 @@ async def test_a_repeated_call_to_somebody_who_is_blocked_by_now_is_refused_and_
     async with gate_rig(tmp_path, time=time, block_recipients=["bob@demo.example"]) as gate:
         with pytest.raises(PermissionDenied, match="block list"):
             await gate.send(idempotency_key="k")
+
+
+@pytest.mark.parametrize("key", ["k" * 201, "k\nk"])
+async def test_a_key_that_is_too_long_or_not_printable_is_refused(tmp_path, key):
+    async with gate_rig(tmp_path) as gate:
+        with pytest.raises(InvalidRequest, match="idempotency_key must be at most 200 printable characters"):
+            await gate.send(idempotency_key=key)
+        assert (await gate.send(idempotency_key=key[:1] * 200)).status == "sent"
+
+
+async def test_the_audit_of_a_cancellation_names_all_whom_it_was_for(tmp_path):
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
+        view = await gate.send(replace(MAIL, cc=("carol@demo.example",)))
+        await outbox.cancel_send(gate.gateway, view.send_id)
+        (cancelled, sent) = gate.audit()
+        assert cancelled["action_type"] == "cancel_send"
+        assert cancelled["target"] == sent["target"] == "b***@demo.example, c***@demo.example"
+
+
+async def test_a_saved_draft_that_answers_nothing_is_a_message_of_its_own(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        saved = await drafts.create_draft(gate.gateway, MAIL)
+        assert (await send.order_draft(gate.gateway, saved.draft_id, Wishes())).kind == "email_send"

@@ -337,3 +337,12 @@ async def test_a_question_that_two_servers_ask_is_answered_once_whoever_is_told_
         assert (await other.send(**vars_of(second))).status == "sent"
         assert (await one.send(**vars_of(first))).status == "preview"
         assert await one.inbox() == ["Lunch?"]
+
+
+async def test_an_answer_that_was_used_is_not_made_fresh_by_a_preview(tmp_path):
+    async with gate_rig(tmp_path, gate="elicit") as gate:
+        answered = await gate.asked()
+        assert (await gate.send(**vars_of(answered))).status == "sent"
+        assert (await gate.send(confirm=False)).status == "preview"
+        assert (await gate.send(**vars_of(answered))).status == "preview"
+        assert await gate.inbox() == ["Lunch?"]

@@ -1,6 +1,6 @@
 """The smallest provider there can be, in memory: the required verbs and nothing else; and one with labels as folders.
 
-A gateway opens them as accounts of a kind that has no provider yet; `provided` registers them for a test.
+A gateway opens them as accounts of a kind with few settings; `provided` registers them in its place for a test.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def submission_set(state: State, arguments: Arguments) -> dict[str, Any]:
         state.submitted += 1
         created[key] = {"id": made["id"], "undoStatus": "final"}
         for reference, change in (arguments.get("onSuccessUpdateEmail") or {}).items():
-            if reference == f"#{key}":
+            if reference == f"#{key}" and state.files_what_it_sends:
                 state.patch(state.emails[wanted["emailId"]], change)
     return {"created": created, "notCreated": None}
 

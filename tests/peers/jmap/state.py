@@ -32,6 +32,7 @@ class State:
     sent: list[Sent] = field(default_factory=list)
     version: int = 1
     submitted: int = 0
+    files_what_it_sends: bool = True
     _numbers: Any = field(default_factory=lambda: count(1))
 
     def new_id(self, kind: str) -> str:

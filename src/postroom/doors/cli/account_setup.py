@@ -118,7 +118,7 @@ def remove(args: argparse.Namespace) -> int:
 
 
 def _show_servers(plan: setup.Plan) -> None:
-    if plan.needs_secret:
+    if "host" in plan.table:
         origin = SOURCES[plan.found.source] if plan.found else "as you gave them"
         print(f"Servers of {plan.account().address}, {origin}:")
     for line in plan.shown:

@@ -129,20 +129,16 @@ class PostroomServer(MCPServer[Gateway]):
         return answer
 
     def _log(self, name: str, arguments: Mapping[str, Any], error: PostroomError | None, duration: float) -> None:
-        tool = self._registered.get(name)
-        fields = self._traits.log_fields.get(name, ())
-        line: dict[str, Any] = {
-            "tool": name if tool is not None else "unknown",
-            "status": "error" if error else "ok",
-            "code": error.code if error else "",
-            "duration_ms": round(duration * 1000, 1),
-            **self._client,
-        }
+        tool, fields = self._registered.get(name), self._traits.log_fields.get(name, ())
+        shown, code = name if tool is not None else "unknown", error.code if error else ""
+        status = "error" if error else "ok"
+        line: dict[str, Any] = {"tool": shown, "duration_ms": round(duration * 1000, 1), **self._client}
         if tool is not None and fields:  # these, and no others: a contract names them
-            line["status"] = line.pop("code") or "ok"
-            line |= fields_of(fields, arguments, tool.parameters.get("properties", {}))
+            line |= {"status": code or status, **fields_of(fields, arguments, tool.parameters.get("properties", {}))}
+        else:
+            line |= {"status": status, "code": code}
         log.info("tool_call", extra=line)
-        self.metrics.called(line["tool"], line["status"], line["code"], duration)
+        self.metrics.called(shown, status, code, duration)
 
     async def _audit(
         self, name: str, arguments: Mapping[str, Any], error: PostroomError | None, duration: float

@@ -76,8 +76,8 @@ class GmailMailbox:
         if Address(self._account.address).key not in aliases:
             raise PermissionDenied(
                 f"The login of account {self._account.name} opens the mailbox of {masked(owner.email)}, not the one of "
-                f"{masked(self._account.address)}. Log in with the right account: "
-                f"postroom accounts login {self._account.name}",
+                f"{masked(self._account.address)}. Log in with the right one (postroom accounts login "
+                f"{self._account.name}).",
                 reason="wrong_account",
             )
 

@@ -13,7 +13,8 @@ from postroom.providers.graph.session.wire import JSON
 
 KINDS: frozenset[NativeKind] = frozenset({"send", "reply", "reply_all", "forward"})
 _VERBS = {"reply": "reply", "reply_all": "replyAll", "forward": "forward"}
-_ADDRESSED = {"$select": "from,replyTo,toRecipients,ccRecipients"}
+_ADDRESSED = "subject,from,toRecipients,ccRecipients,replyTo"
+_FORWARDED = "subject,from,hasAttachments"
 
 
 def path_of(action: NativeAction) -> str:
@@ -51,9 +52,9 @@ async def reached(client: Client, action: NativeAction, own: str) -> Recipients:
     """Everyone whom the action would reach now."""
     if action.kind in ("send", "forward"):
         if action.kind == "forward":
-            await _original(client, action)
+            await _original(client, action, _FORWARDED)
         return action.named
-    original = await _original(client, action)
+    original = await _original(client, action, _ADDRESSED)
     to = people(original.get("replyTo")) or (person(original.get("from")),)
     cc: tuple[Address, ...] = ()
     if action.kind == "reply_all":
@@ -64,11 +65,11 @@ async def reached(client: Client, action: NativeAction, own: str) -> Recipients:
     return Recipients(_once(to), _once((*cc, *action.named.cc)), _once(action.named.bcc))
 
 
-async def _original(client: Client, action: NativeAction) -> JSON:
+async def _original(client: Client, action: NativeAction, fields: str) -> JSON:
     if not wire.is_ref(action.original_ref):
         raise gone()
     try:
-        return await client.get(wire.message(action.original_ref), _ADDRESSED)
+        return await client.get(wire.message(action.original_ref), {"$select": fields})
     except NotFound:
         raise gone() from None
 

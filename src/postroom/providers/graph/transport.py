@@ -123,8 +123,8 @@ class GraphTransport:
         content = native.body_of(action, save_to_sent=request.save_to_sent)
         try:
             await self._client.act(native.path_of(action), content)
-        except NotFound:
-            return SubmitOutcome("rejected", reason="The original message no longer exists.")
+        except NotFound as error:
+            return SubmitOutcome("rejected", reason="The original message no longer exists.", error=error)
         except PostroomError as error:
             return _refused(request, error)
         return _accepted(request)

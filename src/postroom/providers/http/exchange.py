@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import httpx2
 
 LARGEST = 64 * 1024 * 1024  # bytes of a response, decompressed
+LONGEST_LINE = 64 * 1024  # bytes, of a stream
 DEADLINE = 300.0  # seconds for the whole exchange: a server that trickles bytes counts as dead too
 
 
@@ -56,10 +57,29 @@ async def streamed(
     timeout = httpx2.Timeout(client.timeout.connect, read=silence)
     try:
         async with client.stream(call.method, call.url, headers=dict(call.headers), timeout=timeout) as response:
-            body = b"" if response.is_success else (await response.aread())[:LARGEST]
-            yield Answer(call.url, response.status_code, response.headers, body), response.aiter_lines()
+            body = b"" if response.is_success else await _beginning(response)
+            yield Answer(call.url, response.status_code, response.headers, body), _lines(response, call)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise _failure(error, call, host_of(call.url), has_begun=True) from None
+
+
+async def _beginning(response: httpx2.Response) -> bytes:
+    body = bytearray()
+    async for piece in response.aiter_bytes():
+        body += piece
+        if len(body) > LONGEST_LINE:
+            break
+    return bytes(body)
+
+
+async def _lines(response: httpx2.Response, call: Call) -> AsyncIterator[str]:
+    rest = b""
+    async for piece in response.aiter_bytes():
+        *whole, rest = (rest + piece).split(b"\n")
+        if len(rest) > LONGEST_LINE:
+            raise ProviderUnavailable(f"{host_of(call.url)} sent a line without an end. Try again later.")
+        for line in whole:
+            yield line.rstrip(b"\r").decode("utf-8", "replace")
 
 
 class _Progress:

@@ -17,7 +17,7 @@ from postroom.providers.jmap.client import JmapClient
 _MARK = "jmap:"  # before the server's own state: a cursor of another kind is never shown to it
 _TYPES = "Email,Mailbox,EmailDelivery"
 _PING = 60  # seconds between signs of life of the server
-_PROBED = 5.0  # seconds to begin an event stream
+_PROBED = 15.0  # seconds to begin an event stream
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
 _HELD = 20.0  # a connection that lasted this long is replaced at once; after a shorter one the wait grows
 

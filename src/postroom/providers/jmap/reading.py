@@ -185,8 +185,14 @@ class Reader:
         leaves = list(Query(node).leaves())
         reads_text = any(isinstance(leaf, Text) for leaf in leaves)
         names_files = any(isinstance(leaf, Filename) for leaf in leaves)
-        ids = await self.found(upper, _JUDGED)
+        ids = await self.found(upper, _JUDGED + 1)
         judge.require_few(len(ids))
+        if len(ids) > _JUDGED:
+            raise InvalidRequest(
+                "This mail server cannot search for that by itself, and too many messages would have to be looked at. "
+                "Narrow the search with in:, from: or after:.",
+                details={"field": "query"},
+            )
         more: dict[str, Any] = {"bodyProperties": ["partId", "type", "name"]}
         if reads_text:
             more |= {**BODIES, **more, "maxBodyValueBytes": _TEXT}

@@ -10,7 +10,6 @@ from postroom.model.errors import Conflict, PostroomError
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.providers.http.unclear import submit_outcome
 from postroom.providers.jmap.client import JmapClient
-from postroom.providers.jmap.convert import Email
 from postroom.providers.jmap.wire import UNTOUCHED, shown_type
 
 BUSY = "Other messages are being sent from this account at the moment."
@@ -57,7 +56,7 @@ async def of_email(client: JmapClient, email_id: str) -> list[dict[str, Any]]:
     return [row for row in found if row.get("emailId") == email_id and row.get("undoStatus") != "canceled"]
 
 
-def accepted(request: SubmitRequest, submission: Mapping[str, Any], email: Email | None) -> SubmitOutcome:
+def accepted(request: SubmitRequest, submission: Mapping[str, Any]) -> SubmitOutcome:
     """For everyone but those for whom the server already knows that it failed."""
     told = submission.get("deliveryStatus")
     failed = {
@@ -66,7 +65,7 @@ def accepted(request: SubmitRequest, submission: Mapping[str, Any], email: Email
         if isinstance(status, dict) and status.get("delivered") == "no" and recipient in request.envelope.recipients
     }
     reached = tuple(recipient for recipient in request.envelope.recipients if recipient not in failed)
-    thread_ref = str((email or submission).get("threadId") or request.thread_ref)
+    thread_ref = str(submission.get("threadId") or request.thread_ref)
     return SubmitOutcome("accepted", reached, failed, message_ref=request.staged_ref, thread_ref=thread_ref)
 
 

@@ -12,10 +12,18 @@ Error types are not trusted either. Cyrus 3.6 calls a refused recipient `tooMany
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from postroom.mime.read.parse import parse_headers
-from postroom.model.errors import InvalidRequest, NotFound, PostroomError, ProviderUnavailable, Unsupported
+from postroom.model.errors import (
+    InvalidRequest,
+    NotFound,
+    PostroomError,
+    ProviderError,
+    ProviderUnavailable,
+    Unsupported,
+)
 from postroom.model.folder import Role
 from postroom.model.outcome import Staged, SubmitOutcome, SubmitRequest
 from postroom.providers.http.unclear import UnclearWrite, submit_outcome
@@ -97,12 +105,13 @@ class JmapTransport:
         await self._require_submission()
         try:
             identity = await self._mailbox.senders.id_for(request.envelope.sender)
-            after = await self._afterwards(request)
+            filing = await self._filing(request)
         except PostroomError as error:
             return submit_outcome(error)
         if not identity:
             reason = "The mail server has no identity with the sender's address, so it would not send as that."
             return SubmitOutcome("rejected", reason=reason)
+        after = {"onSuccessUpdateEmail": {"#send": filing}} if filing else {"onSuccessDestroyEmail": ["#send"]}
         outcome = SubmitOutcome("retryable", reason=submissions.BUSY)
         for _ in range(_TRIES):
             outcome, again = await self._submitted(request, identity, after)
@@ -112,17 +121,11 @@ class JmapTransport:
 
     async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
         """Accepted only with evidence, and never "not sent" without it."""
-        if request.staged_ref:
-            email = (await self._mailbox.reader.emails([request.staged_ref])).get(request.staged_ref)
-            known = await submissions.of_email(self._client, request.staged_ref)
-            if known:
-                return await self._finished(request, submissions.accepted(request, known[-1], email))
-            if email is not None and not convert.has_keyword(email, DRAFT):
-                return await self._finished(request, submissions.accepted(request, {}, email))
+        if request.staged_ref and (known := await submissions.of_email(self._client, request.staged_ref)):
+            return await self._finished(request, submissions.accepted(request, known[-1]))
         copies = await self._with_message_id(Role.SENT, request.message_id)
-        sent = next((email for email in copies if not convert.has_keyword(email, DRAFT)), None)
-        if sent is not None:
-            return await self._finished(request, submissions.accepted(request, {}, sent))
+        if any(not convert.has_keyword(email, DRAFT) for email in copies):
+            return await self._finished(request, submissions.accepted(request, {}))
         return SubmitOutcome("unknown", reason="The mail server shows no sign of having sent it; it still may have.")
 
     async def _submitted(
@@ -144,32 +147,27 @@ class JmapTransport:
             return submissions.outcome_of(error), error.details.get("type") == "stateMismatch"
         made = (reply.get("created") or {}).get("send")
         if isinstance(made, dict):
-            return submissions.accepted(request, made, None), False
+            return submissions.accepted(request, made), False
         refusal = (reply.get("notCreated") or {}).get("send")
         return submissions.refused(request, refusal), False
 
-    async def _afterwards(self, request: SubmitRequest) -> dict[str, Any]:
-        """What the server does with the message once it has taken it."""
+    async def _filing(self, request: SubmitRequest) -> dict[str, Any] | None:
+        """The change that makes the staged message a sent one; None where no copy is kept."""
         sent = await self._mailbox.directory.role(Role.SENT) if request.save_to_sent else None
-        if sent is None:
-            return {"onSuccessDestroyEmail": ["#send"]}
-        change = {"mailboxIds": {sent.ref: True}, "keywords": {SEEN: True}}
-        return {"onSuccessUpdateEmail": {"#send": change}}
+        return {"mailboxIds": {sent.ref: True}, "keywords": {SEEN: True}} if sent else None
 
     async def _finished(self, request: SubmitRequest, outcome: SubmitOutcome) -> SubmitOutcome:
         """The message has been sent: any failure from here on is a warning."""
         if outcome.state != "accepted":
             return outcome
-        warnings = list(outcome.warnings)
-        thread_ref, ref = outcome.thread_ref, outcome.message_ref
+        ref, thread_ref, warnings = "", outcome.thread_ref, list(outcome.warnings)
         try:
-            email = (await self._mailbox.reader.emails([request.staged_ref])).get(request.staged_ref)
-            ref = str(email["id"]) if email else ""
-            thread_ref = str(email.get("threadId") or "") if email else thread_ref
-            if (email is None and request.save_to_sent) or (email and convert.has_keyword(email, DRAFT)):
+            email = await self._filed(request)
+            ref, thread_ref = (str(email["id"]), str(email.get("threadId") or "")) if email else ("", thread_ref)
+            if email is None and request.save_to_sent and request.staged_ref:
                 warnings.append("The message was accepted, but no copy could be saved in Sent.")
         except PostroomError:
-            warnings.append("The message was accepted, but it is not known whether a copy is in Sent.")
+            warnings.append("The message was accepted, but it may still be in Drafts. Delete it there.")
         if request.draft_ref and request.draft_ref != request.staged_ref:
             try:
                 await self._mailbox.drafts.delete(request.draft_ref)
@@ -177,9 +175,22 @@ class JmapTransport:
                 pass
             except PostroomError:
                 warnings.append("The message was accepted, but its draft could not be removed.")
-        return SubmitOutcome(
-            "accepted", outcome.accepted, outcome.refused, ref, thread_ref, outcome.reason, warnings=tuple(warnings)
-        )
+        return replace(outcome, message_ref=ref, thread_ref=thread_ref, warnings=tuple(warnings))
+
+    async def _filed(self, request: SubmitRequest) -> Email | None:
+        """The copy that is kept. Where the server has not made it a sent one by itself, it is done here: nobody is to
+        find a sent message among the drafts."""
+        reader = self._mailbox.reader
+        email = (await reader.emails([request.staged_ref])).get(request.staged_ref)
+        if email is None or not convert.has_keyword(email, DRAFT):
+            return email
+        change = await self._filing(request)
+        call = {"update": {request.staged_ref: change}} if change else {"destroy": [request.staged_ref]}
+        await self._client.write(("Email/set", call))
+        email = (await reader.emails([request.staged_ref])).get(request.staged_ref)
+        if email is not None and convert.has_keyword(email, DRAFT):
+            raise ProviderError("The mail server does not change the message that it has sent.")
+        return email
 
     async def _unsent(self, ref: str) -> Email | None:
         """The staged message while it is a draft and no submission names it."""

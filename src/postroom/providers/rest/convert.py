@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 import mimetypes
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from postroom.mime.guarded import snippet
+from postroom.mime.limits import MAX_ADDRESSES, MAX_EMAIL
 from postroom.mime.read.addresses import read_addresses
 from postroom.mime.read.dates import read_date
 from postroom.mime.read.headers import decode_value
@@ -22,6 +24,7 @@ from postroom.model.role_names import role_by_name
 from postroom.providers.rest import wire
 
 _NOBODY = Address("")
+_NAMED = re.compile(r"([^<>:;]*)<([^<>\s,:;\"()]+@[^<>\s,:;\"()]+)>\s*")
 _PLAIN = frozenset(role.value for role in Role)
 _LISTED_HEADERS = ("reply-to", "message-id", "in-reply-to", "references")
 
@@ -177,9 +180,15 @@ def _header_block(found: Mapping[str, Any]) -> bytes:
 
 
 def _addresses(texts: Iterable[str]) -> tuple[Address, ...]:
-    """One text may name several people; names come decoded."""
-    return read_addresses(", ".join(texts))
+    return tuple(address for text in texts for address in _read(text))[:MAX_ADDRESSES]
 
 
 def _first(text: str) -> Address:
-    return next(iter(read_addresses(text)), _NOBODY)
+    return next(iter(_read(text)), _NOBODY)
+
+
+def _read(text: str) -> tuple[Address, ...]:
+    """The API decodes names and may leave out the quotes around a comma; a text may still name several people."""
+    if text.count("@") == 1 and (one := _NAMED.fullmatch(text[:1000])):
+        return (Address(one[2][:MAX_EMAIL], " ".join(one[1].strip().strip('"').replace('\\"', '"').split())),)
+    return read_addresses(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -23,15 +22,12 @@ LARGEST = 16 * 2**20  # bytes of a message that is opened for a list: its attach
 class DetailCache:
     def __init__(self, client: RestClient) -> None:
         self._client = client
-        self._kept: OrderedDict[str, tuple[wire.Row, Details]] = OrderedDict()
+        self._kept: dict[str, tuple[wire.Row, Details]] = {}  # the oldest first
 
     def known(self, row: wire.Row) -> Details | None:
         """Flags may change, a message does not; where it seems to have, it is opened again."""
         held = self._kept.get(row.id)
-        if held is None or held[0] != _content(row):
-            return None
-        self._kept.move_to_end(row.id)
-        return held[1]
+        return held[1] if held is not None and held[0] == _content(row) else None
 
     async def of(self, rows: Sequence[wire.Row]) -> list[Details | None]:
         """In order; None for a message that is gone or cannot be read. One of those must not hide the others."""
@@ -48,9 +44,10 @@ class DetailCache:
     async def learn(self, row: wire.Row, found: dict[str, Any]) -> Details:
         """Reading a body takes a while: not in the event loop."""
         learned = await anyio.to_thread.run_sync(convert.details, found)
+        self._kept.pop(row.id, None)
         self._kept[row.id] = (_content(row), learned)
         if len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
+            del self._kept[next(iter(self._kept))]
         return learned
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 import anyio.to_thread
 
@@ -96,26 +96,23 @@ class Searcher:
         return rows
 
     async def _judged(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
-        """Those that match, in order."""
-        verdicts = {
-            id(one): _verdict(one, convert.envelope(one.row, one.folder), (), _ONLY_OPENED) for one in candidates
-        }
-        undecided = [one for one in candidates if verdicts[id(one)] is None]
-        for one in undecided:
-            if (known := self._details.known(one.row)) is not None:
-                shown = convert.envelope(one.row, one.folder, known)
-                verdicts[id(one)] = _verdict(one, shown, known.filenames, _ONLY_READ)
-        unread = [one for one in undecided if verdicts[id(one)] is None]
-        if len(unread) > READ_WHOLE:
+        """Those that match, in order. Many rows take a while: not in the event loop."""
+        verdicts = await anyio.to_thread.run_sync(lambda: [self._from_listing(one) for one in candidates])
+        undecided = [place for place, verdict in enumerate(verdicts) if verdict is None]
+        if len(undecided) > READ_WHOLE:
             raise _too_many()
-        read = await settled([partial(self._read, one) for one in unread])
-        for one, verdict in zip(unread, read, strict=True):
-            if isinstance(verdict, PostroomError):
-                if not is_its_own_fault(verdict):
-                    raise verdict
-                verdict = not isinstance(verdict, NotFound)
-            verdicts[id(one)] = verdict
-        return [one for one in candidates if verdicts[id(one)]]
+        read = await settled([partial(self._read, candidates[place]) for place in undecided])
+        for place, verdict in zip(undecided, read, strict=True):
+            verdicts[place] = _counted(verdict)
+        return [one for one, verdict in zip(candidates, verdicts, strict=True) if verdict]
+
+    def _from_listing(self, one: _Candidate) -> bool | None:
+        """From its row, or from what is known of it already; None where it must be opened."""
+        verdict = _verdict(one.node, convert.envelope(one.row, one.folder), (), _ONLY_OPENED)
+        known = self._details.known(one.row)
+        if verdict is not None or known is None:
+            return verdict
+        return _verdict(one.node, convert.envelope(one.row, one.folder, known), known.filenames, _ONLY_READ)
 
     async def _read(self, one: _Candidate) -> bool:
         found = await self._client.message(one.row.id, largest=LARGEST)
@@ -124,13 +121,27 @@ class Searcher:
         return matches(one.node, convert.envelope(one.row, one.folder, known), text, known.filenames)
 
 
-def _verdict(one: _Candidate, shown: Envelope, filenames: Sequence[str], unknown: frozenset[str]) -> bool | None:
+def _counted(verdict: bool | PostroomError) -> bool:
+    """A message that is gone is no match; one that cannot be read may be one, and is shown."""
+    if not isinstance(verdict, PostroomError):
+        return verdict
+    if not is_its_own_fault(verdict):
+        raise verdict
+    return not isinstance(verdict, NotFound)
+
+
+def _verdict(node: Node, shown: Envelope, filenames: Sequence[str], unknown: frozenset[str]) -> bool | None:
     """None where a condition that is not known yet decides."""
-    upper = widened(Query(one.node), unknown)[0].node
-    lower = widened(Query(Not(one.node)), unknown)[0].node
-    if not matches(upper, shown, "", filenames):
+    may_match, may_fail = _bounds(node, unknown)
+    if not matches(may_match, shown, "", filenames):
         return False
-    return True if not matches(lower, shown, "", filenames) else None
+    return True if not matches(may_fail, shown, "", filenames) else None
+
+
+@lru_cache(maxsize=64)
+def _bounds(node: Node, unknown: frozenset[str]) -> tuple[Node | None, Node | None]:
+    """What a message must fulfil to match perhaps, and not to match perhaps."""
+    return widened(Query(node), unknown)[0].node, widened(Query(Not(node)), unknown)[0].node
 
 
 def _plain_listing(query: Query) -> tuple[str, bool] | None:

@@ -87,7 +87,7 @@ async def test_a_rule_that_would_send_is_never_left_to_the_server(server: FakeJm
 
 
 async def heard(news: Any) -> str:
-    with anyio.fail_after(20):
+    with anyio.fail_after(30):
         return str(await anext(news))
 
 

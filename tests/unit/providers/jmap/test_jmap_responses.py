@@ -10,7 +10,7 @@ from tests.contract.mails import mail
 from tests.peers.jmap import FakeJmap
 
 from postroom.model.errors import InvalidRequest, NotFound, PostroomError, ProviderError, Unsupported
-from postroom.model.query.tree import In, Query
+from postroom.model.query.tree import Filename, In, Leaf, Query, Text
 from postroom.providers.http.unclear import UnclearWrite
 from postroom.providers.jmap.convert import envelope_of, headers_of
 from postroom.providers.jmap.folders import read_folders
@@ -101,6 +101,18 @@ async def test_a_page_is_whole_even_where_the_server_gives_fewer_at_once(
 async def test_a_thread_longer_than_a_request_may_be_is_read_in_several(server: FakeJmap, mailbox: JmapMailbox) -> None:
     refs = [put(server, f"m{number}") for number in range(5)]
     assert [row.ref for row in await mailbox.thread("T1")] == refs
+
+
+@pytest.mark.parametrize("leaf", [Filename("plan"), Text("invoic", prefix=True)])
+async def test_a_search_that_would_look_at_too_many_messages_says_how_to_narrow_it(
+    server: FakeJmap, mailbox: JmapMailbox, monkeypatch: pytest.MonkeyPatch, leaf: Leaf
+) -> None:
+    monkeypatch.setattr("postroom.providers.jmap.reading._JUDGED", 3)
+    monkeypatch.setattr("postroom.providers.querying.judging.READ_WHOLE", 3)
+    for number in range(4):
+        put(server, f"m{number}")
+    with pytest.raises(InvalidRequest, match="in:, from: or after:"):
+        await mailbox.search(Query(leaf, anywhere=True), limit=10, offset=0)
 
 
 async def test_labels_of_all_messages_are_listed_where_few_come_at_once(server: FakeJmap, mailbox: JmapMailbox) -> None:

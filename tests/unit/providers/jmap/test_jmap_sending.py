@@ -44,6 +44,27 @@ async def test_a_submission_goes_to_the_approved_and_moves_to_sent_in_the_same_r
     assert server.count("Email/set") == 0
 
 
+async def test_a_sent_message_that_the_server_left_among_the_drafts_is_filed_all_the_same(
+    server: FakeJmap, transport: Any
+) -> None:
+    server.state.files_what_it_sends = False
+    given = await staged(transport, request())
+    assert (await transport.submit(given)).warnings == ()
+    assert server.state.emails[given.staged_ref]["mailboxIds"] == {"mb-sent": True}
+    other = await staged(transport, request("two"))
+    server.fail_next("POST", "Email/set", status=403)
+    outcome = await transport.submit(other)
+    assert (outcome.state, outcome.accepted) == ("accepted", RECIPIENTS)
+    assert "Drafts" in outcome.warnings[0]
+
+
+async def test_a_copy_that_is_not_wanted_is_not_kept(server: FakeJmap, transport: Any) -> None:
+    given = await staged(transport, replace(request(), save_to_sent=False))
+    outcome = await transport.submit(given)
+    assert (outcome.state, outcome.warnings) == ("accepted", ())
+    assert server.state.emails == {}
+
+
 LOST: dict[str, Callable[[FakeJmap], None]] = {
     "cut": lambda server: server.cut_next("POST", SET, after_effect=True),
     "half a response": lambda server: server.truncate_next("POST", SET),
