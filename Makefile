@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 HTTP   ?= 127.0.0.1:8090
 JOBS   ?= 2
 
-BENCHES := cold_start tool_call gate filling gmail
+BENCHES := cold_start tool_call gate filling gmail graph
 
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

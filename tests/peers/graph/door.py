@@ -63,13 +63,18 @@ class Door:
         call = Call(self._graph, mailbox, token, operation, parts, request, self._body(request))
         return self._run(call)
 
-    def _let_in(self, request: Request, operation: Operation, user: str) -> tuple[AccessToken, Mailbox]:
+    def owner_of(self, request: Request) -> tuple[AccessToken, Mailbox]:
+        """Whose token it is; a refusal where it is nobody's."""
         scheme, _, text = request.header("authorization").partition(" ")
         token = self._graph.tokens.valid(text.strip()) if scheme.lower() == "bearer" else None
         owner = self._graph.users.get(token.user.lower()) if token else None
         if token is None or owner is None:
             said = "Lifetime validation failed, the token is expired." if text else "Access token is empty."
             raise Refused(401, said, "InvalidAuthenticationToken")
+        return token, owner
+
+    def _let_in(self, request: Request, operation: Operation, user: str) -> tuple[AccessToken, Mailbox]:
+        token, owner = self.owner_of(request)
         mailbox = self._graph.find_user(user) if user else owner
         if mailbox is None:
             raise Refused(404, f"Resource '{user}' does not exist.", "ErrorInvalidUser")

@@ -145,6 +145,10 @@ class FakeGraph(WebPeer):
     def respond(self, request: Request, recorded: Recorded) -> Answer:
         under_way = self.in_flight[request.header("authorization")]
         if recorded.operation == "batch":
+            try:
+                recorded.user = self._door.owner_of(request)[1].address
+            except Refused as refused:
+                return refused.answer()
             return batch.answer(request, lambda inner: self.answer_in_batch(inner, self._inner))
         return self._door.answer(request, recorded, under_way)
 

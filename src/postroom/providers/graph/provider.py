@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING
-
-import anyio
 
 from postroom.model.address import Address, masked
 from postroom.model.capabilities import Capabilities
@@ -146,19 +143,7 @@ class GraphMailbox:
         return await self.reader.fetch(ref)
 
     async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
-        """Side by side, as many as the service takes at once."""
-        found: dict[str, Message] = {}
-
-        async def look(ref: str) -> None:
-            try:
-                found[ref] = await self.reader.fetch(ref)
-            except NotFound:
-                return
-
-        async with anyio.create_task_group() as group:
-            for ref in dict.fromkeys(refs):
-                group.start_soon(partial(look, ref))
-        return [found.get(ref) for ref in refs]
+        return await self.reader.fetch_many(refs)
 
     async def fetch_raw(self, ref: str) -> bytes:
         return await self.reader.fetch_raw(ref)

@@ -46,8 +46,8 @@ def bob(graph: FakeGraph) -> Mailbox:
 
 
 def settings(graph: FakeGraph, user: Mailbox, **more: Any) -> GraphAccount:
-    token = more.pop("token", None) or graph.token(user)
-    return GraphAccount(**{"name": "work", "address": user.address, "base_url": graph.base_url, "token": token, **more})
+    plain = {"name": "work", "address": user.address, "base_url": graph.base_url, "token": graph.token(user)}
+    return GraphAccount(**{key: value for key, value in {**plain, **more}.items() if value})
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import anyio
 import pytest
@@ -50,6 +51,24 @@ async def test_what_is_refused_again_and_again_is_named_and_the_rest_is_done(
     results = await mailbox.set_flags([first, second], add=["read"])
     assert sorted(result.ok for result in results) == [False, True]
     assert isinstance(next(result.error for result in results if result.error), RateLimited)
+
+
+@pytest.mark.parametrize("where", ["batch", "within"])
+async def test_a_token_that_expired_meanwhile_is_renewed_and_nothing_is_done_twice(
+    graph: FakeGraph, alice: Mailbox, tmp_path: Path, where: str
+) -> None:
+    (tmp_path / "token").write_text(old := graph.token(alice))
+    mailbox = opened(graph, alice, token="", token_command=["cat", str(tmp_path / "token")])
+    await mailbox.connect()
+    refs = [graph.deliver(alice, mail(key)).immutable_id for key in ("one", "two")]
+    (tmp_path / "token").write_text(graph.token(alice))
+    if where == "batch":
+        graph.tokens.revoke(old)
+    else:
+        graph.fail_next("PATCH", "messages.update", status=401, times=2)
+    assert all(result.ok for result in await mailbox.set_flags(refs, add=["read"]))
+    assert all(message.change == 2 for message in alice.messages)
+    await mailbox.close()
 
 
 async def test_many_messages_go_in_batches_of_twenty(graph: FakeGraph, alice: Mailbox, mailbox: GraphMailbox) -> None:

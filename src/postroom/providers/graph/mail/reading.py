@@ -70,7 +70,27 @@ class Reader:
         return [envelope_of(one, names.__getitem__) for one in messages]
 
     async def fetch(self, ref: str) -> Message:
-        message = await _or_gone(ref, lambda: self._client.get(wire.message(ref), _OPENED))
+        return await self._opened(ref, await _or_gone(ref, lambda: self._client.get(wire.message(ref), _OPENED)))
+
+    async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
+        """Their properties in batches, their MIME side by side: as many as the service takes at once."""
+        asked = [ref for ref in dict.fromkeys(refs) if wire.is_ref(ref)]
+        found = await self._client.present([Step("GET", wire.message(ref), _OPENED) for ref in asked])
+        opened: dict[str, Message] = {}
+
+        async def look(ref: str, message: JSON) -> None:
+            try:
+                opened[ref] = await self._opened(ref, message)
+            except NotFound:
+                return
+
+        async with anyio.create_task_group() as group:
+            for ref, message in zip(asked, found, strict=True):
+                if message is not None:
+                    group.start_soon(look, ref, message)
+        return [opened.get(ref) for ref in refs]
+
+    async def _opened(self, ref: str, message: JSON) -> Message:
         (row,) = await self.bare_rows([message])
         if row.size > _WHOLE:
             return await anyio.to_thread.run_sync(_from_json, message, row, limiter=self._threads)

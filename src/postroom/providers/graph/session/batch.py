@@ -36,6 +36,13 @@ def _request(number: str, step: Step, root: str) -> dict[str, Any]:
     return {"id": number, "method": step.method, "url": f"{root}{step.path}{query}", "headers": headers, **body}
 
 
+def refuses_token(answer: Answer) -> bool:
+    """Also where a batch was accepted and the requests in it were not: the token expired in between."""
+    if not answer.is_success or b'"responses"' not in answer.body[:200]:
+        return answer.status == 401
+    return any(one.get("status") == 401 for one in objects(inner(answer.parsed()).get("responses")))
+
+
 def read(answer: Answer, count: int) -> list[Answer | None]:
     """In the order of the requests, whatever the order of the response; None for one that was left unanswered."""
     import httpx2

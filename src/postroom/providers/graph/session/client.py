@@ -170,6 +170,7 @@ class Client:
             read_problem=read_problem,
             quota=Quota(units=_REQUESTS, at_once=_AT_ONCE),
             headers={"Prefer": prefer()},
+            token_is_refused=batch.refuses_token,
         )
 
 
