@@ -1,0 +1,45 @@
+"""A day with Gmail through the service: read, file, undo, answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.contract.mails import PDF, mail
+from tests.gate.gmail import gmail_accounts
+from tests.gate.rigs import CONFIRMED, gate_rig
+from tests.peers.gmail import FakeGmail
+
+from postroom.service.organising import organise
+from postroom.service.reading import read, search
+from postroom.service.sending import send
+from postroom.service.writing import composing
+
+LABEL = 'Projects/North & "South" 🎉'
+
+
+async def test_messages_are_read_filed_restored_and_answered(tmp_path: Path) -> None:
+    with FakeGmail.started() as gmail:
+        accounts = gmail_accounts(gmail)
+        alice = gmail.user("alice@demo.example")
+        for key in ("first", "second"):
+            raw = mail(key, subject=key, sender="Bob <bob@demo.example>", to=alice.address, files=[("plan.pdf", PDF)])
+            gmail.deliver(alice, raw)
+        before = {ref: set(message.labels) for ref, message in alice.messages.items()}
+        async with gate_rig(tmp_path, accounts=accounts) as gate:
+            gateway = gate.gateway
+            newest, oldest = (await search.list_emails(gateway, account="alice")).results
+            filed = await organise.apply_label(gateway, [newest.email_id, oldest.email_id], LABEL)
+            binned = await organise.delete(gateway, [newest.email_id, oldest.email_id])
+            assert len(alice.labelled("TRASH")) == 2
+            for operation in (binned, filed):
+                assert (await organise.undo(gateway, operation.operation_id)).failed == 0
+            assert {ref: message.labels for ref, message in alice.messages.items()} == before
+            opened = await read.list_attachments(gateway, newest.email_id, account="alice")
+            assert [file.filename for file in opened] == ["plan.pdf"]
+            reply = await send.order_reply(gateway, newest.email_id, composing.ReplyRequest("Yes!"), CONFIRMED)
+            assert (await send.send(gateway, reply)).status == "sent"
+            assert [one.recipients for one in gmail.sent] == [("bob@demo.example",)]
+            thread = await read.get_thread(gateway, newest.thread_id, account="alice")
+            assert len(thread.emails) == 2
+            answered = (await search.search_emails(gateway, "is:answered", account="alice")).results
+            assert [row.email_id for row in answered] == [newest.email_id]
