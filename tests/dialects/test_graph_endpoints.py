@@ -16,6 +16,7 @@ from urllib.parse import unquote
 import pytest
 from mcp import Client
 from tests.dialects.graph_desk import PLAIN, WITH_FILE, is_preview
+from tests.dialects.graph_scenario import PREFIX, clean_up, sent_answered_and_forwarded
 from tests.flows.caller import Caller, text_of
 from tests.gate.rigs import SetClock
 from tests.peers.graph import FakeGraph
@@ -291,3 +292,11 @@ async def test_from_sending_over_sent_items_to_reply_and_forward(at):
     await at.sent("reply_email", message_id=message_id, comment="Ja.")
     await at.sent("forward_email", message_id=message_id, to=[at.you.address])
     assert sorted(inbox(at.you)) == ["Angebot", "FW: Besprechung", "RE: Besprechung"]
+
+
+async def test_the_scenario_for_a_real_mailbox_works_and_leaves_nothing_behind(at):
+    """The messages of an earlier run, which was interrupted, are removed too."""
+    at.letter(PLAIN.replace("Besprechung", f"{PREFIX}alt"))
+    await sent_answered_and_forwarded(at.gateway, at.call, at.me.address, at.you.address, "1")
+    assert await clean_up(at.gateway, at.call) >= 5
+    assert [message.content.subject for name in ("inbox", "sentitems") for message in at.me.within(name)] == []

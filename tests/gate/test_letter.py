@@ -132,6 +132,12 @@ async def test_the_mail_being_answered_is_named(freeze, reading):
     assert "<answered@origin.example>" in READINGS[reading](await freeze(reply))  # a draft of another program
 
 
+async def test_links_of_a_forwarded_html_message_show_where_they_lead(freeze):
+    page = b'Content-Type: text/html\r\n\r\n<p>Pay <a href="https://real-target.example/bill">at your bank</a></p>'
+    forward = replace(WHOLE, forwarded=b"From: olga@origin.example\r\nSubject: Bill\r\nMIME-Version: 1.0\r\n" + page)
+    assert "[at your bank](https://real-target.example/bill)" in approval_file(await freeze(forward))
+
+
 @each_reading
 async def test_the_length_of_the_html_is_shown(freeze, reading):
     length = f"html_chars: {len(WHOLE.html)}" if reading == "structured preview" else f"{len(WHOLE.html)} characters"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import socket
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 LOOPBACK = "127.0.0.1"
+_CHANCE = random.SystemRandom()  # not the seeded one: two workers must not choose alike
 
 
 def missing_programs(*names: str) -> str | None:
@@ -37,11 +39,18 @@ def require(missing: str | None) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports nobody listens on; all are held until the last is known, so they differ."""
-    holders = [socket.socket() for _ in range(count)]
+    """Ports nobody listens on; all are held until the last is known, so they differ. None of those that the system
+    gives to outgoing connections: between this and the server's own bind, one of them would take it now and then."""
+    holders: list[socket.socket] = []
     try:
-        for holder in holders:
-            holder.bind((LOOPBACK, 0))
+        while len(holders) < count:
+            holder = socket.socket()
+            try:
+                holder.bind((LOOPBACK, _CHANCE.randrange(20_000, 32_000)))
+            except OSError:
+                holder.close()
+            else:
+                holders.append(holder)
         return [holder.getsockname()[1] for holder in holders]
     finally:
         for holder in holders:

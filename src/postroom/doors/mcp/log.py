@@ -50,6 +50,7 @@ EVENTS = frozenset(
         "internal_error",
         "provider call",
         "outbox",
+        "provider_unclear",
         "submit_unclear",
         "staging_unclear",
         "left_staged",

@@ -23,7 +23,7 @@ from postroom.providers.rest.client import RestClient
 from postroom.providers.rest.concurrency import settled
 from postroom.providers.rest.details import DetailCache
 from postroom.providers.rest.places import Places
-from postroom.providers.rest.search import Searcher
+from postroom.providers.rest.search import Searcher, plain_listing
 
 if TYPE_CHECKING:
     from postroom.settings import RestAccount
@@ -58,9 +58,10 @@ class RestMailbox:
         return self._folders
 
     async def search(self, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
-        """The list of folders is the one that was read last; one that is not in it may be new."""
+        """For a listing the folders are those that were read last; one that is not among them may be new."""
+        known = self._folders if plain_listing(query) else []
         try:
-            return await self._searcher.search(query, self._folders or await self.folders(), limit, offset)
+            return await self._searcher.search(query, known or await self.folders(), limit, offset)
         except NotFound as error:
             if error.reason != "folder_unknown":
                 raise

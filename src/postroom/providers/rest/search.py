@@ -49,7 +49,7 @@ class Searcher:
         self._places = places
 
     async def search(self, query: Query, folders: list[Folder], limit: int, offset: int) -> Page[Envelope]:
-        listing = _plain_listing(query)
+        listing = plain_listing(query)
         if listing is not None:
             return await self._listed(_named(folders, listing[0]), listing[1], limit, offset)
         wanted = _inside(query, folders)
@@ -144,7 +144,7 @@ def _bounds(node: Node, unknown: frozenset[str]) -> tuple[Node | None, Node | No
     return widened(Query(node), unknown)[0].node, widened(Query(Not(node)), unknown)[0].node
 
 
-def _plain_listing(query: Query) -> tuple[str, bool] | None:
+def plain_listing(query: Query) -> tuple[str, bool] | None:
     """The folder and whether only unread messages are wanted, where the query asks for nothing else."""
     leaves = query.node.nodes if isinstance(query.node, And) else (query.node,)
     folders = [leaf.folder for leaf in leaves if isinstance(leaf, In)]

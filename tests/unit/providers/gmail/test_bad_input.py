@@ -159,7 +159,18 @@ async def test_a_label_of_any_name_is_made_applied_found_and_removed(box: Box, n
     assert (await box.mailbox.envelopes([marked]))[0].labels == ()  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("name", ["Sent", "INBOX", "Spam", "Gesendet", "", " ", "a\nb", "postroom-answered", "TODO"])
+async def test_labels_that_look_alike_in_a_query_are_told_apart(box: Box) -> None:
+    refs = {name: box.deliver(name, labels=("INBOX", box.label(name))) for name in ("a-b", "a/b", "a b")}
+    for name, ref in refs.items():
+        page = await box.mailbox.search(Query(Not(Label(name))), limit=10, offset=0)
+        assert {row.ref for row in page.items} == set(refs.values()) - {ref}
+        page = await box.mailbox.search(Query(Or((Label(name), Text("nothing")))), limit=10, offset=0)
+        assert [row.ref for row in page.items] == [ref]
+
+
+@pytest.mark.parametrize(
+    "name", ["Sent", "INBOX", "Spam", "Gesendet", "", " ", "a\nb", "postroom-answered", "voicemail"]
+)
 async def test_a_label_that_would_pass_for_a_folder_of_gmails_is_refused(box: Box, name: str) -> None:
     ref = box.deliver()
     with pytest.raises(InvalidRequest, match="label"):

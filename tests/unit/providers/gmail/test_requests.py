@@ -13,7 +13,7 @@ from tests.peers.gmail.methods import METHODS
 
 from postroom.model.errors import AuthRequired, PermissionDenied, ProviderUnavailable, RateLimited
 from postroom.model.query.text import parse_query
-from postroom.model.query.tree import In, Query
+from postroom.model.query.tree import Correspondent, In, Or, Query
 from postroom.providers.gmail.session.wire import UNITS
 from postroom.providers.http.quota import Quota, Rate
 
@@ -204,6 +204,17 @@ async def test_a_search_goes_out_in_gmails_words_with_times_in_seconds(box: Box)
     await box.mailbox.search(query, limit=5, offset=0)
     (asked,) = [dict(one.params) for one in box.gmail.requests if one.operation == "messages.list"]
     assert asked["q"] == 'from:"anna" "quick brown" after:1767312000 -is:unread'
+
+
+async def test_a_question_too_long_for_gmail_goes_out_in_parts(box: Box) -> None:
+    people = [f"{'x' * 60}{number}@{'y' * 60}.example" for number in range(20)]
+    refs = [box.deliver(f"m{number}", to=people[number], days_ago=number) for number in (0, 7, 19)]
+    box.deliver("other")
+    named = Or(tuple(Correspondent(field, person) for person in people for field in ("to", "cc")))  # type: ignore[arg-type]
+    page = await box.mailbox.search(Query().narrowed(In("INBOX"), named), limit=2, offset=0)
+    assert ([row.ref for row in page.items], page.has_more) == (refs[:2], True)
+    page = await box.mailbox.search(Query().narrowed(In("INBOX"), named), limit=2, offset=2)
+    assert ([row.ref for row in page.items], page.has_more) == (refs[2:], False)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Error bodies of several services, read by functions as a provider would hand them in."""
+"""Error bodies of several services, read as their providers read them, or would."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from postroom.model.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from postroom.providers.gmail.session.problems import read_problem as read_google
 from postroom.providers.http.answer import Answer
 from postroom.providers.http.api import Api
 from postroom.providers.http.problems import Problem, read_problem_details
@@ -25,16 +26,6 @@ from .scripted_http import Reply, Server
 
 Make = Callable[..., Api]
 CANARY = "bob@example.com said hello"
-
-
-def read_google(answer: Answer) -> Problem | None:
-    """403 can be quota or permission: only `reason` tells."""
-    error = (answer.parsed() or {}).get("error") if isinstance(answer.parsed(), dict) else None
-    if not isinstance(error, dict):
-        return None
-    reason = next((one.get("reason", "") for one in error.get("errors", [])), "")
-    limited = reason in ("rateLimitExceeded", "userRateLimitExceeded", "dailyLimitExceeded")
-    return Problem(reason, RateLimited if limited else None)
 
 
 def read_graph(answer: Answer) -> Problem | None:

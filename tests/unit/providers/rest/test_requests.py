@@ -186,3 +186,11 @@ async def test_the_ids_that_a_message_refers_to_come_from_its_headers(me: Any, b
     row = (await box.fetch(ref)).envelope
     assert (row.message_id, row.in_reply_to) == (message_id("reply"), message_id("middle"))
     assert row.references == (message_id("root"), message_id("middle"))
+
+
+async def test_a_search_covers_a_folder_that_another_program_has_just_made(me: Any, box: RestMailbox) -> None:
+    await listed(box)
+    ref = me.store.add(mail("new", text="harbour"), "New folder")
+    page = await box.search(parse_query("harbour", now=NOW), limit=5, offset=0)
+    assert [row.ref for row in page.items] == [ref]
+    assert [row.ref for row in (await listed(box, "New folder")).items] == [ref]

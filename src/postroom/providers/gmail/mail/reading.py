@@ -59,17 +59,18 @@ class Reader:
 
     async def rows(self, refs: Sequence[str]) -> list[Row | None]:
         """In order; None where the message is gone."""
+        before = self.known.cursor
         found = await self.messages(refs, fields=ROW)
-        read = iter(await self.read([one for one in found if one is not None]))
+        rows = await self.read([one for one in found if one is not None])
+        self.known.keep(((row.envelope, row.labels) for row in rows), read_at=before)
+        read = iter(rows)
         return [None if one is None else next(read) for one in found]
 
     async def envelopes(self, refs: Sequence[str]) -> list[Envelope | None]:
         """In order; None where the message is gone. What was read before is only brought up to date."""
         known = await self.known.current(refs)
-        before = self.known.cursor
         missing = [ref for ref in dict.fromkeys(refs) if ref not in known]
         rows = {row.envelope.ref: row for row in await self.rows(missing) if row is not None}
-        self.known.keep(((row.envelope, row.labels) for row in rows.values()), read_at=before)
         labels = await self.labels.recent({label for entry in known.values() for label in entry.labels})
         found = {ref: labelled(entry.envelope, entry.labels, labels) for ref, entry in known.items()}
         return [found.get(ref) or (rows[ref].envelope if ref in rows else None) for ref in refs]

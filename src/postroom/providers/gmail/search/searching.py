@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
+
+import anyio.to_thread
 
 from postroom.mime import guarded
 from postroom.model.errors import InvalidRequest
 from postroom.model.folder import match_folder
 from postroom.model.message import Envelope, Page
-from postroom.model.query.tree import And, In, Is, Label, MessageId, Node, Not, Or, Query
+from postroom.model.query.tree import And, Filename, In, Is, Label, MessageId, Node, Or, Query, Text
 from postroom.providers.gmail.mail.convert import Row
 from postroom.providers.gmail.mail.labels import ARCHIVE, DISCARDED, Labels, LabelSet
 from postroom.providers.gmail.mail.reading import Reader
-from postroom.providers.gmail.search.words import LONGEST, NONE, Speaker, all_of, spoken
+from postroom.providers.gmail.search.words import LONGEST, NONE, Speaker, spoken
 from postroom.providers.gmail.session.client import Client
 from postroom.providers.gmail.session.wire import PER_BATCH, UNITS, text_of
 from postroom.providers.querying.bounds import Bounds
 from postroom.providers.querying.judging import READ_WHOLE, Judge
 
 _TRUE = And(())
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +59,27 @@ class Searcher:
             return Page((), 0, limit, offset, has_more=False)
         say = Speaker(known)
         bounds = spoken(asked.node or _TRUE, say)
+        if len(bounds.upper) > LONGEST and (halves := _halves(query)):
+            return await self._merged(halves, limit=limit, offset=offset)
         if bounds.upper == NONE:
             return Page((), 0, limit, offset, has_more=False)
         if bounds.are_exact:
             return await self._listed(asked, bounds.upper, limit, offset)
         return await self._judged(asked, bounds, say, limit, offset)
+
+    async def _merged(self, queries: Sequence[Query], *, limit: int, offset: int) -> Page[Envelope]:
+        """Several questions where one would be too long: who is in any of their answers."""
+        pages = [await self.page(query, limit=offset + limit + 1, offset=0) for query in queries]
+        different = {row.ref: row for page in pages for row in page.items}
+        rows = sorted(different.values(), key=lambda row: row.date or _NEVER, reverse=True)
+        is_whole = not any(page.has_more for page in pages)
+        return Page(
+            tuple(rows[offset : offset + limit]),
+            len(rows) if is_whole else None,
+            limit,
+            offset,
+            has_more=not is_whole or len(rows) > offset + limit,
+        )
 
     async def _knowing(self, query: Query, known: LabelSet) -> LabelSet:
         """A folder or label that is not known may be new."""
@@ -83,43 +103,38 @@ class Searcher:
         sure = set[str]()
         if bounds.lower != NONE and len(bounds.lower) <= LONGEST:
             sure = set((await self._ids(asked, bounds.lower, READ_WHOLE))[0])
-        judge = await self._judge(asked, bounds.upper, say)
+        judge = await self._judge(asked, say, candidates)
         judge.require_few(len(candidates) - len(sure) + (READ_WHOLE if is_more else 0))
         found: list[str] = []
-        rows: dict[str, Row] = {}
         for start in range(0, len(candidates), PER_BATCH):
             some = candidates[start : start + PER_BATCH]
-            opened = await self._opened([ref for ref in some if ref not in sure], rows)
-            found += [ref for ref in some if ref in sure or (ref in opened and _accepts(judge, ref, opened[ref]))]
+            accepted = sure | await self._accepted(judge, [ref for ref in some if ref not in sure])
+            found += [ref for ref in some if ref in accepted]
             if len(found) >= wanted:
                 is_more = True
                 break
-        shown = await self._opened(found[offset : offset + limit], rows)
-        items = tuple(shown[ref].envelope for ref in found[offset : offset + limit] if ref in shown)
+        rows = await self.reader.envelopes(found[offset : offset + limit])
+        items = tuple(row for row in rows if row is not None)
         return Page(items, None if is_more else len(found), limit, offset, has_more=len(found) > offset + limit)
 
-    async def _opened(self, refs: Sequence[str], rows: dict[str, Row]) -> dict[str, Row]:
-        missing = [ref for ref in refs if ref not in rows]
-        found = zip(missing, await self.reader.rows(missing), strict=True)
-        rows.update({ref: row for ref, row in found if row is not None})
-        return rows
+    async def _accepted(self, judge: Judge[str], refs: Sequence[str]) -> set[str]:
+        """From the envelopes, which may be known already, where those say enough."""
+        if not judge.reads_text and not any(isinstance(leaf, Filename) for leaf in judge.ours):
+            rows = await self.reader.envelopes(refs)
+            return {row.ref for row in rows if row is not None and judge.accepts(row.ref, row)}
+        opened = [row for row in await self.reader.rows(refs) if row is not None]
+        return await anyio.to_thread.run_sync(_read_and_accepted, judge, opened)
 
-    async def _judge(self, asked: Asked, upper: str, say: Speaker) -> Judge[str]:
-        """The sets that it will ask for are fetched first, each within what is being searched."""
+    async def _judge(self, asked: Asked, say: Speaker, candidates: Sequence[str]) -> Judge[str]:
+        """What an envelope says is compared here; for words Gmail is asked, which has read the texts, once for each.
+        Conditions that every candidate fulfils need no decision."""
         assert asked.node is not None
-
-        def is_exact(node: Node) -> bool:
-            return spoken(node, say).are_exact
-
-        known: dict[Node, set[str]] = {}
         parts = asked.node.nodes if isinstance(asked.node, And) else (asked.node,)
-        for part in parts:
-            if not is_exact(part):
-                for condition in _exact_parts(part, is_exact):
-                    said = spoken(condition, say).upper
-                    words = all_of([upper, said])
-                    known[condition] = set() if said == NONE else set((await self._ids(asked, words, READ_WHOLE))[0])
-        return Judge(asked.node, is_exact, lambda node: known.get(node, set()))
+        known = {part: set(candidates) for part in parts if spoken(part, say).are_exact}
+        for leaf in Query(asked.node).leaves():
+            if isinstance(leaf, Text) and leaf not in known and (said := spoken(leaf, say)).are_exact:
+                known[leaf] = set((await self._ids(asked, said.upper, READ_WHOLE))[0])
+        return Judge(asked.node, lambda node: node in known, lambda node: known[node])
 
     async def _ids(self, asked: Asked, words: str, most: int) -> tuple[list[str], bool]:
         if words == NONE:
@@ -167,16 +182,28 @@ def _asked(query: Query, known: LabelSet) -> Asked | None:
     return Asked(tuple(dict.fromkeys(labels)), And(tuple(rest)) if rest else None, everywhere)
 
 
-def _exact_parts(node: Node, is_exact: Any) -> Iterator[Node]:
-    if is_exact(node):
-        yield node
-    elif isinstance(node, Not):
-        yield from _exact_parts(node.node, is_exact)
-    elif isinstance(node, And | Or):
-        for child in node.nodes:
-            yield from _exact_parts(child, is_exact)
+def _halves(query: Query) -> list[Query]:
+    """The query with the one half of its longest OR, and with the other; none where there is nothing to divide."""
+    parts = list(query.node.nodes) if isinstance(query.node, And) else [query.node]
+    longest = max((part for part in parts if isinstance(part, Or)), key=lambda part: len(part.nodes), default=None)
+    if longest is None or len(longest.nodes) < 2:
+        return []
+    middle, at = len(longest.nodes) // 2, parts.index(longest)
+    return [
+        Query(And((*_present(parts[:at]), Or(half), *_present(parts[at + 1 :]))), query.anywhere)
+        for half in (longest.nodes[:middle], longest.nodes[middle:])
+    ]
 
 
-def _accepts(judge: Judge[str], ref: str, row: Row) -> bool:
-    text = guarded.search_text(row.parsed.body) if judge.reads_text else ""
-    return judge.accepts(ref, row.envelope, text, [file.filename for file in row.attachments])
+def _present(parts: Sequence[Node | None]) -> list[Node]:
+    return [part for part in parts if part is not None]
+
+
+def _read_and_accepted(judge: Judge[str], rows: Sequence[Row]) -> set[str]:
+    """For a worker thread: these texts are read."""
+    found = set[str]()
+    for row in rows:
+        text = guarded.search_text(row.parsed.body) if judge.reads_text else ""
+        if judge.accepts(row.envelope.ref, row.envelope, text, [file.filename for file in row.attachments]):
+            found.add(row.envelope.ref)
+    return found

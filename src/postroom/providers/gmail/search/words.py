@@ -112,7 +112,12 @@ class Speaker:
         if label is None:
             return exact(NONE)
         is_plain = _PLAIN.match(label.name) and label.name.casefold() not in _KEYWORDS
-        return exact(f"label:{label.name}") if is_plain else _UNDECIDED
+        alike = sum(_in_a_query(other.name) == _in_a_query(label.name) for other in self.labels.own)
+        return exact(f"label:{label.name}") if is_plain and alike == 1 else _UNDECIDED
+
+
+def _in_a_query(name: str) -> str:
+    return re.sub(r"[\W_]+", "-", name.casefold())
 
 
 def spoken(node: Node, say: Say) -> Bounds[str]:

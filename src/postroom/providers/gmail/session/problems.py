@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.model.errors import (
-    Conflict,
-    InvalidRequest,
-    PermissionDenied,
-    PostroomError,
-    ProviderUnavailable,
-    RateLimited,
-)
+from postroom.model.errors import Conflict, InvalidRequest, PermissionDenied, PostroomError, RateLimited
 from postroom.providers.gmail.session.wire import object_of, objects_of, text_of
 from postroom.providers.http.answer import Answer
 from postroom.providers.http.problems import Problem
@@ -35,7 +28,6 @@ _KINDS: dict[str, tuple[type[PostroomError], float | None]] = {
     "uploadTooLarge": (InvalidRequest, None),
     "aborted": (Conflict, None),
     "alreadyExists": (Conflict, None),
-    "backendError": (ProviderUnavailable, None),
 }
 
 
