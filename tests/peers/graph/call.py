@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tests.peers.graph.errors import not_found
 from tests.peers.graph.mailbox import Mailbox
 from tests.peers.graph.operations import Operation
 from tests.peers.graph.stored import StoredMessage
@@ -54,8 +55,6 @@ class Call:
     def message(self) -> StoredMessage:
         found = self.mailbox.message(self.path["id"])
         if "in_folder" in self.path and self.mailbox.folder(self.path["in_folder"]).id != found.folder:
-            from tests.peers.graph.errors import not_found
-
             raise not_found()
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from tests.peers.graph import listing, messages
+from tests.peers.graph import attachments, listing, messages
 from tests.peers.graph.call import Call
 from tests.peers.graph.content import Content
 from tests.peers.graph.errors import bad, denied
@@ -79,10 +79,8 @@ def _answer(call: Call, kind: str) -> StoredMessage:
     ]
     stored = messages.made(call, fields, conversation=original.conversation)
     if kind == "Forward":
-        from tests.peers.graph.attachments import put
-
         for file in content.files:
-            put(call.mailbox, stored, file)
+            attachments.put(call.mailbox, stored, file)
     return stored
 
 

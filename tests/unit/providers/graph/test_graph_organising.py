@@ -12,7 +12,14 @@ from tests.contract.mails import mail
 from tests.peers.graph import FakeGraph
 from tests.peers.graph.mailbox import Mailbox
 
-from postroom.model.errors import CursorExpired, InvalidRequest, NotFound, ProviderError, RateLimited
+from postroom.model.errors import (
+    CursorExpired,
+    InvalidRequest,
+    NotFound,
+    ProviderError,
+    ProviderUnavailable,
+    RateLimited,
+)
 from postroom.model.rule import Action, Condition, Rule
 from postroom.providers.graph.provider import GraphMailbox
 from postroom.providers.http.unclear import UnclearWrite
@@ -69,6 +76,41 @@ async def test_a_token_that_expired_meanwhile_is_renewed_and_nothing_is_done_twi
     assert all(result.ok for result in await mailbox.set_flags(refs, add=["read"]))
     assert all(message.change == 2 for message in alice.messages)
     await mailbox.close()
+
+
+async def test_what_was_done_before_a_lost_batch_is_told_and_the_rest_is_not_tried(
+    graph: FakeGraph, alice: Mailbox, mailbox: GraphMailbox
+) -> None:
+    refs = [graph.deliver(alice, mail(f"m{number}")).immutable_id for number in range(50)]
+    graph.hold_next("POST", "batch").release()
+    graph.cut_next("POST", "batch", after_effect=True)
+    results = await mailbox.set_flags(refs, add=["read"])
+    kinds = [type(result.error) for result in results]
+    assert kinds == [type(None)] * 20 + [UnclearWrite] * 20 + [ProviderUnavailable] * 10
+    assert sum(message.is_read for message in alice.messages) == 40
+
+
+async def test_what_a_batch_did_is_told_even_when_its_repetition_is_lost(
+    graph: FakeGraph, alice: Mailbox, mailbox: GraphMailbox
+) -> None:
+    first, second = (graph.deliver(alice, mail(key)).immutable_id for key in ("one", "two"))
+    graph.fail_next("PATCH", "messages.update", status=429, retry_after=0)
+    graph.hold_next("POST", "batch").release()
+    graph.cut_next("POST", "batch")
+    results = await mailbox.set_flags([first, second], add=["read"])
+    assert [type(result.error) for result in results] == [UnclearWrite, type(None)]
+
+
+async def test_messages_in_a_hidden_folder_are_found_without_listing_all_folders_each_time(
+    graph: FakeGraph, alice: Mailbox, mailbox: GraphMailbox
+) -> None:
+    hidden = alice.add_folder("Sync Issues", hidden=True)
+    stored = graph.deliver(alice, mail("one"), hidden.id)
+    await mailbox.envelopes([stored.immutable_id])
+    graph.forget()
+    (row,) = await mailbox.envelopes([stored.immutable_id])
+    assert row is not None
+    assert graph.count("folders.list") == 0
 
 
 async def test_many_messages_go_in_batches_of_twenty(graph: FakeGraph, alice: Mailbox, mailbox: GraphMailbox) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from email.message import EmailMessage
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.contract.mails import PDF, mail
 from tests.peers.graph import FakeGraph
 from tests.peers.graph.mailbox import Mailbox
+from tests.peers.web.faults import Fault
+from tests.peers.web.messages import Answer
 
 from postroom.model.errors import (
     AuthRequired,
@@ -22,6 +25,7 @@ from postroom.model.errors import (
 )
 from postroom.model.message import Envelope
 from postroom.model.query.tree import In, Query
+from postroom.providers.context import ProviderContext
 from postroom.providers.graph.mail import reading
 from postroom.providers.graph.mail.convert import envelope_of
 from postroom.providers.graph.provider import GraphMailbox
@@ -32,10 +36,6 @@ INBOX = Query(In("inbox"))
 
 
 def opened(graph: FakeGraph, user: Mailbox, **more: Any) -> GraphMailbox:
-    from pathlib import Path
-
-    from postroom.providers.context import ProviderContext
-
     return GraphMailbox(settings(graph, user, **more), ProviderContext(Path("unused")))
 
 
@@ -155,9 +155,6 @@ async def test_an_answer_that_cannot_be_used_is_an_error_without_the_services_wo
 
 async def test_a_redirect_to_another_host_is_not_followed(graph: FakeGraph, mailbox: GraphMailbox) -> None:
     await mailbox.folders()
-    from tests.peers.web.faults import Fault
-    from tests.peers.web.messages import Answer
-
     elsewhere = Answer(302, b"", {"location": "https://evil.example/v1.0/me/messages"})
     graph._ask(Fault("GET", "messages.list", "answer", answer=elsewhere))
     with pytest.raises(ProviderError, match="another host"):

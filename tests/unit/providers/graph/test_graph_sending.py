@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,10 +18,14 @@ from postroom.model.draft import Draft, File, Importance
 from postroom.model.errors import NotFound, ProviderError, ProviderUnavailable
 from postroom.model.native import NativeAction, Recipients
 from postroom.model.outcome import SubmitRequest, WireEnvelope
+from postroom.providers.context import ProviderContext
 from postroom.providers.graph.mail import drafts
 from postroom.providers.graph.provider import GraphMailbox
 from postroom.providers.graph.transport import GraphTransport
 from postroom.safety.staged import check_staged
+
+from .conftest import settings
+from .test_graph_reading import opened
 
 
 def request_of(alice: Mailbox, bob: Mailbox, key: str = "one", *, raw: bytes = b"", **fields: Any) -> SubmitRequest:
@@ -274,6 +279,24 @@ async def test_a_lost_answer_to_a_native_action_stays_unknown(
     graph.cut_next("POST", "messages.reply", after_effect=True)
     assert (await transport.submit(request)).state == "unknown"
     assert graph.count("messages.reply") == 1
+
+
+async def test_a_message_leaves_from_a_shared_mailbox_over_ones_own_login(
+    graph: FakeGraph, alice: Mailbox, bob: Mailbox
+) -> None:
+    sales = graph.user(f"sales-{alice.address}", "Sales")
+    sales.delegates.add(alice.address)
+    scopes = {"User.Read", "Mail.ReadWrite", "Mail.ReadWrite.Shared", "Mail.Send.Shared"}
+    mailbox = opened(graph, alice, token=graph.token(alice, scopes))
+    await mailbox.connect()
+    shared = mailbox.shared_mailbox(sales.address)
+    await shared.connect()
+    transport = GraphTransport(settings(graph, sales), ProviderContext(Path("unused")), shared)
+    request = await staged(transport, request_of(sales, bob))
+    assert (await transport.submit(request)).state == "accepted"
+    assert ([one.subject for one in sales.within("sentitems")], alice.messages) == (["Subject of one"], [])
+    assert b"sales-" in bob.within("inbox")[0].raw
+    await mailbox.close()
 
 
 async def test_an_old_version_that_cannot_be_removed_is_named_and_the_new_one_is_safe(

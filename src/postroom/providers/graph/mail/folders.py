@@ -39,6 +39,7 @@ class Directory:
         self._folders: list[Folder] = []
         self._roles: dict[str, Role] = {}
         self._listed_at: float | None = None
+        self._unlisted: set[str] = set()
         self._lock = anyio.Lock()
 
     async def listed(self) -> list[Folder]:
@@ -77,9 +78,10 @@ class Directory:
     async def names(self, ids: set[str]) -> dict[str, str]:
         """Of the folders with these ids. One that is not listed (a hidden one) is called by its id."""
         found = {folder.ref: folder.name for folder in await self.known()}
-        if not ids <= set(found):
+        if new := ids - set(found) - self._unlisted:
             self.forget()
             found = {folder.ref: folder.name for folder in await self.known()}
+            self._unlisted |= new - set(found)
         return {one: found.get(one, one) for one in ids}
 
     async def with_role(self, role: Role) -> Folder:

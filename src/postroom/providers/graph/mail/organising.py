@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from postroom.model.errors import Conflict, InvalidRequest, PermissionDenied, PostroomError, Unsupported
+from postroom.model.errors import Conflict, InvalidRequest, NotFound, PermissionDenied, PostroomError, Unsupported
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag
 from postroom.providers.graph.mail.reading import PROVIDER, gone
@@ -112,8 +112,6 @@ def _relabelling(ref: str, message: JSON, label: str, *, wanted: bool) -> Step |
 
 
 def _result(ref: str, done: JSON | PostroomError) -> ItemResult:
-    from postroom.model.errors import NotFound
-
     if isinstance(done, PostroomError):
         return ItemResult(ref, gone() if isinstance(done, NotFound) else done)
     new = text(done.get("id"))

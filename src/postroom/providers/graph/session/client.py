@@ -104,10 +104,18 @@ class Client:
         return (await self._api.upload(url, b"", headers={}, method="GET")).object()
 
     async def together(self, steps: Sequence[Step], *, writes: bool = False) -> list[JSON | PostroomError]:
-        """In order, in as few requests as possible. One that fails does not fail the rest."""
+        """In order, in as few requests as possible. One that fails does not fail the rest. Raises only if nothing is
+        known to have been done: once a batch of writes has failed, the ones after it are not tried."""
         found: list[JSON | PostroomError] = []
         for start in range(0, len(steps), PER_BATCH):
-            found += await self._batch(steps[start : start + PER_BATCH], writes=writes)
+            some = steps[start : start + PER_BATCH]
+            try:
+                found += await self._batch(some, writes=writes)
+            except PostroomError as error:
+                if not writes or (not found and not isinstance(error, UnclearWrite)):
+                    raise
+                untried = ProviderUnavailable(f"Not tried, because a request before it failed. {error.message}")
+                return [*found, *[error] * len(some), *[untried] * (len(steps) - start - len(some))]
         return found
 
     async def present(self, steps: Sequence[Step]) -> list[JSON | None]:
@@ -135,8 +143,10 @@ class Client:
         try:
             await self._retry.repeat(ask)
         except PostroomError as error:
-            if len(found) < len(steps) or not isinstance(error, again):
+            if not found:
                 raise
+            if not isinstance(error, again):
+                found |= {number: error for number, one in found.items() if isinstance(one, again)}
         return [found[number] for number in range(len(steps))]
 
     async def _sent(self, steps: Sequence[Step], writes: bool) -> list[JSON | PostroomError]:
