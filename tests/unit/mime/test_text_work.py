@@ -1,4 +1,4 @@
-"""The work of reading plain text and headers, counted: lines are examined one by one up to a bound, the rest at once."""
+"""The work of reading plain text and headers, counted: lines are examined one by one up to a bound."""
 
 from __future__ import annotations
 
