@@ -20,18 +20,20 @@ EMOJI: Final = (
     "\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
 
-_ESCAPES: Final = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
 _INVISIBLE: Final = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f"  # C0 and C1; NEL, CR and the separators are line breaks, below
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+_ESCAPES: Final = r"\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~]?"  # after the escape character
+# One class first, so that the engine skips quickly to what may have to go, and only then what decides.
 _REMOVED = re.compile(
-    rf"{_ESCAPES}|[{_INVISIBLE}]"
-    rf"|(?<![{JOINING}])\u200c|\u200c(?![{JOINING}])"
-    rf"|(?<![{JOINING}{EMOJI}\ufe0f])\u200d|\u200d(?![{JOINING}{EMOJI}])"
-    rf"|(?<![{EMOJI}])[\ufe0e\ufe0f]"
+    rf"[{_INVISIBLE}\u200c\u200d\ufe0e\ufe0f]"
+    rf"(?:(?<=\x1b)(?:{_ESCAPES})|(?<=[{_INVISIBLE}])"
+    rf"|(?<=\u200c)(?:(?<![{JOINING}]\u200c)|(?![{JOINING}]))"
+    rf"|(?<=\u200d)(?:(?<![{JOINING}{EMOJI}\ufe0f]\u200d)|(?![{JOINING}{EMOJI}]))"
+    rf"|(?<=[\ufe0e\ufe0f])(?<![{EMOJI}][\ufe0e\ufe0f]))"
 )
 _SHORTEST: Final = 8
 _SPELLING = re.compile(rf"[{_INVISIBLE}\u200c\u200d\ufe0e\ufe0f]{{{_SHORTEST},}}")

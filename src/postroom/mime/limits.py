@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 # --- headers: 30 to 200 KB are seen with many relays and thousands of recipients
-MAX_HEADER_BYTES: Final = 1_000_000  # the whole header block of one message, and those of all its parts together
+MAX_HEADER_BYTES: Final = 600_000  # the whole header block of one message, and those of all its parts together
 MAX_HEADERS: Final = 2_000  # header fields of one block
 MAX_PART_HEADERS: Final = 10_000  # header fields of all parts of one message together
 MAX_VALUE: Final = 131_072  # characters of one header field: 2,000 recipients with their names
 MAX_PARAMETERS: Final = 8_192  # characters of one Content-Type or Content-Disposition
 MAX_ADDRESSES: Final = 2_000  # of one header
+MAX_ADDRESS_STEPS: Final = 20_000  # runs of letters, quotes, comments, commas of one header; an address has five
 MAX_EMAIL: Final = 998  # characters of one address: as long as a line may be; no mailbox needs a third of it
 
 # --- structure
@@ -23,6 +24,7 @@ MAX_DEPTH: Final = 40  # nested multiparts: every level is scanned once more
 MAX_SCANNED: Final = 300_000_000  # bytes that are scanned for boundaries, level by level: 100 MB in three levels
 MAX_MARKS: Final = 100_000  # places that look like a boundary; in real mail nearly all of them are
 MAX_TEXT: Final = 2_000_000  # bytes of one version (all its parts, text or HTML) before charset decoding
+MAX_LINES: Final = 40_000  # of a text that are examined one by one: joined if flowed, history or not. The rest is shown
 MAX_FILENAME: Final = 180  # characters
 MAX_UU_LINES: Final = 600_000  # of one uuencoded part: 27 MB in full lines, decoded one by one
 

@@ -45,6 +45,7 @@ _PLAIN_SHOWN = "This is the plain-text part; a mail client shows the HTML part, 
 _NOT_JUDGED = "Its style sheet is too large to be read in full: some of this text may be invisible to a reader."
 _DOUBTFUL = f"Text in {DOUBT_OPENS}…{DOUBT_CLOSES} may be invisible to a reader."
 _CUT_NOTE = "\n\n[The rest of this email is too long to show.]"
+_SNIPPET_WITHIN = 20_000  # characters in which its words are looked for
 _MANY_MISSING = 12  # words: a footer, a greeting, a link's address written out
 _WORD = re.compile(r"\w+")
 _WITHOUT_LINKS = re.compile(r"https?://\S++|(?<!\S)[^\s@]++@\S++|\[[^\[\]]*+\]")
@@ -105,7 +106,7 @@ def snippet(body: Body, length: int = 140, context: ThreadContext = UNKNOWN) -> 
     words, is_html = _words(body)
     visible = new_words(read_flags(words) if is_html else plain_lines(words), context)
     line = ""
-    for candidate in visible.split("\n"):
+    for candidate in visible.lstrip()[:_SNIPPET_WITHIN].split("\n"):
         if not _is_worthless(candidate.strip()[:300]):
             line = f"{line} {candidate[:1_000]}" if line else candidate[:1_000]
         if len(line) > 2 * length:

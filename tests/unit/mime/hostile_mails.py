@@ -66,6 +66,11 @@ def _numbered(frame: bytes, kind: bytes = b"text/html", before: bytes = b"", aft
     return mail
 
 
+def _address_headers(names: tuple[bytes, ...], piece: bytes) -> Mail:
+    """The same in several headers, each as long as one may be."""
+    return lambda size: b"".join(name + b": " + _times(piece, size // len(names)) + b"\r\n" for name in names) + b"\r\n"
+
+
 def _in_two(first: Mail, second: bytes) -> Mail:
     """The mail, with so many pieces of another kind at its end."""
     return lambda size: first(size // 2) + _times(second, size // 2)
@@ -110,6 +115,14 @@ HEADERS: dict[str, Mail] = {
             (b"", b"\x1b[", b""),
         )
     },
+    **{
+        f"{kind} of {piece!r}": _address_headers(names, piece)
+        for kind, names in (
+            ("all address headers", (b"From", b"Sender", b"To", b"Cc", b"Bcc", b"Reply-To")),
+            ("eight headers To", (b"To",) * 8),
+        )
+        for piece in (b"; ", b"<", b"g:;", b'"', b"(1) ", b"=?utf-8?q?=E4?= =?latin1?q?=E4?= ")
+    },
     "ids": _headers(b"References: <a@b> <c@d>\r\n"),
     "many fields": _headers(b"X: 1\r\n"),
     "many To": _headers(b"To: a@b\r\n"),
@@ -150,7 +163,7 @@ STRUCTURE: dict[str, Mail] = {
     "returns in a body": _text(b"\r"),
 }
 
-_ENCODED = (b"=A", b"=", b"A", b"A=\r\n", b"=\r\n", b" \r\n", b"!\r\n", b"\xe4", b"+A", b"\x1b$B", b"QUJD\r\n")
+_ENCODED = (b"=A", b"=", b"A", b"A=\r\n", b"=\r\n", b" \r\n", b"!\r\n", b"\xe4", b"\xff", b"+A", b"\x1b$B", b"QUJD\r\n")
 
 ENCODINGS: dict[str, Mail] = {
     f"{encoding.decode()} of {piece!r} as {kind.decode()}": _encoded(encoding, kind, piece)
@@ -162,6 +175,7 @@ ENCODINGS: dict[str, Mail] = {
         (b"x-uuencode", b"application/pdf"),
         (b"8bit", b"text/plain; charset=utf-7"),
         (b"8bit", b"text/plain; charset=iso-2022-jp"),
+        (b"8bit", b"text/plain; charset=iso-8859-7"),
     )
     for piece in _ENCODED
 }
@@ -213,6 +227,8 @@ TEXTS: dict[str, Mail] = {
     "unclosed escapes": _text(b"\x1b]"),
     "escapes in escapes": _text(b"\x1b", b"", b"x"),
     "half escapes": lambda size: b"\r\n" + b"\x1b" * (size // 2) + b"[" * (size // 2),
+    "escapes that take letters off joiners": _text("\x1b1\ufe0f\u200d1".encode()),
+    "controls between letters": _text(b"\0a"),
     "joiners": _text("\u200d".encode()),
     "joined": _text("a\u200d\u200c".encode()),
     "selectors": _text("\ufe0f".encode()),
@@ -379,6 +395,9 @@ HTML: dict[str, Mail] = {
     "tags without end": _html(b"<a "),
     "headings": _nested(b"<h1>", b""),
     "paragraphs": _html(b"<p>a"),
+    "preformatted lines": _html(b"a\n", b"<pre>"),
+    "preformatted returns": _html(b"&#13;", b"<pre>a"),
+    "preformatted lines above a quote": _html(b"> \n", b"<pre>", b"</pre><blockquote type=cite>a</blockquote>"),
     "preformatted": _nested(b"<pre>", b"</pre>"),
     "code": _nested(b"<code>`", b"</code>"),
     "emphases": _nested(b"<em>*", b"</em>"),

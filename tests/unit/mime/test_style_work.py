@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from functools import partial
-from types import FrameType
 
 import pytest
+from tests.unit.mime.calls import calls_of
 from tests.unit.mime.dear_styles import DOCUMENTS, SHEETS
 
 from postroom.mime.css import matching, stylesheet
@@ -122,18 +120,3 @@ def test_no_sheet_and_document_make_more_work_together_than_the_bounds_allow(
         for name, document in DOCUMENTS.items()
     }
     assert {name: count for name, count in calls.items() if count > MOST_CALLS} == {}
-
-
-def calls_of(act: Callable[[], object]) -> int:
-    count = 0
-
-    def counted(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(counted)
-    try:
-        act()
-    finally:
-        sys.setprofile(None)
-    return count

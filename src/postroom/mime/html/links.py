@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import count
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from postroom.mime.clean import clean_line
+from postroom.mime.limits import MAX_LINKS
 
 _MAX_URL: Final = 60  # what an opaque link is cut to
 _MAX_READABLE: Final = 120  # limit for a link made of plain words
@@ -232,5 +234,10 @@ _URL_IN_TEXT = re.compile(r"https?://[^\s<>\"'\])}]{60,}", re.IGNORECASE)
 
 
 def shorten_in_text(text: str) -> str:
-    """Long links within plain text, each as `short_link` shows it."""
-    return _URL_IN_TEXT.sub(lambda match: short_link(match[0]) or match[0][:_MAX_URL] + _CUT, text)
+    """Long links within plain text, each as `short_link` shows it; those beyond the limit are only cut."""
+    number = count(1)
+
+    def shortened(link: re.Match[str]) -> str:
+        return (next(number) <= MAX_LINKS and short_link(link[0])) or link[0][:_MAX_URL] + _CUT
+
+    return _URL_IN_TEXT.sub(shortened, text)

@@ -23,6 +23,9 @@ _MEANINGLESS_ALT = re.compile(
     re.IGNORECASE,
 )
 _NO_SIZE = re.compile(r"(?<![\w-])(?:max-)?(?:width|height)\s*+:\s*+[0-3](?:px)?+\s*+(?:;|!|\Z)", re.IGNORECASE)
+_LINE_ENDS = re.compile(r"(?<![ \t\\])[ \t\\]++(?=\n|\Z)")
+# A bullet, a quote mark or a heading with nothing after it; the line under a table's head does not count.
+_WITHOUT_WORDS = re.compile(r"(?:\n(?!\| -)[ \t\-*+#>|\\]++(?=\n|\Z))++")
 _SPACES = re.compile(r"(?<=\S)[ \t]{2,}")
 _TAG = re.compile(r"<(?=/?[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>|!--|!\[)")  # as text: the author wrote about HTML
 _DOUBT_SEAM = re.compile(re.escape(DOUBT_CLOSES) + r"(\s*)" + re.escape(DOUBT_OPENS))
@@ -69,18 +72,12 @@ def to_text_with_links(document: Document) -> str:
 
 def compact(text: str) -> str:
     """Cleaned once more (entities may have hidden something), no runs of spaces, no trailing spaces."""
-    lines = [line.rstrip(" \t\\") for line in clean_text(text[:MAX_RENDERED]).split("\n")]
-    text = "\n".join([line for line in lines if not line or line[-1].isalnum() or not _is_empty(line)])
+    text = _WITHOUT_WORDS.sub("", _LINE_ENDS.sub("", "\n" + clean_text(text[:MAX_RENDERED])))
     if "  " in text or "\t" in text:
         text = _SPACES.sub(" ", text)
     while "\n\n\n" in text:
         text = text.replace("\n\n\n", "\n\n")
     return (_DOUBT_SEAM.sub(r"\1", text) if DOUBT_OPENS in text else text).strip()
-
-
-def _is_empty(line: str) -> bool:
-    """A bullet, a quote mark or a heading with nothing after it; the line under a table's head does not count."""
-    return not line.strip(" \t-*+#>|\\") and not line.startswith("| -")
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from postroom.mime.limits import MAX_EARLIER, MAX_HEAD_SUBJECT
 from postroom.mime.quotes.earlier import Earlier, words_of
-from postroom.mime.quotes.regions import Lines, Region, find_regions, plain_lines
+from postroom.mime.quotes.regions import Lines, Region, find_regions, has_words, plain_lines
 from postroom.mime.quotes.subjects import is_forward_subject
 
 MARK: Final = "> […]"  # put where history was omitted above something that is shown
@@ -173,7 +173,7 @@ def _without(text: Lines, history: list[bool]) -> Folded:
 
 def _keep_context(text: Lines, history: list[bool]) -> None:
     """A reply below a quote is not understood without it: the last lines above it stay."""
-    words = [index for index, line in enumerate(text.lines) if any(map(str.isalnum, line))]
+    words = [index for index, line in enumerate(text.lines) if has_words(line)]
     for place, index in enumerate(words):
         if history[index] or text.regions[index] or not place or not history[words[place - 1]]:
             continue

@@ -5,11 +5,13 @@ Every rule looks at single lines (or a few joined), so the work is linear in any
 
 from __future__ import annotations
 
+import re
 from collections.abc import Set
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from postroom.mime.limits import MAX_LINES
 from postroom.mime.quotes.attribution import (
     field_of,
     is_attribution,
@@ -27,7 +29,9 @@ from postroom.mime.quotes.earlier import words_of
 _MAX_JOINED: Final = 4  # lines an attribution may be wrapped over
 _MAX_LOOKS: Final = 2_000  # at lines that may start history or name its author; what comes after the last is shown
 _MAX_HEAD: Final = 12  # lines of a header block
-_MAX_LINES: Final = 40_000  # of a text that are examined: all others are shown
+
+
+_LETTER = re.compile(r"[^\W_]")
 
 
 class Region(IntEnum):
@@ -50,15 +54,16 @@ class Lines:
 
 
 def plain_lines(text: str) -> Lines:
-    lines = text.split("\n")
-    marked, unmarked = Region.MARKED, Region.NONE  # looked up once: there may be two million lines
+    """What is beyond the limit is one line, however many it has."""
+    lines = text.split("\n", MAX_LINES)
+    marked, unmarked = Region.MARKED, Region.NONE  # looked up once, not for each line
     regions = [marked if ">" in line and _is_marked(line) else unmarked for line in lines]
     return Lines(lines, regions, [False] * len(lines), [0] * len(lines))
 
 
 def find_regions(text: Lines, *, subject: str | None, names: Set[str]) -> None:
     """Label what is not labelled yet, and the heads. `subject` and `names`: what a head may be expected to contain."""
-    text.regions[_MAX_LINES:] = [Region.NONE] * (len(text.lines) - _MAX_LINES)
+    text.regions[MAX_LINES:] = [Region.NONE] * (len(text.lines) - MAX_LINES)
     finder = _Finder(text, subject, names)
     finder.label()
 
@@ -71,8 +76,8 @@ def _is_rule(line: str) -> bool:
     return len(line.strip()) >= 10 and not line.strip(" _-*=")
 
 
-def _has_words(line: str) -> bool:
-    return any(map(str.isalnum, line))
+def has_words(line: str) -> bool:
+    return _LETTER.search(line) is not None
 
 
 def _bare(line: str) -> str:
@@ -89,7 +94,7 @@ class _Finder:
         self.opened = Region.NONE  # the minimum for all lines from here on
 
     def label(self) -> None:
-        for index, line in enumerate(self.lines[:_MAX_LINES]):
+        for index, line in enumerate(self.lines[:MAX_LINES]):
             may_open = ":" in line or "--" in line or "：" in line  # most lines have none of these
             if not may_open and not self.regions[index]:
                 self.regions[index] = self.opened
@@ -107,11 +112,11 @@ class _Finder:
 
     def _starts_region(self, index: int) -> bool:
         """The first line with words of a run of marked lines, or of an element."""
-        if self.regions[index] <= self.opened or not _has_words(self.lines[index]):
+        if self.regions[index] <= self.opened or not has_words(self.lines[index]):
             return False
         number = self.text.numbers[index]
         above = index - 1
-        while above >= 0 and self.regions[above] > self.opened and not _has_words(self.lines[above]):
+        while above >= 0 and self.regions[above] > self.opened and not has_words(self.lines[above]):
             if self.text.numbers[above] != number:
                 break
             above -= 1
@@ -125,7 +130,7 @@ class _Finder:
         return not starts or self._attribution_ending(above) == above
 
     def _words_above(self, index: int) -> int:
-        while index and not _has_words(self.lines[index - 1]):
+        while index and not has_words(self.lines[index - 1]):
             index -= 1
         return index
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from postroom.mime.limits import MAX_ADDRESSES, MAX_EMAIL
+from postroom.mime.limits import MAX_ADDRESS_STEPS, MAX_ADDRESSES, MAX_EMAIL
 from postroom.mime.read.headers import decode_words
 from postroom.model.address import Address
 
@@ -17,6 +17,10 @@ _BARE = re.compile(r'[^<>(),:;"\\\s]++\Z')
 _RUN = re.compile(r'[^"(),:;<>\\]+')
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _COMMENT = re.compile(r"\([^()]*+\)")
+_UNTIL = {
+    '"': re.compile(r'((?:[^"\\]++|\\.)*+)"', re.DOTALL),
+    ">": re.compile(r"((?:[^>\\]++|\\.)*+)>", re.DOTALL),
+}
 _CONTROLS = re.compile(r"[\x00-\x20\x7f]+")
 _QUOTED_LOCAL = re.compile(r'"(?:[^"\\\x00-\x1f\x7f]|\\[ -~])*+"(?=@)')
 
@@ -26,13 +30,19 @@ _MOST = MAX_ADDRESSES + 1  # the extra one shows that there are too many
 
 def read_addresses(text: str) -> tuple[Address, ...]:
     """Every mailbox of a To-like header with encoded words not yet decoded, in order; at most the first `_MOST`."""
+    return addresses_in(text)[0]
+
+
+def addresses_in(text: str) -> tuple[tuple[Address, ...], bool]:
+    """As `read_addresses`; and whether reading stopped before the end."""
     if not text:
-        return ()
+        return (), False
     if '"' not in text and "(" not in text and ":" not in text and ";" not in text:
         quick = [_quick(piece.strip()) for piece in text.split(",", _MOST)[:_MOST] if not piece.isspace() and piece]
         if all(quick):
-            return tuple(address for address in quick if address)
-    return tuple(_Reader(text).read())
+            return tuple(address for address in quick if address), len(quick) >= _MOST
+    reader = _Reader(text)
+    return tuple(reader.read()), not reader.is_done
 
 
 def _quick(piece: str) -> Address | None:
@@ -83,10 +93,16 @@ class _Reader:
         self._position = 0
         self._found: list[Address] = []
         self._box = _Mailbox()
+        self._steps = MAX_ADDRESS_STEPS
         self._missing: set[str] = set()  # closing marks that do not occur again: not searched for twice
 
+    @property
+    def is_done(self) -> bool:
+        return self._position >= len(self._text)
+
     def read(self) -> list[Address]:
-        while self._position < len(self._text) and len(self._found) < _MOST:
+        while not self.is_done and self._steps and len(self._found) < _MOST:
+            self._steps -= 1
             run = _RUN.match(self._text, self._position)
             if run:
                 self._position = run.end()
@@ -119,16 +135,13 @@ class _Reader:
 
     def _until(self, closing: str) -> str:
         """The text up to an unescaped `closing`; if nothing closes it, the opening mark is a mistake and is skipped."""
-        start = end = self._position + 1
-        if closing not in self._missing:
-            while end < len(self._text) and self._text[end] != closing:
-                end += 2 if self._text[end] == "\\" else 1
-            if end < len(self._text):
-                self._position = end + 1
-                return self._text[start:end]
+        self._position += 1
+        found = _UNTIL[closing].match(self._text, self._position) if closing not in self._missing else None
+        if found is None:
             self._missing.add(closing)
-        self._position = start
-        return ""
+            return ""
+        self._position = found.end()
+        return found[1]
 
     def _comment(self) -> str:
         start, depth = self._position + 1, 0

@@ -102,7 +102,7 @@ def _as_html(text: str) -> str:
 def _part_bytes(raw: bytes, part: Part, most: int, defects: list[str]) -> bytes:
     # Encodings enlarge text at most threefold: nothing beyond can belong to the allowed bytes.
     end = min(part.end, part.start + 4 * most)
-    data = decode_transfer(raw[part.start : end], part.encoding)
+    data = decode_transfer(raw[part.start : end], part.encoding, most)
     if len(data) > most or end < part.end:
         defects.append("The text is too long; the rest was omitted.")
     elif part.encoding == "base64" and _goes_on(raw, part):

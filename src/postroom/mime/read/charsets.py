@@ -5,7 +5,9 @@ The table is closed on purpose: Python would also look up ``punycode``, ``unicod
 
 from __future__ import annotations
 
+import codecs
 import re
+from functools import cache
 from typing import Final
 
 _NOT_NAME = re.compile(r"[^a-z0-9]+")
@@ -98,6 +100,8 @@ _STATEFUL: Final = {
     "utf32le": "utf_32_le",
     "utf32be": "utf_32_be",
 }
+_CHARMAPS: Final = frozenset(_SINGLE_BYTE.values())
+_SEVEN_BITS: Final = bytes(range(128)) + b"\x1a" * 128  # 8-bit bytes, which UTF-7 has none of, as SUBSTITUTE
 
 
 def decode_text(data: bytes, charset: str) -> str:
@@ -154,4 +158,20 @@ def _utf8_or(data: bytes, codec: str, *, said: bool = False) -> str:
     valid = len(repaired) - len(repaired.encode("ascii", "ignore")) - broken
     if codec == "cp1252" and valid and valid >= (broken if said else 2 * broken):
         return repaired.removeprefix("\ufeff")
+    return _with_gaps(data, codec)
+
+
+def _with_gaps(data: bytes, codec: str) -> str:
+    """Invalid bytes become U+FFFD. Python takes a slow path for each: there may be two million, so where they can be
+    told beforehand none is left to it."""
+    if codec in _CHARMAPS:
+        return codecs.charmap_decode(data, "strict", _characters(codec))[0]
+    if codec == "utf_7":
+        return data.translate(_SEVEN_BITS).decode(codec, "replace").replace("\x1a", "\ufffd")
     return data.decode(codec, "replace")
+
+
+@cache
+def _characters(codec: str) -> str:
+    """That of each byte."""
+    return bytes(range(256)).decode(codec, "replace")

@@ -14,16 +14,18 @@ from postroom.mime.read.charsets import decode_text as decode_text
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _NOT_BASE64 = bytes(byte for byte in range(256) if byte not in _BASE64)
 _UUENCODE: Final = frozenset({"x-uuencode", "uuencode", "x-uue", "uue"})
+_UU_ODD = frozenset(b" \t\r\n\x0b\x0cbe")  # the first bytes of blank lines, "begin" and "end"
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
-def decode_transfer(data: bytes, encoding: str) -> bytes:
-    """`encoding` is the lower-case Content-Transfer-Encoding; for an unknown one the bytes are returned unchanged."""
+def decode_transfer(data: bytes, encoding: str, most: int | None = None) -> bytes:
+    """`encoding` is the lower-case Content-Transfer-Encoding; for an unknown one the bytes are returned unchanged. Of a
+    uuencoded part, whose lines may claim to be longer than they are, little more than `most` bytes."""
     if encoding == "base64":
         return from_base64(data)
     if encoding == "quoted-printable":
         return binascii.a2b_qp(data)
-    return b"".join(_from_uuencode(data)) if encoding in _UUENCODE else data
+    return b"".join(_up_to(most, _from_uuencode(data))) if encoding in _UUENCODE else data
 
 
 def decoded_size(data: bytes, encoding: str, start: int = 0, end: int | None = None) -> int:
@@ -73,17 +75,31 @@ def _lenient_base64(data: bytes) -> bytes:
 def _from_uuencode(data: bytes) -> Iterator[bytes]:
     """Line by line: a list of the lines of a large file takes several times its size."""
     for line in islice(BytesIO(data), MAX_UU_LINES):
-        if line.startswith(b"begin ") or not line.strip():
-            continue
-        if line.strip() == b"end":
-            break
-        yield _uu_line(line.rstrip(b"\r\n"))
+        if line[0] in _UU_ODD:
+            bare = line.strip()
+            if not bare or line.startswith(b"begin "):
+                continue
+            if bare == b"end":
+                break
+        yield _uu_line(line)
+
+
+def _up_to(most: int | None, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    if most is None:
+        yield from pieces
+        return
+    for piece in pieces:
+        yield piece
+        most -= len(piece)
+        if most < 0:
+            return
 
 
 def _uu_line(line: bytes) -> bytes:
     try:
         return binascii.a2b_uu(line)
     except binascii.Error:
+        line = line.rstrip(b"\r\n")
         # Some encoders drop or add trailing spaces: the first byte says how much of the line counts.
         letters = (((line[0] - 32) & 63) * 4 + 5) // 3
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from postroom.mime.limits import MAX_ADDRESSES
-from postroom.mime.read.addresses import read_addresses
+from postroom.mime.read.addresses import addresses_in
 from postroom.mime.read.bodies import describe, read_body, sort_parts
 from postroom.mime.read.dates import read_date
 from postroom.mime.read.decode import decode_transfer
@@ -83,9 +83,11 @@ def _parsed(
     headers = {name: tuple(map(decode_value, values)) for name, values in raw.items()}
 
     def addresses(name: str) -> tuple[Address, ...]:
-        found = read_addresses(", ".join(raw.get(name, ())))
+        found, was_cut = addresses_in(", ".join(raw.get(name, ())))
         if len(found) > MAX_ADDRESSES:
             cut[f"The header {name.title()} has more than {MAX_ADDRESSES} addresses; the rest were omitted."] = None
+        elif was_cut:
+            cut[f"The header {name.title()} is too complicated; the rest of its addresses were omitted."] = None
         return found[:MAX_ADDRESSES]
 
     def text(name: str) -> str:
