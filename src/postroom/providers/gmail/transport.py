@@ -23,7 +23,6 @@ from postroom.providers.gmail.session.wire import (
     PER_BATCH,
     SENT,
     UNITS,
-    draft,
     object_of,
     text_of,
     texts_of,
@@ -79,7 +78,7 @@ class GmailTransport:
     async def staged(self, request: SubmitRequest) -> Staged | None:
         with nothing_sent():
             try:
-                found = await self._reader.one(draft(request.staged_ref, form="raw"), "draft")
+                found = await self._drafts.read(request.staged_ref, form="raw")
             except NotFound:
                 return None
             raw = decoded(text_of(object_of(found.get("message")).get("raw")))

@@ -153,6 +153,13 @@ async def load_draft(account: Account, saved: SavedDraft) -> Draft:
     return await anyio.to_thread.run_sync(_read_back, raw)
 
 
+async def load_own_draft(account: Account, saved: SavedDraft) -> Draft:
+    """As it would be sent: only as one of the account's identities."""
+    draft = await load_draft(account, saved)
+    identity = await composing.find_identity(account, draft.sender.email)
+    return draft if draft.sender.email else replace(draft, sender=identity.address)
+
+
 def _read_back(raw: bytes) -> Draft:
     parsed = parse.parse(raw)
     files = tuple(
