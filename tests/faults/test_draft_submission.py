@@ -35,6 +35,7 @@ FAULTS: dict[str, Callable[..., None]] = {
     "broken JSON after": lambda fake, step: fake.answer_next(*step, '{"id": ', after_effect=True),
     "a page after": lambda fake, step: fake.answer_next(*step, PAGE, content_type="text/html", after_effect=True),
     "error in a success": lambda fake, step: fake.answer_next(*step, HIDDEN_ERROR, after_effect=True),
+    "error in a 202": lambda fake, step: fake.answer_next(*step, HIDDEN_ERROR, status=202, after_effect=True),
     "body cut": lambda fake, step: fake.truncate_next(*step),
     "no id": lambda fake, step: fake.answer_next(*step, "{}", after_effect=True),
 }
