@@ -35,6 +35,7 @@ FAULTS: dict[str, Callable[..., None]] = {
     "broken JSON after": lambda fake, step: fake.answer_next(*step, '{"id": ', after_effect=True),
     "a page after": lambda fake, step: fake.answer_next(*step, PAGE, content_type="text/html", after_effect=True),
     "error in a success": lambda fake, step: fake.answer_next(*step, HIDDEN_ERROR, after_effect=True),
+    "error in a 202": lambda fake, step: fake.answer_next(*step, HIDDEN_ERROR, status=202, after_effect=True),
     "body cut": lambda fake, step: fake.truncate_next(*step),
     "no id": lambda fake, step: fake.answer_next(*step, "{}", after_effect=True),
 }
@@ -169,3 +170,73 @@ async def test_a_saved_draft_is_sent_as_it_was_approved_and_leaves_no_second_one
         assert (await settled(gate)).state is State.DONE
         assert (arrived(service), arrived(service, "carol"), service.sent, service.drafts_left()) == (1, 1, 1, 0)
         assert b"carol" not in service.inbox("bob")[0].lower()
+
+
+async def test_an_empty_success_of_something_in_between_is_not_taken_for_a_sent_message(
+    tmp_path: Path, service: MailService
+) -> None:
+    async with gate_rig(tmp_path, accounts=service.accounts()) as gate:
+        service.fake.answer_next(*service.send, "", status=200)
+        assert (await gate.send()).status == "held"
+        assert (await settled(gate)).state is State.DONE
+        assert (arrived(service), service.sent) == (1, 1)
+
+
+async def held_draft(gate: GateRig) -> Send:
+    """A saved draft that waits in the outbox: what somebody does with it in another program happens now."""
+    saved = await drafts.create_draft(gate.gateway, MAIL)
+    order = await send.order_draft(gate.gateway, saved.draft_id, CONFIRMED)
+    assert (await send.send(gate.gateway, order)).status == "held"
+    (row,) = gate.gateway.store.outbox.list().items
+    return row
+
+
+async def test_a_saved_draft_that_somebody_edits_while_it_waits_is_not_sent_and_keeps_the_edit(
+    tmp_path: Path, service: MailService
+) -> None:
+    async with gate_rig(tmp_path, accounts=service.accounts(), hold_seconds=30) as gate:
+        waiting = await held_draft(gate)
+        with service.fake.lock:
+            service.change_draft(b"noon", b"midnight")
+        row = await settled(gate)
+        assert (row.state, service.sent) == (State.NEEDS_HUMAN, 0)
+        assert "draft" in (row.outcome or {})["reason"]
+        assert b"midnight" in service.draft()
+        gate.gateway.store.outbox.resolve(waiting.send_id, "resend")
+        assert (await settled(gate)).state is State.DONE
+        assert (service.sent, b"noon" in service.inbox("bob")[0]) == (1, True), "a person wanted what was approved"
+        assert b"midnight" in service.draft()
+
+
+@pytest.mark.parametrize("somebody", ["send_drafts", "delete_drafts", "trash_drafts"])
+async def test_a_saved_draft_that_somebody_sends_or_deletes_while_it_waits_is_not_sent_again(
+    tmp_path: Path, service: MailService, somebody: str
+) -> None:
+    async with gate_rig(tmp_path, accounts=service.accounts(), hold_seconds=30) as gate:
+        await held_draft(gate)
+        with service.fake.lock:
+            getattr(service, somebody)()
+        sent_by_somebody = arrived(service)
+        assert (await settled(gate)).state is State.NEEDS_HUMAN
+        assert arrived(service) == sent_by_somebody
+
+
+async def test_a_saved_draft_that_nobody_touches_is_sent_after_its_wait(tmp_path: Path, service: MailService) -> None:
+    async with gate_rig(tmp_path, accounts=service.accounts(), hold_seconds=30) as gate:
+        await held_draft(gate)
+        service.fake.cut_next(*service.save, after_effect=True)
+        service.fake.cut_next(*service.send)
+        assert (await settled(gate)).state is State.DONE
+        assert (service.sent, service.drafts_left()) == (1, 0)
+
+
+async def test_a_prepared_draft_that_somebody_throws_into_the_trash_is_not_sent_from_there(
+    tmp_path: Path, service: MailService
+) -> None:
+    async with gate_rig(tmp_path, accounts=service.accounts()) as gate:
+        service.fake.fail_next(*service.read, status=500, times=3)
+        assert (await gate.send()).status == "held"
+        with service.fake.lock:
+            service.trash_drafts()
+        assert (await settled(gate)).state is State.NEEDS_HUMAN
+        assert service.sent == 0

@@ -52,6 +52,16 @@ class MailService(ABC):
     @abstractmethod
     def delete_drafts(self) -> None: ...
 
+    @abstractmethod
+    def trash_drafts(self) -> None: ...
+
+    @abstractmethod
+    def send_drafts(self) -> None: ...
+
+    @abstractmethod
+    def draft(self) -> bytes:
+        """The only one that alice has."""
+
     @property
     def sent(self) -> int:
         return len(self.fake.sent)
@@ -104,6 +114,19 @@ class Gmail(MailService):
         for message in list(self.user().labelled("DRAFT")):
             self.user().delete(message)
 
+    def trash_drafts(self) -> None:
+        for message in list(self.user().labelled("DRAFT")):
+            self.user().change_labels(message, {"TRASH"})
+
+    def send_drafts(self) -> None:
+        for message in list(self.user().labelled("DRAFT")):
+            self.fake.send(self.user(), message.raw)
+            self.user().delete(message)
+
+    def draft(self) -> bytes:
+        (message,) = self.user().labelled("DRAFT")
+        return bytes(message.raw)
+
 
 class Graph(MailService):
     name = "Graph"
@@ -140,6 +163,18 @@ class Graph(MailService):
     def delete_drafts(self) -> None:
         for message in self.user().within("drafts"):
             self.user().remove(message)
+
+    def trash_drafts(self) -> None:
+        for message in self.user().within("drafts"):
+            self.user().move(message, "deleteditems")
+
+    def send_drafts(self) -> None:
+        for message in self.user().within("drafts"):
+            self.fake.submit(self.user(), message)
+
+    def draft(self) -> bytes:
+        (message,) = self.user().within("drafts")
+        return bytes(message.raw)
 
 
 SERVICES: dict[str, type[MailService]] = {service.name: service for service in (Gmail, Graph)}

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from tests.gate.rigs import gate_rig
+from tests.gate.rigs import MAIL, gate_rig
 from tests.gate.test_native import native_rig, reply
 from tests.gate.test_outcomes import FIELDS
 
@@ -19,6 +19,7 @@ from postroom.service.reading import search
 from postroom.service.sending import order as orders
 from postroom.service.sending import outbox, send, worker
 from postroom.service.sending.order import Wishes
+from postroom.service.writing import draft as drafts
 from postroom.store import State
 
 SLIPS = {
@@ -158,3 +159,20 @@ async def test_the_outbox_keeps_all_that_an_order_says(tmp_path):
         assert (kept.thread_ref, kept.draft_ref) == ("t7", "d7")
         assert (kept.save_to_sent, kept.idempotency_key) == (False, "k")
         assert (kept.not_before, kept.send_at) == (at.timestamp(), "2027-02-01T09:00:00+00:00")
+
+
+async def test_a_saved_draft_that_another_program_deletes_while_it_waits_is_a_persons_decision(tmp_path):
+    async with gate_rig(tmp_path, hold_seconds=30) as gate:
+        saved = await drafts.create_draft(gate.gateway, MAIL)
+        order = await send.order_draft(gate.gateway, saved.draft_id, Wishes(confirm=True))
+        held = await send.send(gate.gateway, order)
+        account = await gate.gateway.accounts.open("alice")
+        await account.drafts.delete_draft(order.draft_ref)
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+        assert gate.gateway.store.outbox.get(held.send_id).state is State.NEEDS_HUMAN
+        assert "Lunch?" not in await gate.inbox()
+        gate.gateway.store.outbox.resolve(held.send_id, "resend")
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+        assert (await gate.inbox()).count("Lunch?") == 1

@@ -46,6 +46,7 @@ class SubmitRequest:
     save_to_sent: bool = True
     staged_ref: str = ""
     native: NativeAction | None = None
+    others_sent: frozenset[str] = frozenset()  # for `reconcile`: the message refs that other sends ended with
 
     def __post_init__(self) -> None:
         if self.native is not None and self.raw:

@@ -23,7 +23,6 @@ from postroom.providers.gmail.session.wire import (
     PER_BATCH,
     SENT,
     UNITS,
-    draft,
     object_of,
     text_of,
     texts_of,
@@ -79,7 +78,7 @@ class GmailTransport:
     async def staged(self, request: SubmitRequest) -> Staged | None:
         with nothing_sent():
             try:
-                found = await self._reader.one(draft(request.staged_ref, form="raw"), "draft")
+                found = await self._drafts.read(request.staged_ref, form="raw")
             except NotFound:
                 return None
             raw = decoded(text_of(object_of(found.get("message")).get("raw")))
@@ -102,7 +101,7 @@ class GmailTransport:
         try:
             sent = await self._client.post("drafts/send", {"id": request.staged_ref}, units=UNITS["draft.send"])
         except PostroomError as error:
-            return _unknown(error) if _settles_nothing(error) else submit_outcome(error)
+            return _gone(error) if isinstance(error, NotFound) else submit_outcome(error)
         if not text_of(sent.get("id")):
             return submit_outcome(UnclearWrite("Gmail", "did not say which message was sent"))
         return _accepted(request, sent)
@@ -147,13 +146,8 @@ def _accepted(request: SubmitRequest, sent: JSON) -> SubmitOutcome:
     )
 
 
-def _settles_nothing(error: PostroomError) -> bool:
-    """A success with an error inside; and a draft that is gone: this request sent nothing, but an earlier one, or a
-    person, may have."""
-    return isinstance(error, NotFound) or error.details.get("status") == 200
-
-
-def _unknown(error: PostroomError) -> SubmitOutcome:
+def _gone(error: NotFound) -> SubmitOutcome:
+    """This request sent nothing, but an earlier one, or a person, may have."""
     return SubmitOutcome("unknown", reason=error.message)
 
 

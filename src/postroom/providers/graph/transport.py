@@ -70,7 +70,7 @@ class GraphTransport:
     async def staged(self, request: SubmitRequest) -> Staged | None:
         with nothing_sent():
             found = await self._look(request.staged_ref)
-            if found is None or found.get("isDraft") is not True:
+            if found is None or found.get("isDraft") is not True or await self._drafts.is_thrown_away(found):
                 return None
             try:
                 raw = await self._mailbox.fetch_raw(request.staged_ref)

@@ -85,8 +85,9 @@ def error_of(answer: Answer, problem: Problem | None, *, account: str, now: floa
 
 
 def _settles_nothing(status: int) -> bool:
-    """A server may have carried it out before failing, and a redirect may follow a completed request (303)."""
-    return (status >= 500 and status != 501) or 300 <= status < 400
+    """A server may have carried it out before failing, a redirect may follow a completed request (303), and a success
+    with an error inside says both."""
+    return (status >= 500 and status != 501) or 200 <= status < 400
 
 
 def _meaning(answer: Answer, problem: Problem) -> tuple[type[PostroomError], str]:

@@ -51,7 +51,7 @@ class RestTransport:
         """The API knows nothing of our attempts or our Message-ID, so only the copy in Sent can prove it: the same
         text to the same people, dated since this message was written. One copy proves one attempt."""
         frozen = await anyio.to_thread.run_sync(parse, request.raw)
-        copy = await self._sent_copy(frozen, request.attempt_id)
+        copy = await self._sent_copy(frozen, request)
         if not copy:
             return SubmitOutcome(
                 "unknown", reason="No copy of it is in Sent, which does not prove that it was not sent."
@@ -62,16 +62,21 @@ class RestTransport:
     async def close(self) -> None:
         pass
 
-    async def _sent_copy(self, frozen: Parsed, attempt_id: str) -> str:
+    async def _sent_copy(self, frozen: Parsed, request: SubmitRequest) -> str:
         sent = next((folder for folder in await self._mailbox.folders() if folder.role is Role.SENT), None)
         rows = await self._mailbox.client.page(sent.ref, limit=_LOOKED_AT) if sent else []
         for row in rows:
             if row.subject == frozen.subject and _is_since(row, frozen):
                 found = await self._mailbox.client.message(row.id)
-                proved = {self._proofs.get(name, attempt_id) for name in (row.id, convert.details(found).message_id)}
-                if proved == {attempt_id} and _says_the_same(found, frozen):
+                names = {row.id, convert.details(found).message_id}
+                if not self._is_anothers(names, request) and _says_the_same(found, frozen):
                     return row.id
         return ""
+
+    def _is_anothers(self, names: set[str], request: SubmitRequest) -> bool:
+        """Whether the copy proves another attempt: of this process, or of any that shares the outbox."""
+        proved = {self._proofs.get(name, request.attempt_id) for name in names}
+        return proved != {request.attempt_id} or not names.isdisjoint(request.others_sent)
 
 
 def _outgoing(request: SubmitRequest) -> tuple[Parsed, dict[str, Any]]:

@@ -17,6 +17,7 @@ from postroom.safety.native import check_action, check_original
 from postroom.service.gateway import Account, Gateway
 from postroom.service.sending.facts import policy_for
 from postroom.service.sending.order import stored_digest
+from postroom.service.sending.saved_drafts import check_draft
 from postroom.service.sending.waiting import answered, ask_a_person, was_promised
 from postroom.store import Send
 
@@ -38,6 +39,7 @@ async def inspect(gateway: Gateway, account: Account, send: Send, frozen: Submit
         request = as_submitted(send, frozen)
         if request.native is None:
             check_envelope(request.raw, request.envelope, send.recipients)
+            request = await check_draft(gateway, account, send, request)
         else:
             check_action(request.native, request.envelope, send.recipients)
             await _look_at_original(account, request.native)

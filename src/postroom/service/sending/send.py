@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from postroom.mime.read.parse import parse_headers
@@ -70,7 +69,7 @@ async def order_draft(gateway: Gateway, draft_id: str, wishes: Wishes, account: 
     _check(wishes)
     try:
         opened, saved = await drafts.find_draft(gateway, draft_id, account)
-        draft = await _in_own_name(opened, await drafts.load_draft(opened, saved))
+        draft = await drafts.load_own_draft(opened, saved)
     except NotFound:
         earlier = await _sent_before(gateway, draft_id, wishes)
         if earlier is None:
@@ -95,12 +94,6 @@ async def question(gateway: Gateway, order: Order) -> gate.Question | None:
 async def _lasting(gateway: Gateway, account: Account, email_id: str, ref: str) -> str:
     """The message's handle: it stays valid until the send is finished, wherever the message is moved meanwhile."""
     return (await gateway.ids.handles_of(gateway, account.name, {email_id: ref}))[0]
-
-
-async def _in_own_name(account: Account, draft: Draft) -> Draft:
-    """Any draft is sent only as one of the account's identities."""
-    identity = await composing.find_identity(account, draft.sender.email)
-    return draft if draft.sender.email else replace(draft, sender=identity.address)
 
 
 async def _sent_before(gateway: Gateway, draft_id: str, wishes: Wishes) -> SendView | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from postroom.mime.read.parse import parse
 from postroom.model.address import Address
@@ -81,7 +82,8 @@ async def reconcile(gateway: Gateway, send: Send) -> Send:
         if isinstance(account, Pause):
             return await park(gateway, send, account.probe_at - gateway.store.clock.wall(), account.reason)
         frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
-        outcome = await _evidence(account, send, frozen)
+        others = await gateway.in_thread(partial(gateway.store.outbox.sent_refs, send.account, without=send.send_id))
+        outcome = await _evidence(account, send, replace(frozen, others_sent=others))
     except PostroomError as error:
         return await park(gateway, send, FIRST_RETRY, error.message)
     if outcome.state in ("accepted", "retryable"):

@@ -10,7 +10,7 @@ from postroom.mime.clean import clean_line
 from postroom.mime.read import parse
 from postroom.mime.write import compose, reply
 from postroom.model.draft import Draft, File, SavedDraft
-from postroom.model.errors import NotFound
+from postroom.model.errors import NotFound, PermissionDenied, PostroomError, ProviderError
 from postroom.model.folder import Role
 from postroom.model.ids import Kind
 from postroom.model.message import Envelope
@@ -22,7 +22,7 @@ from postroom.service.organising import organise
 from postroom.service.organising.places import Places
 from postroom.service.presenting import first_of, locate, shown_addresses, shown_date
 from postroom.service.reading.search import check_page
-from postroom.service.views import DraftPage, DraftView
+from postroom.service.views import DraftPage, DraftView, ErrorView
 from postroom.service.writing import composing
 from postroom.service.writing.composing import DraftRequest, ForwardRequest, ReplyRequest
 
@@ -117,8 +117,8 @@ async def delete_draft(gateway: Gateway, draft_id: str, *, account: str | None =
         return ""
     (email_id,) = await gateway.in_thread(gateway.store.handles.issue, Kind.EMAIL, opened.name, [saved.message_ref])
     view = await organise.delete(gateway, [email_id], ids=BY_HANDLE)
-    if view.failed:
-        raise draft_gone(draft_id)
+    if (error := view.results[0].error) is not None:
+        raise _not_deleted(draft_id, error)
     return view.operation_id
 
 
@@ -144,6 +144,15 @@ def draft_gone(draft_id: str) -> NotFound:
     )
 
 
+def _not_deleted(draft_id: str, error: ErrorView) -> PostroomError:
+    if error.code == NotFound.code:
+        return draft_gone(draft_id)
+    if error.code == PermissionDenied.code:
+        needed = "Moving it to the trash needs the rights of the toolset organise, which this login may lack."
+        return PermissionDenied(f"The draft {draft_id} is still there. {needed} {error.message}")
+    return ProviderError(f"The draft {draft_id} could not be moved to the trash. {error.message}")
+
+
 async def load_draft(account: Account, saved: SavedDraft) -> Draft:
     """Read a saved draft back, files and threading included."""
     if not account.capabilities.has_raw:
@@ -151,6 +160,13 @@ async def load_draft(account: Account, saved: SavedDraft) -> Draft:
         return reply.draft_from(message, await composing.attached_files(account, message))
     raw = await account.raw_access.fetch_raw(saved.message_ref)
     return await anyio.to_thread.run_sync(_read_back, raw)
+
+
+async def load_own_draft(account: Account, saved: SavedDraft) -> Draft:
+    """As it would be sent: only as one of the account's identities."""
+    draft = await load_draft(account, saved)
+    identity = await composing.find_identity(account, draft.sender.email)
+    return draft if draft.sender.email else replace(draft, sender=identity.address)
 
 
 def _read_back(raw: bytes) -> Draft:

@@ -259,6 +259,13 @@ class Outbox:
         with self._database.read() as connection:
             return {State(state): number for state, number in connection.execute(counting, (among(FINISHED),))}
 
+    def sent_refs(self, account: str, *, without: str) -> frozenset[str]:
+        """The provider's refs of what the account's other sends became."""
+        ref = "json_extract(outcome, '$.message_ref')"
+        found = f"SELECT DISTINCT {ref} FROM outbox WHERE account = ? AND send_id <> ? AND {ref} <> ''"  # noqa: S608
+        with self._database.read() as connection:
+            return frozenset(str(row[0]) for row in connection.execute(found, (account, without)))
+
     def events(self, send_id: str) -> tuple[SendEvent, ...]:
         """Every state it has been in, oldest first."""
         with self._database.read() as connection:

@@ -21,6 +21,7 @@ from postroom.providers.gmail.session.problems import read_problem as read_googl
 from postroom.providers.http.answer import Answer
 from postroom.providers.http.api import Api
 from postroom.providers.http.problems import Problem, read_problem_details
+from postroom.providers.http.unclear import UnclearWrite
 
 from .scripted_http import Reply, Server
 
@@ -102,9 +103,17 @@ async def test_problem_details_are_read(server: Server, make_api: Make) -> None:
 
 async def test_an_error_inside_a_success_is_an_error(server: Server, make_api: Make) -> None:
     api = make_api(read_problem=read_google)
-    error = await failure(server, api, google(200, "backendError"))
-    assert "the status is a success" in error.message
-    assert type(await failure(server, api, google(200, "rateLimitExceeded"))) is RateLimited
+    server.replies = [google(200, "backendError")]
+    with pytest.raises(ProviderError, match="the status is a success"):
+        await api.read("/x")
+
+
+@pytest.mark.parametrize("status", [200, 202])
+@pytest.mark.parametrize("reason", ["backendError", "rateLimitExceeded", "invalidArgument"])
+async def test_after_a_write_an_error_inside_a_success_leaves_it_open_what_happened(
+    server: Server, make_api: Make, status: int, reason: str
+) -> None:
+    assert type(await failure(server, make_api(read_problem=read_google), google(status, reason))) is UnclearWrite
 
 
 async def test_a_reason_that_does_not_look_like_one_is_left_out(server: Server, make_api: Make) -> None:

@@ -12,7 +12,17 @@ from postroom.model.message import Envelope, Page
 from postroom.providers.gmail.mail.reading import Reader
 from postroom.providers.gmail.mail.twin import with_twin
 from postroom.providers.gmail.session.client import Client, is_gone
-from postroom.providers.gmail.session.wire import JSON, UNITS, checked_id, draft, gone, object_of, text_of
+from postroom.providers.gmail.session.wire import (
+    JSON,
+    TRASH,
+    UNITS,
+    checked_id,
+    draft,
+    gone,
+    object_of,
+    text_of,
+    texts_of,
+)
 
 
 @dataclass
@@ -30,7 +40,14 @@ class DraftBox:
         return Page(items, total, limit, offset, has_more=len(entries) > offset + limit)
 
     async def find(self, ref: str) -> SavedDraft:
-        return saved_of(await self.reader.one(draft(ref, form="minimal"), "draft"))
+        return saved_of(await self.read(ref, form="minimal"))
+
+    async def read(self, ref: str, *, form: str) -> JSON:
+        """NotFound also for one in the trash: Gmail would still send it, but somebody has thrown it away."""
+        found = await self.reader.one(draft(ref, form=form), "draft")
+        if TRASH in texts_of(object_of(found.get("message")).get("labelIds")):
+            raise gone("draft")
+        return found
 
     async def create(self, raw: bytes, thread_ref: str) -> SavedDraft:
         return saved_of(await self.put("", await anyio.to_thread.run_sync(with_twin, raw), thread_ref))

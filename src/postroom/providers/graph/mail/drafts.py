@@ -87,8 +87,10 @@ class DraftBox:
             found = await self._client.get(wire.message(ref), {"$select": _FIELDS})
         except NotFound:
             return None
-        trash = await self._directory.ref_of(Role.TRASH)
-        return None if found.get("parentFolderId") == trash else found
+        return None if await self.is_thrown_away(found) else found
+
+    async def is_thrown_away(self, found: JSON) -> bool:
+        return found.get("parentFolderId") == await self._directory.ref_of(Role.TRASH)
 
     async def delete(self, draft_ref: str) -> None:
         """Into the deleted items, where a person finds it again."""

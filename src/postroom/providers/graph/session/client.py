@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from postroom.settings.accounts import GraphAccount
 
 _BATCH = "/$batch"
+_TAKEN = 202  # for sending, and nothing else is a success
 _AT_ONCE = 4  # requests for one mailbox; the service refuses a fifth
 # Of 10,000 requests in ten minutes half at once and half over the time: never more than the limit.
 _REQUESTS = Rate(per_second=5000 / 600, burst=5000)
@@ -92,9 +93,10 @@ class Client:
         return answer.object() if answer.body.strip() else {}
 
     async def act(self, path: str, content: Any = None) -> None:
-        """A POST whose success is an empty response: whatever comes with a body says nothing certain."""
+        """A POST whose success is an empty 202: any other success, and whatever comes with a body, may be that of
+        something in between."""
         answer = await self._api.write("POST", self._at(path), content=content)
-        if answer.body.strip():
+        if answer.status != _TAKEN or answer.body.strip():
             raise UnclearWrite(answer.host, f"answered {answer.status} with something unexpected")
 
     async def upload(self, url: str, content: bytes, *, given: str) -> Answer:

@@ -1,0 +1,55 @@
+"""A saved draft that waited before it is sent: is it still there, as it was approved?
+
+In another program somebody may have sent it, deleted it or written on. Sending it all the same would send it twice, or
+what nobody wants sent any more, or put the approved text in the place of theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from postroom.mime.write.compose import compose
+from postroom.model.errors import Conflict, InvalidRequest, NotFound, PermissionDenied
+from postroom.model.outcome import SubmitRequest
+from postroom.safety.frozen import wire_envelope
+from postroom.service.gateway import Account, Gateway
+from postroom.service.sending.order import digest_of
+from postroom.service.sending.waiting import answered, was_promised
+from postroom.service.writing import draft as drafts
+from postroom.store import Send, State
+
+_CHANGED = (
+    "Not sent: the saved draft is no longer what was approved. Somebody changed, sent or deleted it in another "
+    "program. Check Drafts and Sent before it is sent."
+)
+
+
+async def check_draft(gateway: Gateway, account: Account, send: Send, request: SubmitRequest) -> SubmitRequest:
+    """Conflict unless it is. Where a person knows of that and wants the approved message sent, the draft stays."""
+    is_staged_there = request.staged_ref == request.draft_ref  # what is staged is compared anyway
+    if not request.draft_ref or is_staged_there or not was_promised(send):
+        return request
+    if await _is_unchanged(gateway, account, send, request):
+        return request
+    if not await _was_decided(gateway, send):
+        raise Conflict(_CHANGED)
+    return replace(request, draft_ref="")
+
+
+async def _is_unchanged(gateway: Gateway, account: Account, send: Send, request: SubmitRequest) -> bool:
+    try:
+        saved = await answered(account.drafts.find_draft(request.draft_ref))
+        draft = await answered(drafts.load_own_draft(account, saved))
+    except (NotFound, PermissionDenied, InvalidRequest):  # gone, not a draft any more, or in another name
+        return False
+    write = partial(compose, draft, message_id=request.message_id, date=gateway.now())
+    circumstances = (draft.threading.thread_ref, request.draft_ref, request.save_to_sent, send.send_at)
+    now = digest_of(await gateway.in_thread(write), wire_envelope(draft), send.account, *circumstances)
+    return now == send.content_sha256
+
+
+async def _was_decided(gateway: Gateway, send: Send) -> bool:
+    """Only a person takes a send out of this state."""
+    events = await gateway.in_thread(gateway.store.outbox.events, send.send_id)
+    return any(event.state is State.NEEDS_HUMAN for event in events)
