@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from .rigs import RIGS, Rig, RigAccount, load_rig
+from .rigs import RIGS, Rig, RigAccount, running_rig
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -20,15 +19,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def rig_class(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[type[Rig]]:
-    rig = load_rig(request.param)
-    missing = rig.why_unavailable()
-    if missing and os.environ.get("CI") == "true":
-        pytest.fail(f"the {request.param} rig must run here: {missing}")
-    if missing:
-        pytest.skip(f"the {request.param} rig cannot run: {missing}")
-    rig.start_peer(tmp_path_factory.mktemp(request.param))
-    yield rig
-    rig.stop_peer()
+    with running_rig(request.param, tmp_path_factory.mktemp(request.param)) as rig:
+        yield rig
 
 
 @pytest.fixture

@@ -5,14 +5,17 @@ Every module of this package is a rig: it is named for its provider and its clas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
+
+import pytest
 
 from postroom.model.capabilities import Capabilities
 from postroom.model.query.tree import Flag
@@ -51,6 +54,8 @@ class RigAccount:
 
 class Rig:
     """One per test. `start_peer` and `stop_peer` run once per session, around all tests of the rig."""
+
+    neighbours: tuple[Any, ...] = ()  # settings of accounts that mail reaches only within the same gateway
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -97,3 +102,17 @@ class Rig:
 def load_rig(name: str) -> type[Rig]:
     rig: type[Rig] = import_module(f"{__name__}.{name}").ThisRig
     return rig
+
+
+@contextmanager
+def running_rig(name: str, folder: Path) -> Iterator[type[Rig]]:
+    """The rig with its peer started; skipped where that cannot run, unless it must."""
+    rig = load_rig(name)
+    missing = rig.why_unavailable()
+    if missing and os.environ.get("CI") == "true":
+        pytest.fail(f"the {name} rig must run here: {missing}")
+    if missing:
+        pytest.skip(f"the {name} rig cannot run: {missing}")
+    rig.start_peer(folder)
+    yield rig
+    rig.stop_peer()

@@ -23,6 +23,7 @@ class ThisRig(Rig):
         mailbox = open_mailbox(mine, context)
         self.bare: LocalMailbox = unwrapped(mailbox)
         self.other = LocalMailbox(other, context)
+        self.neighbours = (other,)
         await self.other.connect()
         return RigAccount(
             settings=mine,

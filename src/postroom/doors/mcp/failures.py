@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from mcp_types import CallToolResult, TextContent
@@ -14,6 +15,7 @@ from postroom.doors.mcp.log import log
 from postroom.model.errors import InternalError, InvalidRequest, NotFound, PostroomError
 
 MAX_ARGUMENT_CHARS = 2_000_000  # of all texts of one call; a message body is far below, a runaway model is not
+_ADVICE = re.compile(r"\s*\bCall ([a-z]+(?:_[a-z]+)+)\b[^.]*\.")
 
 
 def failure(error: PostroomError, _tool: str = "") -> CallToolResult:
@@ -45,6 +47,13 @@ def as_postroom_error(error: BaseException, tool: str) -> PostroomError:
             return _invalid_arguments(cause, tool)
         cause = cause.__cause__
     return _internal(error, tool)
+
+
+def advise_within(error: PostroomError, registered: Container[str]) -> PostroomError:
+    """Errors advise in the default dialect's terms: advice to call a tool that is absent here is left out."""
+    kept = _ADVICE.sub(lambda advice: advice[0] if advice[1] in registered else "", error.message).strip()
+    error.message = kept or error.message
+    return error
 
 
 def refuse_unknown_tool(name: str, registered: Iterable[str], known: Mapping[str, str]) -> NotFound:

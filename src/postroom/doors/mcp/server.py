@@ -123,7 +123,7 @@ class PostroomServer(MCPServer[Gateway]):
             await self._audit(name, arguments, error, duration)
 
     def _worded(self, error: PostroomError, tool: str) -> CallToolResult:
-        answer = self._failure(error, tool)
+        answer = self._failure(failures.advise_within(error, self._registered), tool)
         if isinstance(answer, MCPError):
             raise answer
         return answer

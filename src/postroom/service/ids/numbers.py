@@ -13,6 +13,7 @@ from postroom.model.errors import NotFound, PermissionDenied, PostroomError
 from postroom.model.folder import Folder, Role, match_folder
 from postroom.model.ids import Kind
 from postroom.model.message import Envelope
+from postroom.providers.protocol import Drafts
 from postroom.service.accounts.folders import folders_of, pick_folder
 from postroom.service.gateway import Account, Gateway
 from postroom.service.ids.handles import BY_HANDLE
@@ -106,12 +107,13 @@ async def _mail_ref(gateway: Gateway, account: Account, shown: str) -> str:
 
 
 async def _draft_ref(gateway: Gateway, account: Account, shown: str) -> str:
+    drafts = account.drafts  # an account without drafts says so, whatever the number
     envelope = await _mail(gateway, account, await _drafts_folder(account), shown)
     if envelope is None:
         raise PermissionDenied(
             f"There is no draft {shown[:40]} in the drafts folder.", reason="not_a_draft", details={"id": shown[:40]}
         )
-    return await _draft_of(account, envelope.ref)
+    return await _draft_of(drafts, envelope.ref)
 
 
 async def pick(account: Account, name: str) -> Folder:
@@ -139,14 +141,14 @@ async def _mail(gateway: Gateway, account: Account, folder: Folder, text: str) -
     return envelope if envelope is not None and folder.name in (envelope.folder, *envelope.labels) else None
 
 
-async def _draft_of(account: Account, message_ref: str) -> str:
+async def _draft_of(drafts: Drafts, message_ref: str) -> str:
     """Most providers name a draft as they name the message inside it; where they do not, it is looked for."""
     try:
-        return (await account.drafts.find_draft(message_ref)).ref
+        return (await drafts.find_draft(message_ref)).ref
     except NotFound:
         offset, has_more = 0, True
     while has_more:
-        page = await account.drafts.list_drafts(limit=_PAGE, offset=offset)
+        page = await drafts.list_drafts(limit=_PAGE, offset=offset)
         for saved, _ in page.items:
             if saved.message_ref == message_ref:
                 return saved.ref

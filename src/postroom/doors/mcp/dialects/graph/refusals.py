@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SEND_SCOPE = "Mail.Send"
 _TOO_LARGE = 413
+_NOTHING_SENT = "Es wurde nichts gesendet."
 
 
 def refused(view: SendView, size: int) -> PostroomError | None:
@@ -46,11 +47,12 @@ def _not_taken_yet(view: SendView) -> PostroomError | None:
 
 
 def _by_code(error: ErrorView, size: int) -> PostroomError:
+    message = f"{error.message} {_NOTHING_SENT}"
     if error.code == PermissionDenied.code:
-        return PermissionDenied(error.message, details={**error.details, "requiredScope": SEND_SCOPE})
+        return PermissionDenied(message, details={**error.details, "requiredScope": SEND_SCOPE})
     if error.code == NotFound.code:
-        return NotFound(error.message, reason="email_gone")
+        return NotFound(message, reason="email_gone")
     if error.code == InvalidRequest.code and error.details.get("status") == _TOO_LARGE:
-        return InvalidRequest(error.message, reason="attachment_too_large", details={**error.details, "size": size})
+        return InvalidRequest(message, reason="attachment_too_large", details={**error.details, "size": size})
     kind = InvalidRequest if error.code == InvalidRequest.code else ProviderError
-    return kind(error.message, details=error.details)
+    return kind(message, details=error.details)
