@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from postroom.mime.clean import clean_line, clean_text, hidden_runs
+from postroom.mime.html import reversals
 from postroom.mime.html.document import OpenedHtml, open_html
 from postroom.mime.html.hidden import DOUBT_CLOSES, DOUBT_OPENS
 from postroom.mime.html.hidden_words import HiddenText, reads_like_an_order, warnings
@@ -142,7 +143,7 @@ def _words(body: Body) -> tuple[str, bool]:
 
 @lru_cache(maxsize=2)  # the index needs the words and the snippet of the same message
 def _words_of_text(text: str) -> str:
-    return clean_text(text[:MAX_TEXT])
+    return clean_text(reversals.marked(text[:MAX_TEXT]))
 
 
 @lru_cache(maxsize=2)
@@ -151,14 +152,15 @@ def _words_of_html(html: str) -> str:
 
 
 def _from_text(text: str, fmt: Format, context: ThreadContext | None) -> Rendered:
-    source = text[:MAX_TEXT]
+    within = text[:MAX_TEXT]
+    source = reversals.marked(within)
     cleaned = clean_text(source)
     shown = shorten_in_text(cleaned) if fmt == "markdown" else cleaned
     result = fold_text(shown, context) if context else Folded(shown)
     folded = compact(result.text) if fmt == "markdown" else result.text.strip()
     defects = _TEXT_CUT if len(text) > MAX_TEXT else ()
     spelt = [HiddenText("characters", run) for run in hidden_runs(source, cleaned)]
-    notes = warnings(spelt, shown)
+    notes = warnings(spelt, shown) + ((_DOUBTFUL,) if source != within else ())
     return Rendered(folded, result.folded, len(spelt), defects, result.may_quote, shown, notes)
 
 
