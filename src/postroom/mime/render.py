@@ -46,6 +46,7 @@ _PLAIN_SHOWN = "This is the plain-text part; a mail client shows the HTML part, 
 _NOT_JUDGED = "Its style sheet is too large to be read in full: some of this text may be invisible to a reader."
 _DOUBTFUL = f"Text in {DOUBT_OPENS}…{DOUBT_CLOSES} may be invisible to a reader."
 _CUT_NOTE = "\n\n[The rest of this email is too long to show.]"
+_COMPARED = 300_000  # characters of the plain version
 _SNIPPET_WITHIN = 20_000  # characters in which its words are looked for
 _MANY_MISSING = 12  # words: a footer, a greeting, a link's address written out
 _WORD = re.compile(r"\w+")
@@ -96,7 +97,7 @@ def says_more(body: Body) -> bool:
     shown = set(_WORD.findall(without_flags(_words_of_html(body.html)).lower()))
     if not shown:
         return False
-    source = _WITHOUT_LINKS.sub(" ", clean_text(body.text[:MAX_TEXT])).lower()
+    source = _WITHOUT_LINKS.sub(" ", clean_text(body.text[:_COMPARED])).lower()
     plain = [word for word in _WORD.findall(source) if len(word) > 2]
     missing = sum(word not in shown for word in plain)
     return missing >= _MANY_MISSING and (4 * missing >= len(plain) or reads_like_an_order(body.text))
