@@ -24,7 +24,7 @@ MAX_DEPTH: Final = 40  # nested multiparts: every level is scanned once more
 MAX_SCANNED: Final = 300_000_000  # bytes that are scanned for boundaries, level by level: 100 MB in three levels
 MAX_MARKS: Final = 100_000  # places that look like a boundary; in real mail nearly all of them are
 MAX_TEXT: Final = 2_000_000  # bytes of one version (all its parts, text or HTML) before charset decoding
-MAX_LINES: Final = 40_000  # of a text that are examined one by one: joined if flowed, history or not. The rest is shown
+MAX_LINES: Final = 20_000  # of a text that are examined one by one: joined if flowed, history or not. The rest is shown
 MAX_FILENAME: Final = 180  # characters
 MAX_UU_LINES: Final = 600_000  # of one uuencoded part: 27 MB in full lines, decoded one by one
 
@@ -44,7 +44,7 @@ MAX_LINKS: Final = 5_000  # of one document whose addresses are shown; 170 is th
 MAX_RENDERED: Final = 2_000_000  # characters of one rendering
 
 # --- quoted history: what is beyond these is not recognized as a copy, and is shown
-MAX_EARLIER: Final = 600_000  # characters of earlier messages, and words that are compared with them
+MAX_EARLIER: Final = 300_000  # characters of earlier messages, and words that are compared with them
 MAX_NAMES: Final = 2_000  # words of the names and addresses of its senders and recipients
 MAX_HEAD_SUBJECT: Final = 1_000  # characters of a subject that a header block may repeat
 

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from postroom.mime.clean import clean_line, clean_text, hidden_runs
+from postroom.mime.html import reversals
 from postroom.mime.html.document import OpenedHtml, open_html
 from postroom.mime.html.hidden import DOUBT_CLOSES, DOUBT_OPENS
 from postroom.mime.html.hidden_words import HiddenText, reads_like_an_order, warnings
@@ -45,6 +46,7 @@ _PLAIN_SHOWN = "This is the plain-text part; a mail client shows the HTML part, 
 _NOT_JUDGED = "Its style sheet is too large to be read in full: some of this text may be invisible to a reader."
 _DOUBTFUL = f"Text in {DOUBT_OPENS}…{DOUBT_CLOSES} may be invisible to a reader."
 _CUT_NOTE = "\n\n[The rest of this email is too long to show.]"
+_COMPARED = 300_000  # characters of the plain version
 _SNIPPET_WITHIN = 20_000  # characters in which its words are looked for
 _MANY_MISSING = 12  # words: a footer, a greeting, a link's address written out
 _WORD = re.compile(r"\w+")
@@ -95,7 +97,7 @@ def says_more(body: Body) -> bool:
     shown = set(_WORD.findall(without_flags(_words_of_html(body.html)).lower()))
     if not shown:
         return False
-    source = _WITHOUT_LINKS.sub(" ", clean_text(body.text[:MAX_TEXT])).lower()
+    source = _WITHOUT_LINKS.sub(" ", clean_text(body.text[:_COMPARED])).lower()
     plain = [word for word in _WORD.findall(source) if len(word) > 2]
     missing = sum(word not in shown for word in plain)
     return missing >= _MANY_MISSING and (4 * missing >= len(plain) or reads_like_an_order(body.text))
@@ -142,7 +144,7 @@ def _words(body: Body) -> tuple[str, bool]:
 
 @lru_cache(maxsize=2)  # the index needs the words and the snippet of the same message
 def _words_of_text(text: str) -> str:
-    return clean_text(text[:MAX_TEXT])
+    return clean_text(reversals.marked(text[:MAX_TEXT]))
 
 
 @lru_cache(maxsize=2)
@@ -151,14 +153,15 @@ def _words_of_html(html: str) -> str:
 
 
 def _from_text(text: str, fmt: Format, context: ThreadContext | None) -> Rendered:
-    source = text[:MAX_TEXT]
+    within = text[:MAX_TEXT]
+    source = reversals.marked(within)
     cleaned = clean_text(source)
     shown = shorten_in_text(cleaned) if fmt == "markdown" else cleaned
     result = fold_text(shown, context) if context else Folded(shown)
     folded = compact(result.text) if fmt == "markdown" else result.text.strip()
     defects = _TEXT_CUT if len(text) > MAX_TEXT else ()
     spelt = [HiddenText("characters", run) for run in hidden_runs(source, cleaned)]
-    notes = warnings(spelt, shown)
+    notes = warnings(spelt, shown) + ((_DOUBTFUL,) if source != within else ())
     return Rendered(folded, result.folded, len(spelt), defects, result.may_quote, shown, notes)
 
 

@@ -76,7 +76,7 @@ def test_long_links_in_plain_text_are_short_in_markdown_only() -> None:
         (Body(text="Yes.\n\nOn Mon, 1 Jan 2024 Bob wrote:\n> Shall we?"), "Yes."),
         (Body(text="> only a quote"), "> only a quote"),
         (Body(html="<div style='display:none'>preheader</div><p>Real&nbsp;words</p>"), "Real words"),
-        (Body(text="Hi\u202e\u200b you"), "Hi you"),
+        (Body(text="Hi\u202e\u200b you"), "Hi [hidden? you]"),
         (Body(), ""),
     ],
 )

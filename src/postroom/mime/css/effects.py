@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from postroom.mime.css.geometry import Shift, clip_state, scale_of, shift_of, translated, turned_state
-from postroom.mime.css.longhands import OVERLAID, UNDECIDED, WIDE
+from postroom.mime.css.longhands import BACKWARDS, OVERLAID, UNDECIDED, WIDE
 from postroom.mime.css.screen import WIDTH
 from postroom.mime.css.sight import DOUBTFUL, HIDDEN, SEEN, Sight
 from postroom.mime.css.syntax import split_outside
@@ -34,7 +34,7 @@ _SIGHT_NAMES: Final = frozenset(
         ),
         *("letter-spacing", "animation-name", "font-size", "opacity", "offset-path", "grid-template-rows"),
         *("outline-offset", OVERLAID, UNDECIDED, "font-size-adjust", "margin-right", "transform-origin", "transform"),
-        *("rotate", "backface-visibility"),
+        *("rotate", "backface-visibility", "unicode-bidi"),
     }
 )
 _EMPTY_TRACK = re.compile(r"(?<![\w.])0(?:fr|px|%)?(?![\w.])")
@@ -148,6 +148,7 @@ def _own_sight(style: Style, animations: frozenset[str]) -> Sight:
         or UNDECIDED in style
         or _first(style.get("font-size-adjust", ""), 1.0) < 0.2
         or (pixels(style.get("margin-right", "0")) or 0) <= -_TALL
+        or (style.get("unicode-bidi") in BACKWARDS and style.get("direction") != "ltr")
         or _swings(style)
     )
     return DOUBTFUL if is_odd else turned_state(style)

@@ -39,6 +39,7 @@ UNDECIDED: Final = "-undecided"  # our own property: only a browser knows what a
 _LONGEST: Final = 4_000  # characters of a value
 _SHORT: Final = 200  # of one that is worth caching
 _STANDS_FOR = re.compile(r"(?<![\w-])(?:if|attr|--[\w-]++)\(")
+BACKWARDS: Final = frozenset({"bidi-override", "isolate-override"})  # letters in the order that `direction` says
 _POSITIONS: Final = frozenset({"static", "relative", "absolute", "fixed", "sticky"})
 _NONE: Final = frozenset({"none"})
 _AXES: Final = frozenset({"none", "x", "y", "z"})
@@ -119,6 +120,8 @@ _READERS: Final[dict[str, Reader]] = {
     "font-size-adjust": read_number,
     "line-height": read_line_height,
     "contain": checked(lambda value: _CONTAINED.issuperset(value.split())),
+    "direction": one_of("ltr", "rtl"),
+    "unicode-bidi": one_of("normal", "embed", "isolate", "plaintext", *BACKWARDS),
     "backface-visibility": one_of("visible", "hidden"),
     "-webkit-backface-visibility": checked(lambda value: value in ("visible", "hidden")),
     "-webkit-text-security": one_of("none", "disc", "circle", "square"),

@@ -20,7 +20,7 @@ from postroom.mime.limits import MAX_CASCADE_WORK, MAX_VARIABLES
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Node
 
-_OLD: Final = "[bgcolor],[background],font[color],font[size],body[text],[hidden],[popover]"
+_OLD: Final = "[bgcolor],[background],font[color],font[size],body[text],[hidden],[popover],bdo"
 _BOXES: Final = frozenset({"body", "table", "tbody", "thead", "tfoot", "tr", "td", "th"})
 _FONT_SIZES: Final = ("x-small", "small", "medium", "large", "x-large", "xx-large", "48px")
 _INHERITED: Final = ("color", "font-size", "visibility", "text-indent", "-webkit-text-fill-color")
@@ -169,6 +169,9 @@ def _presented(element: Element) -> str:
     style = ""
     if element.attr("hidden") is not None or element.attr("popover") is not None:
         style += "display:none;"
+    if tag == "bdo":
+        is_usual = (element.attr("dir") or "").strip().lower() == "ltr"
+        style += f"unicode-bidi:isolate-override;direction:{'ltr' if is_usual else 'rtl'};"
     ink = element.attr("color") if tag == "font" else element.attr("text") if tag == "body" else None
     if ink and (found := legacy_colour(ink)):
         style += f"color:#{found[0]:02x}{found[1]:02x}{found[2]:02x};"

@@ -37,7 +37,7 @@ class OpenedHtml:
 
 
 def open_html(html: str) -> OpenedHtml:
-    source = html[:MAX_TEXT]
+    source = html[:MAX_TEXT].replace("\u202e", "&#8238;")  # cleaned later: what it reverses is marked in the document
     cleaned = clean_text(source)
     document, was_cut = _parsed(cleaned)
     removal = drop_hidden(document)

@@ -21,6 +21,7 @@ from postroom.mime.limits import MAX_ELEMENTS
 if TYPE_CHECKING:
     from turbohtml import Comment, Document, Element, Node
 
+_OVERRIDE: Final = "\u202e"
 DOUBT_OPENS, DOUBT_CLOSES = "[hidden? ", "]"
 _MAX_COVERS: Final = 20  # beyond that everything is doubtful
 _SMALL_PICTURE: Final = 60  # pixels
@@ -58,6 +59,8 @@ def drop_hidden(document: Document) -> Removal:
         if any(map(str.isalnum, node.text)):
             texts.append(HiddenText("text", node.text[:4_000]))
         node.decompose()
+    if _OVERRIDE in document.text:
+        walk.doubtful += _overridden(document)
     marks = _mark(walk)
     return Removal(tuple(texts), marks, sheet.is_whole, walk.count > MAX_ELEMENTS)
 
@@ -228,6 +231,17 @@ def _texts(element: Element) -> list[Node]:
     from turbohtml import Element as ElementType
 
     return [child for child in element.children if not isinstance(child, ElementType)]
+
+
+def _overridden(document: Document) -> list[Element]:
+    """What is within an element whose text shows letters from right to left that are written from left to right."""
+    found: list[Element] = []
+    for element in document.iter_elements():
+        if any(_OVERRIDE in child.text for child in _texts(element)):
+            found += element.iter_elements(include_self=True)
+            if len(found) > MAX_ELEMENTS:
+                break
+    return found
 
 
 def _mark(walk: _Walk) -> int:

@@ -15,57 +15,88 @@ from postroom.mime.read.headers import subject_of
 from postroom.mime.read.structure import Part
 from postroom.model.message import Attachment, Body
 
+_OTHER_VERSIONS = "The message has several versions of its text; the last is shown, the others are attachments."
 _MIME_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,100}\Z")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Sorted:
     """Leaves by purpose. A part that is not an alternative of another is in both versions."""
 
     text: list[Part] = field(default_factory=list)
     html: list[Part] = field(default_factory=list)
     attachments: list[Part] = field(default_factory=list)
+    has_other_versions: bool = False  # that readers do not show; they are among the attachments
+
+    def __add__(self, other: Sorted) -> Sorted:
+        return Sorted(
+            self.text + other.text,
+            self.html + other.html,
+            self.attachments + other.attachments,
+            self.has_other_versions or other.has_other_versions,
+        )
+
+
+_NOTHING = Sorted()
 
 
 def sort_parts(root: Part) -> Sorted:
-    found = Sorted()
-    _sort(root, found, in_alternative=False)
-    return found
+    return _sorted(root, _NOTHING)
 
 
-def _sort(part: Part, found: Sorted, *, in_alternative: bool) -> None:
-    if part.is_multipart:
-        alternative = part.content.value == "multipart/alternative"
-        before = len(found.text), len(found.html)
-        for child in part.children:
-            _sort(child, found, in_alternative=in_alternative or alternative)
-        if alternative and not in_alternative:
-            _share_only_reading(found, *before)
-    elif not _is_body(part, found):
-        found.attachments.append(part)
-    else:
-        if part.content.value == "text/html" or not in_alternative:
-            found.html.append(part)
-        if part.content.value == "text/plain" or not in_alternative:
-            found.text.append(part)
+def _sorted(part: Part, earlier: Sorted) -> Sorted:
+    """What this part adds to what came before it."""
+    if not part.is_multipart:
+        return Sorted([part], [part]) if _is_body(part, earlier) else Sorted(attachments=[part])
+    if part.content.value == "multipart/alternative":
+        return _shown_versions(part, earlier)
+    root = _root_of(part) if part.content.value == "multipart/related" else None
+    added = _NOTHING
+    for child in part.children:
+        is_resource = root is not None and child is not root
+        added += Sorted(attachments=list(child.leaves())) if is_resource else _sorted(child, earlier + added)
+    return added
 
 
-def _share_only_reading(found: Sorted, texts: int, htmls: int) -> None:
-    """An alternative with only one version belongs to both."""
-    if len(found.text) == texts:
-        found.text.extend(found.html[htmls:])
-    elif len(found.html) == htmls:
-        found.html.extend(found.text[texts:])
+def _root_of(related: Part) -> Part | None:
+    """The one part of a multipart/related that is shown: the others are what it refers to (RFC 2387)."""
+    start = related.content.get("start").strip(" <>")
+    named = [child for child in related.children if start and content_id_of(child) == start]
+    texts = [child for child in related.children if child.is_multipart or _is_body(child, _NOTHING)]
+    return next(iter(named or texts), None)
 
 
-def _is_body(part: Part, found: Sorted) -> bool:
+def _shown_versions(alternative: Part, earlier: Sorted) -> Sorted:
+    """Readers show the last version that they can (RFC 2046, 5.1.4). The plain ones stay together: they are read where
+    somebody asks for plain text, and compared with what is shown."""
+    versions: list[Sorted] = []
+    for child in alternative.children:
+        found = _sorted(child, earlier)
+        versions.append(found)
+        plain, rich = ([part for part in found.text if _is_html(part) == wanted] for wanted in (False, True))
+        earlier += Sorted(plain, rich)
+    rich_ones = [version for version in versions if any(map(_is_html, version.html))]
+    plain_ones = [version for version in versions if version.text and not any(map(_is_html, version.html))]
+    shown = (rich_ones or plain_ones or [_NOTHING])[-1]
+    texts = [part for version in plain_ones for part in version.text] if rich_ones else []
+    kept = {part.number for part in (*shown.html, *texts)}
+    others = [leaf for leaf in alternative.leaves() if leaf.number not in kept]
+    has_more = len(rich_ones or plain_ones) > 1 or any(version.has_other_versions for version in versions)
+    return Sorted(texts or shown.text, shown.html, others, has_more)
+
+
+def _is_body(part: Part, earlier: Sorted) -> bool:
     kind = part.content.value
     if kind not in ("text/plain", "text/html") or part.disposition.value == "attachment":
         return False
     if not filename_of(part):
         return True
     # Some programs give even the body a file name; every other named text is a file.
-    return not part.disposition.value and not (found.html if _is_html(part) else found.text)
+    return not part.disposition.value and not (earlier.html if _is_html(part) else earlier.text)
+
+
+def content_id_of(part: Part) -> str:
+    return part.headers.first("content-id").strip(" \t<>")[:998]
 
 
 def filename_of(part: Part) -> str:
@@ -84,6 +115,8 @@ def read_body(raw: bytes, found: Sorted, defects: list[str]) -> Body:
             cache[part.number] = _part_text(data, part)
         return cache[part.number]
 
+    if found.has_other_versions:
+        defects.append(_OTHER_VERSIONS)
     has_html = any(_is_html(part) for part in found.html)
     text_is_whole = not any(_is_html(part) for part in found.text)
     text = "\n".join(text_of(part) for part in found.text) if text_is_whole else ""
@@ -126,7 +159,7 @@ def _part_text(data: bytes, part: Part) -> str:
 def describe(raw: bytes, part: Part) -> Attachment:
     """An attachment as listed: its content is measured, not decoded."""
     kind = part.content.value if _MIME_TYPE.match(part.content.value) else "application/octet-stream"
-    content_id = part.headers.first("content-id").strip(" \t<>")[:998]
+    content_id = content_id_of(part)
     return Attachment(
         part=part.number,
         filename=_name(raw, part),
