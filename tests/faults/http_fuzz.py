@@ -54,9 +54,12 @@ def answer_to(server: HttpProcess, request: BadRequest) -> bytes:
         return read_to_end(client)
 
 
-def ask(server: HttpProcess, method: str, params: dict[str, Any], accept: str = "application/json") -> bytes:
+def ask(
+    server: HttpProcess, method: str, params: dict[str, Any], accept: str = "application/json", session: str = ""
+) -> bytes:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
     head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAccept: {accept}\r\n"
+    head += f"Mcp-Session-Id: {session}\r\n" if session else ""
     head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     return answer_to(server, BadRequest("good", head.encode() + body))
 
