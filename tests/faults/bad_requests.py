@@ -37,7 +37,7 @@ class BadRequests:
         self._tools = tools
         self._session = session
         self._kinds: list[Callable[[], BadRequest]] = [
-            *(self._noise, self._request_line, self._header, self._length, self._chunked, self._body),
+            *(self._noise, self._request_line, self._header, self._length, self._chunked, self._refused, self._body),
             *(
                 self._rpc,
                 self._params,
@@ -81,6 +81,11 @@ class BadRequests:
     def _chunked(self) -> BadRequest:
         lies = self._any([b"", b"Content-Length: 3\r\n", b"Content-Length: x\r\n"])
         return BadRequest("chunked", _post(b"Transfer-Encoding: chunked\r\n" + lies) + self._any(CHUNKS), ends=False)
+
+    def _refused(self) -> BadRequest:
+        """By its headers, while its body is broken as well."""
+        head = b"POST /mcp HTTP/1.1\r\nHost: evil.example\r\nTransfer-Encoding: chunked\r\n\r\n"
+        return BadRequest("refused", head + self._any(CHUNKS), ends=False)
 
     def _body(self) -> BadRequest:
         return self._posted("body", self._any(BODIES))

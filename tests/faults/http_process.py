@@ -60,7 +60,12 @@ def http_process(
             [sys.executable, "-c", _MAIN.format(limits=listed, options=["--config", str(config)] if config else [])],
             stdout=subprocess.DEVNULL,
             stderr=log,
-            env={**os.environ, "POSTROOM_HOME": str(home), "POSTROOM_SERVER__BIND_ADDR": f"127.0.0.1:{port}"},
+            env={
+                **os.environ,
+                "POSTROOM_HOME": str(home),
+                "POSTROOM_SERVER__BIND_ADDR": f"127.0.0.1:{port}",
+                "POSTROOM_SERVER__REQUESTS_PER_MINUTE": "0",
+            },
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, hard)),
         )
     try:
