@@ -19,10 +19,11 @@ _MAIN = """
 import sys
 from postroom.doors.mcp.http import accept
 from postroom.doors.mcp.http import deadlines
+from postroom.doors.mcp.http import stopping
 from postroom.__main__ import main
 for module, name, value in {limits!r}:
-    setattr({{"http_accept": accept, "http_deadlines": deadlines}}[module], name, value)
-sys.exit(main(["serve", "--http"]))
+    setattr({{"http_accept": accept, "http_deadlines": deadlines, "http_stopping": stopping}}[module], name, value)
+sys.exit(main(["serve", "--http", *{options!r}]))
 """
 
 
@@ -44,7 +45,11 @@ class HttpProcess:
 
 @contextmanager
 def http_process(
-    home: Path, *, descriptors: int = 1024, limits: Mapping[tuple[str, str], float] | None = None
+    home: Path,
+    *,
+    descriptors: int = 1024,
+    limits: Mapping[tuple[str, str], float] | None = None,
+    config: Path | None = None,
 ) -> Iterator[HttpProcess]:
     (port,) = free_ports(1)
     stderr = home / "stderr.txt"
@@ -52,10 +57,15 @@ def http_process(
     listed = [(module, name, value) for (module, name), value in (limits or {}).items()]
     with stderr.open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-c", _MAIN.format(limits=listed)],
+            [sys.executable, "-c", _MAIN.format(limits=listed, options=["--config", str(config)] if config else [])],
             stdout=subprocess.DEVNULL,
             stderr=log,
-            env={**os.environ, "POSTROOM_HOME": str(home), "POSTROOM_SERVER__BIND_ADDR": f"127.0.0.1:{port}"},
+            env={
+                **os.environ,
+                "POSTROOM_HOME": str(home),
+                "POSTROOM_SERVER__BIND_ADDR": f"127.0.0.1:{port}",
+                "POSTROOM_SERVER__REQUESTS_PER_MINUTE": "0",
+            },
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, hard)),
         )
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,10 +21,20 @@ _AUTH = re.compile(r" AUTH=\S+", re.IGNORECASE)
 
 
 @dataclass(slots=True)
+class Hold:
+    """A step that is not answered until the test lets it go on."""
+
+    reached: threading.Event = field(default_factory=threading.Event)
+    released: threading.Event = field(default_factory=threading.Event)
+    times: int = 0
+
+
+@dataclass(slots=True)
 class Script:
     """`answers` by step: EHLO, AUTH, MAIL, RCPT, RCPT <address>, DATA, END (the final dot)."""
 
     answers: dict[str, str] = field(default_factory=dict)
+    held: dict[str, Hold] = field(default_factory=dict)
     taken: list[Envelope] = field(default_factory=list)
     port: int = 0
     host: str = LOOPBACK
@@ -79,6 +90,10 @@ class _Server(SMTP):
 
 async def _played(script: Script, step: str, server: Any) -> str:
     answer = script.answers.get(step, "")
+    if hold := script.held.get(step):
+        hold.times += 1
+        hold.reached.set()
+        await asyncio.to_thread(hold.released.wait)
     if answer == HANG_UP:
         server.transport.abort()
     if answer == SILENCE:

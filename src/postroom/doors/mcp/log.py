@@ -59,6 +59,7 @@ EVENTS = frozenset(
         "connection_refused",
         "client_gone",
         "clients_unreadable",
+        "shutdown_forced",
     }
 )
 

@@ -12,6 +12,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.tools import Tool
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 
 def lowlevel_server(server: MCPServer[Any]) -> Server[Any]:
@@ -28,3 +29,9 @@ def declare_output(tool: Tool, schema: dict[str, Any]) -> None:
     """Set our own schema for structured content that the tool builds itself; the SDK would derive one from the return
     type, and validate every result against it with a model."""
     tool.fn_metadata.output_schema = schema
+
+
+def close_standing_streams(manager: StreamableHTTPSessionManager) -> None:
+    """End the streams by which sessions wait for notifications. Those of requests in progress stay open."""
+    for transport in manager._server_instances.values():
+        transport.close_standalone_sse_stream()

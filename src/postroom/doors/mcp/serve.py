@@ -64,8 +64,15 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
     from postroom.doors.mcp.http.app import http_app
     from postroom.doors.mcp.http.callers import Callers
     from postroom.doors.mcp.http.deadlines import KEEP_ALIVE_SECONDS, DeadlineProtocol
+    from postroom.doors.mcp.http.stopping import stopped_by_signals
 
     class Announcing(uvicorn.Server):
+        def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
+            return contextlib.nullcontext()
+
+        def stop(self) -> None:
+            self.should_exit = True
+
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started and announce is not None:
@@ -93,9 +100,10 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
         lifespan="on",
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
-    with Listener(_listening_socket(host, port)) as listening:
+    serving = Announcing(config)
+    with Listener(_listening_socket(host, port)) as listening, stopped_by_signals(serving.stop):
         async with server.gateway(server):  # see _serve_stdio
-            await Announcing(config).serve(sockets=[listening])
+            await serving.serve(sockets=[listening])
 
 
 def server_for(settings: Settings) -> PostroomServer:

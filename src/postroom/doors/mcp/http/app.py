@@ -31,6 +31,7 @@ from postroom.doors.mcp.http.health import health_routes
 from postroom.doors.mcp.http.per_client import PerClient, ServerFor
 from postroom.doors.mcp.http.problems import problem
 from postroom.doors.mcp.http.rate import RequestRate
+from postroom.doors.mcp.sdk_internals import close_standing_streams
 from postroom.doors.mcp.server import PostroomServer
 from postroom.settings import SettingsError
 from postroom.settings.clients import Client
@@ -91,6 +92,7 @@ class McpApp:
         self._sessions = server.streamable_http_app(
             streamable_http_path=PATH, transport_security=checked, max_request_body_size=largest
         )
+        self._manager = server.session_manager  # of the application built last
         self._stateless = server.streamable_http_app(
             streamable_http_path=PATH,
             transport_security=checked,
@@ -108,6 +110,7 @@ class McpApp:
     def close_streams(self) -> None:
         if self._server.listening is not None:
             self._server.listening.close()
+        close_standing_streams(self._manager)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST":

@@ -45,6 +45,17 @@ class DeadlineProtocol(H11Protocol):
         is_silent = self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]
         self._enter(None if is_silent else self.conn.their_state)  # uvicorn times out a silent one
 
+    def send_400_response(self, msg: str) -> None:
+        """To a body that breaks the protocol. The application may be about to refuse the same request by its headers:
+        only one of the two can be sent."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
     def pause_writing(self) -> None:
         super().pause_writing()
         self._answer_deadline = self.loop.call_later(ANSWER_SECONDS, self._cut_off)

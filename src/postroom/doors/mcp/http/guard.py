@@ -60,7 +60,7 @@ class Guard:
         if not self._is_ours(headers.get("host", "")):
             return problem(421, "This host name is not served here. The operator can add it to server.allowed_hosts.")
         origin = headers.get("origin")
-        if origin is not None and not self._is_ours(urlsplit(origin).netloc):
+        if origin is not None and not self._is_ours(_host_of(origin)):
             return problem(403, "Requests from this web origin are refused.")
         if scope["path"] not in OPEN_PATHS:
             caller = self._callers.by_header(headers.get("authorization", ""))
@@ -80,6 +80,14 @@ class Guard:
         except ValueError:
             return False
         return name is not None and "@" not in host and name.casefold() in self._hosts
+
+
+def _host_of(origin: str) -> str:
+    """Empty if it names none that can be understood."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
 
 
 def _too_large(limit: int) -> Response:
