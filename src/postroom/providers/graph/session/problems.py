@@ -25,7 +25,7 @@ from postroom.providers.http.problems import Problem
 NO_MAILBOX = frozenset({"MailboxNotEnabledForRESTAPI", "MailboxNotSupportedForRESTAPI", "ErrorMailboxLicenseExpired"})
 BAD_RECIPIENTS = "ErrorInvalidRecipients"
 _DEEPEST = 5
-_QUOTED = re.compile(r"'([^'\s]+@[^'\s]+)'")
+_QUOTED = re.compile(r"'((?=[^'\s]+?@[^'\s])[^'\s]++)'")
 
 _KINDS: dict[str, type[PostroomError]] = {
     "InvalidAuthenticationToken": AuthRequired,
