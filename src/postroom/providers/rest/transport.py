@@ -104,8 +104,7 @@ def _outgoing(request: SubmitRequest) -> tuple[Parsed, dict[str, Any]]:
 
 
 def _accepted(request: SubmitRequest, parsed: Parsed, answer: Answer) -> SubmitOutcome:
-    found = answer.object()
-    if found.get("error") or wire.text(found, "status").casefold() not in wire.SENT_STATES:
+    if not wire.says_sent(answer):
         raise UnclearWrite(answer.host, "accepted the request without saying that it sent the message")
     replies = (_NOT_A_REPLY,) if parsed.in_reply_to else ()
     copies = () if request.save_to_sent else (_OWN_COPY,)

@@ -117,6 +117,14 @@ def has(row: Row, flag: str) -> bool:
     return flag.casefold() in row.flags
 
 
+def says_sent(answer: Answer) -> bool:
+    """It names the message or says so in its status, and nothing in it says the opposite."""
+    found = answer.object()
+    has_failed = found.get("error") or found.get("errors") or found.get("success") is False or found.get("ok") is False
+    status = text(found, "status").casefold()
+    return not has_failed and status in SENT_STATES and bool(status or sent_id(answer))
+
+
 def sent_id(answer: Answer) -> str:
     """The id of a message that was sent: the API calls it by either name."""
     found = answer.object()

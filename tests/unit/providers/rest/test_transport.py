@@ -54,7 +54,8 @@ async def test_each_status_means_what_it_proves(api: Any, transport: RestTranspo
 @pytest.mark.parametrize(
     "body",
     ["", "{broken", "[]", "<!DOCTYPE html><html>ok</html>", '{"status": "failed"}', '{"error": "disk full"}',
-     '{"status": {"x": 1}, "error": 1}'],
+     '{"status": {"x": 1}, "error": 1}', "{}", '{"message": "over quota"}', '{"id": "m1", "success": false}',
+     '{"id": "m1", "ok": false}', '{"id": "m1", "errors": ["disk full"]}', '{"status": {"x": 1}}'],
 )  # fmt: skip
 async def test_a_success_that_does_not_say_so_is_not_taken_for_one(
     api: Any, transport: RestTransport, body: str
