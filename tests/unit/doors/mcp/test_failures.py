@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from postroom.doors.mcp import failures
-from postroom.model.errors import Conflict, InvalidRequest, PostroomError, RateLimited
+from postroom.model.errors import Conflict, InvalidRequest, NotFound, PostroomError, RateLimited
 
 
 def text_of(error: PostroomError) -> str:
@@ -96,3 +96,16 @@ def test_a_disabled_tool_is_told_apart_from_one_that_does_not_exist() -> None:
 
     assert "not enabled" in disabled.message
     assert "Did you mean list_emails?" in unknown.message
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Gone. Call list_drafts.", "Gone."),
+        ("Gone. Call list_drafts to see them. Then try again.", "Gone. Then try again."),
+        ("Gone. Call list_emails to see what is there.", "Gone. Call list_emails to see what is there."),
+        ("Call list_drafts.", "Call list_drafts."),
+    ],
+)
+def test_advice_to_call_a_tool_that_is_absent_is_left_out(said: str, kept: str) -> None:
+    assert failures.advise_within(NotFound(said), {"list_emails"}).message == kept
