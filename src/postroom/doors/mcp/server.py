@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, InputRequiredResult, Resource, TextContent
 
 from postroom import __version__
-from postroom.doors.mcp import dialects, failures, subscriptions
+from postroom.doors.mcp import client_log, dialects, failures, subscriptions
 from postroom.doors.mcp.call_fields import fields_of
 from postroom.doors.mcp.live import Live, OpenGateway
 from postroom.doors.mcp.log import log
@@ -119,8 +119,9 @@ class PostroomServer(MCPServer[Gateway]):
             raise
         finally:
             duration = time.perf_counter() - started
-            self._log(name, arguments, error, duration)
+            line = self._log(name, arguments, error, duration)
             await self._audit(name, arguments, error, duration)
+            await client_log.tell(context, "warning" if error else "info", line)
 
     def _worded(self, error: PostroomError, tool: str) -> CallToolResult:
         answer = self._failure(failures.advise_within(error, self._registered), tool)
@@ -128,7 +129,9 @@ class PostroomServer(MCPServer[Gateway]):
             raise answer
         return answer
 
-    def _log(self, name: str, arguments: Mapping[str, Any], error: PostroomError | None, duration: float) -> None:
+    def _log(
+        self, name: str, arguments: Mapping[str, Any], error: PostroomError | None, duration: float
+    ) -> Mapping[str, Any]:
         tool, fields = self._registered.get(name), self._traits.log_fields.get(name, ())
         shown, code = name if tool is not None else "unknown", error.code if error else ""
         status = "error" if error else "ok"
@@ -139,6 +142,7 @@ class PostroomServer(MCPServer[Gateway]):
             line |= {"status": status, "code": code}
         log.info("tool_call", extra=line)
         self.metrics.called(shown, status, code, duration)
+        return line
 
     async def _audit(
         self, name: str, arguments: Mapping[str, Any], error: PostroomError | None, duration: float
@@ -259,6 +263,7 @@ def build_server(
         client=client,
         metrics=metrics,
     )
+    client_log.register(server)
     if resources is not None and live is not None:
         resources.register(server)
         server.listening = subscriptions.register(server, live)
