@@ -6,7 +6,13 @@ import base64
 
 import pytest
 from mcp.shared.exceptions import MCPError
-from mcp_types import BlobResourceContents, PromptReference, ResourceTemplateReference, TextResourceContents
+from mcp_types import (
+    INVALID_PARAMS,
+    BlobResourceContents,
+    PromptReference,
+    ResourceTemplateReference,
+    TextResourceContents,
+)
 from tests.flows import mails
 from tests.flows.caller import Caller
 
@@ -110,3 +116,12 @@ async def test_what_cannot_be_completed_is_no_error(call: Caller) -> None:
     for name, account in (("wishes", "alex"), ("email_id", "nobody"), ("attachment_id", "alex")):
         answer = await call.client.complete(TEMPLATE, {"name": name, "value": "x"}, {"account": account})
         assert answer.completion.values == []
+
+
+async def test_a_prompt_that_does_not_exist_or_lacks_an_argument_is_the_callers_mistake(call: Caller) -> None:
+    with pytest.raises(MCPError, match=r"There is no prompt 'triage'\. Use one of: triage_inbox") as unknown:
+        await call.client.get_prompt("triage")
+    with pytest.raises(MCPError, match="draft_reply: Missing required arguments") as incomplete:
+        await call.client.get_prompt("draft_reply", {"wishes": "be kind"})
+
+    assert {unknown.value.error.code, incomplete.value.error.code} == {INVALID_PARAMS}

@@ -15,7 +15,14 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, InputRequiredResult, Resource, TextContent
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    GetPromptResult,
+    InputRequiredResult,
+    Resource,
+    TextContent,
+)
 
 from postroom import __version__
 from postroom.doors.mcp import client_log, dialects, failures, subscriptions
@@ -170,6 +177,19 @@ class PostroomServer(MCPServer[Gateway]):
         if gateway is not None and isinstance(result, CallToolResult):
             result.content.extend(TextContent(type="text", text=f"Notice: {each}") for each in notices(gateway))
         return result
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[Gateway, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """The SDK treats an unknown name or a missing argument as a failure of the server."""
+        known = [prompt.name for prompt in await self.list_prompts()]
+        if name not in known:
+            offered = f"Use one of: {', '.join(known)}." if known else "This server has none."
+            raise MCPError(INVALID_PARAMS, f"There is no prompt {name[:80]!r}. {offered}")
+        try:
+            return await super().get_prompt(name, arguments, context)
+        except ValueError as problem:
+            raise MCPError(INVALID_PARAMS, f"Prompt {name}: {str(problem)[:200]}.") from None
 
     async def list_resources(self) -> list[Resource]:
         """The inboxes by name. Other resources are found by listing, searching and following links."""
