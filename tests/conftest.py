@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -18,6 +20,14 @@ for _name in [name for name in os.environ if name.startswith("POSTROOM_") or nam
 os.environ["TZ"] = "UTC"  # the zone of whoever runs the tests is none of theirs
 if hasattr(time, "tzset"):
     time.tzset()
+
+
+@pytest.fixture(autouse=True)
+def no_log_handler_stays() -> Iterator[None]:
+    """A handler that a test configured writes to that test's standard error, which is closed afterwards."""
+    yield
+    root = logging.getLogger()
+    root.handlers[:] = [handler for handler in root.handlers if type(handler).__name__ != "FloodHandler"]
 
 
 @pytest.fixture(scope="session")

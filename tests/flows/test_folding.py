@@ -159,8 +159,12 @@ async def test_words_of_a_folded_quote_are_still_found_and_the_snippet_is_the_ne
 
 
 async def test_a_large_mail_is_folded_by_the_process_that_reads_it(caller: Caller, add: Add) -> None:
-    points = "\n".join(f"Point {number} of the plan is settled." for number in range(16_000))
+    points = "\n".join(f"Point {number} of the plan is settled." for number in range(7_000))
+    remarks = "\n".join(f"Remark {number} is a long one: {'word ' * 20}" for number in range(3_000))
     await add(letter(MARTA, "Lighthouse", points, hours_ago=5, message_id="light-1"))
-    await add(answer(f"Fine by me.\n\n{ATTRIBUTION}\n{quoted(points)}"))
-    assert len(points) > MAX_INLINE_TEXT
-    assert await body_of(caller) == "Fine by me."
+    body = f"{remarks}\n\n{ATTRIBUTION}\n{quoted(points)}"
+    await add(answer(body))
+    opened = await caller.ok("read_email", email_id=await caller.email_id("from:cy subject:lighthouse"))
+    assert len(body) > MAX_INLINE_TEXT
+    assert opened["quoted_folded"] > len(points)
+    assert opened["total_chars"] < len(body) - len(points)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.contract.mails import PDF, mail
-from tests.gate.gmail import gmail_accounts
 from tests.gate.rigs import CONFIRMED, gate_rig
+from tests.gate.services import Gmail
 from tests.peers.gmail import FakeGmail
 
 from postroom.service.organising import organise
@@ -19,7 +19,7 @@ LABEL = 'Projects/North & "South" 🎉'
 
 async def test_messages_are_read_filed_restored_and_answered(tmp_path: Path) -> None:
     with FakeGmail.started() as gmail:
-        accounts = gmail_accounts(gmail)
+        accounts = Gmail(gmail).accounts()
         alice = gmail.user("alice@demo.example")
         for key in ("first", "second"):
             raw = mail(key, subject=key, sender="Bob <bob@demo.example>", to=alice.address, files=[("plan.pdf", PDF)])
@@ -28,7 +28,7 @@ async def test_messages_are_read_filed_restored_and_answered(tmp_path: Path) -> 
         async with gate_rig(tmp_path, accounts=accounts) as gate:
             gateway = gate.gateway
             newest, oldest = (await search.list_emails(gateway, account="alice")).results
-            filed = await organise.apply_label(gateway, [newest.email_id, oldest.email_id], LABEL)
+            filed = await organise.set_label(gateway, [newest.email_id, oldest.email_id], LABEL, True)
             binned = await organise.delete(gateway, [newest.email_id, oldest.email_id])
             assert len(alice.labelled("TRASH")) == 2
             for operation in (binned, filed):

@@ -17,6 +17,7 @@ RIGHTS: tuple[Right, ...] = get_args(Right)
 LOGINS: Mapping[str, Table] = {
     "local": {"always": ("its file",)},
     "imap": {"always": ("IMAP",), "send": ("SMTP",)},
+    "rest": {"always": ("the API",)},
 }
 
 # Of the methods that providers offer beyond reading; those not named here only read.

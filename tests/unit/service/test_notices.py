@@ -15,11 +15,15 @@ def gateway_with(call: Any) -> Any:
     def shown_time(wall: float, timespec: str) -> str:
         return datetime.fromtimestamp(wall, UTC).isoformat(timespec=timespec)
 
-    return SimpleNamespace(store=SimpleNamespace(pauses=SimpleNamespace(all=call)), shown_time=shown_time)
+    return SimpleNamespace(
+        store=SimpleNamespace(pauses=SimpleNamespace(all=call)),
+        accounts=SimpleNamespace(may_see=lambda account: account != "private"),
+        shown_time=shown_time,
+    )
 
 
 def test_each_paused_account_is_named_with_since_when_and_why_and_what_to_do() -> None:
-    paused = [Pause(name, "The login was refused.", 1_800_000_059.0, 1, 0.0) for name in ("home", "work")]
+    paused = [Pause(name, "The login was refused.", 1_800_000_059.0, 1, 0.0) for name in ("home", "private", "work")]
     assert notices(gateway_with(lambda: paused)) == tuple(
         f"Account {name} has been unable to send since 2027-01-15T08:00+00:00. The login was refused. Its messages "
         "wait in the outbox. Tell the user; `postroom doctor` checks the login and resumes sending."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import get_args
 
 from postroom.doors.cli.options import Subparsers, add_config, add_verb_config
 
@@ -24,13 +23,11 @@ def register(subparsers: Subparsers) -> None:
 
 
 def _register_create(verbs: Subparsers) -> None:
-    from postroom.settings.sections import Gate
-
     verb = verbs.add_parser("create", help="create a token; it is shown once")
     verb.add_argument("name", help="of the client, for instance laptop")
     verb.add_argument("--account", action="append", default=[], metavar="NAME", help="only this account; repeatable")
     verb.add_argument("--toolset", action="append", default=[], metavar="NAME", help="only this toolset; repeatable")
-    verb.add_argument("--gate", choices=get_args(Gate), default="", help="its own gate, instead of safety.gate")
+    verb.add_argument("--gate", default="", metavar="NAME", help="its own gate, instead of safety.gate")
     verb.add_argument("--read-only", action="store_true", help="no tool that writes")
     add_verb_config(verb)
     verb.set_defaults(run=_create)

@@ -24,7 +24,7 @@ from postroom.model.role_names import role_by_name
 from postroom.providers.rest import wire
 
 _NOBODY = Address("")
-_NAMED = re.compile(r"([^<>:;]*)<([^<>\s,:;\"()]+@[^<>\s,:;\"()]+)>\s*")
+_NAMED = re.compile(r"([^<>:;]*)<([^<>\s,:;\"()@]+@[^<>\s,:;\"()@]+)>\s*")
 _PLAIN = frozenset(role.value for role in Role)
 _LISTED_HEADERS = ("reply-to", "message-id", "in-reply-to", "references")
 
