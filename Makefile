@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 HTTP   ?= 127.0.0.1:8090
-JOBS   ?= 2
+JOBS   ?= 3
 
 BENCHES := cold_start tool_call gate filling gmail graph
 
