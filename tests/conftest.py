@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from postroom.files import database_file
+
 pytest_plugins = ["tests.peers.fixtures"]
 
 settings.register_profile("patient", deadline=None)  # a busy machine is no failure
@@ -36,6 +38,14 @@ def no_log_handler_stays() -> Iterator[None]:
     yield
     root = logging.getLogger()
     root.handlers[:] = [handler for handler in root.handlers if type(handler).__name__ != "FloodHandler"]
+
+
+@pytest.fixture(autouse=True)
+def no_database_stays_in_use() -> Iterator[None]:
+    """A server opens a few databases and looks at all of them before it reads a file; the tests open thousands."""
+    before = set(database_file._in_use)
+    yield
+    database_file._in_use &= before
 
 
 @pytest.fixture(scope="session")
