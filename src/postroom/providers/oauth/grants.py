@@ -19,6 +19,7 @@ LARGEST = 256 * 1024  # bytes; the longest tokens have a few KB
 _USUAL_LIFETIME = 3600.0  # seconds, where the service does not say
 _DEADLINE = 60.0
 _LONGEST_CODE = 60
+_PASSING = ("temporarily_unavailable", "server_error", "internal_failure")  # the last is Google's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,10 @@ async def ask(client: httpx2.AsyncClient, url: str, form: Mapping[str, str]) -> 
     answer = await exchange(client, call, deadline=_DEADLINE)
     found = _object(answer)
     error = found.get("error")
+    if answer.status == 429 or answer.status >= 500 or error in _PASSING:  # whatever else it says: the login is good
+        raise ProviderUnavailable(f"{answer.host} cannot process logins now ({answer.status}). Try again later.")
     if isinstance(error, str) and error:
         raise Refused(_code(error), answer.host)
-    if answer.status == 429 or answer.status >= 500:
-        raise ProviderUnavailable(f"{answer.host} cannot process logins now ({answer.status}). Try again later.")
     if not answer.is_success or not found:
         raise ProviderError(f"The response of {answer.host} to the login cannot be read ({answer.status}).")
     return found
