@@ -24,11 +24,13 @@ _PASSING = ("temporarily_unavailable", "server_error", "internal_failure")  # th
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """`lifetime` in seconds. `refresh_token` is empty where the service gave no new one."""
+    """`lifetime` in seconds. `refresh_token` is empty where the service gave no new one, `scopes` where it did not say
+    what was granted."""
 
     access_token: str
     refresh_token: str
     lifetime: float
+    scopes: frozenset[str] = frozenset()
 
 
 class Refused(PostroomError):
@@ -63,7 +65,9 @@ async def ask_for_tokens(client: httpx2.AsyncClient, url: str, form: Mapping[str
     kind = found.get("token_type", "Bearer")
     if not _is_token(access) or (refresh and not _is_token(refresh)) or str(kind).lower() != "bearer":
         raise ProviderError("The service's response to the login has no usable token.")
-    return Granted(str(access), str(refresh), _lifetime(found.get("expires_in")))
+    scope = found.get("scope")
+    scopes = frozenset(scope.split()) if isinstance(scope, str) else frozenset[str]()
+    return Granted(str(access), str(refresh), _lifetime(found.get("expires_in")), scopes)
 
 
 def _object(answer: Answer) -> dict[str, Any]:
