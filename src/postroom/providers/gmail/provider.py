@@ -23,7 +23,7 @@ from postroom.providers.gmail.mail.reading import Reader
 from postroom.providers.gmail.rules import Filters
 from postroom.providers.gmail.search.searching import Searcher
 from postroom.providers.gmail.session.client import Client
-from postroom.providers.gmail.session.wire import PROVIDER, UNITS, Get, text_of
+from postroom.providers.gmail.session.wire import PER_CHANGE, PROVIDER, UNITS, Get, text_of
 
 if TYPE_CHECKING:
     from postroom.model.changes import ChangePage
@@ -42,6 +42,7 @@ CAPABILITIES = Capabilities(
     has_server_side_rules=True,
     has_delta=True,
     max_attachment_size_mb=25,
+    changes_at_once=PER_CHANGE,
 )
 
 
