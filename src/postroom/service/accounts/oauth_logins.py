@@ -87,7 +87,8 @@ async def log_in(
     if oauth is None:
         raise InvalidRequest(f"Account {account.name} does not use OAuth to log in.")
     secret = secrets.client_secret(account.name, oauth) if client_secret is None else client_secret
-    scopes = oauth.scopes or scopes_for(oauth.service, account.provider, switched_on(settings))
+    toolsets = ("read", *switched_on(settings))  # a reply reads what it answers, a rule what it applies to
+    scopes = oauth.scopes or scopes_for(oauth.service, account.provider, toolsets)
     async with new_client(proxies=settings.network.proxies) as http:
         login = _Login(http, service_of(oauth), Client(oauth.client_id, secret), scopes, account.address, talk)
         granted = await _WAYS[way](login)

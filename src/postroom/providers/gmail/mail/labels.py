@@ -157,8 +157,9 @@ class Labels:
         return found or (await self.current()).named(name)
 
     async def made(self, name: str) -> Label:
-        """The label of that name, made where there is none."""
-        return await self.named(name) or await self.make(name)
+        """The label of that name, made where there is none: one that a recent list lacks is not looked for again, since
+        Gmail refuses a second one of the same name."""
+        return (await self.recent()).named(name) or await self.make(name)
 
     async def make(self, name: str) -> Label:
         hidden = {"labelListVisibility": "labelHide", "messageListVisibility": "hide"} if name in MARKS else {}

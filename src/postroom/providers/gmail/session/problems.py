@@ -30,7 +30,8 @@ _KINDS: dict[str, tuple[type[PostroomError], float | None]] = {
     "alreadyExists": (Conflict, None),
 }
 _ADVICE = {
-    "insufficientPermissions": "The login does not include it; one that does: postroom accounts login {account}",
+    "insufficientPermissions": "The login does not include it. If tools were switched on since, log in again: "
+    "postroom accounts login {account}",
     "accessNotConfigured": "Enable the Gmail API for the project of the client id, in the Google Cloud console.",
     "domainPolicy": "Ask the organisation's administrator to allow it.",
 }
