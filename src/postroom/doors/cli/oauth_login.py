@@ -6,8 +6,11 @@ import argparse
 import asyncio
 import getpass
 import os
+import signal
 import sys
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from postroom.model.errors import InvalidRequest
@@ -53,10 +56,21 @@ def _tell(text: str) -> None:
 def _asked(prompt: str, otherwise: str, *, hidden: bool = False) -> str:
     if not sys.stdin.isatty():
         raise InvalidRequest(f"There is no terminal to ask at ({prompt.rstrip(': ').lower()}). {otherwise}")
-    text = (getpass.getpass(prompt) if hidden else input(prompt)).strip()
+    with _heeding_ctrl_c():
+        text = (getpass.getpass(prompt) if hidden else input(prompt)).strip()
     if not text or not text.isprintable():
         raise InvalidRequest("That was empty or not a line of text. Nothing was written.")
     return text
+
+
+@contextmanager
+def _heeding_ctrl_c() -> Iterator[None]:
+    """Where an event loop runs, Ctrl-C only cancels its task, which a prompt keeps from ever noticing."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _open(url: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import signal
 import sys
 import threading
 import webbrowser
@@ -207,6 +208,23 @@ def test_the_last_address_can_be_pasted_where_there_is_no_browser(
     monkeypatch.setattr("builtins.input", paste)
     assert run(*adding(dovecot, user, "--paste")) == 0
     assert run("accounts", "login", "work", "--paste") == 0
+
+
+def test_ctrl_c_at_the_prompt_for_the_address_ends_the_login_at_once(
+    dovecot: Dovecot, user: str, idp: Authorisation, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    def interrupted(prompt: str) -> str:
+        signal.raise_signal(signal.SIGINT)
+        pytest.fail("the prompt went on after Ctrl-C")
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr("builtins.input", interrupted)
+    assert run(*adding(dovecot, user, "--paste")) == 130
+    assert not config.exists()
 
 
 def test_a_code_can_be_typed_in_on_another_device(
