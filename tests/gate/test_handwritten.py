@@ -136,9 +136,18 @@ async def test_an_approval_taken_back_after_it_was_read_releases_nothing(tmp_pat
         assert (await gate.send(replace(MAIL, subject="Second"))).status == "sent"
 
 
-@pytest.mark.parametrize("expires", ["2027-01-15", "9999-12-31", "2027-01-15T08:00:01", "2027-01-15T08:00:01+00:00", "2027-01-15T09:00:01+01:00"])
+@pytest.mark.parametrize(
+    "expires",
+    [
+        "2027-01-15",
+        "9999-12-31",
+        "2027-01-15T08:00:01",
+        "2027-01-15T08:00:01+00:00",
+        "2027-01-15T09:00:01+01:00",
+    ],
+)
 async def test_a_file_that_has_not_expired_counts_in_whichever_zone_its_time_is_written(tmp_path, expires):
-    """The gateway's clock stands at 2027-01-15T08:00:00 in UTC; a time without a zone is one in UTC."""
+    """Without a zone it is in the operator's; a day lasts until its end."""
     async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
         write(gate, TEXT.replace("---\nGo", f"expires: {expires}\n---\nGo"))
         assert (await gate.send()).status == "sent"

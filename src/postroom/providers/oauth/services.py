@@ -48,7 +48,7 @@ SERVICES = {
         console="https://console.cloud.google.com/auth/clients",
         clicks="Create client, application type Desktop app; enable the Gmail API; publish the app, or add yourself as "
         "a test user (logins then expire after 7 days).",
-        secret_prefix="GOCSPX-",
+        secret_prefix="GOCSPX-",  # noqa: S106 - how to tell one
         names_scopes=True,  # each has a box of its own on the consent page, which may be left empty
     ),
     "microsoft": Service(

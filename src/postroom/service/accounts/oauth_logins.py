@@ -102,8 +102,8 @@ def _check_scopes(service: Service, wanted: Sequence[str], granted: Granted) -> 
         return
     if missing := [scope.rpartition("/")[2] or scope for scope in wanted if scope not in granted.scopes]:
         raise AuthRequired(
-            f"The login does not include {', '.join(missing)}. Log in again and check every box on the consent page, or "
-            "switch off the toolsets that need it."
+            f"The login does not include {', '.join(missing)}. Log in again and check every box on the consent page, "
+            "or switch off the toolsets that need it."
         )
 
 

@@ -113,10 +113,13 @@ def test_a_login_for_sending_alone_includes_what_replies_read(
     monkeypatch.setenv("POSTROOM_SERVER__TOOLSETS", "send")
     assert run("accounts", "add", f"alice@{kind.domain}", *CLIENT, *kind.flags) == 0
     asked = {scope.rpartition("/")[2] for scope in idp.authorised[0]["scope"].split()}
-    assert asked == {
-        "gmail": {"gmail.readonly", "gmail.compose"},
-        "graph": {"offline_access", "User.Read", "Mail.ReadWrite", "Mail.Send"},
-    }[kind.name]
+    assert (
+        asked
+        == {
+            "gmail": {"gmail.readonly", "gmail.compose"},
+            "graph": {"offline_access", "User.Read", "Mail.ReadWrite", "Mail.Send"},
+        }[kind.name]
+    )
 
 
 def test_a_login_with_an_unchecked_box_is_refused_and_nothing_is_written(
