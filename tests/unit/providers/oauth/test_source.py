@@ -140,15 +140,16 @@ async def test_twenty_parallel_calls_refresh_once(idp: Authorisation, logged_in:
     assert len(idp.refreshes) == 1
 
 
+def no_space(*_: object) -> None:
+    raise SettingsError("cannot be written: No space left on device")
+
+
 async def test_a_disk_that_is_full_for_a_while_costs_no_login(
     idp: Authorisation, logged_in: Login, source: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise SettingsError("cannot be written: No space left on device")
-
     tokens = source()
     with monkeypatch.context() as disk:
-        disk.setattr(Keeping, "write_again", full)
+        disk.setattr(Keeping, "write_again", no_space)
         first = await tokens.refreshed("access-0")
         second = await tokens.refreshed(first)
     assert (Keeping("work").read(), len({first, second, "access-0"})) == (logged_in, 3)
@@ -160,12 +161,9 @@ async def test_a_disk_that_is_full_for_a_while_costs_no_login(
 async def test_a_login_by_hand_counts_more_than_one_that_could_not_be_stored(
     idp: Authorisation, logged_in: Login, source: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise SettingsError("cannot be written: No space left on device")
-
     tokens = source()
     with monkeypatch.context() as disk:
-        disk.setattr(Keeping, "write_again", full)
+        disk.setattr(Keeping, "write_again", no_space)
         first = await tokens.refreshed("access-0")
     Keeping("work").write(Login("by-hand", NOW + 3600, idp.issue()))
     assert await tokens.refreshed(first) == "by-hand"
