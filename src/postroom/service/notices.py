@@ -14,8 +14,8 @@ def notices(gateway: Gateway) -> tuple[str, ...]:
         return ()  # the result itself matters more than its notices
     return tuple(
         f"Account {pause.account} has been unable to send since "
-        f"{gateway.shown_time(pause.since, 'minutes')}. {pause.reason} Its messages wait in the "
-        "outbox. Tell the user; `postroom doctor` checks the login and resumes sending."
+        f"{gateway.shown_time(pause.since, 'minutes')}; its messages wait in the outbox. "
+        f"Tell the user; `postroom doctor` checks the login and resumes sending. {pause.reason}"
         for pause in pauses
         if gateway.accounts.may_see(pause.account)
     )

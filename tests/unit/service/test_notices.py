@@ -25,8 +25,8 @@ def gateway_with(call: Any) -> Any:
 def test_each_paused_account_is_named_with_since_when_and_why_and_what_to_do() -> None:
     paused = [Pause(name, "The login was refused.", 1_800_000_059.0, 1, 0.0) for name in ("home", "private", "work")]
     assert notices(gateway_with(lambda: paused)) == tuple(
-        f"Account {name} has been unable to send since 2027-01-15T08:00+00:00. The login was refused. Its messages "
-        "wait in the outbox. Tell the user; `postroom doctor` checks the login and resumes sending."
+        f"Account {name} has been unable to send since 2027-01-15T08:00+00:00; its messages wait in the outbox. "
+        "Tell the user; `postroom doctor` checks the login and resumes sending. The login was refused."
         for name in ("home", "work")
     )
 

@@ -23,13 +23,14 @@ from postroom.providers.gmail.mail.reading import Reader
 from postroom.providers.gmail.rules import Filters
 from postroom.providers.gmail.search.searching import Searcher
 from postroom.providers.gmail.session.client import Client
-from postroom.providers.gmail.session.wire import PROVIDER, UNITS, Get, text_of
+from postroom.providers.gmail.session.wire import PER_CHANGE, PROVIDER, UNITS, Get, text_of
 
 if TYPE_CHECKING:
     from postroom.model.changes import ChangePage
     from postroom.providers.context import ProviderContext
     from postroom.settings.accounts import GmailAccount
 
+_GOOGLES = ("gmail.com", "googlemail.com")
 CAPABILITIES = Capabilities(
     provider=PROVIDER,
     can_draft=True,
@@ -42,6 +43,7 @@ CAPABILITIES = Capabilities(
     has_server_side_rules=True,
     has_delta=True,
     max_attachment_size_mb=25,
+    changes_at_once=PER_CHANGE,
 )
 
 
@@ -70,7 +72,7 @@ class GmailMailbox:
         profile = await self.client.get(Get("profile", UNITS["profile"]))
         self.reader.known.begin(text_of(profile.get("historyId")))
         owner = Address(text_of(profile.get("emailAddress")))
-        if owner.key == Address(self._account.address).key:
+        if _mailbox_of(owner) == _mailbox_of(Address(self._account.address)):
             return
         aliases = [Address(text_of(one.get("sendAsEmail"))).key for one in await identities.send_as(self.client)]
         if Address(self._account.address).key not in aliases:
@@ -179,3 +181,11 @@ class GmailMailbox:
 
     async def activate_rules(self, active: bool) -> None:
         await self._filters.activate(active)
+
+
+def _mailbox_of(address: Address) -> str:
+    """The same for all addresses of one mailbox. At gmail.com Google ignores dots and what follows a plus sign."""
+    local, _, _ = address.key.rpartition("@")
+    if address.domain not in _GOOGLES:
+        return address.key
+    return f"{local.partition('+')[0].replace('.', '')}@{_GOOGLES[0]}"

@@ -21,7 +21,6 @@ from postroom.store import JournalItem, Send
 
 Progress = Callable[[int, int], Awaitable[None]]
 MAX_BATCH = 1000
-_BLOCK = 100  # items between two progress reports
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +163,9 @@ async def _journalled(gateway: Gateway, works: Sequence[Work], ids: IdScheme) ->
 async def _apply(gateway: Gateway, work: Work, ids: IdScheme, answers: dict[str, ItemView], course: Course) -> None:
     """In blocks. A block that fails as a whole ends the work in its account: its messages and those behind it are
     answered with the failure, unless nothing at all was done yet, which is a failure of the call."""
-    for start in range(0, len(work.todo), _BLOCK):
-        block = work.todo[start : start + _BLOCK]
+    size = work.account.capabilities.changes_at_once
+    for start in range(0, len(work.todo), size):
+        block = work.todo[start : start + size]
         try:
             results = await work.change.apply(work.account, [envelope.ref for _, envelope in block])
         except PostroomError as error:

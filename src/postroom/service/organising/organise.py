@@ -89,7 +89,7 @@ async def set_label(
     progress: Progress | None = None,
 ) -> WriteView:
     _check_label(label)
-    return await _run(gateway, email_ids, account, progress, _always(_labelling(label, on)))
+    return await _run(gateway, email_ids, account, progress, _always(_labelling(label.strip(), on)))
 
 
 async def create_folder(gateway: Gateway, name: str, *, account: str | None = None) -> tuple[FolderView, str]:
@@ -231,6 +231,8 @@ def _putting_back(places: Places, state: dict[str, Any]) -> Change:
 
 
 def _labelling(label: str, wanted: bool) -> Change:
+    """Every provider takes spellings that differ in case for one label."""
+
     def apply(account: Account, refs: Sequence[str]) -> Awaitable[list[ItemResult]]:
         verb = account.labels.apply_label if wanted else account.labels.remove_label
         account.folders.forget()  # a new label is a new folder at some servers
@@ -239,7 +241,7 @@ def _labelling(label: str, wanted: bool) -> Change:
     return Change(
         "label",
         apply,
-        lambda envelope: {"label": label, "on": label in envelope.labels},
+        lambda envelope: {"label": label, "on": label.casefold() in map(str.casefold, envelope.labels)},
         lambda _: {"label": label, "on": wanted},
     )
 
