@@ -91,6 +91,10 @@ class GraphMailbox:
             if has_code(error, *NO_MAILBOX):
                 raise ProviderError(_NO_MAILBOX, details=error.details) from None
             raise
+        if not await self.directory.ref_of(Role.INBOX):
+            raise NotFound(
+                "Microsoft knows no mailbox of that address, or this login may not see it. Check the address."
+            )
         if not self._is_shared:
             await self._check_owner()
 

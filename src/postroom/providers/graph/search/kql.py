@@ -7,6 +7,7 @@ least as much, and decided here afterwards; only words anywhere and names of fil
 from __future__ import annotations
 
 import re
+import unicodedata
 from datetime import timedelta
 
 from postroom.model.query.tree import (
@@ -115,7 +116,7 @@ def asked_parts(node: Node) -> list[Node]:
 
 def _phrase(value: str, *, prefix: bool = False) -> str:
     """Empty where nothing is left to search for."""
-    plain = " ".join(_SIGNS.sub(" ", value).split())
+    plain = " ".join(_SIGNS.sub(" ", unicodedata.normalize("NFC", value)).split())
     if not words(plain):
         return ""
     return f'"{plain}*"' if prefix else f'"{plain}"'
