@@ -63,9 +63,11 @@ def _is_the_providers(error: PostroomError) -> bool:
 
 
 def _scope(error: PostroomError, tool: str) -> str:
-    """What is refused before anything is sent is not about sending: storing the draft that carries attachments, or
-    reading the original."""
+    """What is refused before anything is sent is not about sending: storing the draft that carries attachments,
+    reading the original, or opening somebody else's mailbox."""
     told: str = error.details.get("requiredScope", "")
+    if error.details.get("shared"):
+        return "Mail.Send.Shared" if tool in _SENDING else "Mail.Read.Shared"
     if told or tool not in _SENDING:
         return told or "Mail.Read"
     if error.code != PermissionDenied.code:
