@@ -48,6 +48,13 @@ async def test_from_the_search_to_the_reply(graph):
     assert await graph.inbox("bob") == ["Re: Besprechung"]
 
 
+async def test_without_a_user_only_one_s_own_mailbox_is_listed_and_searched(graph):
+    await graph.sent("send_email", to=[BOB], subject="Frage", body="Wann?")
+    assert await graph.inbox("bob") == ["Frage"]
+    assert (await graph.call.ok("list_emails"))["emails"] == []
+    assert (await graph.call.ok("search_emails", query="Wann", folder="inbox"))["emails"] == []
+
+
 async def test_a_filter_that_the_provider_cannot_apply_is_named(graph):
     await graph.letter()
     opened = await graph.gateway.accounts.open()
