@@ -47,7 +47,7 @@ def is_narrowed(node: Node) -> bool:
     if isinstance(node, And):
         return any(is_narrowed(child) for child in node.nodes)
     if isinstance(node, Or):
-        return bool(node.nodes) and all(is_narrowed(child) for child in node.nodes)
+        return bool(node.nodes) and all(is_narrowed(child) or finds_nothing(child) for child in node.nodes)
     return isinstance(node, _NARROWING) and bool(_leaf(node))
 
 
@@ -57,15 +57,16 @@ def finds_nothing(node: Node) -> bool:
         return any(finds_nothing(child) for child in node.nodes)
     if isinstance(node, Or):
         return all(finds_nothing(child) for child in node.nodes)
-    return isinstance(node, Text | Subject) and not words(node.value)
+    return isinstance(node, Text | Subject | Filename) and not words(node.value)
 
 
 def wide(node: Node) -> str:
-    """What finds at least the messages that fulfil the condition; empty where that would be all."""
+    """What finds at least the messages that fulfil the condition, and exactly those where it `is_asked`; empty where
+    that would be all, or where it `finds_nothing`."""
     if isinstance(node, Not):
         return ""
     if isinstance(node, And | Or):
-        parts = [wide(child) for child in node.nodes]
+        parts = [wide(child) for child in node.nodes if not finds_nothing(child)]
         if isinstance(node, Or) and not all(parts):
             return ""
         parts = [part for part in parts if part]

@@ -159,15 +159,14 @@ class Searcher:
     async def _judge(self, plan: Plan) -> Judge[str]:
         """What only the service can decide, and not every candidate fulfils, is asked before."""
         known: dict[Node, set[str]] = {}
-        top = {one for one in plan.conditions if kql.is_asked(one)}
-        for part in kql.asked_parts(plan.node):
-            if part not in top and part not in known:
-                known[part] = await self._ids_with(plan, part)
+        others = [one for one in plan.conditions if not kql.is_asked(one)]
+        for part in dict.fromkeys(part for one in others for part in kql.asked_parts(one)):
+            known[part] = await self._ids_with(plan, part)
         return Judge(plan.node, kql.is_asked, known.__getitem__)
 
     async def _ids_with(self, plan: Plan, part: Node) -> set[str]:
         """Of the candidates, those that fulfil one part. Unless the service names all, the others are unknown."""
-        if not kql.wide(part):
+        if kql.finds_nothing(part):
             return set()
         words = kql.wide(And((plan.node, part)))
         found = {text(one.get("id")) async for one in self._search(plan.path, words, {"$select": "id"})}

@@ -131,15 +131,16 @@ async def read_email(
     email = await read.read_email(
         gateway, message_id, account=account_of(gateway, user_id), include_quoted=include_quoted, offset=offset
     )
+    warnings = [*email.facts.warnings, *email.defects, *_left_out(email)]
     structured = {
         **_row(email.row),
         "cc": list(email.cc),
         "body": email.body,
         "bodyChars": email.body_chars,
         "attachments": [_attachment(view) for view in email.attachments],
-        "warnings": [*email.facts.warnings, *email.defects, *_left_out(email)],
+        "warnings": warnings,
     }
-    return answer(structured, "\n".join([_line(email.row), *_warned(structured["warnings"]), "", email.body]))
+    return answer(structured, "\n".join([_line(email.row), *_warned(warnings), "", email.body]))
 
 
 @toolset.tool("Anhänge auflisten", returns=Attachments, read_only=True, idempotent=True)
