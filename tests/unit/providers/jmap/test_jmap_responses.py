@@ -48,7 +48,7 @@ async def test_a_broken_response_to_a_read_is_an_error_of_the_provider(
 
 async def test_one_of_many_messages_that_cannot_be_read_says_why(server: FakeJmap, mailbox: JmapMailbox) -> None:
     refs = [put(server, str(number)) for number in range(3)]
-    server.fail_next("GET", "download", status=403)
+    server.fail_next("GET", "/download/*", status=403)
     with pytest.raises(PermissionDenied):
         await mailbox.fetch_many(refs)
 
