@@ -36,6 +36,11 @@ _NO_MAILBOX = (
     "Microsoft has no mailbox for this account that programs can open: its Exchange Online licence is missing or has "
     "lapsed, or the mailbox is on the organisation's own server. Ask the administrator; over IMAP it may still work."
 )
+_NOT_SHARED = (
+    "This login may not open the mailbox of that address: somebody has to give it access there, and it needs the "
+    "permissions for others' mailboxes (docs/providers/graph.md)."
+)
+_NOBODY = "Microsoft knows no mailbox of that address, or hides it from this login. Check the address."
 
 
 class GraphMailbox:
@@ -85,14 +90,23 @@ class GraphMailbox:
 
     async def check_login(self) -> None:
         """That there is a mailbox, and that it is the account's own."""
+        await self._check_mailbox()
+        if not self._is_shared:
+            await self._check_owner()
+
+    async def _check_mailbox(self) -> None:
         try:
             await self.directory.read_roles()
+        except PermissionDenied as error:
+            if self._is_shared:
+                raise PermissionDenied(_NOT_SHARED, details={**error.details, "shared": True}) from None
+            return  # a token that may send and not read: what else is asked of it is refused then
         except PostroomError as error:
             if has_code(error, *NO_MAILBOX):
                 raise ProviderError(_NO_MAILBOX, details=error.details) from None
             raise
-        if not self._is_shared:
-            await self._check_owner()
+        if not await self.directory.ref_of(Role.INBOX):
+            raise NotFound(_NOBODY)
 
     async def _check_owner(self) -> None:
         fields = "mail,userPrincipalName,proxyAddresses"

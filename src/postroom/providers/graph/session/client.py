@@ -76,11 +76,16 @@ class Client:
         return answer.body
 
     async def pages(self, path: str, params: Params) -> AsyncIterator[list[JSON]]:
+        """The items of a list, page by page."""
+        async for page in self.whole_pages(path, params):
+            yield objects(page.get("value"))
+
+    async def whole_pages(self, path: str, params: Params) -> AsyncIterator[JSON]:
         """Of a list, from one @odata.nextLink to the next, as far as they are asked for."""
 
-        async def fetch(link: str) -> tuple[list[list[JSON]], str]:
+        async def fetch(link: str) -> tuple[list[JSON], str]:
             page = await (self.get(link) if link else self.get(path, params))
-            return [objects(page.get("value"))], text(page.get(NEXT))
+            return [page], text(page.get(NEXT))
 
         async for (page,) in pages(fetch):
             yield page
