@@ -1,4 +1,4 @@
-"""Runs of rules that are killed, and two processes that run the same plan: everything is done once, and undone whole."""
+"""Runs of rules that are killed, and two processes that run the same plan: all is done once, and undone whole."""
 
 from __future__ import annotations
 
