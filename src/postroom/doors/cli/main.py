@@ -22,6 +22,7 @@ COMMANDS = (
     "doctor",
     "approvals",
     "outbox",
+    "rules",
     "audit",
     "tokens",
     "completion",
