@@ -17,7 +17,7 @@ Toolset = Literal["read", "organise", "drafts", "send", "rules", "templates", "i
 # Names reserved for what this version does not have; no message suggests them.
 NOT_YET = {
     "dialect": frozenset({"intentmail"}),
-    "toolsets": frozenset({"rules", "templates", "identities"}),
+    "toolsets": frozenset({"rules", "identities"}),
     "provider": frozenset(),
 }
 Gate = Literal["confirm", "preview", "elicit", "approval", "auto"]
@@ -106,6 +106,10 @@ class SafetySettings(Section):
     block_recipients: Annotated[tuple[RecipientPattern, ...], *AsList] = ()
     attachment_dirs: Annotated[tuple[HomePath, ...], *AsList] = ()
     download_dir: HomePath = Path("downloads")
+
+
+class TemplateSettings(Section):
+    dir: HomePath = Path("templates")
 
 
 class StoreSettings(Section):

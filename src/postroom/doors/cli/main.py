@@ -22,6 +22,7 @@ COMMANDS = (
     "doctor",
     "approvals",
     "outbox",
+    "templates",
     "audit",
     "tokens",
     "completion",

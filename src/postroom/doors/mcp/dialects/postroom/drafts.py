@@ -20,6 +20,8 @@ from postroom.doors.mcp.dialects.postroom.arguments import (
     MoreAddresses,
     Offset,
     Paths,
+    Template,
+    Variables,
     listed,
     named,
 )
@@ -51,14 +53,17 @@ async def create_draft(
     attachments: Paths = [],  # noqa: B006 - read, never changed
     importance: Importance = "normal",
     identity: Identity = "",
+    template: Template = "",
+    variables: Variables = None,
     account: AccountName = "",
 ) -> CallToolResult:
     """Save a new email as a draft. It is not sent."""
-    from postroom.service.writing import composing, draft
+    from postroom.service.writing import composing, draft, from_template
 
     request = composing.DraftRequest(
         listed(to), listed(cc), listed(bcc), subject, body, body_html, listed(attachments), importance, identity
     )
+    request = await from_template.filled(gateway, request, template, variables)
     return results.draft(await draft.create_draft(gateway, request, account=named(account)), "saved")
 
 
