@@ -55,6 +55,10 @@ RIGHT = [
     call("list_outbox"),
     call("cancel_send", send_id="$send"),
     call("delete_email", email_id="$invoice"),
+    call("list_templates"),
+    call("save_template", name="hello", body="Hello {{ name }}"),
+    call("render_template", name="hello", variables={"name": "Sam"}),
+    call("create_alias", email="new@demo.example"),
 ]
 
 _NONE = "m-none"
@@ -89,4 +93,8 @@ WRONG = [
     call("send_draft", draft_id="d-none"),
     call("list_outbox", limit=0),
     call("cancel_send", send_id="s-none"),
+    call("list_templates", limit=1),
+    call("save_template", name="../x", body="x"),
+    call("render_template", name="none"),
+    call("create_alias", email="no address"),
 ]

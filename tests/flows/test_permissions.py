@@ -34,7 +34,7 @@ _SENDS = ("send_email", "reply_email", "forward_email")
 @pytest.fixture
 def settings(make_settings: Callable[..., Settings]) -> Settings:
     """Of the flows, with a gate that lets go what is confirmed."""
-    made = make_settings()
+    made = make_settings(toolsets=["read", "organise", "drafts", "send", "templates", "identities"])
     return replace(made, safety=made.safety.model_copy(update={"gate": "confirm"}))
 
 

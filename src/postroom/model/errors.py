@@ -148,9 +148,11 @@ class Unsupported(PostroomError):
     code = "UNSUPPORTED"
     general_reason = "unsupported"
 
-    def __init__(self, provider: str, feature: str) -> None:
+    def __init__(self, provider: str, feature: str, advice: str = "") -> None:
+        """`advice` says how a person does it instead."""
+        advice = advice or "Call get_capabilities to see what it supports."
         super().__init__(
-            f"The {provider} provider does not support {feature}. Call get_capabilities to see what it supports.",
+            f"The {provider} provider does not support {feature}. {advice}",
             details={"provider": provider, "feature": feature},
         )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from postroom.model.address import Address, masked
 from postroom.model.capabilities import Capabilities
 from postroom.model.draft import Identity, SavedDraft
-from postroom.model.errors import PermissionDenied
+from postroom.model.errors import PermissionDenied, Unsupported
 from postroom.model.folder import Folder
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
@@ -46,7 +47,8 @@ CAPABILITIES = Capabilities(
 
 
 class GmailMailbox:
-    """Mailbox, RawAccess, Threads, BatchFetch, IdLookup, Drafts, Labels, ManyFolders, FolderMaker, Rules, Changes."""
+    """Mailbox, RawAccess, Threads, BatchFetch, IdLookup, Drafts, Labels, ManyFolders, FolderMaker, Rules, Changes,
+    AliasMaker."""
 
     def __init__(self, account: GmailAccount, context: ProviderContext) -> None:
         self._account = account
@@ -63,7 +65,7 @@ class GmailMailbox:
         if not self._is_checked:
             await self.check_owner()
             self._is_checked = True
-        return CAPABILITIES
+        return replace(CAPABILITIES, can_create_alias=self._account.delegated)
 
     async def check_owner(self) -> None:
         """A token says nothing about its owner: it may be that of another of the person's accounts."""
@@ -86,6 +88,12 @@ class GmailMailbox:
 
     async def identities(self) -> list[Identity]:
         return await identities.identities(self.client, self._account)
+
+    async def create_alias(self, address: Address, signature_html: str) -> Identity:
+        """Google lets only a service account with domain-wide delegation do this."""
+        if not self._account.delegated:
+            raise Unsupported(PROVIDER, "creating aliases")
+        return await identities.create(self.client, address, signature_html)
 
     # --- reading
 

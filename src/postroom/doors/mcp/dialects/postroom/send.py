@@ -54,6 +54,7 @@ async def send_email(
     attachments: Paths = [],  # noqa: B006 - read, never changed
     importance: Importance = "normal",
     identity: Identity = "",
+    signature: bool = True,
     template: Template = "",
     variables: Variables = None,
     send_at: SendAt = "",
@@ -71,6 +72,7 @@ async def send_email(
     request = composing.DraftRequest(
         *(listed(to), listed(cc), listed(bcc), subject or "", body or ""),
         *(body_html, listed(attachments), importance, identity),
+        signature=signature,
     )
     request = await from_template.filled(gateway, request, template, variables)
     return await send.order_mail(
@@ -92,6 +94,7 @@ async def reply_email(
     attachments: Paths = [],  # noqa: B006 - read, never changed
     importance: Importance = "normal",
     identity: Identity = "",
+    signature: bool = True,
     send_at: SendAt = "",
     save_to_sent_items: bool = True,
     require_approval: RequireApproval = False,
@@ -103,7 +106,9 @@ async def reply_email(
     from postroom.service.sending import send
     from postroom.service.writing import composing
 
-    request = composing.ReplyRequest(body, body_html, reply_all, listed(attachments), identity, quote, importance)
+    request = composing.ReplyRequest(
+        body, body_html, reply_all, listed(attachments), identity, quote, importance, signature=signature
+    )
     wishes = _wishes(confirm, idempotency_key, send_at, save_to_sent_items, require_approval)
     return await send.order_reply(gateway, email_id, request, wishes, named(account))
 
