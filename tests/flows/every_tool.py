@@ -55,6 +55,9 @@ RIGHT = [
     call("list_outbox"),
     call("cancel_send", send_id="$send"),
     call("delete_email", email_id="$invoice"),
+]
+# Of toolsets that are off by default.
+MORE = [
     call("list_templates"),
     call("save_template", name="hello", body="Hello {{ name }}"),
     call("render_template", name="hello", variables={"name": "Sam"}),
@@ -93,8 +96,4 @@ WRONG = [
     call("send_draft", draft_id="d-none"),
     call("list_outbox", limit=0),
     call("cancel_send", send_id="s-none"),
-    call("list_templates", limit=1),
-    call("save_template", name="../x", body="x"),
-    call("render_template", name="none"),
-    call("create_alias", email="no address"),
 ]

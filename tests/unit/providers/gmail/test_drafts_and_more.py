@@ -6,7 +6,7 @@ import json
 
 import pytest
 from tests.contract.mails import PDF, mail
-from tests.peers.gmail.methods import COMPOSE
+from tests.peers.gmail.methods import COMPOSE, FULL
 
 from postroom.mime.read.parse import parse
 from postroom.model.address import Address
@@ -21,6 +21,9 @@ LETTER = (
     "Dear Ada,\n\nthis line is much longer than seventy-eight signs, so that an editor that breaks lines breaks it.\n"
     '  <b> & "quotes"\n'
 )
+
+
+SHARING = "https://www.googleapis.com/auth/gmail.settings.sharing"
 
 
 async def test_a_drafts_ref_holds_while_the_message_in_it_gets_new_ids(box: Box) -> None:
@@ -95,7 +98,7 @@ async def test_a_delegated_login_creates_aliases_and_no_other_may_try(box: Box) 
     with pytest.raises(Unsupported):
         await box.mailbox.create_alias(Address("sales@gmail.example"), "")
 
-    token = box.gmail.token(box.user, delegated=True)
+    token = box.gmail.token(box.user, {FULL, SHARING}, delegated=True)
     _, mailbox, _ = opened(box.gmail, box.user, token=token, delegated=True)
     assert (await mailbox.connect()).can_create_alias
     made = await mailbox.create_alias(Address("sales2@elsewhere.example", "Sales"), "<b>Sales</b>")
