@@ -113,7 +113,7 @@ def _may_lack_sample(path: Path) -> bool:
 
 @asynccontextmanager
 async def open_working_gateway(settings: Settings) -> AsyncIterator[Gateway]:
-    """A gateway that also works by itself: approvals given elsewhere, holds, schedules, retries. For servers."""
+    """A gateway that also works by itself: approvals given elsewhere, holds, schedules, retries, rules. For servers."""
     async with open_gateway(settings) as gateway:
         if settings.server.read_only or not settings.traits.has_transport:
             yield gateway
@@ -121,6 +121,7 @@ async def open_working_gateway(settings: Settings) -> AsyncIterator[Gateway]:
         await gateway.in_thread(gateway.store.pauses.try_soon)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_work, gateway)
+            tasks.start_soon(_run_rules, gateway)
             yield gateway
             tasks.cancel_scope.cancel()
 
@@ -131,3 +132,10 @@ async def _work(gateway: Gateway) -> None:
     from postroom.service.sending import worker
 
     await worker.run(gateway)
+
+
+async def _run_rules(gateway: Gateway) -> None:
+    await anyio.sleep(FIRST_BREATH)
+    from postroom.service.rules import scheduling
+
+    await scheduling.run(gateway)

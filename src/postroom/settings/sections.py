@@ -17,7 +17,7 @@ Toolset = Literal["read", "organise", "drafts", "send", "rules", "templates", "i
 # Names reserved for what this version does not have; no message suggests them.
 NOT_YET = {
     "dialect": frozenset({"intentmail"}),
-    "toolsets": frozenset({"rules"}),
+    "toolsets": frozenset(),
     "provider": frozenset(),
 }
 Gate = Literal["confirm", "preview", "elicit", "approval", "auto"]
