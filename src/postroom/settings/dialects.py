@@ -78,6 +78,7 @@ TRAITS: dict[str, Traits] = {
         toolsets=("read", "organise", "rules", "send", "identities"),
         ids="provider",
         gate="elicit",
+        request_bytes=8 * 2**20,  # attachments come within a call
         adds_signature=True,  # its create_alias gives an identity one
         has_fences=False,
         audit_names={"send_email": "send_message", "reply_email": "send_message"},

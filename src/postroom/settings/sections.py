@@ -15,8 +15,8 @@ from postroom.settings.fields import AsList, ConfigPath, HomePath, Number, Secti
 Dialect = Literal["postroom", "graph", "mailapi", "vault", "drafts", "intentmail"]
 Toolset = Literal["read", "organise", "drafts", "send", "rules", "templates", "identities"]
 # Names reserved for what this version does not have; no message suggests them.
-NOT_YET = {
-    "dialect": frozenset({"intentmail"}),
+NOT_YET: dict[str, frozenset[str]] = {
+    "dialect": frozenset(),
     "toolsets": frozenset(),
     "provider": frozenset(),
 }

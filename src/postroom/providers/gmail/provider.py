@@ -65,7 +65,7 @@ class GmailMailbox:
         if not self._is_checked:
             await self.check_owner()
             self._is_checked = True
-        return replace(CAPABILITIES, can_create_alias=self._account.delegated)
+        return _capabilities(self._account)
 
     async def check_owner(self) -> None:
         """A token says nothing about its owner: it may be that of another of the person's accounts."""
@@ -187,3 +187,15 @@ class GmailMailbox:
 
     async def activate_rules(self, active: bool) -> None:
         await self._filters.activate(active)
+
+
+def _capabilities(account: GmailAccount) -> Capabilities:
+    """Google's limit is in units; one request is that for a message, as most are. Half of it may be used at once."""
+    per_minute = account.units_per_minute / UNITS["message"]
+    return replace(
+        CAPABILITIES,
+        can_create_alias=account.delegated,
+        requests_per_second=round(per_minute / 60, 1),
+        burst=int(per_minute / 2),
+        paces_itself=True,
+    )
