@@ -63,9 +63,9 @@ def error_model(
     return shown
 
 
-def as_error(error: ErrorView) -> PostroomError:
-    """The error of the only message that was to be changed, raised."""
-    return _with_code(error.code)(error.message, details=error.details, retry_after=error.retry_after)
+def as_error(error: ErrorView, message: str = "") -> PostroomError:
+    """To be raised: what kept the only message of a call from being changed or sent."""
+    return _with_code(error.code)(message or error.message, details=error.details, retry_after=error.retry_after)
 
 
 def _with_code(code: str) -> type[PostroomError]:

@@ -34,7 +34,7 @@ class Attachment(BaseModel):
 def _worded(view: SendView, _: Order | None) -> CallToolResult:
     if view.status == "rejected":
         if view.error is not None:
-            raise as_error(view.error)
+            raise as_error(view.error, view.message)
         raise (InvalidRequest if view.refused else PermissionDenied)(view.message)
     message = _NOT_YET if view.status == "preview" else view.approval.how if view.approval else view.message
     known: dict[str, Any] = {
