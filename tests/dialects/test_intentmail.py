@@ -6,7 +6,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from mcp_types import ElicitResult
 from tests.contract.mails import PDF, mail
 from tests.dialects.intentmail_contract import CODES, PAGE, TOOLS
 from tests.flows.caller import Caller, text_of
+from tests.peers.gmail import FakeGmail
 
 from postroom.doors.mcp.dialects import intentmail
 from postroom.doors.mcp.dialects.intentmail import results
@@ -519,3 +520,48 @@ async def test_a_signature_of_the_identity_is_below_what_is_sent(tmp_path: Path)
         assert "Me, of Demo Ltd." in call.asked[0]
     (got,) = await arrived(tmp_path)
     assert got["untrusted"]["body"].rstrip().endswith("Hello.\r\n\r\n--=20\r\nMe, of Demo Ltd.")
+
+
+# --- at a provider of the contract
+
+
+@pytest.fixture(scope="module")
+def gmail() -> Iterator[FakeGmail]:
+    with FakeGmail.started() as fake:
+        fake.quota.per_user_per_minute = fake.quota.per_project_per_minute = None
+        yield fake
+
+
+@pytest.fixture
+async def at_gmail(gmail: FakeGmail, tmp_path: Path) -> AsyncIterator[tuple[Any, Any]]:
+    user = gmail.user(f"{tmp_path.name[-40:].strip('_')}@gmail.example")
+    gmail.deliver(user, mail("one", subject="Ladder", to=user.address), ("INBOX",))
+    account = {"name": "mine", "provider": "gmail", "address": user.address, "base_url": gmail.url}
+    account |= {"token": gmail.token(user), "units_per_minute": 10**7}
+    async with calling(build({"server": {"dialect": "intentmail"}, "accounts": [account]}, home=tmp_path)) as caller:
+        yield caller, user
+    gmail.forget_faults()
+
+
+async def test_a_label_is_known_by_its_id_too(at_gmail: tuple[Any, Any]) -> None:
+    call, user = at_gmail
+    label = user.labels.create("Receipts")
+    message_id = await id_of(call, "ladder")
+
+    await call.ok("apply_label", message_ids=[message_id], label=label.id)
+    assert (await call.ok("get_message", message_id=message_id))["labels"] == ["Receipts"]
+    await call.ok("apply_label", message_ids=[message_id], label="Later")
+    assert (await call.ok("get_message", message_id=message_id))["labels"] == ["Later", "Receipts"]
+
+
+async def test_what_the_provider_answers_is_told_in_its_own_code(at_gmail: tuple[Any, Any], gmail: FakeGmail) -> None:
+    call, _ = at_gmail
+    message_id = await id_of(call, "ladder")
+    body = json.dumps({"error": {"code": 403, "errors": [{"reason": "domainPolicy"}], "message": "secret words"}})
+    gmail.answer_next("POST", "messages.batchModify", body, status=403)
+    gmail.answer_next("POST", "messages.modify", body, status=403)
+
+    error = await call.error("apply_label", message_ids=[message_id], label="x")
+    assert error["code"] == "PERMISSION_DENIED"
+    assert error["provider_error"] == {"status": 403, "reason": "domainPolicy"}
+    assert "secret" not in json.dumps(error)
