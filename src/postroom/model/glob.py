@@ -53,9 +53,9 @@ def pieces(pattern: str) -> tuple[Piece, ...]:
     return tuple(map(tuple, found))
 
 
-def literals(pattern: str) -> list[str]:
-    """The texts without wildcards that whatever the pattern matches has in it."""
-    return [text for piece in pieces(pattern) for text in "".join(char or "\0" for char in piece).split("\0") if text]
+def marked(pattern: str, mark: str) -> str:
+    """The pattern as text, with `mark` in place of every wildcard."""
+    return mark.join("".join(char or mark for char in piece) for piece in pieces(pattern))
 
 
 def _find(piece: Piece, text: str, start: int, end: int) -> int:

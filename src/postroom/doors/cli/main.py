@@ -22,6 +22,7 @@ COMMANDS = (
     "doctor",
     "approvals",
     "outbox",
+    "rules",
     "templates",
     "audit",
     "tokens",

@@ -90,8 +90,8 @@ def _value(field: ConditionField, operator: Operator, part: Part) -> str:
         raise part.refused(
             f"has no @, and {operator} compares the whole address. Use contains, or matches with * like *@example.com"
         )
-    if field == "body" and operator == "contains" and not row_of_words(text).strip():
-        raise part.refused("has neither letters nor digits, and contains looks for words in a body")
+    if operator == "contains" and not row_of_words(text).strip():
+        raise part.refused("has neither letters nor digits, and contains looks for words. Use matches, like *%*")
     return text
 
 

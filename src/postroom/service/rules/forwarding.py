@@ -39,13 +39,15 @@ async def forward(
         require_approval=_needs_person(gateway, account, scheduled=scheduled),
         actor="rule",
     )
+    request = ForwardRequest(to=(action.target,))
     try:
-        order = await sending.order_forward(
-            gateway, email_id, ForwardRequest(to=(action.target,)), wishes, account.name
-        )
+        order = await sending.order_forward(gateway, email_id, request, wishes, account.name)
         view = await sending.send(gateway, order)
     except PostroomError as error:
-        return RunItem(email_id, False, error=error_view(error))
+        if error.reason != "idempotency_key_in_progress":
+            return RunItem(email_id, False, error=error_view(error))
+        # An earlier run died while it sent this: what became of it is being found out, and it is not sent again.
+        view = SendView("unknown", account.name, error.message, send_id=error.details["send_id"])
     if view.status in _ON_ITS_WAY:
         note = gateway.store.plans.note_forward
         await gateway.in_thread(note, account.name, name, mail, action.target, view.send_id)

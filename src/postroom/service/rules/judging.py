@@ -1,8 +1,8 @@
 """Whether a message fulfils a rule, decided here from the message alone: every provider gives the same answer.
 
-Case is ignored, accents are not. Addresses are compared without the name, except that `contains` without an @ also
-looks at names. `contains` on a body looks for whole words in a row, as a search does: most mail servers find no less.
-A message without a date has no age, whatever is asked about it.
+Case is ignored, accents are not. `contains` looks for whole words in a row, as a search does, because that is what mail
+servers can find; parts of words are matched by a glob. Addresses are compared without the name, except that `contains`
+without an @ also looks at names. A message without a date has no age, whatever is asked about it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 
 from postroom.model.address import Address
 from postroom.model.errors import InvalidRequest
@@ -26,7 +25,7 @@ _WORD = re.compile(r"[^\W_]+")
 _LIST_ID = re.compile(r"<([^<>]*)>\s*\Z")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A message as far as it is known. `text` and `list_ids` are of an opened one."""
 
@@ -35,10 +34,6 @@ class Candidate:
     now: datetime
     text: str = ""
     list_ids: tuple[str, ...] = ()
-
-    @cached_property
-    def words(self) -> str:
-        return row_of_words(self.text)
 
     @property
     def age_days(self) -> float | None:
@@ -80,7 +75,7 @@ def _is_so(condition: Condition, mail: Candidate) -> bool:  # noqa: C901 - one a
         case "subject":
             return _compare(condition, envelope.subject)
         case "body":
-            return _in_body(condition, mail)
+            return _compare(condition, mail.text)
         case "list_id":
             return any(_by_list_id(condition, value) for value in mail.list_ids)
         case "labels":
@@ -105,16 +100,10 @@ def _by_number(operator: Operator, value: float, bound: float) -> bool:
 def _by_address(condition: Condition, people: Sequence[Address]) -> bool:
     if condition.operator != "contains":
         return any(_compare(condition, person.email) for person in people)
-    wanted = alike(condition.values[0])
+    with_names = "@" not in condition.values[0]
     return any(
-        wanted in alike(person.email) or ("@" not in wanted and wanted in alike(person.name)) for person in people
+        _compare(condition, person.email) or (with_names and _compare(condition, person.name)) for person in people
     )
-
-
-def _in_body(condition: Condition, mail: Candidate) -> bool:
-    if condition.operator == "contains":
-        return row_of_words(condition.values[0]) in mail.words
-    return _compare(condition, mail.text)
 
 
 def _by_list_id(condition: Condition, value: str) -> bool:
@@ -135,7 +124,8 @@ def _compare(condition: Condition, text: str) -> bool:
     if condition.operator == "matches":
         compare = lambda value: glob_matches(value, text)  # noqa: E731
     elif condition.operator == "contains":
-        compare = lambda value: alike(value) in alike(text)  # noqa: E731
+        row = row_of_words(text)
+        compare = lambda value: row_of_words(value) in row  # noqa: E731
     else:
         compare = lambda value: alike(value) == alike(text.strip())  # noqa: E731
     return any(map(compare, condition.values))

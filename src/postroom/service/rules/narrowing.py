@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from postroom.model.folder import Folder, Role
-from postroom.model.glob import literals, pieces
+from postroom.model.glob import marked
 from postroom.model.query.tree import (
     After,
     Before,
@@ -31,6 +31,7 @@ from postroom.model.rule import Condition, Rule
 from postroom.service.rules.judging import folders_named, row_of_words
 
 _MARGIN = timedelta(hours=1)  # a clock that differs from the server's
+_WILD = "\u16a0"  # a letter that nobody writes: with it, a word is not plain ASCII
 NOT_LOOKED_AT = (Role.SENT, Role.DRAFTS)  # rules are about what came in, unless they name a folder
 
 
@@ -85,14 +86,14 @@ def _ages(condition: Condition, now: datetime) -> Iterator[Node]:
 def _node(condition: Condition, value: str) -> Node | None:
     match condition.field:
         case "from" | "to" | "cc":
-            text = max(literals(value), key=len, default="") if condition.operator == "matches" else value
-            return Correspondent(condition.field, text) if _is_plain(text) and row_of_words(text).strip() else None
+            is_whole = condition.operator in ("equals", "in") and value.isascii()
+            word = value if is_whole else _surest_word(condition, value)
+            return Correspondent(condition.field, word) if word else None
         case "subject":
             word = _surest_word(condition, value)
             return Subject(word) if word else None
         case "body":
-            words = row_of_words(value).split() if condition.operator in ("contains", "equals", "in") else []
-            word = max(filter(_is_alike_everywhere, words), key=len, default="")
+            word = _surest_word(condition, value)
             return Text(word) if word else None
         case "labels" if condition.operator != "matches":
             return Label(value)
@@ -110,26 +111,9 @@ def _attached(wanted: bool) -> Node:
 
 
 def _surest_word(condition: Condition, value: str) -> str:
-    """The longest word that the subject must hold whole. At either end of a part it may be the end of a longer one."""
-    if condition.operator in ("equals", "in"):
-        words = row_of_words(value).split()
-    elif condition.operator == "contains":
-        words = row_of_words(value).split()[1:-1]
-    else:
-        words = _inner_words(value)
-    return max(filter(_is_plain, words), key=len, default="")
+    """The longest word that the text must have in it, whole. One that touches a wildcard may be part of a longer one.
 
-
-def _inner_words(pattern: str) -> list[str]:
-    if len(pieces(pattern)) == 1 and literals(pattern) and "?" not in pattern:
-        return row_of_words(literals(pattern)[0]).split()
-    return [word for text in literals(pattern) for word in row_of_words(text).split()[1:-1]]
-
-
-def _is_plain(text: str) -> bool:
-    return bool(text) and text.isascii()
-
-
-def _is_alike_everywhere(word: str) -> bool:
-    """Letters with accents may be written as HTML entities, which no server decodes to search them."""
-    return not any("\x80" <= char < "\u0250" for char in word)
+    Letters with accents are left out: servers differ on them, and in HTML they may be written as entities.
+    """
+    text = marked(value, _WILD) if condition.operator == "matches" else value
+    return max((word for word in row_of_words(text).split() if word.isascii()), key=len, default="")

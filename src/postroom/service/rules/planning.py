@@ -24,7 +24,7 @@ from postroom.service.rules.wording import action_text
 from postroom.store import NewPlan, PlanItem, StoredPlan
 
 MAX_EXAMINED, MAX_OPENED = 10_000, 1_000  # per plan
-_PAGE, _OPENED_AT_ONCE = 200, 50
+_PAGE, _OPENED_AT_ONCE = 100, 50  # a page is no longer than any tool asks for: some servers refuse more
 _AWAY = (Role.TRASH, Role.JUNK)
 
 

@@ -57,7 +57,10 @@ class Course:
     def note(self, handle: str, step: Step, item: RunItem) -> None:
         before = self.items[handle]
         done = (*before.done, action_text(step.action)) if item.ok else before.done
-        self.items[handle] = replace(item, email_id=before.email_id, done=done)
+        sent = item if item.send_status else before
+        self.items[handle] = replace(
+            item, email_id=before.email_id, done=done, send_status=sent.send_status, send_id=sent.send_id
+        )
 
     async def advance(self, count: int) -> None:
         self.done += count

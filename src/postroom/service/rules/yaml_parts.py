@@ -122,7 +122,7 @@ def parsed(text: str) -> Part:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         hint = "Put values that begin with * or contain : # { or [ in quotes"
         raise refused(f"is not valid YAML ({error.problem or 'syntax error'}). {hint}", line, "") from None
-    except yaml.YAMLError:
+    except (yaml.YAMLError, UnicodeEncodeError):
         raise refused("is not valid YAML (it has a character that is not allowed)", 1, "") from None
     if node is None:
         raise refused("is empty", 1, "")
