@@ -101,6 +101,9 @@ class Walk:
             "forward_email": {"to": ALEX, "comment": MARK, **send},
             "download_attachment": {"attachment_id": "2"},
             "list_outbox": {"include_finished": True},
+            "save_template": {"name": MARK, "subject": MARK, "body": f"{MARK} {{{{ {MARK} }}}}", "overwrite": True},
+            "render_template": {"name": MARK, "variables": {MARK: MARK}},
+            "create_alias": {"email": f"{MARK}{len(self.shown)}@demo.example", "name": MARK, "signature": MARK},
         }
         return {**known, **arguments.get(tool, {}), **await self.a_thing(tool)}
 

@@ -12,6 +12,7 @@ import anyio
 from postroom.model.address import Address, parse_address
 from postroom.model.capabilities import Capabilities
 from postroom.model.errors import InvalidRequest, Unsupported
+from postroom.service.own_identities import completed
 from postroom.service.recent import Recent
 
 if TYPE_CHECKING:
@@ -59,13 +60,13 @@ class Account:
     def __post_init__(self) -> None:
         """Both cached for a few seconds; what a send depends on is asked of the mailbox itself."""
         self.folders = Recent(self._list_folders)
-        self.identities = Recent(self._list_identities)
+        self.identities = Recent(self.identities_now)
 
     async def _list_folders(self) -> list[Folder]:
         return await self.mailbox.folders()
 
-    async def _list_identities(self) -> list[Identity]:
-        return await self.mailbox.identities()
+    async def identities_now(self) -> list[Identity]:
+        return completed(await self.mailbox.identities(), self.settings)
 
     @property
     def name(self) -> str:
@@ -190,7 +191,8 @@ class Accounts:
         """No configured account has such a name: handles, keys, rate and audit, all kept by account, are its own."""
         address = parse_address(user_id).email
         name = f"{self.named(owner).name}{OF_ANOTHER}{Address(address).key}"
-        return self.named(owner).model_copy(update={"name": name, "address": address, "display_name": ""})
+        own = {"name": name, "address": address, "display_name": "", "signature": "", "signature_html": ""}
+        return self.named(owner).model_copy(update={**own, "identities": ()})
 
     def of_user(self, user_id: str) -> str:
         """The account for a user's mailbox: the configured one with this address, or else a shared mailbox over the

@@ -80,6 +80,16 @@ class OpenEmail:
 
 
 @dataclass(frozen=True, slots=True)
+class WholeEmail:
+    """A message as text, its HTML version made safe (empty if it has none), and its headers."""
+
+    email: OpenEmail
+    html: str
+    html_truncated: bool
+    headers: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadView:
     thread_id: str
     account: str

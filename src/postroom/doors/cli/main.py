@@ -23,6 +23,7 @@ COMMANDS = (
     "approvals",
     "outbox",
     "rules",
+    "templates",
     "audit",
     "tokens",
     "completion",

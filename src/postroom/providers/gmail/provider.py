@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from postroom.model.address import Address, masked
 from postroom.model.capabilities import Capabilities
 from postroom.model.draft import Identity, SavedDraft
-from postroom.model.errors import PermissionDenied
+from postroom.model.errors import PermissionDenied, Unsupported
 from postroom.model.folder import Folder
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
@@ -48,7 +49,8 @@ CAPABILITIES = Capabilities(
 
 
 class GmailMailbox:
-    """Mailbox, RawAccess, Threads, BatchFetch, IdLookup, Drafts, Labels, ManyFolders, FolderMaker, Rules, Changes."""
+    """Mailbox, RawAccess, Threads, BatchFetch, IdLookup, Drafts, Labels, ManyFolders, FolderMaker, Rules, Changes,
+    AliasMaker."""
 
     def __init__(self, account: GmailAccount, context: ProviderContext) -> None:
         self._account = account
@@ -65,7 +67,7 @@ class GmailMailbox:
         if not self._is_checked:
             await self.check_owner()
             self._is_checked = True
-        return CAPABILITIES
+        return _capabilities(self._account)
 
     async def check_owner(self) -> None:
         """A token says nothing about its owner: it may be that of another of the person's accounts."""
@@ -88,6 +90,12 @@ class GmailMailbox:
 
     async def identities(self) -> list[Identity]:
         return await identities.identities(self.client, self._account)
+
+    async def create_alias(self, address: Address, signature_html: str) -> Identity:
+        """Google lets only a service account with domain-wide delegation do this."""
+        if not self._account.delegated:
+            raise Unsupported(PROVIDER, "creating aliases")
+        return await identities.create(self.client, address, signature_html)
 
     # --- reading
 
@@ -189,3 +197,15 @@ def _mailbox_of(address: Address) -> str:
     if address.domain not in _GOOGLES:
         return address.key
     return f"{local.partition('+')[0].replace('.', '')}@{_GOOGLES[0]}"
+
+
+def _capabilities(account: GmailAccount) -> Capabilities:
+    """Google's limit is in units; one request is that for a message, as most are. Half of it may be used at once."""
+    per_minute = account.units_per_minute / UNITS["message"]
+    return replace(
+        CAPABILITIES,
+        can_create_alias=account.delegated,
+        requests_per_second=round(per_minute / 60, 1),
+        burst=int(per_minute / 2),
+        paces_itself=True,
+    )

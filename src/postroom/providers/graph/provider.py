@@ -23,7 +23,7 @@ from postroom.providers.graph.mail.organising import Organiser
 from postroom.providers.graph.mail.reading import PROVIDER, Reader
 from postroom.providers.graph.rules import InboxRules
 from postroom.providers.graph.search.searching import Searcher
-from postroom.providers.graph.session.client import Client
+from postroom.providers.graph.session.client import REQUESTS, Client
 from postroom.providers.graph.session.problems import NO_MAILBOX, has_code
 from postroom.providers.graph.session.wire import text
 
@@ -85,6 +85,9 @@ class GraphMailbox:
                 has_shared_mailboxes=not self._is_shared,
                 has_delta=True,
                 max_attachment_size_mb=150,
+                requests_per_second=round(REQUESTS.per_second, 1),
+                burst=int(REQUESTS.burst),
+                paces_itself=True,
             )
         return self._capabilities
 

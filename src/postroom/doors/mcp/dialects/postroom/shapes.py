@@ -257,6 +257,33 @@ class Sent(TypedDict):
     approval: NotRequired[dict[str, Any]]  # approval_id, expires, how
 
 
+class Variable(TypedDict):
+    name: str
+    required: bool
+    default: str
+    description: str
+
+
+class Template(TypedDict):
+    name: str
+    format: str
+    subject: str
+    description: str
+    variables: list[Variable]
+
+
+class Templates(TypedDict):
+    templates: list[Template]
+    problems: list[str]
+
+
+class RenderedTemplate(TypedDict):
+    template: str
+    subject: str
+    text: str
+    html: str
+
+
 class OutboxRow(TypedDict):
     send_id: str
     account: str
