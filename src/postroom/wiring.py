@@ -30,6 +30,7 @@ SMALLER_THAN_SAMPLE = 256 * 1024  # bytes; an empty mailbox has half of it
 
 class _Opener:
     def __init__(self, settings: Settings) -> None:
+        self._home = settings.home
         self._sends = settings.traits.has_transport
         self._context = ProviderContext(
             home=settings.home,
@@ -40,7 +41,14 @@ class _Opener:
         )
 
     def mailbox(self, account: AccountSettings) -> Mailbox:
-        return registry.open_mailbox(account, self._context)
+        """What a mirror cannot answer goes to the provider, through all its layers."""
+        mailbox = registry.open_mailbox(account, self._context)
+        if isinstance(account, LocalAccount) or account.mirror == "off":
+            return mailbox
+        from postroom.sync.mirror import Mirror, mirror_path
+        from postroom.sync.mirrored import mirrored
+
+        return mirrored(mailbox, Mirror(mirror_path(self._home, account.name)), account)
 
     def shared(self, derived: AccountSettings, mailbox: Mailbox) -> Mailbox:
         return registry.open_shared(derived, self._context, mailbox)

@@ -1,0 +1,62 @@
+"""What a mirror's file contains besides the index.
+
+`mail.ref` is the provider's current ref. It changes when a message is moved or its folder is reset; the row, its words
+and its content stay, and `renamed` tells the handles (see `handles`).
+"""
+
+from __future__ import annotations
+
+from postroom.index.schema import INDEX_TABLES, Schema
+
+# mirrored_folder.number is folder.id.
+#   identity  the server's id of a folder, the same after a rename; empty where it has none.
+#   epoch     numbers of another epoch mean other messages (IMAP's UIDVALIDITY).
+#   cursor    up to where changes are known; empty before the first time, and after an interrupted comparison.
+#   low       everything from this number upwards is in the index: the fill goes downwards from the newest.
+#             NULL: not begun; 0: everything.
+#   as_of     when the server last confirmed the folder's state, in seconds since 1970; NULL: never.
+#   is_left_out  by the settings, or because all of its messages are in other folders too.
+#
+# mirrored.mail is mail.ref, as in all of the index. `number` is the message's number in `folder`, 0 where the provider
+# has no numbers. `identity` is the server's own id of the content, the same in all folders and after a move; empty
+# where it has none: then Message-ID and size tell (see `identity`). `added_at` is when the message was first seen.
+#
+# former are messages that disappeared: where one appears elsewhere later, it was moved, and its handles follow.
+#
+# renamed are changes of refs that the store's handles do not know yet. They are written together with the change, so
+# that a killed process loses none.
+_MIRROR = """
+CREATE TABLE mirrored_folder (
+    number INTEGER PRIMARY KEY,
+    identity TEXT NOT NULL DEFAULT '',
+    epoch TEXT NOT NULL DEFAULT '',
+    cursor TEXT NOT NULL DEFAULT '',
+    low INTEGER,
+    as_of REAL,
+    is_left_out INTEGER NOT NULL DEFAULT 0,
+    server_total INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE mirrored (
+    id INTEGER PRIMARY KEY,
+    ref TEXT NOT NULL UNIQUE,
+    folder INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    identity TEXT NOT NULL,
+    added_at REAL NOT NULL
+);
+CREATE INDEX mirrored_by_place ON mirrored (folder, number);
+CREATE INDEX mirrored_by_identity ON mirrored (identity) WHERE identity != '';
+CREATE INDEX mail_by_message_id ON mail (message_id) WHERE message_id != '';
+CREATE TABLE content (id INTEGER PRIMARY KEY, packed INTEGER NOT NULL, content BLOB NOT NULL);
+CREATE TABLE former (
+    ref TEXT PRIMARY KEY,
+    identity TEXT NOT NULL,
+    message_id TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    gone_at REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE renamed (id INTEGER PRIMARY KEY AUTOINCREMENT, old TEXT NOT NULL, new TEXT NOT NULL);
+CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+SCHEMA = Schema((INDEX_TABLES + _MIRROR,))
