@@ -47,25 +47,27 @@ class Marks:
 @dataclass(frozen=True, slots=True)
 class FolderChanges:
     """By number within the folder. `marks` are those of new and changed messages, None for one that is to be removed
-    and no longer shown; `gone` are no longer there. If `is_all`, `marks` names every message there is, and `gone`
-    nothing. Where `epoch` is another than before, all earlier numbers are void, and `is_all` is true."""
+    and no longer shown. `gone` are no longer there; if `present` is given, neither is any that it does not name. If
+    `epoch` is another than before, all earlier numbers are void."""
 
     epoch: str
     marks: Mapping[int, Marks | None]
     gone: Sequence[int] = ()
-    is_all: bool = False
+    present: Sequence[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Identified:
     """What tells whether a message is one that was seen before, in another place. `identity` is the server's id of its
-    content; empty where it has none: then Message-ID and size tell."""
+    content; empty where it has none: then Message-ID, size and time of arrival tell. None as `marks`: not shown."""
 
     number: int
     ref: str
     identity: str
     message_id: str
     size: int
+    arrived: datetime | None
+    marks: Marks | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,9 +220,12 @@ class FolderSync(Protocol):
         ...
 
     async def folder_changes(self, folder_ref: str, since: FolderState | None) -> FolderChanges:
-        """What changed since that state, which `folder_states` returned earlier, or everything. More may be reported
-        than changed, never less. NotFound when the folder is gone."""
+        """What changed since that state, which `folder_states` returned earlier; more may be reported than changed,
+        never less. Without one, or in another epoch, only which messages are `present`. NotFound when the folder is
+        gone."""
         ...
+
+    def ref_of(self, folder_ref: str, epoch: str, number: int) -> str: ...
 
     async def identify(self, folder_ref: str, epoch: str, numbers: Sequence[int]) -> list[Identified]:
         """Those that are still there, in any order."""

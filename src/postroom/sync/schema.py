@@ -13,13 +13,14 @@ from postroom.index.schema import INDEX_TABLES, Schema
 #   epoch     numbers of another epoch mean other messages (IMAP's UIDVALIDITY).
 #   cursor    up to where changes are known; empty before the first time, and after an interrupted comparison.
 #   low       everything from this number upwards is in the index: the fill goes downwards from the newest.
-#             NULL: not begun; 0: everything.
+#             NULL: not begun.
+#   is_filled nothing below `low` is missing: it is older than the settings ask for, or there is nothing.
 #   as_of     when the server last confirmed the folder's state, in seconds since 1970; NULL: never.
 #   is_left_out  by the settings, or because all of its messages are in other folders too.
 #
-# mirrored.mail is mail.ref, as in all of the index. `number` is the message's number in `folder`, 0 where the provider
-# has no numbers. `identity` is the server's own id of the content, the same in all folders and after a move; empty
-# where it has none: then Message-ID and size tell (see `identity`). `added_at` is when the message was first seen.
+# mirrored.ref is mail.ref. `number` is the message's number in `folder`, both 0 where the provider has no numbers.
+# `identity` is the same in all folders and after a move (see `identity`); empty where nothing tells. `added_at` is when
+# the message was first seen there.
 #
 # former are messages that disappeared: where one appears elsewhere later, it was moved, and its handles follow.
 #
@@ -32,6 +33,7 @@ CREATE TABLE mirrored_folder (
     epoch TEXT NOT NULL DEFAULT '',
     cursor TEXT NOT NULL DEFAULT '',
     low INTEGER,
+    is_filled INTEGER NOT NULL DEFAULT 0,
     as_of REAL,
     is_left_out INTEGER NOT NULL DEFAULT 0,
     server_total INTEGER NOT NULL DEFAULT 0

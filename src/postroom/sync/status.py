@@ -61,12 +61,12 @@ def read_status(connection: sqlite3.Connection, size: int) -> MirrorStatus:
 
 def _folders(connection: sqlite3.Connection) -> list[FolderStatus]:
     rows = connection.execute(
-        "SELECT ref, name, low, as_of, is_left_out, total, server_total"
+        "SELECT ref, name, is_filled, as_of, is_left_out, total, server_total"
         " FROM folder JOIN mirrored_folder ON mirrored_folder.number = folder.id ORDER BY folder.id"
     )
     return [
-        FolderStatus(ref, name, low == 0, _moment(as_of), bool(left_out), total, server_total)
-        for ref, name, low, as_of, left_out, total, server_total in rows
+        FolderStatus(ref, name, bool(is_filled), _moment(as_of), bool(left_out), total, server_total)
+        for ref, name, is_filled, as_of, left_out, total, server_total in rows
     ]
 
 

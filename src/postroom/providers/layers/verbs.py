@@ -59,4 +59,4 @@ WRITING = frozenset(
 )
 
 # Not calls that return a result: passed through as they are.
-PLAIN = frozenset({"close", "changes", "bulk", "native_kinds", "shared_mailbox"})
+PLAIN = frozenset({"close", "changes", "bulk", "ref_of", "native_kinds", "shared_mailbox"})
