@@ -48,7 +48,8 @@ class _Opener:
         from postroom.sync.mirror import Mirror, mirror_path
         from postroom.sync.mirrored import mirrored
 
-        return mirrored(mailbox, Mirror(mirror_path(self._home, account.name)), account)
+        mirror = Mirror(mirror_path(self._home, account.name))
+        return mirrored(mailbox, mirror, account, provider=account.provider)
 
     def shared(self, derived: AccountSettings, mailbox: Mailbox) -> Mailbox:
         return registry.open_shared(derived, self._context, mailbox)

@@ -1,4 +1,4 @@
-"""Whether a mirror may answer for the folders of a query: are they in it, whole, and how long ago was that confirmed."""
+"""Which folders a query concerns, whether a mirror has all of them, and how long ago the server confirmed it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,6 @@ class Coverage:
     leaves_out: bool = False
     as_of: datetime | None = None
 
-    def is_fresh(self, now: datetime, max_age: float) -> bool:
-        return self.as_of is not None and (now - self.as_of).total_seconds() <= max_age
-
 
 def coverage_of(connection: sqlite3.Connection, query: Query) -> Coverage:
     """Of the folders that the query must look into. One that names a folder in any other place than beside its
@@ -49,14 +46,15 @@ def coverage_of_all(connection: sqlite3.Connection) -> Coverage:
 
 def coverage_of_folders(connection: sqlite3.Connection, refs: Collection[str]) -> Coverage:
     states = connection.execute(
-        "SELECT ref, low, as_of, is_left_out FROM folder JOIN mirrored_folder ON mirrored_folder.number = folder.id"
+        "SELECT ref, is_filled, as_of, is_left_out"
+        " FROM folder JOIN mirrored_folder ON mirrored_folder.number = folder.id"
     ).fetchall()
-    concerned = [(low, as_of, left_out) for ref, low, as_of, left_out in states if ref in refs]
-    mirrored = [(low, as_of) for low, as_of, left_out in concerned if not left_out]
+    concerned = [(is_filled, as_of, left_out) for ref, is_filled, as_of, left_out in states if ref in refs]
+    mirrored = [(is_filled, as_of) for is_filled, as_of, left_out in concerned if not left_out]
     moments = [as_of for _, as_of in mirrored]
     return Coverage(
         is_known=bool(mirrored) and len(concerned) == len(refs),
-        is_whole=bool(mirrored) and all(low == 0 for low, _ in mirrored),
+        is_whole=bool(mirrored) and all(is_filled for is_filled, _ in mirrored),
         leaves_out=len(mirrored) < len(concerned),
         as_of=None if not moments or None in moments else datetime.fromtimestamp(min(moments), UTC),
     )

@@ -6,11 +6,11 @@ Thread refs have the form that the server's have, so that a handle given out by 
 from __future__ import annotations
 
 import sqlite3
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from postroom.index import rows, search, threads
+from postroom.index.packing import unpacked
 from postroom.index.words import storable
 from postroom.model.errors import NotFound
 from postroom.model.message import Envelope, Page
@@ -62,6 +62,4 @@ def content(connection: sqlite3.Connection, ref: str) -> bytes | None:
         "SELECT packed, content FROM content JOIN mirrored ON mirrored.id = content.id WHERE mirrored.ref = ?",
         (storable(ref),),
     ).fetchone()
-    if row is None:
-        return None
-    return zlib.decompress(row[1]) if row[0] else bytes(row[1])
+    return None if row is None else unpacked(*row)
