@@ -22,7 +22,11 @@ from postroom.store.clock import Clock
 from postroom.store.vault.folder import LOGS, Vault
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from postroom.providers.protocol import Mailbox, Transport
+    from postroom.settings.accounts import ServerAccount
+    from postroom.sync.mirrored import MirrorLayer
 
 FIRST_BREATH = 1.0  # seconds
 SMALLER_THAN_SAMPLE = 256 * 1024  # bytes; an empty mailbox has half of it
@@ -31,6 +35,7 @@ SMALLER_THAN_SAMPLE = 256 * 1024  # bytes; an empty mailbox has half of it
 class _Opener:
     def __init__(self, settings: Settings) -> None:
         self._home = settings.home
+        self._mirrors: dict[str, MirrorLayer] = {}  # by account
         self._sends = settings.traits.has_transport
         self._context = ProviderContext(
             home=settings.home,
@@ -45,11 +50,19 @@ class _Opener:
         mailbox = registry.open_mailbox(account, self._context)
         if isinstance(account, LocalAccount) or account.mirror == "off":
             return mailbox
-        from postroom.sync.mirror import Mirror, mirror_path
-        from postroom.sync.mirrored import mirrored
+        return self._mirrored(mailbox, account, account.provider)
 
-        mirror = Mirror(mirror_path(self._home, account.name))
-        return mirrored(mailbox, mirror, account, provider=account.provider)
+    def _mirrored(self, mailbox: Mailbox, account: ServerAccount, provider: str) -> Mailbox:
+        from postroom.sync.mirror import Mirror, mirror_path
+        from postroom.sync.mirrored import MirrorLayer, mirrored
+
+        layer = MirrorLayer(mailbox, Mirror(mirror_path(self._home, account.name)), account)
+        self._mirrors[account.name] = layer
+        return mirrored(mailbox, layer, provider)
+
+    def outages(self) -> dict[str, datetime]:
+        found = {name: layer.outage.since for name, layer in self._mirrors.items()}
+        return {name: since for name, since in found.items() if since is not None}
 
     def shared(self, derived: AccountSettings, mailbox: Mailbox) -> Mailbox:
         return registry.open_shared(derived, self._context, mailbox)
@@ -57,7 +70,12 @@ class _Opener:
     def transport(self, account: AccountSettings, mailbox: Mailbox) -> Transport:
         if not self._sends:
             raise PermissionDenied("This server only writes drafts: this dialect never sends.")
-        return registry.open_transport(account, self._context, mailbox)
+        transport = registry.open_transport(account, self._context, mailbox)
+        if account.name not in self._mirrors:
+            return transport
+        from postroom.sync.mirrored import noticing_sends
+
+        return noticing_sends(transport, self._mirrors[account.name].mirror, account.provider)
 
 
 @asynccontextmanager

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -44,6 +45,10 @@ class Opener(Protocol):
     def shared(self, derived: AccountSettings, mailbox: Mailbox) -> Mailbox: ...
 
     def transport(self, account: AccountSettings, mailbox: Mailbox) -> Transport: ...
+
+    def outages(self) -> Mapping[str, datetime]:
+        """Accounts whose server cannot be reached, so that their mirrors answer; since when."""
+        ...
 
 
 @dataclass
@@ -153,6 +158,10 @@ class Accounts:
     @property
     def configured(self) -> tuple[AccountSettings, ...]:
         return tuple(self._configured.values())
+
+    def outages(self) -> dict[str, datetime]:
+        """Of the accounts that may be seen here: see `Opener.outages`."""
+        return {name: since for name, since in self._opener.outages().items() if self.may_see(name)}
 
     def names(self, wanted: str | None) -> list[str]:
         """The accounts of a request: the default, one by name, or ``all``."""

@@ -54,17 +54,7 @@ _STALING = frozenset({"create_draft", "update_draft", "delete_draft", "create_fo
 _SENDING = frozenset({"submit", "stage", "discard_staged", "reconcile"})
 
 
-def mirrored(
-    mailbox: Mailbox,
-    mirror: Mirror,
-    settings: ServerAccount,
-    *,
-    provider: str,
-    catch_up: CatchUp | None = None,
-    max_age: float = MAX_AGE,
-) -> Mailbox:
-    """`catch_up` brings the mirror up to date, or raises; None where only another process can."""
-    layer = MirrorLayer(mailbox, mirror, settings, catch_up, max_age)
+def mirrored(mailbox: Mailbox, layer: MirrorLayer, provider: str) -> Mailbox:
     return cast("Mailbox", Layered(mailbox, provider, [layer]))
 
 
@@ -78,13 +68,19 @@ def noticing_sends(transport: Transport, mirror: Mirror, provider: str) -> Trans
 
 
 class MirrorLayer:
-    """`outage` is on while the server cannot be reached and the mirror answers in its place."""
+    """`catch_up` brings the mirror up to date, or raises; None where only another process can. `outage` is on while the
+    server cannot be reached and the mirror answers in its place."""
 
     def __init__(
-        self, mailbox: Mailbox, mirror: Mirror, settings: ServerAccount, catch_up: CatchUp | None, max_age: float
+        self,
+        mailbox: Mailbox,
+        mirror: Mirror,
+        settings: ServerAccount,
+        catch_up: CatchUp | None = None,
+        max_age: float = MAX_AGE,
     ) -> None:
         self._mailbox = mailbox
-        self._mirror = mirror
+        self.mirror = mirror
         self._settings = settings
         self._consult = Consulting(mailbox, mirror, catch_up, max_age)
         self._lookup = Lookup(threads_by_headers=isinstance(mailbox, FolderSync))
@@ -113,7 +109,7 @@ class MirrorLayer:
     def __call__(self, verb: str, call: Call) -> Call:
         if verb in self._methods:
             return partial(self._methods[verb], call)
-        return partial(_then_stale, self._mirror, call) if verb in _STALING else call
+        return partial(_then_stale, self.mirror, call) if verb in _STALING else call
 
     # --- reading
 
@@ -271,7 +267,7 @@ class MirrorLayer:
         return results
 
     async def _note(self, change: Callable[..., None], *args: Any) -> None:
-        await _noted(self._mirror, change, *args)
+        await _noted(self.mirror, change, *args)
 
 
 async def _then_stale(mirror: Mirror, call: Call, *args: Any, **kwargs: Any) -> Any:
