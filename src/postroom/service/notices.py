@@ -13,8 +13,8 @@ def notices(gateway: Gateway) -> tuple[str, ...]:
 
 def _outages(gateway: Gateway) -> tuple[str, ...]:
     return tuple(
-        f"The mail server of account {name} has been out of reach since {gateway.shown_time(since, 'minutes')}. Messages "
-        "are shown as the mirror has them; nothing can be changed or sent there until it is back."
+        f"The mail server of account {name} has been out of reach since {gateway.shown_time(since, 'minutes')}. "
+        "Messages are shown as the mirror has them; nothing can be changed or sent there until it is back."
         for name, since in gateway.accounts.outages().items()
     )
 
