@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from postroom.index import placing, state, writing
 from postroom.index.entry import Entry
@@ -23,7 +23,7 @@ _FLAGS = ("unread", "starred", "answered", "draft")
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """A message to be added. `folder` and `number` are its place where the provider numbers messages; `content` is its
-    bytes where they are kept. `marks` are newer than those in the entry's envelope, which has none of them."""
+    bytes where they are kept."""
 
     entry: Entry
     identity: str = ""
@@ -32,14 +32,23 @@ class Arrival:
     content: Packed | None = None
 
 
+def filed(arrival: Arrival, folder: str) -> Arrival:
+    """In the folder of that name: it may have been renamed meanwhile."""
+    envelope = arrival.entry.envelope
+    if envelope.folder == folder:
+        return arrival
+    return replace(arrival, entry=replace(arrival.entry, envelope=replace(envelope, folder=folder)))
+
+
 def add(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float) -> list[str]:
-    """The refs of those that are new; others are skipped."""
+    """The refs of those that are new; others are skipped. One that had disappeared elsewhere gets its handles back."""
     there = known(connection, [arrival.entry.envelope.ref for arrival in arrivals])
     by_ref = {arrival.entry.envelope.ref: arrival for arrival in arrivals}
     new = [arrival for ref, arrival in by_ref.items() if ref not in there]
     writing.add(connection, [arrival.entry for arrival in new])
     for arrival in new:
         _add_row(connection, arrival, now)
+    identity.find_again(connection, [(arrival.identity, arrival.entry.envelope) for arrival in new], note_renamed)
     return [arrival.entry.envelope.ref for arrival in new]
 
 
