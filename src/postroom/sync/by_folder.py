@@ -127,6 +127,9 @@ class ByFolder:
 
     # --- the first fill
 
+    async def is_behind(self) -> bool:
+        return bool(await self._access.read(_unfilled))
+
     async def fill(self, after: Callable[[], Awaitable[None]] | None = None) -> None:
         """All folders that are not filled, in turns: a first page of each, the inbox first, then the rest. `after` is
         called after every block."""

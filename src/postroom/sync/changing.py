@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from postroom.index import placing, state, writing
 from postroom.index.entry import Entry
 from postroom.index.labels import FORWARDED, make_label
-from postroom.index.packing import Packed
 from postroom.index.rows import chunks, marks
 from postroom.model.changes import Marks
 from postroom.sync import identity
+from postroom.sync.contents import Content
 
 _FLAGS = ("unread", "starred", "answered", "draft")
 
@@ -29,7 +29,7 @@ class Arrival:
     identity: str = ""
     folder: int = 0
     number: int = 0
-    content: Packed | None = None
+    content: Content | None = None
 
 
 def filed(arrival: Arrival, folder: str) -> Arrival:
@@ -59,8 +59,8 @@ def _add_row(connection: sqlite3.Connection, arrival: Arrival, now: float) -> No
     )
     if arrival.content is not None:
         connection.execute(
-            "INSERT INTO content (id, packed, content) VALUES (?, ?, ?)",
-            (row.lastrowid, arrival.content.is_compressed, arrival.content.content),
+            "INSERT INTO content (id, form, content) VALUES (?, ?, ?)",
+            (row.lastrowid, arrival.content.form, arrival.content.content),
         )
 
 
@@ -124,6 +124,15 @@ def rename(connection: sqlite3.Connection, renamed: Mapping[str, str]) -> None:
             connection.execute("UPDATE mail SET ref = ? WHERE ref = ?", (new, old))
             connection.execute("UPDATE mirrored SET ref = ? WHERE ref = ?", (new, old))
         note_renamed(connection, old, new)
+
+
+def place_in(connection: sqlite3.Connection, ref: str, folders: Sequence[str]) -> None:
+    """Into exactly these folders, by name, shown in the first."""
+    names = connection.execute("SELECT name, ref FROM folder").fetchall()
+    refs = dict(names)
+    wanted = [refs[name] for name in folders if name in refs]
+    if wanted:
+        placing.put(connection, [ref], wanted)
 
 
 def note_renamed(connection: sqlite3.Connection, old: str, new: str) -> None:

@@ -4,17 +4,17 @@ CPU-bound, and a message may crash or stall whoever reads it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import anyio.to_thread
 
 from postroom.index.entry import Entry, texts_of
-from postroom.index.packing import Packed, pack
 from postroom.mime.processes.readers import Readers, cores, read_or
 from postroom.model.changes import BulkMail
-from postroom.model.message import Envelope
+from postroom.model.message import Envelope, Message
 from postroom.sync.changing import Arrival
+from postroom.sync.contents import Content, message_content, raw_content
 from postroom.sync.identity import key
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _CHUNK = 32  # messages that one reader is given at a time
 @dataclass(frozen=True, slots=True)
 class Read:
     entry: Entry
-    content: Packed | None
+    content: Content | None
     identity: str
 
 
@@ -81,7 +81,7 @@ def _read(mail: BulkMail, parsed: Parsed, snippet: str, words: str) -> Read:
     is_whole = len(mail.raw) >= mail.size
     return Read(
         Entry(envelope, texts=texts_of(parsed.subject, words, filenames)),
-        pack(mail.raw) if is_whole else None,
+        raw_content(mail.raw) if is_whole else None,
         key(mail.identity, parsed.message_id, mail.size, mail.arrived),
     )
 
@@ -134,6 +134,17 @@ class Begun:
     given: list[tuple[list[BulkMail], Iterator[list[Read]] | None]] | None
 
 
+def opened(message: Message) -> Arrival:
+    """One that the provider has already read."""
+    from postroom.mime import guarded
+
+    envelope = message.envelope
+    filenames = tuple(part.filename for part in message.attachments)
+    entry = Entry(envelope, texts=texts_of(envelope.subject, guarded.search_text(message.body), filenames))
+    own = key("", envelope.message_id, envelope.size, envelope.date)
+    return Arrival(entry, own, content=message_content(message))
+
+
 def headers_only(envelope: Envelope) -> Entry:
     """For a mirror without bodies."""
-    return Entry(replace(envelope), texts=texts_of(envelope.subject, "", ()))
+    return Entry(envelope, texts=texts_of(envelope.subject, "", ()))

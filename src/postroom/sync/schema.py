@@ -20,8 +20,11 @@ from postroom.index.schema import INDEX_TABLES, Schema
 #   is_gone   the server no longer has it; it is removed when what was in it has been looked for elsewhere.
 #
 # mirrored.ref is mail.ref. `number` is the message's number in `folder`, both 0 where the provider has no numbers.
+# `walk` is the latest comparison of everything that saw it there (see `by_listing`).
 # `identity` is the same in all folders and after a move (see `identity`); empty where nothing tells. `added_at` is when
 # the message was first seen there.
+#
+# content.id is mirrored.id; `form` is explained in `contents`.
 #
 # former are messages that disappeared: where one appears elsewhere later, it was moved, and its handles follow.
 #
@@ -46,12 +49,13 @@ CREATE TABLE mirrored (
     folder INTEGER NOT NULL,
     number INTEGER NOT NULL,
     identity TEXT NOT NULL,
-    added_at REAL NOT NULL
+    added_at REAL NOT NULL,
+    walk INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX mirrored_by_place ON mirrored (folder, number);
 CREATE INDEX mirrored_by_identity ON mirrored (identity) WHERE identity != '';
 CREATE INDEX mail_by_message_id ON mail (message_id) WHERE message_id != '';
-CREATE TABLE content (id INTEGER PRIMARY KEY, packed INTEGER NOT NULL, content BLOB NOT NULL);
+CREATE TABLE content (id INTEGER PRIMARY KEY, form INTEGER NOT NULL, content BLOB NOT NULL);
 CREATE TABLE former (
     ref TEXT PRIMARY KEY,
     identity TEXT NOT NULL,

@@ -18,6 +18,7 @@ from postroom.providers.protocol import FolderSync, Watcher
 from postroom.sync.access import Access
 from postroom.sync.arriving import Arriving, Limits
 from postroom.sync.by_folder import ByFolder
+from postroom.sync.by_listing import ByListing
 from postroom.sync.handles import pass_on
 from postroom.sync.reading import Reading
 from postroom.sync.status import LAST_ERROR, MirrorStatus, note_fact
@@ -40,9 +41,17 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
 class Engine(Protocol):
     """How the mirror of one kind of mailbox is brought up to date."""
 
-    async def round(self) -> bool: ...
+    async def round(self) -> bool:
+        """What changed on the server, as far as the mirror is filled. True if something may have."""
+        ...
 
-    async def fill(self, after: Callable[[], Awaitable[None]] | None = None) -> None: ...
+    async def is_behind(self) -> bool:
+        """Whether there is something to fill."""
+        ...
+
+    async def fill(self, after: Callable[[], Awaitable[None]] | None = None) -> None:
+        """`after` is called after each block that was written."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +91,7 @@ class Syncing:
         engine = self._engine()
         try:
             await self._round(engine)
-            while not self.mirror.status().complete:
+            while await engine.is_behind():
                 await engine.fill(lambda: self._after_block(engine))
                 await self._round(engine)
         except PostroomError as error:
@@ -125,10 +134,11 @@ class Syncing:
 
     def _engine(self) -> Engine:
         access, clock = Access(self.mirror), self._tools.clock
+        limits, leave_out = limits_of(self._settings), self._settings.mirror_leave_out
         if isinstance(self._mailbox, FolderSync):
-            arriving = Arriving(access, self._mailbox, self._reading, limits_of(self._settings), clock)
-            return ByFolder(access, self._mailbox, arriving, self._settings.mirror_leave_out, clock)
-        raise NotImplementedError
+            arriving = Arriving(access, self._mailbox, self._reading, limits, clock)
+            return ByFolder(access, self._mailbox, arriving, leave_out, clock)
+        return ByListing(access, self._mailbox, limits, leave_out, clock)
 
     def _report(self) -> None:
         if self._tools.on_progress is not None:
@@ -153,9 +163,7 @@ def limits_of(settings: ServerAccount) -> Limits:
 
 
 def in_progress(account: str) -> Conflict:
-    return Conflict(
-        f"Another process is synchronizing the account {account} already and keeps its mirror up to date."
-    )
+    return Conflict(f"Another process is synchronizing the account {account} already and keeps its mirror up to date.")
 
 
 async def _listen(mailbox: Watcher, send: MemoryObjectSendStream[None]) -> None:
