@@ -42,13 +42,16 @@ class _Opener:
 
     def mailbox(self, account: AccountSettings) -> Mailbox:
         """What a mirror cannot answer goes to the provider, through all its layers."""
-        mailbox = registry.open_mailbox(account, self._context)
+        mailbox = self.at_server(account)
         if isinstance(account, LocalAccount) or account.mirror == "off":
             return mailbox
         from postroom.sync.mirror import Mirror, mirror_path
         from postroom.sync.mirrored import mirrored
 
         return mirrored(mailbox, Mirror(mirror_path(self._home, account.name)), account)
+
+    def at_server(self, account: AccountSettings) -> Mailbox:
+        return registry.open_mailbox(account, self._context)
 
     def shared(self, derived: AccountSettings, mailbox: Mailbox) -> Mailbox:
         return registry.open_shared(derived, self._context, mailbox)
@@ -121,14 +124,21 @@ def _may_lack_sample(path: Path) -> bool:
 
 @asynccontextmanager
 async def open_working_gateway(settings: Settings) -> AsyncIterator[Gateway]:
-    """A gateway that also works by itself: approvals given elsewhere, holds, schedules, retries. For servers."""
+    """A gateway that also works by itself: approvals given elsewhere, holds, schedules, retries,
+    mirrors. For servers."""
     async with open_gateway(settings) as gateway:
-        if settings.server.read_only or not settings.traits.has_transport:
+        works = settings.traits.has_transport and not settings.server.read_only
+        mirrors = any(getattr(account, "mirror", "off") != "off" for account in settings.accounts)
+        if not (works or mirrors):
             yield gateway
             return
-        await gateway.in_thread(gateway.store.pauses.try_soon)
+        if works:
+            await gateway.in_thread(gateway.store.pauses.try_soon)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_work, gateway)
+            if works:
+                tasks.start_soon(_work, gateway)
+            if mirrors:
+                tasks.start_soon(_mirror, settings)
             yield gateway
             tasks.cancel_scope.cancel()
 
@@ -139,3 +149,11 @@ async def _work(gateway: Gateway) -> None:
     from postroom.service.sending import worker
 
     await worker.run(gateway)
+
+
+async def _mirror(settings: Settings) -> None:
+    """As late as the other work. Read-only mode concerns the mailbox, not its mirror."""
+    await anyio.sleep(FIRST_BREATH)
+    from postroom.service.accounts import mirror_process
+
+    await mirror_process.run(settings)
