@@ -47,7 +47,7 @@ class _Opener:
 
     def mailbox(self, account: AccountSettings) -> Mailbox:
         """What a mirror cannot answer goes to the provider, through all its layers."""
-        mailbox = registry.open_mailbox(account, self._context)
+        mailbox = self.at_server(account)
         if isinstance(account, LocalAccount) or account.mirror == "off":
             return mailbox
         return self._mirrored(mailbox, account, account.provider)
@@ -63,6 +63,9 @@ class _Opener:
     def outages(self) -> dict[str, datetime]:
         found = {name: layer.outage.since for name, layer in self._mirrors.items()}
         return {name: since for name, since in found.items() if since is not None}
+
+    def at_server(self, account: AccountSettings) -> Mailbox:
+        return registry.open_mailbox(account, self._context)
 
     def shared(self, derived: AccountSettings, mailbox: Mailbox) -> Mailbox:
         return registry.open_shared(derived, self._context, mailbox)
@@ -140,14 +143,21 @@ def _may_lack_sample(path: Path) -> bool:
 
 @asynccontextmanager
 async def open_working_gateway(settings: Settings) -> AsyncIterator[Gateway]:
-    """A gateway that also works by itself: approvals given elsewhere, holds, schedules, retries. For servers."""
+    """A gateway that also works by itself: approvals given elsewhere, holds, schedules, retries,
+    mirrors. For servers."""
     async with open_gateway(settings) as gateway:
-        if settings.server.read_only or not settings.traits.has_transport:
+        works = settings.traits.has_transport and not settings.server.read_only
+        mirrors = any(getattr(account, "mirror", "off") != "off" for account in settings.accounts)
+        if not (works or mirrors):
             yield gateway
             return
-        await gateway.in_thread(gateway.store.pauses.try_soon)
+        if works:
+            await gateway.in_thread(gateway.store.pauses.try_soon)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_work, gateway)
+            if works:
+                tasks.start_soon(_work, gateway)
+            if mirrors:
+                tasks.start_soon(_mirror, settings)
             yield gateway
             tasks.cancel_scope.cancel()
 
@@ -158,3 +168,11 @@ async def _work(gateway: Gateway) -> None:
     from postroom.service.sending import worker
 
     await worker.run(gateway)
+
+
+async def _mirror(settings: Settings) -> None:
+    """As late as the other work. Read-only mode concerns the mailbox, not its mirror."""
+    await anyio.sleep(FIRST_BREATH)
+    from postroom.service.accounts import mirror_process
+
+    await mirror_process.run(settings)

@@ -42,6 +42,10 @@ class Opener(Protocol):
 
     def mailbox(self, account: AccountSettings) -> Mailbox: ...
 
+    def at_server(self, account: AccountSettings) -> Mailbox:
+        """Without its mirror."""
+        ...
+
     def shared(self, derived: AccountSettings, mailbox: Mailbox) -> Mailbox: ...
 
     def transport(self, account: AccountSettings, mailbox: Mailbox) -> Transport: ...
@@ -220,6 +224,10 @@ class Accounts:
             async with self._locks.setdefault(settings.name, anyio.Lock()):
                 await self._connect(settings)
         return self._open[settings.name]
+
+    def at_server(self, name: str) -> Mailbox:
+        """A mailbox of the caller's own that no mirror answers for: not connected, and the caller closes it."""
+        return self._opener.at_server(self.named(name))
 
     async def _connect(self, settings: AccountSettings) -> None:
         """Unless the previous holder of the lock has done it."""

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from postroom.index import placing, state, writing
 from postroom.index.entry import Entry
 from postroom.index.labels import FORWARDED, make_label
-from postroom.index.packing import Packed
 from postroom.index.rows import chunks, marks
 from postroom.model.changes import Marks
 from postroom.sync import identity
+from postroom.sync.contents import Content
 
 _FLAGS = ("unread", "starred", "answered", "draft")
 
@@ -23,23 +23,32 @@ _FLAGS = ("unread", "starred", "answered", "draft")
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """A message to be added. `folder` and `number` are its place where the provider numbers messages; `content` is its
-    bytes where they are kept. `marks` are newer than those in the entry's envelope, which has none of them."""
+    bytes where they are kept."""
 
     entry: Entry
     identity: str = ""
     folder: int = 0
     number: int = 0
-    content: Packed | None = None
+    content: Content | None = None
+
+
+def filed(arrival: Arrival, folder: str) -> Arrival:
+    """In the folder of that name: it may have been renamed meanwhile."""
+    envelope = arrival.entry.envelope
+    if envelope.folder == folder:
+        return arrival
+    return replace(arrival, entry=replace(arrival.entry, envelope=replace(envelope, folder=folder)))
 
 
 def add(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float) -> list[str]:
-    """The refs of those that are new; others are skipped."""
+    """The refs of those that are new; others are skipped. One that had disappeared elsewhere gets its handles back."""
     there = known(connection, [arrival.entry.envelope.ref for arrival in arrivals])
     by_ref = {arrival.entry.envelope.ref: arrival for arrival in arrivals}
     new = [arrival for ref, arrival in by_ref.items() if ref not in there]
     writing.add(connection, [arrival.entry for arrival in new])
     for arrival in new:
         _add_row(connection, arrival, now)
+    identity.find_again(connection, [(arrival.identity, arrival.entry.envelope) for arrival in new], note_renamed)
     return [arrival.entry.envelope.ref for arrival in new]
 
 
@@ -50,8 +59,8 @@ def _add_row(connection: sqlite3.Connection, arrival: Arrival, now: float) -> No
     )
     if arrival.content is not None:
         connection.execute(
-            "INSERT INTO content (id, packed, content) VALUES (?, ?, ?)",
-            (row.lastrowid, arrival.content.is_compressed, arrival.content.content),
+            "INSERT INTO content (id, form, content) VALUES (?, ?, ?)",
+            (row.lastrowid, arrival.content.form, arrival.content.content),
         )
 
 
@@ -115,6 +124,15 @@ def rename(connection: sqlite3.Connection, renamed: Mapping[str, str]) -> None:
             connection.execute("UPDATE mail SET ref = ? WHERE ref = ?", (new, old))
             connection.execute("UPDATE mirrored SET ref = ? WHERE ref = ?", (new, old))
         note_renamed(connection, old, new)
+
+
+def place_in(connection: sqlite3.Connection, ref: str, folders: Sequence[str]) -> None:
+    """Into exactly these folders, by name, shown in the first."""
+    names = connection.execute("SELECT name, ref FROM folder").fetchall()
+    refs = dict(names)
+    wanted = [refs[name] for name in folders if name in refs]
+    if wanted:
+        placing.put(connection, [ref], wanted)
 
 
 def note_renamed(connection: sqlite3.Connection, old: str, new: str) -> None:

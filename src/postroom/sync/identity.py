@@ -1,19 +1,20 @@
 """Whether a message that appeared is one that was seen before in another place.
 
 The server's own id of a message's content tells where it has one (RFC 8474). Elsewhere a message keeps its Message-ID,
-its size and its time of arrival when it is moved or copied, or when its folder is numbered anew. Message-ID and size
-alone are enough for a handle to follow, since nothing else is taken over from the old place then.
+its size and its time of arrival when it is moved or copied, or when its folder is numbered anew. Where a server gives
+it another time of arrival, its own date tells: enough for a handle to follow, though it is then fetched again.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from postroom.index.rows import chunks, marks
 from postroom.index.words import storable
+from postroom.model.message import Envelope
 
 KEPT_SECONDS = 30 * 24 * 3600.0  # how long a message that disappeared may reappear
 
@@ -24,6 +25,10 @@ class Former:
     identity: str
     message_id: str
     size: int
+    date: str
+
+
+_COLUMNS = "identity, message_id, size, date"
 
 
 def key(identity: str, message_id: str, size: int, arrived: datetime | None) -> str:
@@ -40,8 +45,8 @@ def describe(connection: sqlite3.Connection, refs: Iterable[str]) -> list[Former
     found: list[Former] = []
     for chunk in chunks(refs):
         rows = connection.execute(
-            "SELECT mail.ref, identity, message_id, size FROM mail JOIN mirrored ON mirrored.ref = mail.ref"
-            f" WHERE mail.ref IN ({marks(chunk)})",  # noqa: S608
+            f"SELECT mail.ref, {_COLUMNS} FROM mail JOIN mirrored ON mirrored.ref = mail.ref"  # noqa: S608
+            f" WHERE mail.ref IN ({marks(chunk)})",
             chunk,
         )
         found += [Former(*row) for row in rows]
@@ -50,8 +55,12 @@ def describe(connection: sqlite3.Connection, refs: Iterable[str]) -> list[Former
 
 def remember(connection: sqlite3.Connection, formers: Iterable[Former], now: float) -> None:
     connection.executemany(
-        "INSERT OR REPLACE INTO former (ref, identity, message_id, size, gone_at) VALUES (?, ?, ?, ?, ?)",
-        [(one.ref, one.identity, one.message_id, one.size, now) for one in formers if one.identity or one.message_id],
+        f"INSERT OR REPLACE INTO former (ref, {_COLUMNS}, gone_at) VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608
+        [
+            (one.ref, one.identity, one.message_id, one.size, one.date, now)
+            for one in formers
+            if one.identity or one.message_id
+        ],
     )
 
 
@@ -59,8 +68,25 @@ def forget_old(connection: sqlite3.Connection, now: float) -> None:
     connection.execute("DELETE FROM former WHERE gone_at < ?", (now - KEPT_SECONDS,))
 
 
-def formers(connection: sqlite3.Connection) -> list[Former]:
-    return [Former(*row) for row in connection.execute("SELECT ref, identity, message_id, size FROM former")]
+def find_again(
+    connection: sqlite3.Connection,
+    appeared: Iterable[tuple[str, Envelope]],
+    found: Callable[[sqlite3.Connection, str, str], None],
+) -> None:
+    """Calls `found` with the old and the new ref of each that had disappeared; it is then forgotten."""
+    if connection.execute("SELECT 1 FROM former LIMIT 1").fetchone() is None:
+        return
+    for own, envelope in appeared:
+        date = envelope.date.isoformat() if envelope.date else ""
+        row = connection.execute(
+            "SELECT ref FROM former WHERE identity != '' AND identity = ?"
+            " UNION ALL SELECT ref FROM former WHERE message_id != '' AND message_id = ? AND size = ? AND date = ?"
+            " LIMIT 1",
+            (own, storable(envelope.message_id), envelope.size, date),
+        ).fetchone()
+        if row is not None:
+            connection.execute("DELETE FROM former WHERE ref = ?", row)
+            found(connection, row[0], envelope.ref)
 
 
 def appeared_since(connection: sqlite3.Connection, former: Former, since: float) -> str:
@@ -69,13 +95,13 @@ def appeared_since(connection: sqlite3.Connection, former: Former, since: float)
     One that was there before is a copy, not where this message went.
     """
     if former.identity:
-        sql, values = "mirrored.identity = ?", (former.identity,)
-        found = _refs(connection, sql, values, former.ref, since)
+        found = _refs(connection, "mirrored.identity = ?", (former.identity,), former.ref, since)
         if found:
             return found[0] if len(found) == 1 else ""
     if not former.message_id:
         return ""
-    found = _refs(connection, "message_id = ? AND size = ?", (former.message_id, former.size), former.ref, since)
+    values = (former.message_id, former.size, former.date)
+    found = _refs(connection, "message_id = ? AND size = ? AND date = ?", values, former.ref, since)
     return found[0] if len(found) == 1 else ""
 
 

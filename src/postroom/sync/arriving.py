@@ -1,0 +1,184 @@
+"""Messages on their way into a mirror: fetched, read and written at the same time, in order, with a bounded number of
+them in memory."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Literal, cast
+
+import anyio
+
+from postroom.sync import changing
+from postroom.sync.access import Access
+from postroom.sync.changing import Arrival
+from postroom.sync.places import Place
+from postroom.sync.reading import Begun, Reading, headers_only
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+    from postroom.providers.protocol import FolderSync, Mailbox
+
+_WAITING = 8  # batches between fetching and writing
+_BLOCK, _BLOCK_BYTES = 500, 16 * 1024 * 1024  # of one transaction
+_HEADERS = 250  # messages at once, without bodies
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    mode: Literal["full", "headers"] = "full"
+    max_bytes: int = 25 * 2**20
+    days: int = 0  # 0: of any age
+
+    def oldest(self, now: float) -> datetime | None:
+        return datetime.fromtimestamp(now, UTC) - timedelta(days=self.days) if self.days else None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Messages of one folder. In the first fill their numbers descend and `lowers` is true; `is_last` when there are
+    none below them."""
+
+    place: Place
+    epoch: str
+    numbers: Sequence[int]
+    lowers: bool = False
+    is_last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    turn: Turn
+    begun: Begun | list[Arrival]
+    low: int
+    is_end: bool
+
+    @property
+    def size(self) -> int:
+        mails = self.begun.mails if isinstance(self.begun, Begun) else ()
+        return sum(len(mail.raw) for mail in mails)
+
+
+class Arriving:
+    def __init__(
+        self,
+        access: Access,
+        mailbox: FolderSync,
+        reading: Reading,
+        limits: Limits,
+        clock: Callable[[], float],
+    ) -> None:
+        self._access = access
+        self._mailbox = mailbox
+        self._reading = reading
+        self._limits = limits
+        self._clock = clock
+        self._old_enough: set[int] = set()  # folders of which the rest is older than wanted
+
+    async def take_new(self, place: Place, epoch: str, numbers: Sequence[int]) -> None:
+        async def turns() -> AsyncGenerator[Turn, None]:
+            if numbers:
+                yield Turn(place, epoch, numbers)
+
+        await self.take(turns())
+
+    async def take(self, turns: AsyncIterable[Turn], after: Callable[[], Awaitable[None]] | None = None) -> None:
+        """`after` is called after each block that was written."""
+        send, receive = anyio.create_memory_object_stream[_Batch](_WAITING)
+        async with anyio.create_task_group() as tasks, receive:
+            tasks.start_soon(self._fetch, turns, send)
+            await self._write(receive, after)
+
+    async def _fetch(self, turns: AsyncIterable[Turn], send: MemoryObjectSendStream[_Batch]) -> None:
+        async with send:
+            async for turn in turns:
+                if not (turn.lowers and turn.place.number in self._old_enough):
+                    async with aclosing(self._batches(turn)) as batches:
+                        async for batch in batches:
+                            await send.send(batch)
+
+    async def _batches(self, turn: Turn) -> AsyncGenerator[_Batch, None]:
+        """The last one of a turn lowers to its last number, even where the messages there are gone."""
+        oldest = self._limits.oldest(self._clock()) if turn.lowers else None
+        source = self._headers(turn) if self._limits.mode == "headers" else self._whole(turn)
+        async with aclosing(source) as fetched:
+            async for begun, low, arrived in fetched:
+                is_old = oldest is not None and all(moment is not None and moment < oldest for moment in arrived)
+                if is_old and arrived:
+                    self._old_enough.add(turn.place.number)
+                    yield _Batch(turn, [], low, is_end=True)
+                    return
+                yield _Batch(turn, begun, low, is_end=False)
+        yield _Batch(turn, [], 0 if turn.is_last else turn.numbers[-1], is_end=turn.is_last)
+
+    async def _whole(
+        self, turn: Turn
+    ) -> AsyncGenerator[tuple[Begun | list[Arrival], int, list[datetime | None]], None]:
+        source = self._mailbox.bulk(turn.place.ref, turn.epoch, turn.numbers, max_bytes=self._limits.max_bytes)
+        async with aclosing(source) as batches:
+            async for batch in batches:
+                if batch:
+                    yield self._reading.begin(batch), batch[-1].number, [mail.arrived for mail in batch]
+
+    async def _headers(
+        self, turn: Turn
+    ) -> AsyncGenerator[tuple[Begun | list[Arrival], int, list[datetime | None]], None]:
+        place, mailbox = turn.place, cast("Mailbox", self._mailbox)
+        for start in range(0, len(turn.numbers), _HEADERS):
+            numbers = turn.numbers[start : start + _HEADERS]
+            refs = [self._mailbox.ref_of(place.ref, turn.epoch, number) for number in numbers]
+            found = zip(numbers, await mailbox.envelopes(refs), strict=True)
+            arrivals = [
+                Arrival(headers_only(envelope), "", place.number, number) for number, envelope in found if envelope
+            ]
+            yield arrivals, numbers[-1], [arrival.entry.envelope.date for arrival in arrivals]
+
+    async def _write(
+        self, batches: MemoryObjectReceiveStream[_Batch], after: Callable[[], Awaitable[None]] | None
+    ) -> None:
+        block: list[tuple[_Batch, list[Arrival]]] = []
+        async for batch in batches:
+            block.append((batch, await self._read(batch)))
+            if _is_full(block) or not batches.statistics().current_buffer_used:
+                await self._access.write(_write_block, block, self._clock())
+                block = []
+                if after is not None:
+                    await after()
+        if block:
+            await self._access.write(_write_block, block, self._clock())
+
+    async def _read(self, batch: _Batch) -> list[Arrival]:
+        if isinstance(batch.begun, Begun):
+            return await self._reading.results(batch.begun, batch.turn.place.number)
+        return batch.begun
+
+
+def _is_full(block: Sequence[tuple[_Batch, list[Arrival]]]) -> bool:
+    messages = sum(len(arrivals) for _, arrivals in block)
+    return messages >= _BLOCK or sum(batch.size for batch, _ in block) >= _BLOCK_BYTES
+
+
+def _write_block(connection: sqlite3.Connection, block: Sequence[tuple[_Batch, list[Arrival]]], now: float) -> None:
+    """What came from an epoch that has ended, or from a folder that is gone, is void."""
+    rows = connection.execute("SELECT number, epoch, name FROM mirrored_folder JOIN folder ON id = number")
+    now_there = {number: (epoch, name) for number, epoch, name in rows}
+    valid = [(batch, found) for batch, found in block if _is_valid(batch.turn, now_there)]
+    arrivals = [
+        changing.filed(arrival, now_there[batch.turn.place.number][1]) for batch, found in valid for arrival in found
+    ]
+    changing.add(connection, arrivals, now)
+    for batch, _ in valid:
+        if batch.turn.lowers:
+            connection.execute(
+                "UPDATE mirrored_folder SET low = min(low, ?), is_filled = is_filled OR ? WHERE number = ?",
+                (batch.low, batch.is_end, batch.turn.place.number),
+            )
+
+
+def _is_valid(turn: Turn, now_there: dict[int, tuple[str, str]]) -> bool:
+    epoch, _ = now_there.get(turn.place.number, ("", ""))
+    return bool(epoch) and epoch == turn.epoch
