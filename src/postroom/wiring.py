@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from postroom.providers.protocol import Mailbox, Transport
     from postroom.settings.accounts import ServerAccount
+    from postroom.store.handles import Handles
     from postroom.sync.mirrored import MirrorLayer
 
 FIRST_BREATH = 1.0  # seconds
@@ -33,8 +34,9 @@ SMALLER_THAN_SAMPLE = 256 * 1024  # bytes; an empty mailbox has half of it
 
 
 class _Opener:
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, handles: Handles) -> None:
         self._home = settings.home
+        self._handles = handles
         self._mirrors: dict[str, MirrorLayer] = {}  # by account
         self._sends = settings.traits.has_transport
         self._context = ProviderContext(
@@ -56,8 +58,15 @@ class _Opener:
         from postroom.sync.mirror import Mirror, mirror_path
         from postroom.sync.mirrored import MirrorLayer, mirrored
 
-        layer = MirrorLayer(mailbox, Mirror(mirror_path(self._home, account.name)), account)
-        self._mirrors[account.name] = layer
+        mirror = Mirror(mirror_path(self._home, account.name))
+
+        async def catch_up() -> None:
+            from postroom.sync.syncing import Syncing, Tools
+
+            async with Syncing(mirror, mailbox, account, Tools(self._handles)) as syncing:
+                await syncing.catch_up()
+
+        self._mirrors[account.name] = layer = MirrorLayer(mailbox, mirror, account, catch_up)
         return mirrored(mailbox, layer, provider)
 
     def outages(self) -> dict[str, datetime]:
@@ -105,7 +114,7 @@ async def open_gateway(
         key_seconds=settings.traits.key_seconds,
         audit_mirror=vault.root / LOGS / "actions",
     )
-    accounts = Accounts(settings.accounts, _Opener(settings))
+    accounts = Accounts(settings.accounts, _Opener(settings, store.handles))
     try:
         yield Gateway(settings, store, accounts, vault, scheme_for(ids or settings.traits.ids))
     finally:

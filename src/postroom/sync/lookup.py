@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from postroom.index import rows, search, threads
-from postroom.index.packing import unpacked
 from postroom.index.words import storable
 from postroom.model.errors import NotFound
-from postroom.model.message import Envelope, Page
+from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import Query
+from postroom.sync import contents
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,11 @@ class Lookup:
 
     def envelopes(self, connection: sqlite3.Connection, refs: Sequence[str]) -> list[Envelope | None]:
         return [found and self._named(found) for found in rows.envelopes(connection, refs)]
+
+    def message(self, connection: sqlite3.Connection, ref: str) -> Message | None:
+        """None where its content is not kept."""
+        found = contents.message_of(connection, ref)
+        return found and replace(found, envelope=self._named(found.envelope))
 
     def thread(self, connection: sqlite3.Connection, thread_ref: str) -> list[Envelope]:
         """Oldest first. A draft in Trash was never sent and belongs to no conversation."""
@@ -54,12 +59,3 @@ class Lookup:
             return envelope
         first = envelope.references[0] if envelope.references else envelope.in_reply_to or envelope.message_id
         return replace(envelope, thread_ref=first or envelope.ref)
-
-
-def content(connection: sqlite3.Connection, ref: str) -> bytes | None:
-    """The message as received; None where the mirror does not have all of it."""
-    row = connection.execute(
-        "SELECT packed, content FROM content JOIN mirrored ON mirrored.id = content.id WHERE mirrored.ref = ?",
-        (storable(ref),),
-    ).fetchone()
-    return None if row is None else unpacked(*row)

@@ -34,8 +34,8 @@ from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import Query, Text
 from postroom.providers.layers.layered import Call, Layered
 from postroom.providers.protocol import FolderSync, Mailbox, Numbered, Transport
-from postroom.sync import lookup, noting
-from postroom.sync.consulting import UNREACHABLE, CatchUp, Consulting, Look
+from postroom.sync import contents, noting
+from postroom.sync.consulting import UNREACHABLE, CatchUp, Consulting
 from postroom.sync.coverage import Coverage, coverage_of, coverage_of_all, coverage_of_folders
 from postroom.sync.lookup import Lookup
 from postroom.sync.status import fact, note_fact
@@ -190,32 +190,32 @@ class MirrorLayer:
         return {one.ref: one for one in found if not one.draft or trust.is_last_resort}
 
     def _messages_found(self, connection: sqlite3.Connection, trust: Trust, refs: Sequence[str]) -> dict[str, Message]:
-        return {
-            ref: _opened(envelope, raw)
-            for ref, envelope in self._envelopes_found(connection, trust, refs).items()
-            if (raw := lookup.content(connection, ref)) is not None
-        }
+        there = self._envelopes_found(connection, trust, refs)
+        found = {ref: self._lookup.message(connection, ref) for ref in there}
+        return {ref: message for ref, message in found.items() if message is not None}
 
     async def _fetch(self, ask: Call, ref: str) -> Message:
-        return await self._consult.answer(self._of_one(ref, _opened), ask, ref)
+        def look(connection: sqlite3.Connection, trust: Trust) -> Message | None:
+            return self._messages_found(connection, trust, [ref]).get(ref)
+
+        return await self._consult.answer(look, ask, ref)
 
     async def _fetch_raw(self, ask: Call, ref: str) -> bytes:
-        return await self._consult.answer(self._of_one(ref, lambda _, raw: raw), ask, ref)
+        return await self._consult.answer(partial(self._raw, ref), ask, ref)
 
     async def _fetch_part(self, ask: Call, ref: str, part: str) -> bytes:
-        from postroom.mime.read import parse
+        """A part has the same number in the mirror where it keeps the bytes; else only its provider knows the name."""
 
-        return await self._consult.answer(
-            self._of_one(ref, lambda _, raw: parse.extract_part(raw, part)), ask, ref, part
-        )
+        def look(connection: sqlite3.Connection, trust: Trust) -> bytes | None:
+            from postroom.mime.read import parse
 
-    def _of_one(self, ref: str, use: Callable[[Envelope, bytes], R]) -> Look[R]:
-        def look(connection: sqlite3.Connection, trust: Trust) -> R | None:
-            envelope = self._envelopes_found(connection, trust, [ref]).get(ref)
-            raw = lookup.content(connection, ref) if envelope else None
-            return None if envelope is None or raw is None else use(envelope, raw)
+            raw = self._raw(ref, connection, trust)
+            return None if raw is None else parse.extract_part(raw, part)
 
-        return look
+        return await self._consult.answer(look, ask, ref, part)
+
+    def _raw(self, ref: str, connection: sqlite3.Connection, trust: Trust) -> bytes | None:
+        return contents.raw_of(connection, ref) if self._envelopes_found(connection, trust, [ref]) else None
 
     async def _thread(self, ask: Call, thread_ref: str) -> list[Envelope]:
         def look(connection: sqlite3.Connection, trust: Trust) -> list[Envelope] | None:
@@ -295,13 +295,6 @@ async def _noted(mirror: Mirror, change: Callable[..., None], *args: Any) -> Non
 
 def _ok(results: Sequence[ItemResult]) -> list[str]:
     return [result.ref for result in results if result.ok]
-
-
-def _opened(envelope: Envelope, raw: bytes) -> Message:
-    from postroom.mime import guarded
-
-    parsed = guarded.parse(raw)
-    return Message(envelope, parsed.body, parsed.attachments, parsed.headers, parsed.defects)
 
 
 def _capabilities(text: str) -> Capabilities:
