@@ -17,7 +17,7 @@ from postroom.doors.mcp.serve import server_for
 from postroom.doors.mcp.server import load_dialect
 from postroom.providers.registry import MAILBOXES
 from postroom.settings import build
-from postroom.settings.accounts import BY_PROVIDER
+from postroom.settings.accounts import BY_PROVIDER, ServerAccount
 from postroom.settings.fields import Section
 from postroom.settings.model import ConfigFile
 from postroom.settings.oauth import OAuthSettings
@@ -26,6 +26,10 @@ from postroom.settings.sections import NOT_YET, Dialect, Toolset
 from .tree import ROOT, pages, shown
 
 CONFIGURATION = ROOT / "docs" / "configuration.md"
+
+
+# Every account at a server has these; they are documented once.
+MIRROR = set(ServerAccount.__annotations__)
 
 
 def documented_sections() -> dict[str, type[Section]]:
@@ -45,7 +49,7 @@ def documented_keys(heading: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("heading", documented_sections())
 def test_every_setting_is_documented_and_nothing_else(heading: str) -> None:
-    shared = {"name", "provider", "address", "display_name"} if heading in BY_PROVIDER else set()
+    shared = {"name", "provider", "address", "display_name", *MIRROR} if heading in BY_PROVIDER else set()
     assert set(documented_keys(heading)) | shared == set(documented_sections()[heading].model_fields) | shared
 
 
@@ -111,6 +115,9 @@ async def test_the_page_of_prompts_has_every_prompt_with_its_arguments_and_nothi
 
 def test_shared_account_keys_are_documented() -> None:
     assert set(documented_keys("[[accounts]]")) == {"name", "provider", "address", "display_name"}
+    assert documented_keys("mirror") == {
+        key: f"`{_as_toml(ServerAccount.model_fields[key].get_default())}`" for key in sorted(MIRROR)
+    }
 
 
 @pytest.mark.parametrize("path", pages(), ids=shown)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import anyio
 
+from postroom.model.errors import PostroomError
 from postroom.sync import changing
 from postroom.sync.access import Access
 from postroom.sync.changing import Arrival
@@ -87,11 +88,25 @@ class Arriving:
         await self.take(turns())
 
     async def take(self, turns: AsyncIterable[Turn], after: Callable[[], Awaitable[None]] | None = None) -> None:
-        """`after` is called after each block that was written."""
+        """`after` is called after each block that was written. What was fetched before a failure is still written."""
         send, receive = anyio.create_memory_object_stream[_Batch](_WAITING)
+        failures: list[PostroomError] = []
+
+        async def fetch() -> None:
+            try:
+                await self._fetch(turns, send)
+            except PostroomError as error:
+                failures.append(error)
+
         async with anyio.create_task_group() as tasks, receive:
-            tasks.start_soon(self._fetch, turns, send)
-            await self._write(receive, after)
+            tasks.start_soon(fetch)
+            try:
+                await self._write(receive, after)
+            except PostroomError as error:
+                failures.insert(0, error)
+                tasks.cancel_scope.cancel()
+        if failures:
+            raise failures[0]
 
     async def _fetch(self, turns: AsyncIterable[Turn], send: MemoryObjectSendStream[_Batch]) -> None:
         async with send:

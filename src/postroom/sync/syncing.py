@@ -88,8 +88,9 @@ class Syncing:
     async def once(self) -> MirrorStatus:
         """Everything filled and up to date, or the error that prevented it; what was done so far is kept."""
         self._rebuild_if_asked()
-        engine = self._engine()
         try:
+            await self._mailbox.connect()
+            engine = self._engine()
             await self._round(engine)
             while await engine.is_behind():
                 await engine.fill(lambda: self._after_block(engine))
@@ -173,7 +174,11 @@ def in_progress(account: str) -> Conflict:
 
 
 async def _listen(mailbox: Watcher, send: MemoryObjectSendStream[None]) -> None:
-    async with aclosing(mailbox.changes()) as changes:
-        async for _ in changes:
-            with suppress(anyio.WouldBlock):  # one look is enough for all
-                send.send_nowait(None)
+    """A watch that fails is begun again; meanwhile the server is looked at from time to time."""
+    while True:
+        with suppress(PostroomError):
+            async with aclosing(mailbox.changes()) as changes:
+                async for _ in changes:
+                    with suppress(anyio.WouldBlock):  # one look is enough for all
+                        send.send_nowait(None)
+        await anyio.sleep(POLL_SECONDS)

@@ -109,7 +109,6 @@ async def _synced(
     mailbox = gateway.accounts.at_server(account.name)
     try:
         async with Syncing(mirror, mailbox, account, Tools(gateway.store.handles, report)) as syncing:
-            await mailbox.connect()
             await (syncing.follow() if follow else syncing.once())
     finally:
         with anyio.CancelScope(shield=True):
