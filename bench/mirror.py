@@ -3,8 +3,8 @@
     python bench/mirror.py [MAILS ...]
 
 A real Dovecot serves the corpus as one inbox. The first fill stands beside mbsync's, which only copies; calls over
-stdio stand beside the floor server on the same index, in turns; mu looks the words up in the same messages. Needs root and
-Dovecot; what else is not installed is left out and named.
+stdio stand beside the floor server on the same index, in turns; mu looks the words up in the same messages. Needs root
+and Dovecot; what else is not installed is left out and named.
 """
 
 from __future__ import annotations
