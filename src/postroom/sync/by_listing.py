@@ -54,6 +54,7 @@ class ByListing:
         self._limits = limits
         self._leave_out = tuple(leave_out)
         self._clock = clock
+        self.is_partial = False
 
     async def round(self) -> bool:
         asked_at = self._clock()

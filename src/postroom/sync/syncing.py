@@ -39,7 +39,10 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
 
 
 class Engine(Protocol):
-    """How the mirror of one kind of mailbox is brought up to date."""
+    """How the mirror of one kind of mailbox is brought up to date. `is_partial`: the latest round left something out to
+    be quick, and another is due."""
+
+    is_partial: bool
 
     async def round(self) -> bool:
         """What changed on the server, as far as the mirror is filled. True if something may have."""
@@ -123,7 +126,7 @@ class Syncing:
 
     async def _after_block(self, engine: Engine) -> None:
         self._report()
-        if self._tools.clock() - self._looked_at > _DURING_FILL:
+        if engine.is_partial or self._tools.clock() - self._looked_at > _DURING_FILL:
             await self._round(engine)
 
     async def _round(self, engine: Engine) -> None:
