@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Literal, cast
+from datetime import datetime
+from typing import TYPE_CHECKING, cast
 
 import anyio
 
@@ -16,6 +16,7 @@ from postroom.model.errors import PostroomError
 from postroom.sync import changing
 from postroom.sync.access import Access
 from postroom.sync.changing import Arrival
+from postroom.sync.limits import Limits
 from postroom.sync.places import Place
 from postroom.sync.reading import Begun, Reading, headers_only
 
@@ -27,16 +28,6 @@ if TYPE_CHECKING:
 _WAITING = 8  # batches between fetching and writing
 _BLOCK, _BLOCK_BYTES = 500, 16 * 1024 * 1024  # of one transaction
 _HEADERS = 250  # messages at once, without bodies
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    mode: Literal["full", "headers"] = "full"
-    max_bytes: int = 25 * 2**20
-    days: int = 0  # 0: of any age
-
-    def oldest(self, now: float) -> datetime | None:
-        return datetime.fromtimestamp(now, UTC) - timedelta(days=self.days) if self.days else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +119,7 @@ class Arriving:
                 is_old = oldest is not None and all(moment is not None and moment < oldest for moment in arrived)
                 if is_old and arrived:
                     self._old_enough.add(turn.place.number)
-                    yield _Batch(turn, [], above, low, is_end=True)
+                    yield _Batch(turn, [], above, above or low, is_end=True)
                     return
                 yield _Batch(turn, begun, above, low, is_end=False)
                 above = low if above is not None else None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from postroom.model.changes import FolderChanges, FolderState, Identified, Marks
-from postroom.model.errors import NotFound
+from postroom.model.errors import NotFound, PermissionDenied, ProviderError
 from postroom.model.folder import Role
 from postroom.sync import changing, identity, places
 from postroom.sync.access import Access
@@ -55,6 +55,7 @@ class ByFolder:
         self._leave_out = tuple(leave_out)
         self._clock = clock
         self.is_partial = False
+        self._has_begun = False
 
     async def round(self) -> bool:
         """Everything as the server has it now, as far as it is filled. True if something may have changed. The first
@@ -64,7 +65,8 @@ class ByFolder:
         known = await self._access.write(self._take_over, list(states.values()))
         mirrored = sorted((place for place in known if not (place.is_left_out or place.is_gone)), key=_in_order)
         changed = [place for place in mirrored if _may_have_changed(place, states[place.ref])]
-        self.is_partial = all(place.low is None for place in mirrored) and len(mirrored) > 1
+        self.is_partial = not self._has_begun and len(mirrored) > 1 and all(place.low is None for place in mirrored)
+        self._has_begun = True
         if self.is_partial:
             changed = mirrored[:1]
         looked = [found for place in changed if (found := await self._look(place, states[place.ref])) is not None]
@@ -85,14 +87,21 @@ class ByFolder:
         return places.places(connection)
 
     async def _look(self, place: Place, state: FolderState) -> _Looked | None:
-        """None where the folder disappeared since: the next round knows."""
-        since = place.since if place.low is not None else None
-        try:
-            changes = await self._mailbox.folder_changes(place.ref, since)
-        except NotFound:
+        """None where the folder disappeared since, or is listed and cannot be opened: it stays as it is, without being
+        confirmed."""
+        changes = await self._changes(place, place.since if place.low is not None else None)
+        if changes is None:
             return None
         is_new = place.low is None or place.epoch != changes.epoch
         return await self._access.read(_compared, _Looked(place, state, changes, is_new))
+
+    async def _changes(self, place: Place, since: FolderState | None) -> FolderChanges | None:
+        try:
+            return await self._mailbox.folder_changes(place.ref, since)
+        except (NotFound, PermissionDenied, ProviderError) as error:
+            if error.retryable:
+                raise
+            return None
 
     async def _adopt(self, looked: Sequence[_Looked]) -> None:
         """New messages that are known from another place take their row with them instead of being fetched."""
@@ -158,9 +167,8 @@ class ByFolder:
     async def _remaining(self, place: Place) -> _Remaining:
         """Nothing in another epoch."""
         low = place.low or 0
-        try:
-            changes = await self._mailbox.folder_changes(place.ref, None)
-        except NotFound:
+        changes = await self._changes(place, None)
+        if changes is None:
             return _Remaining(place, "", [], low)
         known = await self._access.read(_numbers, place)
         present = changes.present or () if changes.epoch == place.epoch else ()

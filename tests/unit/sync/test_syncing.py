@@ -188,6 +188,20 @@ async def test_only_messages_of_the_wanted_age_are_there_and_newer_ones_are_adde
     assert [row.subject for row in mirrored.rows().values()] == ["INBOX0"]
     assert mirrored.mirror.status().complete
 
+    mirrored.changes = {}
+    await mirrored.sync()
+    assert {row.subject for row in mirrored.rows().values()} == {"INBOX0", "ancient"}
+
+
+async def test_bodies_are_fetched_when_they_are_wanted_later(mirrored: Mirrored) -> None:
+    seeded(mirrored, 2)
+    mirrored.changes = {"mirror": "headers"}
+    await mirrored.sync()
+    mirrored.changes = {}
+    await mirrored.sync()
+    assert found(mirrored.mirror, "word1x") == ["INBOX1"]
+    assert not mirrored.mirror.path.with_suffix(".damaged").exists()
+
 
 async def test_a_second_process_leaves_it_to_the_first(mirrored: Mirrored) -> None:
     lock = mirrored.mirror.lock()
