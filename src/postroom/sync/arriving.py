@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Literal, cast
+from datetime import datetime
+from typing import TYPE_CHECKING, cast
 
 import anyio
 
@@ -16,6 +16,7 @@ from postroom.model.errors import PostroomError
 from postroom.sync import changing
 from postroom.sync.access import Access
 from postroom.sync.changing import Arrival
+from postroom.sync.limits import Limits
 from postroom.sync.places import Place
 from postroom.sync.reading import Begun, Reading, headers_only
 
@@ -30,31 +31,23 @@ _HEADERS = 250  # messages at once, without bodies
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    mode: Literal["full", "headers"] = "full"
-    max_bytes: int = 25 * 2**20
-    days: int = 0  # 0: of any age
-
-    def oldest(self, now: float) -> datetime | None:
-        return datetime.fromtimestamp(now, UTC) - timedelta(days=self.days) if self.days else None
-
-
-@dataclass(frozen=True, slots=True)
 class Turn:
-    """Messages of one folder. In the first fill their numbers descend and `lowers` is true; `is_last` when there are
-    none below them."""
+    """Messages of one folder. In the first fill their numbers descend, `above` is how low the folder is filled before
+    them, and `is_last` says that there are none below them. `is_urgent`: somebody may be waiting for these."""
 
     place: Place
     epoch: str
     numbers: Sequence[int]
-    lowers: bool = False
+    above: int | None = None
     is_last: bool = False
+    is_urgent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
     turn: Turn
     begun: Begun | list[Arrival]
+    above: int | None
     low: int
     is_end: bool
 
@@ -111,24 +104,26 @@ class Arriving:
     async def _fetch(self, turns: AsyncIterable[Turn], send: MemoryObjectSendStream[_Batch]) -> None:
         async with send:
             async for turn in turns:
-                if not (turn.lowers and turn.place.number in self._old_enough):
+                if turn.above is None or turn.place.number not in self._old_enough:
                     async with aclosing(self._batches(turn)) as batches:
                         async for batch in batches:
                             await send.send(batch)
 
     async def _batches(self, turn: Turn) -> AsyncGenerator[_Batch, None]:
         """The last one of a turn lowers to its last number, even where the messages there are gone."""
-        oldest = self._limits.oldest(self._clock()) if turn.lowers else None
+        above = turn.above
+        oldest = self._limits.oldest(self._clock()) if above is not None else None
         source = self._headers(turn) if self._limits.mode == "headers" else self._whole(turn)
         async with aclosing(source) as fetched:
             async for begun, low, arrived in fetched:
                 is_old = oldest is not None and all(moment is not None and moment < oldest for moment in arrived)
                 if is_old and arrived:
                     self._old_enough.add(turn.place.number)
-                    yield _Batch(turn, [], low, is_end=True)
+                    yield _Batch(turn, [], above, above or low, is_end=True)
                     return
-                yield _Batch(turn, begun, low, is_end=False)
-        yield _Batch(turn, [], 0 if turn.is_last else turn.numbers[-1], is_end=turn.is_last)
+                yield _Batch(turn, begun, above, low, is_end=False)
+                above = low if above is not None else None
+        yield _Batch(turn, [], above, 0 if turn.is_last else turn.numbers[-1], is_end=turn.is_last)
 
     async def _whole(
         self, turn: Turn
@@ -158,7 +153,7 @@ class Arriving:
         block: list[tuple[_Batch, list[Arrival]]] = []
         async for batch in batches:
             block.append((batch, await self._read(batch)))
-            if _is_full(block) or not batches.statistics().current_buffer_used:
+            if batch.turn.is_urgent or _is_full(block) or not batches.statistics().current_buffer_used:
                 await self._access.write(_write_block, block, self._clock())
                 block = []
                 if after is not None:
@@ -178,7 +173,8 @@ def _is_full(block: Sequence[tuple[_Batch, list[Arrival]]]) -> bool:
 
 
 def _write_block(connection: sqlite3.Connection, block: Sequence[tuple[_Batch, list[Arrival]]], now: float) -> None:
-    """What came from an epoch that has ended, or from a folder that is gone, is void."""
+    """What came from an epoch that has ended, or from a folder that is gone, is void. A folder that is not filled down
+    to where a batch begins (its mirror was started over meanwhile) is not lowered by it."""
     rows = connection.execute("SELECT number, epoch, name FROM mirrored_folder JOIN folder ON id = number")
     now_there = {number: (epoch, name) for number, epoch, name in rows}
     valid = [(batch, found) for batch, found in block if _is_valid(batch.turn, now_there)]
@@ -187,10 +183,11 @@ def _write_block(connection: sqlite3.Connection, block: Sequence[tuple[_Batch, l
     ]
     changing.add(connection, arrivals, now)
     for batch, _ in valid:
-        if batch.turn.lowers:
+        if batch.above is not None:
             connection.execute(
-                "UPDATE mirrored_folder SET low = min(low, ?), is_filled = is_filled OR ? WHERE number = ?",
-                (batch.low, batch.is_end, batch.turn.place.number),
+                "UPDATE mirrored_folder SET low = min(low, ?), is_filled = is_filled OR ?"
+                " WHERE number = ? AND low <= ?",
+                (batch.low, batch.is_end, batch.turn.place.number, batch.above),
             )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from postroom.model.changes import FolderChanges, FolderState, Identified, Marks
-from postroom.model.errors import NotFound
+from postroom.model.errors import NotFound, PermissionDenied, ProviderError
 from postroom.model.folder import Role
 from postroom.sync import changing, identity, places
 from postroom.sync.access import Access
@@ -54,14 +54,21 @@ class ByFolder:
         self._arriving = arriving
         self._leave_out = tuple(leave_out)
         self._clock = clock
+        self.is_partial = False
+        self._has_begun = False
 
     async def round(self) -> bool:
-        """Everything as the server has it now, as far as it is filled. True if something may have changed."""
+        """Everything as the server has it now, as far as it is filled. True if something may have changed. The first
+        one is partial: it only begins the inbox, whose first page is what somebody waits for."""
         asked_at = self._clock()
         states = {state.folder.ref: state for state in await self._mailbox.folder_states()}
         known = await self._access.write(self._take_over, list(states.values()))
-        mirrored = [place for place in known if not (place.is_left_out or place.is_gone)]
+        mirrored = sorted((place for place in known if not (place.is_left_out or place.is_gone)), key=_in_order)
         changed = [place for place in mirrored if _may_have_changed(place, states[place.ref])]
+        self.is_partial = not self._has_begun and len(mirrored) > 1 and all(place.low is None for place in mirrored)
+        self._has_begun = True
+        if self.is_partial:
+            changed = mirrored[:1]
         looked = [found for place in changed if (found := await self._look(place, states[place.ref])) is not None]
         await self._adopt(looked)
         for one in looked:
@@ -69,7 +76,8 @@ class ByFolder:
                 await self._arriving.take_new(one.place, one.changes.epoch, one.new)
         for one in looked:  # after all that is new, so that a message that was moved is there before it is missed
             await self._access.write(self._settle, one, asked_at)
-        await self._access.write(_confirm, [place for place in mirrored if place not in changed], asked_at)
+        unchanged = [place for place in mirrored if place not in changed and place.low is not None]
+        await self._access.write(_confirm, unchanged, asked_at)
         await self._access.write(places.remove_gone, self._clock())
         return bool(looked) or len(mirrored) < len(known)
 
@@ -79,14 +87,21 @@ class ByFolder:
         return places.places(connection)
 
     async def _look(self, place: Place, state: FolderState) -> _Looked | None:
-        """None where the folder disappeared since: the next round knows."""
-        since = place.since if place.low is not None else None
-        try:
-            changes = await self._mailbox.folder_changes(place.ref, since)
-        except NotFound:
+        """None where the folder disappeared since, or is listed and cannot be opened: it stays as it is, without being
+        confirmed."""
+        changes = await self._changes(place, place.since if place.low is not None else None)
+        if changes is None:
             return None
         is_new = place.low is None or place.epoch != changes.epoch
         return await self._access.read(_compared, _Looked(place, state, changes, is_new))
+
+    async def _changes(self, place: Place, since: FolderState | None) -> FolderChanges | None:
+        try:
+            return await self._mailbox.folder_changes(place.ref, since)
+        except (NotFound, PermissionDenied, ProviderError) as error:
+            if error.retryable:
+                raise
+            return None
 
     async def _adopt(self, looked: Sequence[_Looked]) -> None:
         """New messages that are known from another place take their row with them instead of being fetched."""
@@ -128,7 +143,7 @@ class ByFolder:
     # --- the first fill
 
     async def is_behind(self) -> bool:
-        return bool(await self._access.read(_unfilled))
+        return self.is_partial or bool(await self._access.read(_unfilled))
 
     async def fill(self, after: Callable[[], Awaitable[None]] | None = None) -> None:
         """All folders that are not filled, in turns: a first page of each, the inbox first, then the rest. `after` is
@@ -136,24 +151,46 @@ class ByFolder:
         await self._arriving.take(self._turns(), after)
 
     async def _turns(self) -> AsyncGenerator[Turn, None]:
-        waiting = sorted(await self._access.read(_unfilled), key=_in_order)
-        remaining: dict[int, tuple[str, list[int]]] = {}
-        for place in waiting:
-            remaining[place.number] = numbers = await self._remaining(place)
-            yield _turn(place, numbers, _FIRST_PAGE)
-        while waiting := [place for place in waiting if remaining[place.number][1]]:
-            for place in waiting:
-                yield _turn(place, remaining[place.number], _TURN)
+        """Folders that are begun meanwhile join in."""
+        waiting: dict[int, _Remaining] = {}
+        while True:
+            for place in await self._access.read(_unfilled):
+                if place.number not in waiting:
+                    waiting[place.number] = remaining = await self._remaining(place)
+                    yield remaining.turn(_FIRST_PAGE, is_urgent=True)
+            unfinished = [remaining for remaining in waiting.values() if remaining.numbers]
+            if not unfinished:
+                return
+            for remaining in unfinished:
+                yield remaining.turn(_TURN)
 
-    async def _remaining(self, place: Place) -> tuple[str, list[int]]:
-        """The numbers below what is filled, ascending: turns are taken off the end. Nothing in another epoch."""
-        try:
-            changes = await self._mailbox.folder_changes(place.ref, None)
-        except NotFound:
-            return place.epoch, []
+    async def _remaining(self, place: Place) -> _Remaining:
+        """Nothing in another epoch."""
+        low = place.low or 0
+        changes = await self._changes(place, None)
+        if changes is None:
+            return _Remaining(place, "", [], low)
         known = await self._access.read(_numbers, place)
         present = changes.present or () if changes.epoch == place.epoch else ()
-        return changes.epoch, sorted(number for number in present if number < (place.low or 0) and number not in known)
+        numbers = sorted(number for number in present if number < low and number not in known)
+        return _Remaining(place, changes.epoch, numbers, low)
+
+
+@dataclass(slots=True)
+class _Remaining:
+    """The numbers of a folder below `low` that are not in the index, ascending: turns are taken off the end."""
+
+    place: Place
+    epoch: str
+    numbers: list[int]
+    low: int
+
+    def turn(self, size: int, *, is_urgent: bool = False) -> Turn:
+        taken = self.numbers[-size:][::-1]
+        del self.numbers[-size:]
+        turn = Turn(self.place, self.epoch, taken, self.low, is_last=not self.numbers, is_urgent=is_urgent)
+        self.low = taken[-1] if taken else 0
+        return turn
 
 
 def _may_have_changed(place: Place, state: FolderState) -> bool:
@@ -198,11 +235,13 @@ def _confirm(connection: sqlite3.Connection, unchanged: Sequence[Place], asked_a
 
 
 def _unfilled(connection: sqlite3.Connection) -> list[Place]:
-    return [
+    """Those that are begun."""
+    found = [
         place
         for place in places.places(connection)
         if not (place.is_filled or place.is_left_out or place.is_gone or place.low is None)
     ]
+    return sorted(found, key=_in_order)
 
 
 def _numbers(connection: sqlite3.Connection, place: Place) -> set[int]:
@@ -211,10 +250,3 @@ def _numbers(connection: sqlite3.Connection, place: Place) -> set[int]:
 
 def _in_order(place: Place) -> tuple[bool, bool, int]:
     return place.role != Role.INBOX, place.role in (Role.TRASH, Role.JUNK), place.number
-
-
-def _turn(place: Place, remaining: tuple[str, list[int]], size: int) -> Turn:
-    epoch, numbers = remaining
-    taken = numbers[-size:][::-1]
-    del numbers[-size:]
-    return Turn(place, epoch, taken, lowers=True, is_last=not numbers)

@@ -22,8 +22,8 @@ from postroom.model.query.tree import In, Query
 from postroom.providers.protocol import BatchFetch, Changes
 from postroom.sync import changing, identity, places
 from postroom.sync.access import Access
-from postroom.sync.arriving import Limits
 from postroom.sync.changing import Arrival
+from postroom.sync.limits import IS_DUE, Limits
 from postroom.sync.reading import headers_only, opened
 from postroom.sync.status import fact, note_fact
 
@@ -37,7 +37,7 @@ _FETCHED = 50  # messages at once
 _COLLECTIONS = (Role.ALL, Role.FLAGGED)  # all their messages are in other folders too
 _WALKS = 3  # a server whose pages shift while they are read is read again, but not for ever
 _RELISTED = 15 * 60.0  # seconds after which everything is compared where the provider reports no changes
-CURSOR, WALK, IS_DUE, OUTLINE, WALKED_AT = "cursor", "walk", "is_due", "outline", "walked_at"
+CURSOR, WALK, OUTLINE, WALKED_AT = "cursor", "walk", "outline", "walked_at"
 
 
 class ByListing:
@@ -54,6 +54,7 @@ class ByListing:
         self._limits = limits
         self._leave_out = tuple(leave_out)
         self._clock = clock
+        self.is_partial = False
 
     async def round(self) -> bool:
         asked_at = self._clock()

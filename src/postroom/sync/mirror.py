@@ -79,12 +79,16 @@ class Mirror:
         return self._request.exists()
 
     def rebuild(self) -> None:
-        """Sets the file aside as ``.damaged`` (one is kept, for whoever wants to know) and starts an empty one. Only
-        under the lock."""
+        """Starts an empty file. A damaged one is set aside as ``.damaged``, for whoever wants to know: only the latest.
+        Only under the lock."""
         self.close()
+        is_damaged = self._request.exists() and self._request.read_bytes().startswith(DAMAGED.encode())
         for part in _PARTS:
             with suppress(FileNotFoundError):
-                Path(f"{self.path}{part}").replace(f"{self.path.with_suffix('.damaged')}{part}")
+                if is_damaged:
+                    Path(f"{self.path}{part}").replace(f"{self.path.with_suffix('.damaged')}{part}")
+                else:
+                    Path(f"{self.path}{part}").unlink()
         self._request.unlink(missing_ok=True)
 
     def remove(self) -> None:
@@ -118,7 +122,7 @@ class Mirror:
             yield
         except PostroomError as error:
             if error.details.get(DAMAGED):
-                self.ask_for_rebuild(f"damaged at {time.time():.0f}")
+                self.ask_for_rebuild(f"{DAMAGED} at {time.time():.0f}")
             raise
 
     def _size(self) -> int:

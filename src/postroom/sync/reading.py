@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
@@ -42,6 +42,16 @@ def read(mail: BulkMail) -> Read:
     parsed = parse.parse(mail.raw)
     snippet = render.snippet(parsed.body, context=folding.context_of(parsed))
     return _read(mail, parsed, snippet, render.search_text(parsed.body))
+
+
+def read_here(mail: BulkMail) -> Read:
+    """In this process, which must survive it: a large one is read by a process that can be stopped."""
+    from postroom.mime import guarded
+    from postroom.mime.quotes import folding
+
+    parsed = guarded.parse(mail.raw)
+    snippet = guarded.snippet(parsed.body, folding.context_of(parsed))
+    return _read(mail, parsed, snippet, guarded.search_text(parsed.body))
 
 
 def read_headers(mail: BulkMail) -> Read:
@@ -93,13 +103,12 @@ class Reading:
         self._readers: Readers[BulkMail, Read] | None = None
         self._begun = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def rest(self) -> None:
+        """No process is kept for the few messages that come later."""
         if self._readers is not None:
             self._readers.__exit__(None, None, None)
             self._readers = None
+        self._begun = 0
 
     def begin(self, mails: Sequence[BulkMail]) -> Begun:
         self._begun += len(mails)
@@ -120,7 +129,7 @@ class Reading:
     def _results(self, begun: Begun) -> list[Read]:
         readers = self._readers
         if begun.given is None or readers is None:
-            return [read_or(read_headers, read, mail) for mail in begun.mails]
+            return [read_or(read_headers, read_here, mail) for mail in begun.mails]
         results: list[Read] = []
         for chunk, given in begun.given:
             done = readers.results(given)  # None: a reader was lost, with these messages or with others

@@ -16,10 +16,11 @@ import anyio
 from postroom.model.errors import Conflict, PostroomError
 from postroom.providers.protocol import FolderSync, Watcher
 from postroom.sync.access import Access
-from postroom.sync.arriving import Arriving, Limits
+from postroom.sync.arriving import Arriving
 from postroom.sync.by_folder import ByFolder
 from postroom.sync.by_listing import ByListing
 from postroom.sync.handles import pass_on
+from postroom.sync.limits import Limits, apply_limits
 from postroom.sync.reading import Reading
 from postroom.sync.status import LAST_ERROR, MirrorStatus, note_fact
 
@@ -36,10 +37,14 @@ Progress = Callable[[int, int], None]  # messages in the mirror, messages on the
 POLL_SECONDS = 60.0  # where nothing is pushed, and for folders that are not watched
 _DURING_FILL = 5.0  # seconds between looks at the server while the fill goes on
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
+_FILLS = 20  # of one run: a folder that is numbered anew while it is filled is begun again, but not for ever
 
 
 class Engine(Protocol):
-    """How the mirror of one kind of mailbox is brought up to date."""
+    """How the mirror of one kind of mailbox is brought up to date. `is_partial`: the latest round left something out to
+    be quick, and another is due."""
+
+    is_partial: bool
 
     async def round(self) -> bool:
         """What changed on the server, as far as the mirror is filled. True if something may have."""
@@ -81,23 +86,27 @@ class Syncing:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._reading.__exit__()
+        self._reading.rest()
         if self._lock is not None:
             self._lock.close()
 
     async def once(self) -> MirrorStatus:
         """Everything filled and up to date, or the error that prevented it; what was done so far is kept."""
-        self._rebuild_if_asked()
         try:
+            await self._begin()
             await self._mailbox.connect()
             engine = self._engine()
             await self._round(engine)
-            while await engine.is_behind():
+            for _ in range(_FILLS):
+                if not await engine.is_behind():
+                    break
                 await engine.fill(lambda: self._after_block(engine))
                 await self._round(engine)
         except PostroomError as error:
             await self._note(error.message)
             raise
+        finally:
+            self._reading.rest()
         await self._note("")
         return self.mirror.status()
 
@@ -119,17 +128,17 @@ class Syncing:
                     await self.once()
                     pause = 0.0
                 except PostroomError as error:
-                    if self.mirror.is_rebuild_asked:
-                        continue
                     pause = min(max(2 * pause, error.retry_after or _FIRST_PAUSE), _LONGEST_PAUSE)
-                    await anyio.sleep(pause)
+                    await anyio.sleep(_FIRST_PAUSE if self.mirror.is_rebuild_asked else pause)
                     continue
                 with anyio.move_on_after(POLL_SECONDS):
                     await receive.receive()
 
     async def _after_block(self, engine: Engine) -> None:
         self._report()
-        if self._tools.clock() - self._looked_at > _DURING_FILL:
+        if self.mirror.is_rebuild_asked:
+            raise Conflict("The mirror is started over.")
+        if engine.is_partial or self._tools.clock() - self._looked_at > _DURING_FILL:
             await self._round(engine)
 
     async def _round(self, engine: Engine) -> None:
@@ -152,9 +161,14 @@ class Syncing:
             status = self.mirror.status()
             self._tools.on_progress(status.messages, max(status.server_total, status.messages))
 
-    def _rebuild_if_asked(self) -> None:
+    async def _begin(self) -> None:
+        """With an empty file where one was asked for, or where messages without bodies are now wanted with them."""
         if self.mirror.is_rebuild_asked:
             self.mirror.rebuild()
+        limits, access = limits_of(self._settings), Access(self.mirror)
+        if not await access.write(apply_limits, limits):
+            self.mirror.rebuild()
+            await access.write(apply_limits, limits)
 
     async def _note(self, error: str) -> None:
         """Where even that fails, the file is the error."""

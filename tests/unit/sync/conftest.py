@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.peers import cyrus
 from tests.peers.accounts import imap_account, opened
+from tests.peers.cyrus import Cyrus
 from tests.peers.dovecot import PASSWORD, Dovecot
 
 from postroom.index.rows import ENVELOPE, envelopes_of
@@ -24,14 +26,25 @@ from postroom.sync.syncing import Syncing, Tools
 class Mirrored:
     """An account and its mirror. `sync` is one run in this process."""
 
-    dovecot: Dovecot
+    dovecot: Dovecot | Cyrus
     user: str
     mirror: Mirror
     changes: dict[str, Any]
 
+    def __post_init__(self) -> None:
+        if isinstance(self.dovecot, Cyrus):
+            self.changes = {"password": cyrus.PASSWORD, **self.changes}
+
+    def renumber(self) -> bool:
+        """The inbox gets another UIDVALIDITY. False where that cannot be brought about."""
+        if isinstance(self.dovecot, Dovecot):
+            self.dovecot.renumber(self.user)
+            return True
+        return False
+
     @asynccontextmanager
     async def mailbox(self) -> AsyncIterator[ImapMailbox]:
-        async with opened(imap_account(self.dovecot, self.user, mirror="full", **self.changes)) as mailbox:
+        async with opened(imap_account(self.dovecot, self.user, **({"mirror": "full"} | self.changes))) as mailbox:
             yield mailbox
 
     async def sync(self, tools: Tools | None = None) -> None:
@@ -42,7 +55,7 @@ class Mirrored:
     @contextmanager
     def client(self) -> Iterator[imaplib.IMAP4]:
         with imaplib.IMAP4(self.dovecot.host, self.dovecot.imap) as client:
-            client.login(self.user, PASSWORD)
+            client.login(self.user, self.changes.get("password", PASSWORD))
             yield client
 
     def rows(self) -> dict[str, Envelope]:

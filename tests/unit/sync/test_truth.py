@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.peers.accounts import imap_account, opened
+from tests.peers.cyrus import Cyrus
 from tests.peers.dovecot import Dovecot, running_dovecot
 from tests.peers.faultproxy import faulty
 from tests.unit.sync.checking import handles_lead_there, same
@@ -46,12 +47,12 @@ def middling() -> Iterator[Dovecot]:
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-@pytest.mark.parametrize("peer", ["dovecot", "middling", "poor"])
+@pytest.mark.parametrize("peer", ["dovecot", "middling", "poor", "cyrus"])
 async def test_a_mirror_equals_its_server_after_every_run(
     peer: str, seed: int, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    dovecot: Dovecot = request.getfixturevalue(peer)
-    mirrored = Mirrored(dovecot, dovecot.new_user("truth"), Mirror(tmp_path / "mirrors" / "mine.db"), {})
+    server: Dovecot | Cyrus = request.getfixturevalue(peer)
+    mirrored = Mirrored(server, server.new_user("truth"), Mirror(tmp_path / "mirrors" / "mine.db"), {})
     chance = random.Random(f"{peer} {seed}")
     second = SecondClient(mirrored, chance)
     handles = Handles(Database(tmp_path / "state.db"))
@@ -64,16 +65,18 @@ async def test_a_mirror_equals_its_server_after_every_run(
             history.append("cut")
             await _cut_run(mirrored, chance, handles)
         await mirrored.sync(Tools(handles))
-        server = second.everything()
-        same(mirrored, server, history)
-        handles_lead_there(handles, shown, server, alone, history)
+        there = second.everything()
+        same(mirrored, there, history)
+        handles_lead_there(handles, shown, there, alone, history)
         history.append("|")
     await _same_as_the_provider_says(mirrored)
 
 
 async def _cut_run(mirrored: Mirrored, chance: random.Random, handles: Handles) -> None:
     with faulty(mirrored.dovecot.imap) as proxy:
-        account = imap_account(mirrored.dovecot, mirrored.user, port=proxy.port, mirror="full")
+        account = imap_account(
+            mirrored.dovecot, mirrored.user, port=proxy.port, **({"mirror": "full"} | mirrored.changes)
+        )
         proxy.reset(cut_after_down=chance.randint(600, 12_000))
         with suppress(PostroomError):
             async with (
@@ -85,6 +88,7 @@ async def _cut_run(mirrored: Mirrored, chance: random.Random, handles: Handles) 
 
 async def _same_as_the_provider_says(mirrored: Mirrored) -> None:
     rows = mirrored.rows()
+    assert len(rows) > 5
     async with mirrored.mailbox() as mailbox:
         asked = await mailbox.envelopes(list(rows))
     assert {row.ref: row for row in asked if row is not None} == rows

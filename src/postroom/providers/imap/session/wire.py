@@ -82,12 +82,11 @@ def read_tokens(pieces: Iterable[Raw]) -> list[Any]:
 
 
 def read_status(values: Sequence[Any]) -> dict[str, str]:
-    """``MESSAGES 3 MAILBOXID (F1)``: what is in parentheses is one value."""
+    """``MESSAGES 3 UIDNEXT 5``, as the server wrote it."""
     pairs = ((values[i], values[i + 1]) for i in range(0, len(values) - 1, 2))
-    flat = ((name, value[0] if isinstance(value, list) and value else value) for name, value in pairs)
     return {
         name.decode("ascii", "replace").upper(): value.decode("ascii", "replace")
-        for name, value in flat
+        for name, value in pairs
         if isinstance(name, bytes) and isinstance(value, bytes)
     }
 

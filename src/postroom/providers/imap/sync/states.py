@@ -39,8 +39,7 @@ def folder_states(session: Session) -> list[FolderState]:
         # One message is in several folders there, with another ref in each; the API has one ref for it.
         raise Unsupported(PROVIDER, 'a mirror of a Gmail account: set provider = "gmail"')
     wanted = [*_COUNTS, *(["HIGHESTMODSEQ"] if session.has("CONDSTORE") else [])]
-    if session.has("OBJECTID"):
-        wanted.append("MAILBOXID")
+    # Not MAILBOXID (RFC 8474): Cyrus 3.6 fills it with random bytes here. UIDVALIDITY survives a rename too.
     session.deselect()
     collections = flavour_of(session).collections
     listed = list_with_status(session, wanted)
@@ -50,4 +49,4 @@ def folder_states(session: Session) -> list[FolderState]:
 def _state(folder: Folder, status: dict[str, str]) -> FolderState:
     numbers = {name: int(value) for name, value in status.items() if value.isascii() and value.isdigit()}
     cursor = Cursor(numbers.get("UIDNEXT", 0), numbers.get("MESSAGES", 0), numbers.get("HIGHESTMODSEQ", 0))
-    return FolderState(folder, str(numbers.get("UIDVALIDITY", 0)), str(cursor), status.get("MAILBOXID", ""))
+    return FolderState(folder, str(numbers.get("UIDVALIDITY", 0)), str(cursor))
