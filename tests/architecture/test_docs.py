@@ -17,7 +17,7 @@ from postroom.doors.mcp.serve import server_for
 from postroom.doors.mcp.server import load_dialect
 from postroom.providers.registry import MAILBOXES
 from postroom.settings import build
-from postroom.settings.accounts import BY_PROVIDER, Account, IdentitySettings
+from postroom.settings.accounts import BY_PROVIDER, Account, IdentitySettings, ServerAccount
 from postroom.settings.fields import Section
 from postroom.settings.model import ConfigFile
 from postroom.settings.oauth import OAuthSettings
@@ -27,6 +27,10 @@ from .tree import ROOT, pages, shown
 
 SHARED = {"provider", *Account.model_fields}  # by the accounts of every provider
 CONFIGURATION = ROOT / "docs" / "configuration.md"
+
+
+# Every account at a server has these; they are documented once.
+MIRROR = set(ServerAccount.__annotations__)
 
 
 def documented_sections() -> dict[str, type[Section]]:
@@ -51,7 +55,7 @@ def documented_keys(heading: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("heading", documented_sections())
 def test_every_setting_is_documented_and_nothing_else(heading: str) -> None:
-    shared = SHARED if heading in BY_PROVIDER else set()
+    shared = {*SHARED, *MIRROR} if heading in BY_PROVIDER else set()
     assert set(documented_keys(heading)) | shared == set(documented_sections()[heading].model_fields) | shared
 
 
@@ -117,6 +121,9 @@ async def test_the_page_of_prompts_has_every_prompt_with_its_arguments_and_nothi
 
 def test_shared_account_keys_are_documented() -> None:
     assert set(documented_keys("[[accounts]]")) == SHARED
+    assert documented_keys("mirror") == {
+        key: f"`{_as_toml(ServerAccount.model_fields[key].get_default())}`" for key in sorted(MIRROR)
+    }
 
 
 @pytest.mark.parametrize("path", pages(), ids=shown)

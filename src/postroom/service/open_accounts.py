@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -42,9 +43,17 @@ class Opener(Protocol):
 
     def mailbox(self, account: AccountSettings) -> Mailbox: ...
 
+    def at_server(self, account: AccountSettings) -> Mailbox:
+        """Without its mirror."""
+        ...
+
     def shared(self, derived: AccountSettings, mailbox: Mailbox) -> Mailbox: ...
 
     def transport(self, account: AccountSettings, mailbox: Mailbox) -> Transport: ...
+
+    def outages(self) -> Mapping[str, datetime]:
+        """Accounts whose server cannot be reached, so that their mirrors answer; since when."""
+        ...
 
 
 @dataclass
@@ -155,6 +164,10 @@ class Accounts:
     def configured(self) -> tuple[AccountSettings, ...]:
         return tuple(self._configured.values())
 
+    def outages(self) -> dict[str, datetime]:
+        """Of the accounts that may be seen here: see `Opener.outages`."""
+        return {name: since for name, since in self._opener.outages().items() if self.may_see(name)}
+
     def names(self, wanted: str | None) -> list[str]:
         """The accounts of a request: the default, one by name, or ``all``."""
         if wanted == "all" and "all" not in self._configured:
@@ -213,6 +226,10 @@ class Accounts:
             async with self._locks.setdefault(settings.name, anyio.Lock()):
                 await self._connect(settings)
         return self._open[settings.name]
+
+    def at_server(self, name: str) -> Mailbox:
+        """A mailbox of the caller's own that no mirror answers for: not connected, and the caller closes it."""
+        return self._opener.at_server(self.named(name))
 
     async def _connect(self, settings: AccountSettings) -> None:
         """Unless the previous holder of the lock has done it."""

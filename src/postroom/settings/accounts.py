@@ -91,7 +91,16 @@ def sources_of(account: Account, secret: str) -> tuple[str, ...]:
     return (secret, f"{secret}_env", f"{secret}_file", *((f"{secret}_command", "oauth") if can_be_fetched else ()))
 
 
-class TokenAccount(Account):
+class ServerAccount(Account):
+    """An account at a server: what a mirror of it keeps. `mirror_days` is 0 for mail of any age."""
+
+    mirror: Literal["full", "headers", "off"] = "off"
+    mirror_leave_out: Annotated[tuple[str, ...], *AsList] = ()
+    mirror_max_mb: Annotated[Number, Field(ge=1, le=100)] = 25
+    mirror_days: Annotated[Number, Field(ge=0)] = 0
+
+
+class TokenAccount(ServerAccount):
     """An account that can be opened with a bearer token from any source."""
 
     secrets: ClassVar[tuple[str, ...]] = ("token",)
@@ -187,7 +196,7 @@ def _jmap_auth(data: dict[str, Any]) -> Literal["bearer", "password"]:
     return "password" if any(data.get(key) for key in ("password", "password_env", "password_file")) else "bearer"
 
 
-class RestAccount(Account):
+class RestAccount(ServerAccount):
     """The REST mail API of dialect `mailapi`. Its token identifies the mailbox, so `address` may be omitted."""
 
     secrets = ("password", "auth_token")

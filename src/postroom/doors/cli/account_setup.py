@@ -118,11 +118,13 @@ def _resume(name: str, args: argparse.Namespace) -> None:
 
 
 def remove(args: argparse.Namespace) -> int:
+    from postroom.service.accounts.mirrors import remove_mirror
     from postroom.settings import load
 
     settings = load(args.config)
     account = _named(args, settings.accounts)
     path = setup.take_away(account, settings)
+    remove_mirror(settings.home, account.name)
     print(f"Account {account.name} is no longer in {path}, and its stored secret was deleted. Its email is untouched.")
     return 0
 

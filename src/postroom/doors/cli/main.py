@@ -19,6 +19,7 @@ COMMANDS = (
     "search",
     "read",
     "importing",
+    "sync",
     "doctor",
     "approvals",
     "outbox",

@@ -33,6 +33,8 @@ class EmailPage(TypedDict):
     has_more: bool
     filters_not_applied: list[str]
     untrusted_fields: list[str]
+    as_of: NotRequired[str]
+    complete: NotRequired[bool]
 
 
 class Attachment(TypedDict):
