@@ -35,7 +35,7 @@ def dying(verb: Any, at: int, is_done: bool) -> Any:
 
 
 async def main(home: Path, plan_id: str, verb: str, at: int, is_done: bool) -> None:
-    batch._BLOCK = 1
+    batch._BLOCK = batch._LARGEST = 1
     async with gate_rig(home) as gate:
         opened = await gate.gateway.accounts.open("alice")
         if verb == "submit":

@@ -50,6 +50,7 @@ async def test_a_batch_that_breaks_off_says_which_mails_were_done_and_can_be_und
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch, "_BLOCK", 1)
+    monkeypatch.setattr(batch, "_LARGEST", 1)
     async with gate_rig(tmp_path) as gate:
         ids = await received(gate, "bob", ["one", "two", "three"])
         mailbox = (await gate.gateway.accounts.open("bob")).mailbox

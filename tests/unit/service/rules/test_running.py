@@ -153,6 +153,7 @@ async def test_a_run_cannot_be_undone_while_it_goes_on_nor_run_twice_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch, "_BLOCK", 1)
+    monkeypatch.setattr(batch, "_LARGEST", 1)
     async with gate_rig(tmp_path) as gate:
         await fill(gate, ["one", "two"])
         view = await planned(gate, ARCHIVE)
@@ -177,6 +178,7 @@ async def test_a_run_cannot_be_undone_while_it_goes_on_nor_run_twice_at_once(
 
 async def test_a_cancelled_run_is_free_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "_BLOCK", 1)
+    monkeypatch.setattr(batch, "_LARGEST", 1)
     async with gate_rig(tmp_path) as gate:
         await fill(gate, ["one", "two", "three"])
         view = await planned(gate, ARCHIVE)
