@@ -21,12 +21,11 @@ from postroom.providers.graph.session.wire import JSON, objects, quoted, text
 
 _PATH = "/mailFolders/inbox/messageRules"
 _OURS = "Postroom: "
+# Not here: `recipientContains` looks at Cc too, and `headerContains` at every header: each would match more.
 _TEXTS = {
     ("from", "contains"): "senderContains",
-    ("to", "contains"): "recipientContains",
     ("subject", "contains"): "subjectContains",
     ("body", "contains"): "bodyContains",
-    ("list_id", "contains"): "headerContains",
 }
 _ADDRESSES = {"from": "fromAddresses", "to": "sentToAddresses"}
 _TARGETS = {"archive": Role.ARCHIVE}

@@ -5,7 +5,6 @@ What can be refused is refused before anything is changed; what fails later is r
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,9 +21,6 @@ from postroom.store import JournalItem, Send
 
 Progress = Callable[[int, int], Awaitable[None]]
 MAX_BATCH = 1000
-# Items between two progress reports: a provider that is quick gets more at once, in fewer round trips, and of one that
-# is slow there is news often enough for its caller not to give up.
-_BLOCK, _LARGEST, _QUICK = 100, 500, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +175,9 @@ async def _journalled(gateway: Gateway, works: Sequence[Work], ids: IdScheme, pa
 async def _apply(gateway: Gateway, work: Work, ids: IdScheme, answers: dict[str, ItemView], course: Course) -> None:
     """In blocks. A block that fails as a whole ends the work in its account: its messages and those behind it are
     answered with the failure, unless nothing at all was done yet, which is a failure of the call."""
-    start, size = 0, _BLOCK
-    while start < len(work.todo):
-        block, began = work.todo[start : start + size], time.monotonic()
+    size = work.account.capabilities.changes_at_once
+    for start in range(0, len(work.todo), size):
+        block = work.todo[start : start + size]
         try:
             results = await work.change.apply(work.account, [envelope.ref for _, envelope in block])
         except PostroomError as error:
@@ -192,9 +188,6 @@ async def _apply(gateway: Gateway, work: Work, ids: IdScheme, answers: dict[str,
             return
         await _settle(gateway, work.account, ids, block, results, answers)
         await course.advance(len(block))
-        start += len(block)
-        if time.monotonic() - began < _QUICK:
-            size = min(2 * size, _LARGEST)
 
 
 async def _settle(

@@ -50,6 +50,8 @@ def putting_back(places: Places, state: dict[str, Any]) -> Change:
 
 
 def labelling(label: str, wanted: bool) -> Change:
+    """Every provider takes spellings that differ in case for one label."""
+
     def apply(account: Account, refs: Sequence[str]) -> Awaitable[list[ItemResult]]:
         verb = account.labels.apply_label if wanted else account.labels.remove_label
         account.folders.forget()  # a new label is a new folder at some servers
@@ -58,7 +60,7 @@ def labelling(label: str, wanted: bool) -> Change:
     return Change(
         "label",
         apply,
-        lambda envelope: {"label": label, "on": label in envelope.labels},
+        lambda envelope: {"label": label, "on": label.casefold() in map(str.casefold, envelope.labels)},
         lambda _: {"label": label, "on": wanted},
     )
 

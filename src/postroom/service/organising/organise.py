@@ -88,7 +88,7 @@ async def set_label(
     progress: Progress | None = None,
 ) -> WriteView:
     check_label(label)
-    return await _run(gateway, email_ids, account, progress, always(labelling(label, on)))
+    return await _run(gateway, email_ids, account, progress, always(labelling(label.strip(), on)))
 
 
 async def create_folder(gateway: Gateway, name: str, *, account: str | None = None) -> tuple[FolderView, str]:
