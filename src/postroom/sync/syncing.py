@@ -110,6 +110,12 @@ class Syncing:
         await self._note("")
         return self.mirror.status()
 
+    async def catch_up(self) -> None:
+        """What is in the mirror is as the server has it now; filling is left to whoever follows. One round trip where
+        nothing changed."""
+        await self._begin()
+        await self._round(self._engine())
+
     async def follow(self) -> None:
         """Until it is cancelled. What fails is tried again, after a pause that grows."""
         async with anyio.create_task_group() as tasks:

@@ -23,6 +23,8 @@ COMMANDS = (
     "doctor",
     "approvals",
     "outbox",
+    "rules",
+    "templates",
     "audit",
     "tokens",
     "completion",

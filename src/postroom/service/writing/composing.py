@@ -17,7 +17,7 @@ from postroom.model.address import Address, parse_address, refuse_line_breaks
 from postroom.model.characters import spelt_out
 from postroom.model.draft import Draft, File, Identity, Importance
 from postroom.model.errors import InvalidRequest, NotFound
-from postroom.model.message import Message
+from postroom.model.message import Envelope, Message
 from postroom.safety.limits import MAX_BODY, MAX_RECIPIENTS, MAX_SUBJECT
 from postroom.service.attachment_files import (
     MAX_FILE_BYTES,
@@ -29,6 +29,7 @@ from postroom.service.attachment_files import (
 )
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import gone, locate
+from postroom.service.writing.signatures import signed
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)  # one without an end goes on to the end
 
@@ -49,6 +50,7 @@ class DraftRequest:
     reply_to: tuple[str, ...] = ()
     in_reply_to: str = ""  # the id of the message that it answers
     encoded_files: tuple[EncodedFile, ...] = ()  # given within the call, beside those named by path
+    signature: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class ReplyRequest:
     importance: str = "normal"
     encoded_files: tuple[EncodedFile, ...] = ()
     to_author: bool = False  # to the author, ignoring Reply-To
+    signature: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,22 +94,24 @@ def checked(request: DraftRequest) -> Draft:
 
 
 async def new_mail(gateway: Gateway, account: Account, request: DraftRequest) -> Draft:
-    draft = replace(
-        checked(request),
-        sender=(await find_identity(account, request.identity)).address,
-        files=await _files(gateway, account, request.attachments, request.encoded_files),
-    )
-    return await _in_thread_of(gateway, account, draft, request.in_reply_to) if request.in_reply_to else draft
+    draft, wanted = checked(request), request.identity
+    if request.in_reply_to:
+        original = await _answered(gateway, account, request.in_reply_to)
+        subject = reply.reply_subject(usable_subject(draft.subject))
+        draft = replace(draft, subject=subject, threading=reply.threading_for(original))
+        wanted = wanted or addressed_as(original, await account.identities.get())
+    identity = await find_identity(account, wanted)
+    text, html = await signed(gateway, account, identity, draft.text, draft.html, wanted=request.signature)
+    files = await _files(gateway, account, request.attachments, request.encoded_files)
+    return replace(draft, sender=identity.address, text=text, html=html, files=files)
 
 
-async def _in_thread_of(gateway: Gateway, account: Account, draft: Draft, email_id: str) -> Draft:
-    """The draft as an answer to that message, under one ``Re:``."""
+async def _answered(gateway: Gateway, account: Account, email_id: str) -> Envelope:
     _, ref = await locate(gateway, email_id, account.name)
     original = (await account.mailbox.envelopes([ref]))[0]
     if original is None:
         raise gone(email_id)
-    subject = reply.reply_subject(usable_subject(draft.subject))
-    return replace(draft, subject=subject, threading=reply.threading_for(original))
+    return original
 
 
 async def reply_to(gateway: Gateway, account: Account, original: Message, request: ReplyRequest) -> Draft:
@@ -124,40 +129,46 @@ async def reply_to(gateway: Gateway, account: Account, original: Message, reques
             "without reply_all, or write to those who matter.",
             details={"field": "reply_all"},
         )
-    identity = await find_identity(account, request.identity or _addressed_as(original, own))
+    identity = await find_identity(account, request.identity or addressed_as(original.envelope, identities))
     quoted = await gateway.read(quoted_text, original) if request.quote else ""
+    said = (request.body, request.body_html)
+    text, html = await signed(gateway, account, identity, *said, wanted=request.signature, is_quoted_below=bool(quoted))
     return Draft(
         sender=identity.address,
         to=to,
         cc=cc,
         subject=reply.reply_subject(usable_subject(original.envelope.subject)),
-        text=f"{request.body}\n\n{quoted}" if quoted else request.body,
-        html=_html_with_quote(request.body_html, quoted),
+        text=f"{text}\n\n{quoted}" if quoted else text,
+        html=_html_with_quote(html, quoted),
         files=await _files(gateway, account, request.attachments, request.encoded_files),
         importance=parse_importance(request.importance),
         threading=reply.threading_for(original.envelope),
     )
 
 
-async def forward_of(account: Account, original: Message, request: ForwardRequest) -> Draft:
+async def forward_of(gateway: Gateway, account: Account, original: Message, request: ForwardRequest) -> Draft:
     """The original goes along whole, attachments and all, as it came, but for blind copies that it names. Where the
     provider does not hand it out, its text goes along below the comment, and its attachments as files."""
     check_text("", request.comment, "")
+    wanted = request.identity or addressed_as(original.envelope, await account.identities.get())
+    identity = await find_identity(account, wanted)
+    has_raw = account.capabilities.has_raw
+    comment, _ = await signed(gateway, account, identity, request.comment, "", is_quoted_below=not has_raw)
     draft = Draft(
-        sender=(await find_identity(account, request.identity)).address,
+        sender=identity.address,
         to=parse_addresses(request.to, "to"),
         cc=parse_addresses(request.cc, "cc"),
         bcc=parse_addresses(request.bcc, "bcc"),
         subject=reply.forward_subject(usable_subject(original.envelope.subject)),
-        text=request.comment,
+        text=comment,
         importance=parse_importance(request.importance),
     )
-    if account.capabilities.has_raw:
+    if has_raw:
         raw = await account.raw_access.fetch_raw(original.envelope.ref)
         return replace(draft, forwarded=reply.without_blind_copies(raw))
     return replace(
         draft,
-        text=await anyio.to_thread.run_sync(_forwarded_in_words, request.comment, original),
+        text=await anyio.to_thread.run_sync(_forwarded_in_words, comment, original),
         files=await attached_files(account, original),
     )
 
@@ -273,10 +284,13 @@ def _most_bytes(account: Account) -> int:
     return min(MAX_FILE_BYTES, limit * 2**20) if limit else MAX_FILE_BYTES
 
 
-def _addressed_as(original: Message, own: Sequence[str]) -> str:
-    """Answer from the address the message was sent to, where it is one of ours."""
-    received = {address.key for address in (*original.envelope.to, *original.envelope.cc)}
-    return next((email for email in own if Address(email).key in received), "")
+def addressed_as(original: Envelope, own: Sequence[Identity]) -> str:
+    """Answer from the address the message was sent to; one of our own messages, from the address it was sent from."""
+    emails = {identity.address.key: identity.address.email for identity in own}
+    if original.sender.key in emails:
+        return emails[original.sender.key]
+    received = {address.key for address in (*original.to, *original.cc)}
+    return next((email for key, email in emails.items() if key in received), "")
 
 
 def usable_subject(subject: str) -> str:

@@ -6,9 +6,22 @@ service is imported by the first call that needs it: a client that starts the se
 
 from __future__ import annotations
 
-from postroom.doors.mcp.dialects.postroom import drafts, organise, prompts, read, resources, send
+from postroom.doors.mcp.dialects.postroom import (
+    drafts,
+    identities,
+    organise,
+    prompts,
+    read,
+    resources,
+    rules,
+    send,
+    templates,
+)
 
-TOOLSETS = (read.toolset, organise.toolset, drafts.toolset, send.toolset)
+TOOLSETS = (
+    *(read.toolset, organise.toolset, drafts.toolset, send.toolset),
+    *(rules.toolset, templates.toolset, identities.toolset),
+)
 RESOURCES = resources
 register_prompts = prompts.register
 INSTRUCTIONS = """\

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -23,6 +23,8 @@ MoreAddresses = str | list[str]
 Paths = Annotated[list[str], Field(description="File paths in folders allowed for attachments")]
 Html = Annotated[str, Field(description="HTML version of body")]
 Identity = Annotated[str, Field(description="Sender address; see list_identities")]
+Template = Annotated[str, Field(description="Template instead of body")]
+Variables = Annotated[dict[str, Any] | None, Field(description="For the template")]
 Importance = Literal["low", "normal", "high"]
 
 
