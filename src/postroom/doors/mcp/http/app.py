@@ -12,7 +12,7 @@ A client with settings of its own has a `McpApp` of its own: its sessions are kn
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +31,7 @@ from postroom.doors.mcp.http.health import health_routes
 from postroom.doors.mcp.http.per_client import PerClient, ServerFor
 from postroom.doors.mcp.http.problems import problem
 from postroom.doors.mcp.http.rate import RequestRate
+from postroom.doors.mcp.http.request_ids import RequestIds
 from postroom.doors.mcp.sdk_internals import close_standing_streams
 from postroom.doors.mcp.server import PostroomServer
 from postroom.settings import SettingsError
@@ -38,6 +39,9 @@ from postroom.settings.clients import Client
 
 EVENT_STREAM = "text/event-stream"
 PATH = "/mcp"
+ID_IN_USE = (
+    "Invalid request: this session has a request with the same id in progress. Give each request an id of its own."
+)
 
 
 def http_app(
@@ -89,6 +93,7 @@ class McpApp:
         checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard has done it
         largest = max(MAX_BODY, server.request_bytes)
         self._server = server
+        self._ids = RequestIds()
         self._sessions = server.streamable_http_app(
             streamable_http_path=PATH, transport_security=checked, max_request_body_size=largest
         )
@@ -125,12 +130,20 @@ class McpApp:
         if not isinstance(posted, dict) or posted.keys().isdisjoint(("method", "result", "error")):
             await problem(400, "Invalid request: the body is not one JSON-RPC message.")(scope, receive, send)
             return
+        with self._ids.taken(Headers(scope=scope).get("mcp-session-id"), posted) as is_free:
+            if is_free:
+                await self._post(posted, scope, _again(message, receive), send)
+            else:
+                await problem(400, ID_IN_USE)(scope, receive, send)
+
+    async def _post(self, posted: Mapping[str, Any], scope: Scope, receive: Receive, send: Send) -> None:
         method = posted["method"] if isinstance(posted.get("method"), str) else ""
-        target = self._sessions if _belongs_to_a_session(Headers(scope=scope), method) else self._stateless
-        if target is self._stateless:
-            scope = {**scope, "headers": list(scope["headers"])}
-            MutableHeaders(scope=scope)["accept"] = f"application/json, {EVENT_STREAM}"
-        await target(scope, _again(message, receive), send)
+        if _belongs_to_a_session(Headers(scope=scope), method):
+            await self._sessions(scope, receive, send)
+            return
+        scope = {**scope, "headers": list(scope["headers"])}
+        MutableHeaders(scope=scope)["accept"] = f"application/json, {EVENT_STREAM}"
+        await self._stateless(scope, receive, send)
 
 
 def _belongs_to_a_session(headers: Headers, method: str) -> bool:
