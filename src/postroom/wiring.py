@@ -22,6 +22,8 @@ from postroom.store.clock import Clock
 from postroom.store.vault.folder import LOGS, Vault
 
 if TYPE_CHECKING:
+    import httpx2
+
     from postroom.providers.protocol import Mailbox, Transport
 
 FIRST_BREATH = 1.0  # seconds
@@ -123,6 +125,13 @@ async def open_working_gateway(settings: Settings) -> AsyncIterator[Gateway]:
             tasks.start_soon(_work, gateway)
             yield gateway
             tasks.cancel_scope.cancel()
+
+
+def new_http_client(settings: Settings) -> httpx2.AsyncClient:
+    """For what is not an account's."""
+    from postroom.providers.http.client import new_client
+
+    return new_client(proxies=settings.network.proxies)
 
 
 async def _work(gateway: Gateway) -> None:

@@ -19,7 +19,7 @@ from postroom.settings.exposure import refuse_exposed
 from postroom.settings.fields import CONFIG_FOLDER, HOME, Section
 from postroom.settings.model import ConfigFile, Settings
 from postroom.settings.paths import home_folder
-from postroom.settings.problems import SettingsError, explain
+from postroom.settings.problems import SettingsError, explain, suggest
 from postroom.settings.sections import SafetySettings
 
 DEMO_ACCOUNTS: Sequence[Mapping[str, str]] = (
@@ -28,7 +28,14 @@ DEMO_ACCOUNTS: Sequence[Mapping[str, str]] = (
 )
 
 _IN_VAULT = frozenset({"pending_approval", "approved", "rejected", "done", "logs"})
-_EMPTY_TABLES: Mapping[str, Any] = {"server": {}, "safety": {}, "store": {}, "network": {}, "logging": {}}
+_EMPTY_TABLES: Mapping[str, Any] = {
+    "server": {},
+    "authorization": {},
+    "safety": {},
+    "store": {},
+    "network": {},
+    "logging": {},
+}
 
 
 def load(
@@ -74,6 +81,7 @@ def build(data: Mapping[str, Any], *, home: Path, config_path: Path | None = Non
         raise explain(error, ConfigFile) from None
     _refuse_twins(read.accounts)
     refuse_exposed(read.server, read.accounts)
+    _refuse_absent_accounts(read)
     _refuse_downloads_in_vault(read.safety)
     sections = {key: getattr(read, key) for key in ConfigFile.model_fields}
     return Settings(**{**sections, **_chosen_by_dialect(read)}, home=home, config_path=config_path, is_demo=is_demo)
@@ -111,6 +119,16 @@ def _refuse_downloads_in_vault(safety: SafetySettings) -> None:
         raise SettingsError(
             "safety.download_dir: must not be a folder of the vault, where a downloaded file could count as an approval"
         )
+
+
+def _refuse_absent_accounts(read: ConfigFile) -> None:
+    names = [account.name for account in read.accounts]
+    for place, grant in enumerate(read.authorization.grants):
+        for name in grant.accounts:
+            if name not in names:
+                raise SettingsError(
+                    f"authorization.grants[{place}].accounts: there is no account {name[:80]}{suggest(name, names)}"
+                )
 
 
 def _refuse_twins(accounts: Sequence[AccountSettings]) -> None:

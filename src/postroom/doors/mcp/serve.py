@@ -7,7 +7,9 @@ import gc
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -15,6 +17,7 @@ from postroom.doors.mcp import log
 from postroom.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
+    from postroom.doors.mcp.http.oauth.authorization import Authorization
     from postroom.doors.mcp.server import PostroomServer
     from postroom.service.gateway import Gateway
     from postroom.settings.clients import Client
@@ -82,10 +85,11 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
             app.close_streams()
             await super().shutdown(sockets)
 
-    callers, server = Callers(tokens_for(settings, host), settings.home), server_for(settings)
+    authorization = authorization_for(settings)
+    callers, server = Callers(tokens_for(settings, host), settings.home, authorization), server_for(settings)
     app = http_app(
         server,
-        hosts=(host, *settings.server.allowed_hosts),
+        hosts=(host, *served_hosts(settings)),
         callers=callers,
         requests_per_minute=settings.server.requests_per_minute,
         server_for=lambda client: client_server(server, settings, client),
@@ -129,6 +133,25 @@ def client_server(server: PostroomServer, settings: Settings, client: Client) ->
     return build_server(narrowed, own, client=client.name, metrics=server.metrics)
 
 
+def authorization_for(settings: Settings) -> Authorization | None:
+    """None if no authorisation server is configured."""
+    if not settings.authorization.issuer:
+        return None
+    from postroom.doors.mcp.http.oauth.authorization import Authorization
+    from postroom.doors.mcp.http.oauth.keys import Keys
+    from postroom.doors.mcp.http.oauth.verifying import Verifier
+    from postroom.wiring import new_http_client
+
+    keys = Keys(settings.authorization, partial(new_http_client, settings))
+    return Authorization(settings, Verifier(settings.authorization, keys))
+
+
+def served_hosts(settings: Settings) -> tuple[str, ...]:
+    """The names under which clients reach the server; one of them is in the address that access tokens name."""
+    resource = urlsplit(settings.authorization.resource).hostname
+    return (*settings.server.allowed_hosts, *([resource] if resource else ()))
+
+
 def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:
     """The bearer tokens that admit to everything. An address that others can reach is not served to clients without a
     token, of these or of their own."""
@@ -138,7 +161,9 @@ def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:
 
     tokens, may_trust = resolve_tokens(settings.server), settings.traits.may_trust_network
     is_trusted = may_trust and settings.server.trust_network
-    if host not in LOOPBACK and not tokens and not load_clients(settings.home) and not is_trusted:
+    if host in LOOPBACK or is_trusted or tokens or settings.authorization.issuer:
+        return tokens
+    if not load_clients(settings.home):
         trust = " If everyone who can reach it may read and send this mail, start with --trust-network."
         raise SettingsError(
             f"server.bind_addr: {host} can be reached from other machines, so clients must send a token. "

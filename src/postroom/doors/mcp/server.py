@@ -112,6 +112,12 @@ class PostroomServer(MCPServer[Gateway]):
         """What the dialect's largest call may need."""
         return self._traits.request_bytes
 
+    def toolset_called(self, message: Mapping[str, Any]) -> str:
+        """Of the tool that a JSON-RPC message calls, whether it is offered or not; empty if it calls none."""
+        params = message.get("params")
+        name = params.get("name") if isinstance(params, Mapping) and message.get("method") == "tools/call" else None
+        return self._toolset_of.get(name, "") if isinstance(name, str) else ""
+
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Gateway, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:

@@ -25,7 +25,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.routing import Mount
 from starlette.types import Message, Receive, Scope, Send
 
-from postroom.doors.mcp.http.callers import Callers
+from postroom.doors.mcp.http.callers import MISSING, Callers
+from postroom.doors.mcp.http.challenges import scope_missing
 from postroom.doors.mcp.http.guard import MAX_BODY, Guard
 from postroom.doors.mcp.http.health import health_routes
 from postroom.doors.mcp.http.per_client import PerClient, ServerFor
@@ -54,14 +55,17 @@ def http_app(
 ) -> HttpApp:
     """The HTTP server as one ASGI application, guard included. `server_for` builds the server of one client."""
     callers = callers or Callers()
-    per_client = PerClient(McpApp(server), callers, lambda client: McpApp((server_for or _no_clients)(client)))
+    per_client = PerClient(
+        McpApp(server, callers), callers, lambda client: McpApp((server_for or _no_clients)(client), callers)
+    )
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with per_client.running():
             yield
 
-    routes = [*health_routes(server), Mount("/", app=per_client)]
+    metadata = callers.authorization.routes() if callers.authorization else []
+    routes = [*health_routes(server), *metadata, Mount("/", app=per_client)]
     guard = Guard(
         Starlette(routes=routes, lifespan=lifespan),
         hosts=hosts,
@@ -89,10 +93,11 @@ class McpApp:
     """One server over HTTP: the SDK's application is chosen by what the request is, never by who the client says it
     is."""
 
-    def __init__(self, server: PostroomServer) -> None:
+    def __init__(self, server: PostroomServer, callers: Callers) -> None:
         checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard has done it
         largest = max(MAX_BODY, server.request_bytes)
         self._server = server
+        self._callers = callers
         self._ids = RequestIds()
         self._sessions = server.streamable_http_app(
             streamable_http_path=PATH, transport_security=checked, max_request_body_size=largest
@@ -137,6 +142,10 @@ class McpApp:
                 await problem(400, ID_IN_USE)(scope, receive, send)
 
     async def _post(self, posted: Mapping[str, Any], scope: Scope, receive: Receive, send: Send) -> None:
+        missing = scope.get(MISSING, {}).get(self._server.toolset_called(posted), "")
+        if missing:
+            await scope_missing(self._callers, missing)(scope, receive, send)
+            return
         method = posted["method"] if isinstance(posted.get("method"), str) else ""
         if _belongs_to_a_session(Headers(scope=scope), method):
             await self._sessions(scope, receive, send)

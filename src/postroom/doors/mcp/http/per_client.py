@@ -90,8 +90,11 @@ class PerClient:
         while True:
             await anyio.sleep(LOOK_SECONDS)
             self._stop_outdated()
+            for client, started in self._started.items():
+                if self._callers.is_expired(client):
+                    started.app.close_streams()
 
     def _stop_outdated(self) -> None:
-        current = set(self._callers.clients() or ())
+        current = self._callers.current()
         for client in [each for each in self._started if each not in current]:
             self._started.pop(client).scope.cancel()
