@@ -40,9 +40,7 @@ from postroom.settings.clients import Client
 
 EVENT_STREAM = "text/event-stream"
 PATH = "/mcp"
-ID_IN_USE = (
-    "Invalid request: this session has a request with the same id in progress. Give each request an id of its own."
-)
+ID_IN_USE = "Invalid request: another request with the same id is in progress. Give each an id of its own."
 
 
 def http_app(
