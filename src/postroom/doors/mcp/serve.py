@@ -6,6 +6,7 @@ import contextlib
 import gc
 import os
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -31,7 +32,7 @@ def run_stdio(settings: Settings) -> None:
     Exits with 1 when the client closed stdout and a response could not be written.
     """
     log.configure(settings.logging.level, form=settings.logging.format)
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt), _tracing():
         with _loading():
             server = server_for(settings)
         if not anyio.run(_serve_stdio, server):
@@ -48,7 +49,7 @@ def run_http(settings: Settings, host: str, port: int, ready: Announce | None = 
         if ready is not None:
             ready(taken)
 
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt), _tracing():
         anyio.run(serve_http, settings, host, port, announce)
 
 
@@ -171,6 +172,17 @@ def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:
             f"127.0.0.1.{trust if may_trust else ''}"
         )
     return tokens
+
+
+@contextlib.contextmanager
+def _tracing() -> Iterator[None]:
+    from postroom import __version__
+    from postroom.tracing import exporting
+
+    with exporting(os.environ, __version__) as problem:
+        if problem:
+            print(f"postroom: warning: {problem}", file=sys.stderr)  # noqa: T201
+        yield
 
 
 @contextlib.contextmanager
