@@ -93,6 +93,7 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
         hosts=(host, *served_hosts(settings)),
         callers=callers,
         requests_per_minute=settings.server.requests_per_minute,
+        calls_at_once=settings.server.calls_at_once,
         server_for=lambda client: client_server(server, settings, client),
     )
     config = uvicorn.Config(

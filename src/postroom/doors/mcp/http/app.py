@@ -18,19 +18,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import PARSE_ERROR
+from mcp_types import INTERNAL_ERROR, PARSE_ERROR
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.routing import Mount
 from starlette.types import Message, Receive, Scope, Send
 
-from postroom.doors.mcp.http.callers import MISSING, Callers
+from postroom.doors.mcp.http.admission import RETRY_SECONDS, Admission, Busy
+from postroom.doors.mcp.http.callers import CALLER, MISSING, Callers
 from postroom.doors.mcp.http.challenges import scope_missing
 from postroom.doors.mcp.http.guard import MAX_BODY, Guard
 from postroom.doors.mcp.http.health import health_routes
 from postroom.doors.mcp.http.per_client import PerClient, ServerFor
-from postroom.doors.mcp.http.problems import problem
+from postroom.doors.mcp.http.problems import problem, wait
 from postroom.doors.mcp.http.rate import RequestRate
 from postroom.doors.mcp.http.request_ids import RequestIds
 from postroom.doors.mcp.sdk_internals import close_standing_streams
@@ -40,6 +41,8 @@ from postroom.settings.clients import Client
 
 EVENT_STREAM = "text/event-stream"
 PATH = "/mcp"
+LISTEN = "subscriptions/listen"  # stays open, and does nothing
+BUSY = "The server is busy, and nothing was done."
 ID_IN_USE = "Invalid request: another request with the same id is in progress. Give each an id of its own."
 
 
@@ -49,17 +52,21 @@ def http_app(
     hosts: Iterable[str] = (),
     callers: Callers | None = None,
     requests_per_minute: int = 0,
+    calls_at_once: int = 0,
     server_for: ServerFor | None = None,
 ) -> HttpApp:
     """The HTTP server as one ASGI application, guard included. `server_for` builds the server of one client."""
-    callers = callers or Callers()
+    callers, admission = callers or Callers(), Admission(calls_at_once)
+    server.metrics.turned_away = lambda: admission.turned_away
     per_client = PerClient(
-        McpApp(server, callers), callers, lambda client: McpApp((server_for or _no_clients)(client), callers)
+        McpApp(server, callers, admission),
+        callers,
+        lambda client: McpApp((server_for or _no_clients)(client), callers, admission),
     )
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with per_client.running():
+        async with admission.open(), per_client.running():
             yield
 
     metadata = callers.authorization.routes() if callers.authorization else []
@@ -91,11 +98,12 @@ class McpApp:
     """One server over HTTP: the SDK's application is chosen by what the request is, never by who the client says it
     is."""
 
-    def __init__(self, server: PostroomServer, callers: Callers) -> None:
+    def __init__(self, server: PostroomServer, callers: Callers, admission: Admission) -> None:
         checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard has done it
         largest = max(MAX_BODY, server.request_bytes)
         self._server = server
         self._callers = callers
+        self._admission = admission
         self._ids = RequestIds()
         self._sessions = server.streamable_http_app(
             streamable_http_path=PATH, transport_security=checked, max_request_body_size=largest
@@ -135,9 +143,21 @@ class McpApp:
             return
         with self._ids.taken(Headers(scope=scope).get("mcp-session-id"), posted) as is_free:
             if is_free:
-                await self._post(posted, scope, _again(message, receive), send)
+                await self._in_turn(posted, scope, _again(message, receive), send)
             else:
                 await problem(400, ID_IN_USE)(scope, receive, send)
+
+    async def _in_turn(self, posted: Mapping[str, Any], scope: Scope, receive: Receive, send: Send) -> None:
+        """Responses and notifications do not wait: a call that is in progress may be waiting for them."""
+        if "id" not in posted or posted.get("method", LISTEN) == LISTEN:
+            await self._post(posted, scope, receive, send)
+            return
+        try:
+            async with self._admission.turn(scope.get(CALLER, "")):
+                await self._post(posted, scope, receive, send)
+        except Busy:
+            request_id = posted["id"] if isinstance(posted["id"], (str, int)) else None
+            await wait(503, BUSY, RETRY_SECONDS, INTERNAL_ERROR, request_id)(scope, receive, send)
 
     async def _post(self, posted: Mapping[str, Any], scope: Scope, receive: Receive, send: Send) -> None:
         missing = scope.get(MISSING, {}).get(self._server.toolset_called(posted), "")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from postroom.doors.mcp.http.oauth.authorization import Authorization
 
 CLIENT = "postroom.client"  # in the scope of an admitted request; None is the operator's own
+CALLER = "postroom.caller"  # in the scope: the caller's name, or its address where no token is required
 MISSING = "postroom.missing_scopes"  # in the scope: toolsets that the bearer would have with the scope beside them
 
 

@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from postroom.doors.mcp.http.callers import CLIENT, MISSING, Caller, Callers
+from postroom.doors.mcp.http.callers import CALLER, CLIENT, MISSING, Caller, Callers
 from postroom.doors.mcp.http.challenges import identify
 from postroom.doors.mcp.http.problems import problem, wait
 from postroom.doors.mcp.http.rate import RequestRate
@@ -72,8 +72,8 @@ class Guard:
         if not isinstance(caller, Caller):
             return caller
         scope[CLIENT], scope[MISSING] = caller.client, caller.missing
-        address = (scope.get("client") or ("",))[0]
-        seconds = self._rate.seconds_to_wait(caller.name or address)
+        scope[CALLER] = caller.name or (scope.get("client") or ("",))[0]
+        seconds = self._rate.seconds_to_wait(scope[CALLER])
         return wait(429, "Too many requests from this client.", seconds) if seconds else None
 
     def _too_long(self, headers: Headers) -> Response | None:
