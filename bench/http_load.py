@@ -80,10 +80,10 @@ class Load:
         return chosen, arguments[chosen]
 
     def record(self, call: str, seconds: float, status: int, body: bytes) -> None:
-        self.times[call].append(seconds)
+        self.times["turned away" if status == 503 else call].append(seconds)
         answer = json.loads(body)
         message = answer.get("error", {}).get("message", "")
-        end = "ok" if "result" in answer else "shed" if status == 503 else "clear error"
+        end = "ok" if "result" in answer else "turned away" if status == 503 else "clear error"
         if end == "clear error" and not message.startswith("Failed to "):
             end = "wrong"
             self.wrong.append(f"{call} {status} {body[:300]!r}")
@@ -164,13 +164,15 @@ async def client(server: HttpProcess, load: Load, seed: int) -> None:
     while load.left > 0:
         load.left -= 1
         call, arguments = load.next_call(luck, load.left)
-        began = time.perf_counter()
-        status, body = await request(reader, writer, call, arguments)
-        load.record(call, time.perf_counter() - began, status, body)
-        if status == 503:
-            await asyncio.sleep(luck.random())
+        while True:
+            began = time.perf_counter()
+            status, body = await request(reader, writer, call, arguments)
+            load.record(call, time.perf_counter() - began, status, body)
+            if status != 503:
+                break
+            await asyncio.sleep(1 + luck.random())  # as Retry-After says, and not all at once
         if load.pause:
-            await asyncio.sleep(luck.expovariate(1000 / load.pause))
+            await asyncio.sleep(min(4.0, luck.expovariate(1000 / load.pause)))  # a connection is kept for five
     writer.close()
 
 
@@ -194,8 +196,8 @@ def percentile(times: list[float], share: float) -> float:
 
 def report(load: Load, peer: TimedPeer | None, calls: int, seconds: float) -> None:
     upstream = 1000 * peer.seconds / calls if peer else 0.0
-    every = [each for times in load.times.values() for each in times]
-    for name, times in [*sorted(load.times.items()), ("all", every)]:
+    every = [each for name, times in load.times.items() if name != "turned away" for each in times]
+    for name, times in [*sorted(load.times.items()), ("all answered", every)]:
         p50, p99 = percentile(times, 0.5), percentile(times, 0.99)
         print(f"{name:14} {len(times):6} calls   p50 {p50:7.1f}   p99 {p99:7.1f}   most {max(times) * 1000:7.1f} ms")
     if peer:

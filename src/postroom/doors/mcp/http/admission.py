@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 import anyio
 from anyio.abc import TaskGroup
 
-WAIT_SECONDS = 0.5
+WAIT_SECONDS = 0.75
 RETRY_SECONDS = 1
 TICK_SECONDS = 0.02
 CALM_SECONDS = 0.005  # a loop that is this late has work for all its time
