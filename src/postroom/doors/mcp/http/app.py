@@ -11,17 +11,17 @@ A client with settings of its own has a `McpApp` of its own: its sessions are kn
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import INTERNAL_ERROR, PARSE_ERROR
+from mcp_types import INTERNAL_ERROR
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.routing import Mount
 from starlette.types import Message, Receive, Scope, Send
 
@@ -31,6 +31,7 @@ from postroom.doors.mcp.http.challenges import scope_missing
 from postroom.doors.mcp.http.guard import MAX_BODY, Guard
 from postroom.doors.mcp.http.health import health_routes
 from postroom.doors.mcp.http.per_client import PerClient, ServerFor
+from postroom.doors.mcp.http.posted import read_posted
 from postroom.doors.mcp.http.problems import problem, wait
 from postroom.doors.mcp.http.rate import RequestRate
 from postroom.doors.mcp.http.request_ids import RequestIds
@@ -129,19 +130,17 @@ class McpApp:
         close_standing_streams(self._manager)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST":
+        if scope["path"] == f"{PATH}/":  # a redirect would go astray behind a proxy, and take the token along
+            scope = {**scope, "path": PATH, "raw_path": PATH.encode()}
+        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != PATH:
             await self._sessions(scope, receive, send)
             return
-        message = await receive()
-        try:
-            posted = _parsed(message["body"])
-        except ValueError:
-            await problem(400, "Parse error: the body is not valid JSON.", PARSE_ERROR)(scope, receive, send)
+        message, headers = await receive(), Headers(scope=scope)
+        posted = read_posted(headers, message["body"])
+        if isinstance(posted, Response):
+            await posted(scope, receive, send)
             return
-        if not isinstance(posted, dict) or posted.keys().isdisjoint(("method", "result", "error")):
-            await problem(400, "Invalid request: the body is not one JSON-RPC message.")(scope, receive, send)
-            return
-        with self._ids.taken(Headers(scope=scope).get("mcp-session-id"), posted) as is_free:
+        with self._ids.taken(headers.get("mcp-session-id"), posted) as is_free:
             if is_free:
                 await self._in_turn(posted, scope, _again(message, receive), send)
             else:
@@ -156,16 +155,14 @@ class McpApp:
             async with self._admission.turn(scope.get(CALLER, "")):
                 await self._post(posted, scope, receive, send)
         except Busy:
-            request_id = posted["id"] if isinstance(posted["id"], (str, int)) else None
-            await wait(503, BUSY, RETRY_SECONDS, INTERNAL_ERROR, request_id)(scope, receive, send)
+            await wait(503, BUSY, RETRY_SECONDS, INTERNAL_ERROR, posted["id"])(scope, receive, send)
 
     async def _post(self, posted: Mapping[str, Any], scope: Scope, receive: Receive, send: Send) -> None:
         missing = scope.get(MISSING, {}).get(self._server.toolset_called(posted), "")
         if missing:
             await scope_missing(self._callers, missing)(scope, receive, send)
             return
-        method = posted["method"] if isinstance(posted.get("method"), str) else ""
-        if _belongs_to_a_session(Headers(scope=scope), method):
+        if _belongs_to_a_session(Headers(scope=scope), posted.get("method", "")):
             await self._sessions(scope, receive, send)
             return
         scope = {**scope, "headers": list(scope["headers"])}
@@ -180,14 +177,6 @@ def _belongs_to_a_session(headers: Headers, method: str) -> bool:
         return False
     version = headers.get("mcp-protocol-version", "")
     return method == "initialize" or (version != "" and version not in HANDSHAKE_PROTOCOL_VERSIONS)
-
-
-def _parsed(body: bytes) -> Any:
-    """ValueError if it is not JSON."""
-    try:
-        return json.loads(body)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
 
 
 def _again(message: Message, receive: Receive) -> Receive:

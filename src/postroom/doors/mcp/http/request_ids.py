@@ -18,7 +18,7 @@ class RequestIds:
     @contextmanager
     def taken(self, session: str | None, message: Mapping[str, Any]) -> Iterator[bool]:
         """Whether the message may go on: False if the id of the request is in use."""
-        if session is None or "method" not in message or not isinstance(message.get("id"), (str, int)):
+        if session is None or "method" not in message or "id" not in message:
             yield True
             return
         key = session, str(message["id"])  # the SDK does not tell 1 from "1" either
