@@ -31,7 +31,7 @@ from tests.faults.http_process import HttpProcess, http_process
 from tests.peers.rest import RestPeer
 
 ME, YOU = "me@demo.example", "you@demo.example"
-MAILS = 200
+MAILS, TOPICS = 200, 40
 SAFETY = '[safety]\ngate = "confirm"\nsends_per_hour = 10000000\n'
 REST = '[server]\nbind_addr = "127.0.0.1:8090"\n[mail_api]\nbase_url = "{url}"\nauth_token = "{token}"\n'
 LOCAL = (
@@ -72,7 +72,7 @@ class Load:
         arguments: dict[str, dict[str, Any]] = {
             "list_emails": {"limit": luck.choice((5, 20))},
             "read_email": {"email_id": email_id},
-            "search_emails": {"query": luck.choice(("planning", "ladder 17", "report"))},
+            "search_emails": {"query": f"topic{luck.randrange(TOPICS)}"},
             "mark_email": {"email_id": email_id, "flag": luck.choice(("read", "unread", "starred"))},
             "move_email": {"email_id": email_id, "to_mailbox": luck.choice(("INBOX", "Archive"))},
             "send_email": {"to": [YOU], "subject": f"load {number}", "body": f"call {number}"},
@@ -103,13 +103,17 @@ SHARES = {
 }
 
 
+def text(number: int) -> str:
+    return f"About topic{number % TOPICS}, and a report.\n" * 20
+
+
 def mails() -> Iterator[bytes]:
     for number in range(MAILS):
         mail = EmailMessage()
         mail["From"], mail["To"] = f"Writer {number} <w{number}@demo.example>", ME
         mail["Subject"], mail["Message-ID"] = f"Planning {number}", f"<{number}@bench.example>"
         mail["Date"] = "Mon, 16 Nov 2026 10:00:00 +0000"
-        mail.set_content(f"About the ladder {number}, and the report.\n" * 20)
+        mail.set_content(text(number))
         yield mail.as_bytes()
 
 
@@ -138,7 +142,7 @@ def fill_local(server: HttpProcess) -> None:
         arguments = {
             "to": [ME],
             "subject": f"Planning {number}",
-            "body": f"About the ladder {number}, and the report.\n" * 20,
+            "body": text(number),
         }
         answer = ask(server, "tools/call", {"name": "send_email", "arguments": arguments})
         assert b"successfully" in answer, answer
