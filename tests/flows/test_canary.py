@@ -15,8 +15,12 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 from mcp_types import CallToolResult, ElicitResult, Tool
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from tests.gate.rigs import Meddled
 
+from postroom import tracing
 from postroom.doors.mcp import log as door_log
 from postroom.doors.mcp.server import build_server, load_dialect
 from postroom.providers.layers.layered import unwrapped
@@ -32,16 +36,30 @@ MARKED = (MARK, f"{MARK}@demo.example", f"{MARK} <{MARK}@demo.example>", f"{MARK
 ALEX = "alex@demo.example"
 
 
+class Logged(io.StringIO):
+    """And the spans that were exported."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.exporter = InMemorySpanExporter()
+
+    def spans(self) -> list[ReadableSpan]:
+        return list(self.exporter.get_finished_spans())
+
+
 @pytest.fixture
-def logged() -> Iterator[io.StringIO]:
+def logged() -> Iterator[Logged]:
     """Everything the process logs, at debug level, written the way a server writes it."""
     root = logging.getLogger()
     postroom = logging.getLogger("postroom")
     before = (root.handlers[:], root.level, postroom.level)
-    stream = io.StringIO()
+    stream = Logged()
     door_log.configure("debug", stream)
     root.setLevel(logging.DEBUG)
-    yield stream
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(stream.exporter))
+    with tracing.through(provider):
+        yield stream
     root.handlers[:], root.level, level = before
     postroom.setLevel(level)
 
@@ -168,11 +186,15 @@ async def walking(home: Path, **safety: Any) -> AsyncIterator[Walk]:
         yield Walk(client, rigs[0])
 
 
-def check_nothing_leaked(home: Path, gateway: Gateway, logged: io.StringIO) -> None:
+def check_nothing_leaked(home: Path, gateway: Gateway, logged: Logged) -> None:
     audit = json.dumps(gateway.store.audit.recent(100_000))
     mirror = "".join(path.read_text() for path in (home / "vault" / "Logs").rglob("*.jsonl"))
-    for place, text in {"the log": logged.getvalue(), "the audit": audit, "the vault's log": mirror}.items():
+    spans = "".join(span.to_json() for span in logged.spans())
+    places = {"the log": logged.getvalue(), "the audit": audit, "the vault's log": mirror, "a span": spans}
+    for place, text in places.items():
         assert MARK.lower() not in text.lower(), f"{place} holds a marked value"
+    assert {span.name for span in logged.spans()} >= {"tool_call", "provider_call"}
+    assert "demo.example" not in spans
     assert '"event": "tool_call"' in logged.getvalue()
 
 

@@ -79,6 +79,7 @@ class ServerSettings(Section):
     tokens_file: ConfigPath | None = None
     trust_network: Switch = False
     requests_per_minute: Annotated[Number, Field(ge=0)] = 6000
+    calls_at_once: Annotated[Number, Field(ge=0)] = 8
     allowed_hosts: Annotated[tuple[str, ...], *AsList] = ()
     timezone: Annotated[str, AfterValidator(_timezone)] = ""
 

@@ -59,6 +59,8 @@ EVENTS = frozenset(
         "connection_refused",
         "client_gone",
         "clients_unreadable",
+        "keys_unavailable",
+        "token_refused",
         "shutdown_forced",
     }
 )
