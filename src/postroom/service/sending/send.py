@@ -57,7 +57,7 @@ async def order_forward(
     _check(wishes)
     opened, ref = await locate(gateway, email_id, account)
     original = await composing.fetch_original(opened, ref, email_id)
-    composed = await composing.forward_of(opened, original, request)
+    composed = await composing.forward_of(gateway, opened, original, request)
     draft, action = await native.forward(opened, original, request, composed, wishes)
     write = partial(make_order, gateway, opened, "forward_email", "email_forward", draft, wishes)
     answers = await _lasting(gateway, opened, email_id, ref)

@@ -82,7 +82,7 @@ Email = TypedDict(
         "labels": list[str],
         "size": int,
         "sender_checks": SenderFacts,
-        "attachments": list[Attachment],
+        "attachments": list[dict[str, Any]],  # Attachment
         "body_format": str,
         "offset": int,
         "total_chars": int,
@@ -95,6 +95,13 @@ Email = TypedDict(
 )
 
 
+class Emails(TypedDict):
+    """Each an Email, or `email_id` and `error`."""
+
+    emails: list[dict[str, Any]]
+    failed: int
+
+
 ThreadEmail = TypedDict(
     "ThreadEmail",
     {
@@ -104,7 +111,7 @@ ThreadEmail = TypedDict(
         "to": list[str],
         "date": str,
         "unread": bool,
-        "attachments": list[Attachment],
+        "attachments": list[dict[str, Any]],  # Attachment
         "warnings": list[str],
         "truncated": bool,
         "quoted_folded": int,
@@ -184,6 +191,18 @@ class SavedFile(TypedDict):
     content_base64: NotRequired[str]
 
 
+class AttachmentText(TypedDict):
+    kind: str  # text | image | file
+    filename: NotRequired[str]
+    mime_type: NotRequired[str]
+    size: NotRequired[int]
+    total_chars: NotRequired[int | None]
+    truncated: NotRequired[bool]
+    notes: NotRequired[list[str]]
+    uri: NotRequired[str]
+    untrusted: Untrusted
+
+
 class Item(TypedDict):
     email_id: str
     ok: bool
@@ -232,19 +251,9 @@ class Deleted(TypedDict):
 
 
 class Sent(TypedDict):
-    status: Literal[
-        "preview",
-        "needs_approval",
-        "held",
-        "scheduled",
-        "sent",
-        "already_executed",
-        "unknown",
-        "rejected",
-        "cancelled",
-        "needs_human",
-        "dev_mode",
-    ]
+    # preview | needs_approval | held | scheduled | sent | already_executed | unknown | rejected | cancelled |
+    # needs_human | dev_mode
+    status: str
     account: str
     message: str
     send_id: NotRequired[str]
