@@ -59,6 +59,8 @@ async def test_attachments_are_read_passed_on_and_shown_within_a_text(rig: Rig, 
         assert both[0]["untrusted"]["body"].strip() == "Two files."
         assert "error" in both[1]
 
+        (ada,) = (await ok(desk, "find_people", text="adà"))["people"]
+        assert (ada["address"], ada["written_to"], ada["heard_from"]) == ("Ada <ada@example.com>", 0, 1)
         await _pass_on(desk, *(f"mail:{one['email_id']}/{one['attachment_id']}" for one in (bill, face)))
 
 

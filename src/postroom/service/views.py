@@ -126,6 +126,16 @@ class IdentityView:
 
 
 @dataclass(frozen=True, slots=True)
+class PersonView:
+    """Somebody one writes with, as far as was looked: how many messages went to them, and came from them."""
+
+    address: str
+    written_to: int
+    heard_from: int
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorView:
     code: str
     message: str

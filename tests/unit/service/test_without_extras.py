@@ -69,7 +69,7 @@ async def test_a_mail_that_cannot_be_had_whole_is_forwarded_as_a_quote_with_its_
         raw = mail("one", subject="Numbers", text="See the file.", bcc="x@y.example", files=[("n.pdf", PDF)])
         ref = MemoryMailbox.kept["mine@demo.example"].add(raw)
         request = composing.ForwardRequest(to=("bob@demo.example",), comment="For you.")
-        made = await composing.forward_of(account, await mailbox.fetch(ref), request)
+        made = await composing.forward_of(gateway, account, await mailbox.fetch(ref), request)
         assert made.forwarded is None
         assert made.text.startswith("For you.\n\n---------- Forwarded message ----------\nFrom: Ada Byron")
         assert "Subject: Numbers" in made.text

@@ -70,7 +70,7 @@ async def list_emails(
     return results.email_page(page, with_account=account == "all")
 
 
-@toolset.tool("Search emails", returns=shapes.EmailPage, read_only=True, idempotent=True)
+@toolset.tool("Search emails", returns=shapes.FoundEmails, read_only=True, idempotent=True)
 async def search_emails(
     gateway: Gateway,
     query: QueryText,
@@ -172,3 +172,16 @@ async def list_identities(gateway: Gateway, account: AccountName = "") -> CallTo
     from postroom.service.accounts import folders
 
     return results.identities(await folders.list_identities(gateway, named(account)))
+
+
+@toolset.tool("Find people", returns=shapes.People, read_only=True, idempotent=True)
+async def find_people(
+    gateway: Gateway,
+    text: Annotated[str, Field(max_length=200, description="Part of a name or address")] = "",
+    limit: Annotated[int, Field(ge=1, le=50)] = 10,
+    account: AccountOrAll = "",
+) -> CallToolResult:
+    """Find addresses of people written to or heard from, best match first."""
+    from postroom.service.reading import people
+
+    return results.people(await people.find_people(gateway, text, account=named(account), limit=limit))

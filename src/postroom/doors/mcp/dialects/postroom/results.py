@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         IdentityView,
         ItemView,
         OpenEmail,
+        PersonView,
         ReadItem,
         SavedFile,
         ThreadView,
@@ -178,6 +179,10 @@ def created_folder(view: FolderView, operation_id: str) -> CallToolResult:
 
 def identities(views: Sequence[IdentityView]) -> CallToolResult:
     return answer({"identities": [plain(view) for view in views]}, text.identities(views))
+
+
+def people(views: Sequence[PersonView]) -> CallToolResult:
+    return answer({"people": [plain(view) for view in views]}, text.people(views))
 
 
 def written(view: WriteView, done: str) -> CallToolResult:

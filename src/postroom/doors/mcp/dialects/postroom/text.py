@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         FolderView,
         IdentityView,
         OpenEmail,
+        PersonView,
         ReadItem,
         SavedFile,
         ThreadView,
@@ -194,6 +195,17 @@ def identities(views: Sequence[IdentityView]) -> str:
         (f"{view.name} <{view.email}>" if view.name else view.email) + (" (default)" if view.is_default else "")
         for view in views
     )
+
+
+def people(views: Sequence[PersonView]) -> str:
+    """Senders chose the names."""
+    if not views:
+        return "Nobody found. Try a shorter part of the name or address."
+    lines = [
+        f"{view.address} | written to: {view.written_to}, heard from: {view.heard_from}, last: {view.last[:10]}"
+        for view in views
+    ]
+    return set_apart("\n".join(lines))
 
 
 def written(view: WriteView, done: str) -> str:
