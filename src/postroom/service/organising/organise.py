@@ -88,7 +88,7 @@ async def set_label(
     account: str | None = None,
     progress: Progress | None = None,
 ) -> WriteView:
-    _check_label(label)
+    check_label(label)
     return await _run(gateway, email_ids, account, progress, _always(_labelling(label, on)))
 
 
@@ -120,7 +120,7 @@ async def undo(gateway: Gateway, operation_id: str) -> UndoView:
     await gateway.in_thread(gateway.store.journal.mark_undone, operation_id)
     is_complete = False
     try:
-        view = await (_unmake if operation.action == "create_folder" else _reverse)(gateway, operation)
+        view = await _UNDOING.get(operation.action, _reverse)(gateway, operation)
         is_complete = not view.failed
     finally:
         if not is_complete:
@@ -152,6 +152,11 @@ async def _unmake(gateway: Gateway, operation: Operation) -> UndoView:
     return UndoView("", (), 1, 0, operation.action, names, "removed")
 
 
+async def _make_again(gateway: Gateway, operation: Operation) -> UndoView:
+    view, _ = await create_folder(gateway, operation.detail["name"], account=operation.account)
+    return UndoView("", (), 1, 0, operation.action, (view.name,), "created again")
+
+
 async def _reverse(gateway: Gateway, operation: Operation) -> UndoView:
     groups: dict[str, list[JournalItem]] = {}
     for item in operation.items:
@@ -171,6 +176,8 @@ async def _reverse(gateway: Gateway, operation: Operation) -> UndoView:
 
 def _again(before: dict[str, Any]) -> str:
     """What undo does to a message, as text; empty for one that goes back to its folder."""
+    if "relabel" in before:
+        return f"labelled {clean_line(before['relabel'][0])} again"
     if "label" in before:
         label = clean_line(before["label"])
         return f"labelled {label} again" if before["on"] else f"no longer labelled {label}"
@@ -244,12 +251,39 @@ def _labelling(label: str, wanted: bool) -> Change:
     )
 
 
+def labelling(label: str, wanted: bool) -> Plan:
+    return _always(_labelling(label, wanted))
+
+
+def relabelling(on: str, off: str) -> Plan:
+    """The one label instead of the other."""
+    return _always(_relabelling(on, off))
+
+
+def _relabelling(on: str, off: str) -> Change:
+    async def apply(account: Account, refs: Sequence[str]) -> list[ItemResult]:
+        account.folders.forget()
+        results = await account.labels.apply_label(refs, on)
+        labelled = [result.new_ref or result.ref for result in results if result.ok]
+        removed = iter(await account.labels.remove_label(labelled, off) if labelled else [])
+        return [next(removed) if result.ok else result for result in results]
+
+    return Change(
+        "rename_label",
+        apply,
+        lambda envelope: {"relabel": [off, on] if off in envelope.labels else [on, off]},
+        lambda _: {"relabel": [on, off]},
+    )
+
+
 def _reversing(state: dict[str, Any]) -> Plan:
     """The change that brings back a journalled state."""
 
     async def plan(account: Account) -> Change:
         if "folder_ref" in state:
             return _putting_back(Places(await folders_now(account)), state)
+        if "relabel" in state:
+            return _relabelling(*state["relabel"])
         if "label" in state:
             return _labelling(state["label"], state["on"])
         key, value = next(iter(state.items()))
@@ -277,7 +311,10 @@ async def _run(
     return await carry_out(gateway, [Wanted(checked_ids(email_ids, ids), plan)], account, progress, ids)
 
 
-def _check_label(label: str) -> None:
+def check_label(label: str) -> None:
     refuse_line_breaks(label, "label")
     if not label.strip() or len(label) > 100:
         raise InvalidRequest("A label has 1 to 100 characters.", details={"field": "label"})
+
+
+_UNDOING = {"create_folder": _unmake, "delete_folder": _make_again}

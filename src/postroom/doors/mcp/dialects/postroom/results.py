@@ -172,9 +172,15 @@ def folders(views: Sequence[FolderView]) -> CallToolResult:
     return answer({"folders": [plain(view) for view in views]}, text.folders(views))
 
 
-def created_folder(view: FolderView, operation_id: str) -> CallToolResult:
-    words = f"Created folder {view.name} in account {view.account}. Undo with operation_id {operation_id}."
+def created_folder(view: FolderView, operation_id: str, done: str = "Created") -> CallToolResult:
+    words = f"{done} folder {view.name} in account {view.account}. Undo with operation_id {operation_id}."
     return answer({"folder": plain(view), "operation_id": operation_id}, words)
+
+
+def labels(account: str, names: Sequence[str]) -> CallToolResult:
+    return answer(
+        {"account": account, "labels": list(names)}, text.set_apart("\n".join(names)) if names else "No labels."
+    )
 
 
 def identities(views: Sequence[IdentityView]) -> CallToolResult:
@@ -199,8 +205,8 @@ def undone(view: UndoView) -> CallToolResult:
     result = written(view, view.done)
     assert result.structured_content is not None
     del result.structured_content["done"]
-    if view.action == "create_folder":
-        result.content = [TextContent(type="text", text=f"Folder {', '.join(view.folders)} removed.")]
+    if view.action in ("create_folder", "delete_folder"):
+        result.content = [TextContent(type="text", text=f"Folder {', '.join(view.folders)} {view.done}.")]
     return result
 
 

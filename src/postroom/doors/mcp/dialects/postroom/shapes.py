@@ -174,6 +174,11 @@ class CreatedFolder(TypedDict):
     operation_id: str
 
 
+class Labels(TypedDict):
+    account: str
+    labels: list[str]
+
+
 class Identity(TypedDict):
     account: str
     email: str
