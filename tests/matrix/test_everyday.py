@@ -18,16 +18,27 @@ from postroom.settings import build
 
 from .desk import Desk, Person
 
-TOOLSETS = ["read", "organise", "drafts", "send"]
+TOOLSETS = ["read", "organise", "drafts", "send", "subscriptions", "calendar"]
 
 
 def parcel(to: str) -> bytes:
     mail = EmailMessage()
     mail["From"], mail["To"], mail["Subject"] = "Ada <ada@example.com>", to, "Parcel"
     mail["Message-ID"], mail["Date"] = "<parcel@example.com>", "Mon, 02 Nov 2026 10:00:00 +0000"
+    mail["List-Unsubscribe"] = "<mailto:leave@example.com?subject=leave>"
     mail.set_content("Two files.")
     mail.add_attachment(attached.pdf("Total 40 EUR"), maintype="application", subtype="pdf", filename="bill.pdf")
     mail.add_attachment(attached.png(), maintype="image", subtype="png", filename="face.png")
+    return mail.as_bytes(policy=policy.SMTP)
+
+
+def invitation(to: str, organizer: str) -> bytes:
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = organizer, to, "Planning"
+    mail["Message-ID"], mail["Date"] = "<planning@example.com>", "Mon, 02 Nov 2026 11:00:00 +0000"
+    mail.set_content("Please come.")
+    written = attached.INVITATION.replace("alex@demo.exam\r\n ple", to).replace("ada@example.com", organizer)
+    mail.add_alternative(written.encode(), maintype="text", subtype="calendar", params={"method": "REQUEST"})
     return mail.as_bytes(policy=policy.SMTP)
 
 
@@ -41,7 +52,7 @@ async def ok(desk: Desk, tool: str, **arguments: Any) -> dict[str, Any]:
 
 async def test_attachments_are_read_passed_on_and_shown_within_a_text(rig: Rig, tmp_path: Path) -> None:
     account, person = await rig.make_account(), Person(agrees=True)
-    await rig.seed([SeedMail(parcel(account.address))])
+    await rig.seed([SeedMail(parcel(account.address)), SeedMail(invitation(account.address, account.second_address))])
     await rig.settle()
     accounts = [account.settings, *rig.neighbours]
     settings = build({"server": {"toolsets": TOOLSETS}, "accounts": accounts}, home=tmp_path)
@@ -61,7 +72,9 @@ async def test_attachments_are_read_passed_on_and_shown_within_a_text(rig: Rig, 
 
         (ada,) = (await ok(desk, "find_people", text="adà"))["people"]
         assert (ada["address"], ada["written_to"], ada["heard_from"]) == ("Ada <ada@example.com>", 0, 1)
+        await _leave(desk, row["email_id"])
         await _pass_on(desk, *(f"mail:{one['email_id']}/{one['attachment_id']}" for one in (bill, face)))
+        await _answer(desk)
 
 
 async def _pass_on(desk: Desk, bill: str, face: str) -> None:
@@ -80,3 +93,29 @@ async def _pass_on(desk: Desk, bill: str, face: str) -> None:
         text = arrived.get_body(("html",))
         assert text is not None
         assert f"cid:{parts['face.png']['Content-ID'].strip('<>')}" in text.get_content()
+
+
+async def _leave(desk: Desk, email_id: str) -> None:
+    preview = await ok(desk, "unsubscribe", email_id=email_id)
+    assert (preview["preview"]["to"], preview["preview"]["subject"]) == (["leave@example.com"], "leave")
+
+
+async def _answer(desk: Desk) -> None:
+    (row,) = (await ok(desk, "search_emails", query="subject:planning"))["results"]
+    answer = {"email_id": row["email_id"], "response": "tentative", "comment": "If the train runs."}
+    result = await desk.client.call_tool("answer_invitation", {**answer, "confirm": True})
+    assert isinstance(result, CallToolResult)
+    assert result.structured_content is not None
+    if desk.account.capabilities.provider == "rest":  # which cannot mark a part as an answer for calendars
+        assert result.structured_content["status"] == "rejected"
+        return
+    assert result.structured_content["status"] == "sent", result.structured_content
+    arrived = await desk.arrived_once("If the train runs.")
+    (part,) = [part for part in arrived.walk() if part.get_content_type() == "text/calendar"]
+    assert part.get_param("method") == "REPLY"
+    lines = part.get_content().replace("\r\n ", "").replace("\n ", "").splitlines()
+    assert {"METHOD:REPLY", "UID:plan-1@example.com", "SEQUENCE:2", "COMMENT:If the train runs."} <= set(lines)
+    (mine,) = [line for line in lines if line.startswith("ATTENDEE")]
+    assert "PARTSTAT=TENTATIVE" in mine
+    assert mine.endswith(f":mailto:{desk.account.address}")
+    assert arrived["In-Reply-To"] == "<planning@example.com>"

@@ -6,9 +6,27 @@ service is imported by the first call that needs it: a client that starts the se
 
 from __future__ import annotations
 
-from postroom.doors.mcp.dialects.postroom import drafts, folders, organise, prompts, read, resources, send
+from postroom.doors.mcp.dialects.postroom import (
+    calendar,
+    drafts,
+    folders,
+    organise,
+    prompts,
+    read,
+    resources,
+    send,
+    subscriptions,
+)
 
-TOOLSETS = (read.toolset, organise.toolset, drafts.toolset, send.toolset, folders.toolset)
+TOOLSETS = (
+    read.toolset,
+    organise.toolset,
+    drafts.toolset,
+    send.toolset,
+    folders.toolset,
+    subscriptions.toolset,
+    calendar.toolset,
+)
 RESOURCES = resources
 register_prompts = prompts.register
 INSTRUCTIONS = """\
