@@ -22,14 +22,22 @@ from postroom.store.clock import Clock
 from postroom.store.vault.folder import LOGS, Vault
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from postroom.providers.protocol import Mailbox, Transport
+    from postroom.settings.accounts import ServerAccount
+    from postroom.store.handles import Handles
+    from postroom.sync.mirrored import MirrorLayer
 
 FIRST_BREATH = 1.0  # seconds
 SMALLER_THAN_SAMPLE = 256 * 1024  # bytes; an empty mailbox has half of it
 
 
 class _Opener:
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, handles: Handles) -> None:
+        self._home = settings.home
+        self._handles = handles
+        self._mirrors: dict[str, MirrorLayer] = {}  # by account
         self._sends = settings.traits.has_transport
         self._context = ProviderContext(
             home=settings.home,
@@ -40,6 +48,32 @@ class _Opener:
         )
 
     def mailbox(self, account: AccountSettings) -> Mailbox:
+        """What a mirror cannot answer goes to the provider, through all its layers."""
+        mailbox = self.at_server(account)
+        if isinstance(account, LocalAccount) or account.mirror == "off":
+            return mailbox
+        return self._mirrored(mailbox, account, account.provider)
+
+    def _mirrored(self, mailbox: Mailbox, account: ServerAccount, provider: str) -> Mailbox:
+        from postroom.sync.mirror import Mirror, mirror_path
+        from postroom.sync.mirrored import MirrorLayer, mirrored
+
+        mirror = Mirror(mirror_path(self._home, account.name))
+
+        async def catch_up() -> None:
+            from postroom.sync.syncing import Syncing, Tools
+
+            async with Syncing(mirror, mailbox, account, Tools(self._handles)) as syncing:
+                await syncing.catch_up()
+
+        self._mirrors[account.name] = layer = MirrorLayer(mailbox, mirror, account, catch_up)
+        return mirrored(mailbox, layer, provider)
+
+    def outages(self) -> dict[str, datetime]:
+        found = {name: layer.outage.since for name, layer in self._mirrors.items()}
+        return {name: since for name, since in found.items() if since is not None}
+
+    def at_server(self, account: AccountSettings) -> Mailbox:
         return registry.open_mailbox(account, self._context)
 
     def shared(self, derived: AccountSettings, mailbox: Mailbox) -> Mailbox:
@@ -48,7 +82,12 @@ class _Opener:
     def transport(self, account: AccountSettings, mailbox: Mailbox) -> Transport:
         if not self._sends:
             raise PermissionDenied("This server only writes drafts: this dialect never sends.")
-        return registry.open_transport(account, self._context, mailbox)
+        transport = registry.open_transport(account, self._context, mailbox)
+        if account.name not in self._mirrors:
+            return transport
+        from postroom.sync.mirrored import noticing_sends
+
+        return noticing_sends(transport, self._mirrors[account.name].mirror, account.provider)
 
 
 @asynccontextmanager
@@ -75,7 +114,7 @@ async def open_gateway(
         key_seconds=settings.traits.key_seconds,
         audit_mirror=vault.root / LOGS / "actions",
     )
-    accounts = Accounts(settings.accounts, _Opener(settings))
+    accounts = Accounts(settings.accounts, _Opener(settings, store.handles))
     try:
         yield Gateway(settings, store, accounts, vault, scheme_for(ids or settings.traits.ids))
     finally:
@@ -113,14 +152,22 @@ def _may_lack_sample(path: Path) -> bool:
 
 @asynccontextmanager
 async def open_working_gateway(settings: Settings) -> AsyncIterator[Gateway]:
-    """A gateway that also works by itself: approvals given elsewhere, holds, schedules, retries. For servers."""
+    """A gateway that also works by itself: approvals given elsewhere, holds, schedules, retries, rules, mirrors. For
+    servers."""
     async with open_gateway(settings) as gateway:
-        if settings.server.read_only or not settings.traits.has_transport:
+        works = settings.traits.has_transport and not settings.server.read_only
+        mirrors = any(getattr(account, "mirror", "off") != "off" for account in settings.accounts)
+        if not (works or mirrors):
             yield gateway
             return
-        await gateway.in_thread(gateway.store.pauses.try_soon)
+        if works:
+            await gateway.in_thread(gateway.store.pauses.try_soon)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_work, gateway)
+            if works:
+                tasks.start_soon(_work, gateway)
+                tasks.start_soon(_run_rules, gateway)
+            if mirrors:
+                tasks.start_soon(_mirror, settings)
             yield gateway
             tasks.cancel_scope.cancel()
 
@@ -131,3 +178,18 @@ async def _work(gateway: Gateway) -> None:
     from postroom.service.sending import worker
 
     await worker.run(gateway)
+
+
+async def _run_rules(gateway: Gateway) -> None:
+    await anyio.sleep(FIRST_BREATH)
+    from postroom.service.rules import scheduling
+
+    await scheduling.run(gateway)
+
+
+async def _mirror(settings: Settings) -> None:
+    """As late as the other work. Read-only mode concerns the mailbox, not its mirror."""
+    await anyio.sleep(FIRST_BREATH)
+    from postroom.service.accounts import mirror_process
+
+    await mirror_process.run(settings)

@@ -17,7 +17,7 @@ from postroom.doors.mcp.serve import server_for
 from postroom.doors.mcp.server import load_dialect
 from postroom.providers.registry import MAILBOXES
 from postroom.settings import build
-from postroom.settings.accounts import BY_PROVIDER
+from postroom.settings.accounts import BY_PROVIDER, Account, IdentitySettings, ServerAccount
 from postroom.settings.fields import Section
 from postroom.settings.model import ConfigFile
 from postroom.settings.oauth import OAuthSettings
@@ -25,14 +25,24 @@ from postroom.settings.sections import NOT_YET, Dialect, Toolset
 
 from .tree import ROOT, pages, shown
 
+SHARED = {"provider", *Account.model_fields}  # by the accounts of every provider
 CONFIGURATION = ROOT / "docs" / "configuration.md"
+
+
+# Every account at a server has these; they are documented once.
+MIRROR = set(ServerAccount.__annotations__)
 
 
 def documented_sections() -> dict[str, type[Section]]:
     """Heading in the page -> the table it documents. A provider that cannot be opened yet is not to be found there."""
     tables = {name: field.annotation for name, field in ConfigFile.model_fields.items() if name != "accounts"}
     providers = {kind: model for kind, model in BY_PROVIDER.items() if kind in MAILBOXES}
-    return {**{f"[{name}]": model for name, model in tables.items()}, **providers, "oauth": OAuthSettings}  # type: ignore[dict-item]
+    return {
+        **{f"[{name}]": model for name, model in tables.items()},
+        **providers,
+        "oauth": OAuthSettings,
+        "identities": IdentitySettings,
+    }  # type: ignore[dict-item]
 
 
 def documented_keys(heading: str) -> dict[str, str]:
@@ -45,7 +55,7 @@ def documented_keys(heading: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("heading", documented_sections())
 def test_every_setting_is_documented_and_nothing_else(heading: str) -> None:
-    shared = {"name", "provider", "address", "display_name"} if heading in BY_PROVIDER else set()
+    shared = {*SHARED, *MIRROR} if heading in BY_PROVIDER else set()
     assert set(documented_keys(heading)) | shared == set(documented_sections()[heading].model_fields) | shared
 
 
@@ -110,7 +120,10 @@ async def test_the_page_of_prompts_has_every_prompt_with_its_arguments_and_nothi
 
 
 def test_shared_account_keys_are_documented() -> None:
-    assert set(documented_keys("[[accounts]]")) == {"name", "provider", "address", "display_name"}
+    assert set(documented_keys("[[accounts]]")) == SHARED
+    assert documented_keys("mirror") == {
+        key: f"`{_as_toml(ServerAccount.model_fields[key].get_default())}`" for key in sorted(MIRROR)
+    }
 
 
 @pytest.mark.parametrize("path", pages(), ids=shown)

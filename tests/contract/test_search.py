@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
 import pytest
 
 from postroom.model.query.text import parse_query
@@ -199,20 +202,31 @@ def beyond(query: Query, account: RigAccount) -> set[str]:
     return {field_of(leaf) for leaf in query.leaves()} & set(account.capabilities.search_not_applied)
 
 
-@pytest.fixture
-async def names(rig: Rig, account: RigAccount) -> dict[str, str]:
+@dataclass(frozen=True)
+class Library:
+    """The table's mails in an account of their own, which no test changes. `names` has them by ref."""
+
+    account: RigAccount
+    names: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+async def library(rig_class: type[Rig], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Library]:
+    rig = rig_class(tmp_path_factory.mktemp("library"))
+    account = await rig.make_account()
     refs = await rig.seed(list(MAILS.values()))
     await rig.settle()
-    return dict(zip(refs, MAILS, strict=True))
+    yield Library(account, dict(zip(refs, MAILS, strict=True)))
+    await rig.close()
 
 
 @pytest.mark.parametrize(("text", "expected"), SEARCHES, ids=[text or "everything" for text, _ in SEARCHES])
-async def test_the_query(account: RigAccount, names: dict[str, str], text: str, expected: str) -> None:
-    page = await searched(account, text)
-    missing = beyond(parse_query(text, now=NOW), account)
+async def test_the_query(library: Library, text: str, expected: str) -> None:
+    page = await searched(library.account, text)
+    missing = beyond(parse_query(text, now=NOW), library.account)
     assert set(page.not_applied) == missing
     if not missing:
-        assert [names[row.ref] for row in page.items] == expected.split()
+        assert [library.names[row.ref] for row in page.items] == expected.split()
         assert page.total in (len(expected.split()), None)
 
 
@@ -241,10 +255,8 @@ async def test_drafts_are_found_by_their_flag(rig: Rig, account: RigAccount) -> 
 @pytest.mark.parametrize(
     "text", ['"', "'; DROP TABLE mails; --", '"a"" b"', "NEAR(a b)", "a AND b", "*", "%_%", "ünï\u0000x", "🎉", "((a))"]
 )
-async def test_odd_text_is_searched_or_refused_but_never_breaks_the_mailbox(
-    account: RigAccount, names: dict[str, str], text: str
-) -> None:
+async def test_odd_text_is_searched_or_refused_but_never_breaks_the_mailbox(library: Library, text: str) -> None:
     query = Query(Text(text))
-    page = await account.mailbox.search(query, limit=10, offset=0)
+    page = await library.account.mailbox.search(query, limit=10, offset=0)
     assert page.limit == 10
-    assert len((await searched(account, "")).items) == 8
+    assert len((await searched(library.account, "")).items) == 8

@@ -81,6 +81,6 @@ async def test_what_its_row_wants_audited_is_audited_and_nothing_else(served):
 
 
 def test_a_dialect_that_is_not_there_is_refused_by_name(tiny):
-    absent = replace(tiny, server=tiny.server.model_copy(update={"dialect": "intentmail"}))
-    with pytest.raises(SettingsError, match=r"has no dialect intentmail; choose one of .*, tiny"):
+    absent = replace(tiny, server=tiny.server.model_copy(update={"dialect": "pigeon"}))
+    with pytest.raises(SettingsError, match=r"has no dialect pigeon; choose one of .*, tiny"):
         server_for(absent)

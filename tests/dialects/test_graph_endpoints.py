@@ -229,6 +229,32 @@ async def test_without_the_scope_each_tool_says_which_one_is_missing(service, tm
         assert inbox(at.you) == []
 
 
+async def test_a_login_that_may_send_and_nothing_else_sends(service, tmp_path):
+    async with office(service, tmp_path, {"Mail.Send"}) as at:
+        assert (await at.sent("send_email", **at.mail))["status"] == "sent"
+        assert inbox(at.you) == ["Angebot"]
+        error = await at.call.error("list_emails")
+        assert (error["code"], error["requiredScope"]) == ("AuthError", "Mail.Read")
+
+
+async def test_another_user_s_mailbox_without_rights_or_without_existence_is_named_as_such(at):
+    stranger = at.graph.user(f"stranger{next(NUMBERS)}@contoso.example")
+    error = await at.refusal("send_email", **at.mail, user_id=stranger.address)
+    assert (error["code"], error["requiredScope"]) == ("AuthError", "Mail.Send.Shared")
+    error = await at.call.error("list_emails", user_id=stranger.address)
+    assert (error["code"], error["requiredScope"]) == ("AuthError", "Mail.Read.Shared")
+    error = await at.refusal("send_email", **at.mail, user_id="nobody@contoso.example")
+    assert error["code"] == "NotFoundError"
+    assert inbox(at.you) == []
+
+
+async def test_a_message_with_attachments_leaves_no_copy_where_none_is_wanted(at):
+    file = {"name": "plan.pdf", "content_base64": base64.b64encode(b"%PDF").decode()}
+    sent = await at.sent("send_email", **at.mail, attachments=[file], save_to_sent_items=False)
+    assert (sent["status"], sent.get("warnings")) == ("sent", None)
+    assert (inbox(at.you), at.me.within("sentitems")) == (["Angebot"], [])
+
+
 async def test_a_recipient_that_graph_refuses_is_a_validation_error(at):
     at.graph.unresolvable.add("weg@contoso.example")
     for tool, arguments in (

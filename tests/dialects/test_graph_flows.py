@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import anyio
 from starlette.testclient import TestClient
 from tests.dialects.conftest import client_of, local_settings
 from tests.dialects.graph_desk import BOB, CAROL, MAIL, PLAIN, WITH_FILE, is_preview
+from tests.flows.caller import text_of
 from tests.peers.dovecot import PASSWORD
 
 from postroom.doors.mcp.http.app import http_app
@@ -44,6 +46,39 @@ async def test_from_the_search_to_the_reply(graph):
     (mail,) = (await graph.call.ok("search_emails", query="subject:Besprechung"))["emails"]
     assert (await graph.sent("reply_email", message_id=mail["message_id"], comment="Ja."))["status"] == "sent"
     assert await graph.inbox("bob") == ["Re: Besprechung"]
+
+
+async def test_without_a_user_only_one_s_own_mailbox_is_listed_and_searched(graph):
+    await graph.sent("send_email", to=[BOB], subject="Frage", body="Wann?")
+    assert await graph.inbox("bob") == ["Frage"]
+    assert (await graph.call.ok("list_emails"))["emails"] == []
+    assert (await graph.call.ok("search_emails", query="Wann", folder="inbox"))["emails"] == []
+
+
+async def test_a_filter_that_the_provider_cannot_apply_is_named(graph):
+    await graph.letter()
+    opened = await graph.gateway.accounts.open()
+    opened.capabilities = replace(opened.capabilities, search_not_applied=("label",))
+    found = await graph.call("search_emails", query="label:rot Besprechung")
+    (warning,) = found.structured_content["warnings"]
+    assert "label" in warning
+    assert warning in text_of(found)
+
+
+async def test_what_is_left_out_of_a_message_is_named_with_the_way_to_it(graph):
+    """Also in the text, for clients that show nothing else."""
+    message_id = await graph.letter(PLAIN.replace("Passt Ihnen Montag?", "Neues. " * 2000))
+    offset, body = 0, ""
+    while True:
+        page = await graph.call("read_email", message_id=message_id, offset=offset)
+        body += page.structured_content["body"]
+        further = [one for one in page.structured_content["warnings"] if "offset=" in one]
+        if not further:
+            break
+        assert further[0] in text_of(page)
+        offset = int(further[0].partition("offset=")[2].rstrip("."))
+        assert offset == len(body)
+    assert body.count("Neues.") == 2000
 
 
 async def test_a_call_that_comes_twice_with_one_key_submits_once(graph):

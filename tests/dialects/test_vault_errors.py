@@ -6,6 +6,7 @@ import math
 
 import pytest
 from tests.dialects.vault_rig import Peers, desk_on, letter, on_imap, on_local
+from tests.peers.gmail import FakeGmail
 
 from postroom.doors.mcp.dialects import vault
 from postroom.model.errors import (
@@ -68,6 +69,25 @@ async def test_a_login_that_was_revoked_names_the_way_to_log_in_again(dovecot, p
         assert "changed meanwhile" not in text
         assert desk.in_vault("Approved") == ["go.md", "re.md"]
         assert desk.audit()[-1][::3] == (tool, "AUTH_REQUIRED")
+
+
+async def test_a_login_that_is_revoked_during_the_session_is_an_error_and_nothing_waits(tmp_path):
+    with FakeGmail.started() as gmail:
+        alice = gmail.user("alice@gmail.example", "Alice")
+        account = {"name": "alice", "provider": "gmail", "address": alice.address, "base_url": gmail.url}
+        async with desk_on(Peers([{**account, "token": gmail.token(alice)}]), tmp_path) as desk:
+            assert (await desk("search_email", query="x")).startswith("No emails found")
+            desk.approve(to="bob@gmail.example")
+            for _ in range(2):
+                gmail.fail_next("*", "*", status=401, times=20)
+                text = await desk("send_email", to="bob@gmail.example", subject="x", body="y")
+                gmail.forget_faults()
+                assert desk.failed
+                assert text.startswith("Error sending email: ")
+                assert "postroom accounts login alice" in text
+                assert desk.in_vault("Approved") == ["go.md"]
+                assert desk.audit()[-1][::3] == ("send_email", "AUTH_REQUIRED")
+            assert (gmail.sent, alice.labelled("DRAFT")) == ([], [])
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,14 @@ async def test_an_approved_email_is_sent_and_its_approval_is_consumed(desk):
     assert [entry[:2] for entry in desk.audit()] == [("send_email", "success")]
 
 
+async def test_a_file_without_effect_is_mentioned_after_the_sentence_and_not_in_it(desk):
+    desk.approve(to="Bob <bob@demo.example>")
+    await desk("send_email", to="bob@demo.example", subject="x", body="y")
+    sentence, notice = (block.text for block in desk.results[-1].content)
+    assert sentence.endswith("move it to vault/Approved/.")
+    assert notice.startswith("Notice: Files in vault/Approved/ that have no effect: 1.")
+
+
 async def test_without_an_approval_nothing_is_sent_and_nothing_waits(desk):
     text = await desk("send_email", to="john@example.com", subject="Meeting notes", body="Hi")
     assert desk.failed

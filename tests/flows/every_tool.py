@@ -58,6 +58,13 @@ RIGHT = [
     call("cancel_send", send_id="$send"),
     call("delete_email", email_id="$invoice"),
 ]
+# Of toolsets that are off by default.
+MORE = [
+    call("list_templates"),
+    call("save_template", name="hello", body="Hello {{ name }}"),
+    call("render_template", name="hello", variables={"name": "Sam"}),
+    call("create_alias", email="new@demo.example"),
+]
 
 _NONE = "m-none"
 WRONG = [

@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client, MCPError
-from mcp_types import CallToolResult, ElicitResult
+from mcp_types import CallToolResult, ElicitResult, Tool
 from tests.gate.rigs import Meddled
 
 from postroom.doors.mcp import log as door_log
@@ -63,16 +63,21 @@ class Walk:
             self.succeeded.add(tool)
         return result.structured_content or {}
 
-    async def every_tool(self) -> None:
+    async def every_tool(self, *, only_sends: bool) -> None:
+        """Rightly, and with wrong values for each argument: of every tool, or of those that pass the gate."""
         tools = (await self.client.list_tools()).tools
         self.arguments_of = {tool.name: set(tool.input_schema.get("properties", {})) for tool in tools}
         for tool in tools:
             await self.call(tool.name, **await self.right(tool.name))
-            for name, schema in tool.input_schema.get("properties", {}).items():
-                for wrong in (*MARKED, [MARK], {MARK: MARK}, [[MARK]]) if "enum" not in schema else (MARK,):
-                    await self.call(tool.name, **{**await self.right(tool.name), name: wrong})
-            await self.call(tool.name, **{MARK: MARK})
+            if "confirm" in self.arguments_of[tool.name] or not only_sends:
+                await self.wrongly(tool)
         await self.call(MARK, **{MARK: MARK})
+
+    async def wrongly(self, tool: Tool) -> None:
+        for name, schema in tool.input_schema.get("properties", {}).items():
+            for wrong in (*MARKED, [MARK], {MARK: MARK}, [[MARK]]) if "enum" not in schema else (MARK,):
+                await self.call(tool.name, **{**await self.right(tool.name), name: wrong})
+        await self.call(tool.name, **{MARK: MARK})
 
     async def right(self, tool: str) -> dict[str, Any]:
         """Arguments that work, marked wherever words are free."""
@@ -96,6 +101,9 @@ class Walk:
             "forward_email": {"to": ALEX, "comment": MARK, **send},
             "download_attachment": {"attachment_id": "2"},
             "list_outbox": {"include_finished": True},
+            "save_template": {"name": MARK, "subject": MARK, "body": f"{MARK} {{{{ {MARK} }}}}", "overwrite": True},
+            "render_template": {"name": MARK, "variables": {MARK: MARK}},
+            "create_alias": {"email": f"{MARK}{len(self.shown)}@demo.example", "name": MARK, "signature": MARK},
         }
         return {**known, **arguments.get(tool, {}), **await self.a_thing(tool)}
 
@@ -175,7 +183,7 @@ def check_nothing_leaked(home: Path, gateway: Gateway, logged: io.StringIO) -> N
 )
 async def test_no_tool_lets_a_value_into_log_or_audit(tmp_path, logged, capfd, safety):
     async with walking(tmp_path, **safety) as walk:
-        await walk.every_tool()
+        await walk.every_tool(only_sends=safety != {"gate": "confirm"})
         for waiting in (await approvals.list_waiting(walk.gateway))[:2]:
             await approvals.approve(walk.gateway, waiting.approval_id, who=MARK, how="test")
         await worker.work_once(walk.gateway)

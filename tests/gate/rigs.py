@@ -109,6 +109,7 @@ async def gate_rig(
     time: SetClock | None = None,
     dialect: str = "postroom",
     read_only: bool = False,
+    timezone: str = "UTC",
     accounts: Sequence[dict[str, Any]] = (),
     **safety: Any,
 ) -> AsyncIterator[GateRig]:
@@ -118,7 +119,7 @@ async def gate_rig(
         for name in ACCOUNTS
     ]
     time = time or SetClock()
-    server = {"dialect": dialect, "read_only": read_only}
+    server = {"dialect": dialect, "read_only": read_only, "timezone": timezone}
     settings = build({"server": server, "accounts": accounts, "safety": {"gate": "confirm", **safety}}, home=home)
     async with open_gateway(settings, clock=time.clock()) as gateway:
         yield GateRig(gateway, time)

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from tests.gate.rigs import CONFIRMED, MAIL, gate_rig
 
-from postroom.model.errors import InternalError, PermissionDenied, RateLimited
+from postroom.model.errors import AuthRequired, InternalError, PermissionDenied, RateLimited
 from postroom.model.outcome import SubmitOutcome
 from postroom.service.reading import search
 from postroom.service.sending import send
@@ -60,6 +60,7 @@ async def test_a_matching_file_releases_one_send_and_moves_to_done(tmp_path):
         TEXT.replace("---\nGo", "expires: 2001-01-01T00:00:00+00:00\n---\nGo"),
         TEXT.replace("---\nGo", "expires: 2027-01-15T08:00:00\n---\nGo"),
         TEXT.replace("---\nGo", "expires: 2027-01-15T09:59:59+02:00\n---\nGo"),
+        TEXT.replace("---\nGo", "expires: 2027-01-14\n---\nGo"),
         TEXT.replace("---\nGo", "expires: next year\n---\nGo"),
         TEXT.replace("type: email_send", "type: email_forward"),
         TEXT.replace("---\nGo", "thread_id: t1\n---\nGo").replace("to: bob@demo.example\n", ""),
@@ -135,9 +136,18 @@ async def test_an_approval_taken_back_after_it_was_read_releases_nothing(tmp_pat
         assert (await gate.send(replace(MAIL, subject="Second"))).status == "sent"
 
 
-@pytest.mark.parametrize("expires", ["2027-01-15T08:00:01", "2027-01-15T08:00:01+00:00", "2027-01-15T09:00:01+01:00"])
+@pytest.mark.parametrize(
+    "expires",
+    [
+        "2027-01-15",
+        "9999-12-31",
+        "2027-01-15T08:00:01",
+        "2027-01-15T08:00:01+00:00",
+        "2027-01-15T09:00:01+01:00",
+    ],
+)
 async def test_a_file_that_has_not_expired_counts_in_whichever_zone_its_time_is_written(tmp_path, expires):
-    """The gateway's clock stands at 2027-01-15T08:00:00 in UTC; a time without a zone is one in UTC."""
+    """Without a zone it is in the operator's; a day lasts until its end."""
     async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
         write(gate, TEXT.replace("---\nGo", f"expires: {expires}\n---\nGo"))
         assert (await gate.send()).status == "sent"
@@ -336,6 +346,7 @@ async def test_who_is_told_to_write_an_approval_finds_the_folder_for_it(tmp_path
         (("bob@demo.example", "Bob <bob@demo.example>"), "plain address"),
         (("email_send", "email_reply"), "thread_id"),
         (("---\nGo", "expires: 2001-01-01\n---\nGo"), "expired"),
+        (("---\nGo", "content_sha256: abc\n---\nGo"), "content_sha256"),
         (("bob@", "carol@"), ""),
     ],
 )
@@ -344,6 +355,37 @@ async def test_a_file_that_approves_nothing_is_listed_with_the_reason(tmp_path, 
         write(gate, TEXT.replace(*change))
         told = dict(await approvals.unheeded(gate.gateway))
         assert reason in told["go.md"] if reason else told == {}
+
+
+async def test_a_file_that_nobody_reads_because_of_its_name_is_listed(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate, name="go.md.txt")
+        assert "end in .md" in dict(await approvals.unheeded(gate.gateway))["go.md.txt"]
+
+
+async def test_a_day_without_a_time_ends_in_the_operators_zone(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault", timezone="Pacific/Auckland") as gate:
+        write(gate, TEXT.replace("---\nGo", "expires: 2027-01-14\n---\nGo"))
+        assert await is_mail_refused(gate)
+        write(gate, TEXT.replace("---\nGo", "expires: 2027-01-15T21:00:01\n---\nGo"))
+        assert (await gate.send()).status == "sent"
+
+
+@pytest.mark.parametrize("is_paused", [False, True])
+async def test_a_refused_login_is_an_error_that_leaves_nothing_waiting_and_gives_the_file_back(tmp_path, is_paused):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        path = write(gate)
+        meddled = await gate.meddle()
+        meddled.before = lambda _: SubmitOutcome("retryable", reason="Log in again.", login_refused=True)
+        if is_paused:
+            gate.gateway.store.pauses.login_refused("alice", "Log in again.")
+        with pytest.raises(AuthRequired, match="Log in again"):
+            await gate.send()
+        assert path.exists()
+        assert await gate.gateway.in_thread(gate.gateway.store.outbox.unfinished) == {}
+        meddled.before = lambda _: None
+        gate.gateway.store.pauses.login_worked("alice")
+        assert (await gate.send()).status == "sent"
 
 
 async def test_a_caller_who_hangs_up_leaves_no_claimed_file_without_its_message(tmp_path, monkeypatch):

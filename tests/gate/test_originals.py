@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from tests.gate.rigs import CONFIRMED, gate_rig
 
-from postroom.model.errors import ProviderUnavailable
-from postroom.model.outcome import SubmitOutcome
+from postroom.model.errors import PermissionDenied, ProviderUnavailable
+from postroom.model.outcome import ItemResult, SubmitOutcome
 from postroom.service.organising import organise
 from postroom.service.reading import search
 from postroom.service.sending import send, worker
@@ -111,3 +111,16 @@ async def test_a_mark_that_cannot_be_set_is_a_warning_and_the_mail_is_sent(tmp_p
         view = await reply(gate, email_id)
         assert view.status == "sent"
         assert any("could not be marked as answered" in warning for warning in view.warnings)
+
+
+async def test_a_login_that_may_not_mark_messages_is_nothing_to_warn_of(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        email_id = await received(gate)
+        account = await gate.gateway.accounts.open("alice")
+
+        async def forbidden(refs, **_kwargs):
+            return [ItemResult(ref, PermissionDenied("The login does not include it.")) for ref in refs]
+
+        account.mailbox.set_flags = forbidden
+        view = await reply(gate, email_id)
+        assert (view.status, [each for each in view.warnings if "marked" in each]) == ("sent", [])

@@ -306,3 +306,39 @@ async def test_a_provider_that_cannot_stage_gets_five_more_days_when_a_person_ha
         stages.before = lambda _: None
         await work_later(gate)
         assert await gate.inbox() == ["Lunch?"]
+
+
+async def test_the_copy_of_a_second_attempt_is_taken_away_when_the_first_turns_out_to_be_the_one_that_was_sent(
+    tmp_path, monkeypatch
+):
+    """The provider recognises the mail and leaves the draft it was given: a person could send that again."""
+    async with gate_rig(tmp_path) as gate:
+        stages = await staging(gate)
+        stages.before = losing("submit")
+        view = await gate.send()
+        assert await drafts_of(gate) == ["Lunch?"]
+
+        async def known_already(_: Any) -> SubmitOutcome:
+            return SubmitOutcome("accepted", accepted=("bob@demo.example",))
+
+        monkeypatch.setattr(stages, "submit", known_already)
+        await work_later(gate)
+        assert row(gate, view.send_id).state is State.DONE
+        assert await drafts_of(gate) == []
+
+
+async def test_a_copy_that_cannot_be_taken_away_after_a_second_attempt_keeps_no_mail_from_being_done(
+    tmp_path, monkeypatch
+):
+    async with gate_rig(tmp_path) as gate:
+        stages = await staging(gate)
+        stages.before = losing("submit")
+        view = await gate.send()
+
+        async def known_already(_: Any) -> SubmitOutcome:
+            stages.before = away("staged")
+            return SubmitOutcome("accepted", accepted=("bob@demo.example",))
+
+        monkeypatch.setattr(stages, "submit", known_already)
+        await work_later(gate)
+        assert row(gate, view.send_id).state is State.DONE

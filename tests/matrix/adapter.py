@@ -23,6 +23,7 @@ class Refused(Exception):
 class Adapter:
     unknown: ClassVar[str]  # what the dialect says, as a pattern, of an id that it never showed
     unsupported: ClassVar[str]  # and of what the provider cannot do
+    no_folder: ClassVar[str] = "Nowhere"  # and of a folder of that name
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk

@@ -9,6 +9,7 @@ from mcp_types import CallToolResult
 from tests.dialects.vault_rig import ids_in
 
 from .adapter import Adapter, Refused, coded, rows_in
+from .desk import LADDER
 
 
 class Postroom(Adapter):
@@ -222,4 +223,78 @@ def _listed(text: str) -> dict[str, Any]:
     return rows_in(text, r"^   Subject: (.*)\n   Date: .*\n   Preview: .*\n   ID: (.*)$")
 
 
-ADAPTERS = {"postroom": Postroom, "drafts": Drafts, "vault": Vault, "graph": Graph, "mailapi": Mailapi}
+class Intentmail(Adapter):
+    unknown = r"NOT_FOUND: "
+    unsupported = r"INVALID_REQUEST: .*does not support"
+    no_folder = r"NOT_FOUND: There is no (such )?folder"  # a folder is part of the query
+
+    @property
+    def unknown_id(self) -> str:
+        return self.desk.account.missing_ref
+
+    def error_text(self, result: CallToolResult) -> str:
+        return coded(result)
+
+    async def list(self, folder: str = "INBOX") -> dict[str, Any]:
+        return await self.search(f'in:"{folder}"')
+
+    async def search(self, words: str) -> dict[str, Any]:
+        page = await self.data("search_messages", query=words)
+        return {row["subject"]: row["message_id"] for row in page["results"]}
+
+    async def read(self, message_id: str) -> str:
+        return str((await self.data("get_message", message_id=message_id))["body_text"])
+
+    async def thread(self, message_id: str) -> list[str]:
+        thread_id = (await self.data("get_message", message_id=message_id))["thread_id"]
+        found = await self.data("get_thread", thread_id=thread_id)
+        return [one["subject"] for one in found["messages"]["results"]]
+
+    async def reply(self, message_id: str, body: str) -> None:
+        await self._sent(self.desk.you, LADDER, body, in_reply_to=message_id)
+
+    async def send(self, to: str, subject: str, body: str) -> None:
+        await self._sent(to, subject, body)
+
+    async def _sent(self, to: str, subject: str, body: str, **more: str) -> None:
+        found = await self.data("send_message", to=[to], subject=subject, body_text=body, **more)
+        if found["status"] != "sent":
+            raise Refused(found["message"])
+
+    def approve(self, *_: Any) -> None:
+        self.desk.person.agrees = True
+
+    async def label(self, message_id: str, label: str) -> None:
+        assert (await self.data("apply_label", message_ids=[message_id], label=label))["success"]
+
+    async def move(self, message_id: str, folder: str) -> str:
+        found = await self.data("move_message", message_id=message_id, destination=folder)
+        return str(found["results"][0].get("new_message_id", message_id))
+
+    async def plan(self, rule_yaml: str) -> list[str]:
+        """Of a dry run, and of the saved rule: the same."""
+        made = [await self.data("create_rule", rule_yaml=rule_yaml)]
+        rule = await self.data("create_rule", rule_yaml=rule_yaml, dry_run=False)
+        made.append(await self.data("run_rule_plan", rule_id=rule["rule_id"]))
+        subjects = [[one["subject"] for one in plan["messages"]["results"]] for plan in made]
+        assert subjects[0] == subjects[1]
+        return subjects[0]
+
+    async def identities(self) -> list[str]:
+        return [one["email"] for one in (await self.data("list_identities"))["results"]]
+
+    async def alias(self, email: str) -> str:
+        return str((await self.data("create_alias", email=email, name="Sales"))["email"])
+
+    async def capabilities(self) -> dict[str, Any]:
+        return await self.data("get_capabilities")
+
+
+ADAPTERS = {
+    "postroom": Postroom,
+    "drafts": Drafts,
+    "vault": Vault,
+    "graph": Graph,
+    "mailapi": Mailapi,
+    "intentmail": Intentmail,
+}

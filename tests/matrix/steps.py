@@ -57,7 +57,7 @@ async def does_not_know(dialect: Any) -> None:
             with pytest.raises(Refused, match=dialect.unknown):
                 await getattr(dialect, verb)(dialect.unknown_id, *content)
     if hasattr(dialect, "list"):
-        with pytest.raises(Refused, match="Nowhere"):
+        with pytest.raises(Refused, match=dialect.no_folder):
             await dialect.list("Nowhere")
     assert await dialect.desk.arrived() == []
 
@@ -134,6 +134,37 @@ async def deletes(dialect: Any) -> None:
     assert LADDER in await dialect.desk.within("trash")
 
 
+async def threads(dialect: Any) -> None:
+    assert LADDER in await dialect.thread(dialect.desk.ids[LADDER])
+
+
+async def plans(dialect: Any) -> None:
+    """A plan changes nothing."""
+    rule = (
+        "version: 1\nname: roofs\nconditions:\n- {field: subject, operator: matches, value: 'Ladder*'}\n"
+        "- {field: folder, operator: equals, value: inbox}\nactions:\n- {type: star}\n"
+    )
+    assert await dialect.plan(rule) == [LADDER]
+    assert not (await dialect.desk.within("inbox"))[LADDER].starred
+
+
+async def knows_itself(dialect: Any) -> None:
+    """What a provider says of itself is what its account can do."""
+    able, told = dialect.desk.account.capabilities, await dialect.capabilities()
+    names = {"graph": "outlook", "jmap": "fastmail"}
+    assert told["provider"] == names.get(able.provider, able.provider)
+    assert told["has_threading"] == able.has_threading
+    assert told["has_server_side_rules"] == able.has_server_side_rules
+    assert told["max_attachment_size_mb"] == min(able.max_attachment_size_mb or 25, 25)
+    assert told["rate_limits"] == {"requests_per_second": able.requests_per_second, "burst": able.burst}
+    assert (await dialect.identities())[0].casefold() == dialect.desk.account.address.casefold()
+
+
+async def makes_alias(dialect: Any) -> None:
+    made = await dialect.alias("sales.team@demo.example")
+    assert made in await dialect.identities()
+
+
 async def _leaves_once(dialect: Any, verb: str, target: Any, *content: str) -> Any:
     """Nothing leaves before the person has said yes, and one message afterwards."""
     act, before = getattr(dialect, verb), len(await dialect.desk.arrived())
@@ -153,6 +184,7 @@ STEPS = (
     Step(searches, "search", "search"),
     Step(reads, "read", "read"),
     Step(reads_original, "read_original", "read the original", "has_raw"),
+    Step(threads, "thread", "open a thread"),
     Step(does_not_know, "unknown_id", ""),
     Step(drafts, "draft", "draft", "can_draft"),
     Step(drafts_reply, "draft_reply", "draft a reply", "can_draft"),
@@ -165,4 +197,7 @@ STEPS = (
     Step(labels, "label", "label", "can_label"),
     Step(moves, "move", "move"),
     Step(deletes, "delete", "delete"),
+    Step(plans, "plan", "plan a rule"),
+    Step(knows_itself, "capabilities", "identities and capabilities"),
+    Step(makes_alias, "alias", "create an alias", "can_create_alias"),
 )

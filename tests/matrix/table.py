@@ -8,11 +8,11 @@ from .steps import STEPS, Step
 # Provider -> what the story needs and it does not have. The matrix compares that with what its accounts say.
 LACKS: dict[str, frozenset[str]] = {
     "local": frozenset(),
-    "imap": frozenset(),
-    "gmail": frozenset(),
-    "graph": frozenset(),
-    "jmap": frozenset(),
-    "rest": frozenset({"can_draft", "can_label", "has_raw"}),
+    "imap": frozenset({"can_create_alias"}),
+    "gmail": frozenset({"can_create_alias"}),
+    "graph": frozenset({"can_create_alias"}),
+    "jmap": frozenset({"can_create_alias"}),  # Cyrus has no Identity/set
+    "rest": frozenset({"can_create_alias", "can_draft", "can_label", "has_raw"}),
 }
 
 

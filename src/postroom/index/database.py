@@ -23,9 +23,15 @@ class Database(sqlite_database.Database):
     """`read_only` opens what exists and refuses to write; otherwise a missing file is created, private to its owner."""
 
     def __init__(
-        self, path: Path, schema: Schema, *, read_only: bool = False, wait_for_lock: float = WAIT_FOR_LOCK
+        self,
+        path: Path,
+        schema: Schema,
+        *,
+        read_only: bool = False,
+        wait_for_lock: float = WAIT_FOR_LOCK,
+        kind: FileKind = MAILBOX_FILE,
     ) -> None:
-        super().__init__(path, MAILBOX_FILE, wait_for_lock=wait_for_lock, queue_seconds=wait_for_lock)
+        super().__init__(path, kind, wait_for_lock=wait_for_lock, queue_seconds=wait_for_lock)
         self.read_only = read_only
         self._schema = schema
         self._closed = True

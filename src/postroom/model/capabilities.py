@@ -26,4 +26,6 @@ class Capabilities:
     max_attachment_size_mb: int | None = None
     requests_per_second: float | None = None
     burst: int | None = None
+    paces_itself: bool = False  # the provider keeps to these two figures; otherwise `layers.limit` does
+    changes_at_once: int = 100  # messages of one call to flag, move or label; between two calls progress is reported
     search_not_applied: tuple[str, ...] = ()  # query fields it cannot apply at all (`larger`): ignored and reported

@@ -1,8 +1,12 @@
-"""What changed in a mailbox since the last check."""
+"""What changed in a mailbox since the last check, for the whole of it or folder by folder."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+
+from postroom.model.folder import Folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,3 +19,67 @@ class ChangePage:
     removed: tuple[str, ...]
     cursor: str
     has_more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FolderState:
+    """A folder as the server sees it now. While `cursor` stays the same nothing in it changed; empty where only a
+    comparison can tell. `identity` stays the same when the folder is renamed; empty where the server has none."""
+
+    folder: Folder
+    epoch: str
+    cursor: str
+    identity: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What may change on a message that stays where it is."""
+
+    unread: bool = True
+    starred: bool = False
+    answered: bool = False
+    forwarded: bool = False
+    draft: bool = False
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FolderChanges:
+    """By number within the folder. `marks` are those of new and changed messages, None for one that is to be removed
+    and no longer shown. `gone` are no longer there; if `present` is given, neither is any that it does not name. If
+    `epoch` is another than before, all earlier numbers are void."""
+
+    epoch: str
+    marks: Mapping[int, Marks | None]
+    gone: Sequence[int] = ()
+    present: Sequence[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """What tells whether a message is one that was seen before, in another place. `identity` is the server's id of its
+    content; empty where it has none: then Message-ID, size and time of arrival tell. None as `marks`: not shown."""
+
+    number: int
+    ref: str
+    identity: str
+    message_id: str
+    size: int
+    arrived: datetime | None
+    marks: Marks | None
+
+
+@dataclass(frozen=True, slots=True)
+class BulkMail:
+    """A message as received, for another process to read. `raw` is less than `size` bytes where it was too large to be
+    fetched whole."""
+
+    number: int
+    ref: str
+    identity: str
+    raw: bytes
+    size: int
+    arrived: datetime | None
+    marks: Marks
+    folder: str  # Folder.name

@@ -42,3 +42,16 @@ def is_address_sign(char: str) -> bool:
 def address_sign_in(name: str) -> str:
     """The first character that lets a name pass for an address; empty if there is none."""
     return next((char for char in name if is_address_sign(char)), "")
+
+
+def yaml_quoted(value: str, *, plain: bool = False) -> str:
+    """A YAML double-quoted scalar on one line; `plain` leaves no letter that could be taken for another."""
+    return '"' + "".join(_yaml_escaped(char, plain) for char in value) + '"'
+
+
+def _yaml_escaped(char: str, plain: bool) -> str:
+    if char in '\\"':
+        return "\\" + char
+    if is_hidden(char) or (plain and not char.isascii()):
+        return f"\\U{ord(char):08x}"
+    return char

@@ -78,3 +78,4 @@ class Identity:
     signature_html: str = ""
     is_default: bool = False
     ref: str = ""
+    signature_text: str = ""  # where it has its own; otherwise it is made from the HTML

@@ -47,6 +47,7 @@ Reason = Literal[
     "invalid_argument",
     "invalid_base64",
     "invalid_request",
+    "invalid_template",
     "login_refused",
     "not_a_draft",
     "not_found",
@@ -59,11 +60,13 @@ Reason = Literal[
     "read_only",
     "recipient_missing",
     "send_limit",
+    "template_variables",
     "thread_gone",
     "tool_not_enabled",
     "unknown_account",
     "unknown_argument",
     "unknown_id",
+    "unknown_template",
     "unknown_tool",
     "unsupported",
     "wrong_account",
@@ -145,9 +148,11 @@ class Unsupported(PostroomError):
     code = "UNSUPPORTED"
     general_reason = "unsupported"
 
-    def __init__(self, provider: str, feature: str) -> None:
+    def __init__(self, provider: str, feature: str, advice: str = "") -> None:
+        """`advice` says how a person does it instead."""
+        advice = advice or "Call get_capabilities to see what it supports."
         super().__init__(
-            f"The {provider} provider does not support {feature}. Call get_capabilities to see what it supports.",
+            f"The {provider} provider does not support {feature}. {advice}",
             details={"provider": provider, "feature": feature},
         )
 

@@ -89,3 +89,5 @@ class Page(Generic[T]):
     offset: int
     has_more: bool
     not_applied: tuple[str, ...] = ()  # filters that neither the provider nor Postroom could apply
+    as_of: datetime | None = None  # when the server confirmed this; None: now
+    complete: bool = True  # False: a mirror answered that does not have everything yet

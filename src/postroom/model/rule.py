@@ -45,3 +45,22 @@ class RuleSet:
 
     rules: tuple[Rule, ...]
     is_active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Safety:
+    """What a rule demands of its own runs. An action is one change to one message."""
+
+    dry_run_required: bool = True  # before the first scheduled run, somebody must have run a plan of this rule
+    audit: bool = True
+    max_actions_per_run: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A rule as somebody wrote it down, with when and how it may run. Without a schedule it runs on request."""
+
+    rule: Rule
+    enabled: bool = True
+    every_minutes: int | None = None
+    safety: Safety = Safety()

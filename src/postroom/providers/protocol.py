@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
-from postroom.model.changes import ChangePage
+from postroom.model.changes import BulkMail, ChangePage, FolderChanges, FolderState, Identified
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.folder import Folder
 from postroom.model.message import Envelope, Message, Page
@@ -215,6 +215,37 @@ class Changes(Protocol):
         """At most `limit` refs. An empty cursor returns the current one and no changes: what is read after that is
         either up to date or named by the next call. CursorExpired when the provider does not know that far back, or
         never issued that cursor: then everything must be read again."""
+        ...
+
+
+@runtime_checkable
+class FolderSync(Protocol):
+    """Reports changes folder by folder, and hands over messages in bulk: for mailboxes whose messages have numbers
+    within a folder, which grow with every new one. A mirror is filled from it."""
+
+    async def folder_states(self) -> list[FolderState]:
+        """Every folder that has messages of its own, in one round trip where the server can. A folder whose messages
+        are all in others too is left out."""
+        ...
+
+    async def folder_changes(self, folder_ref: str, since: FolderState | None) -> FolderChanges:
+        """What changed since that state, which `folder_states` returned earlier; more may be reported than changed,
+        never less. Without one, or in another epoch, only which messages are `present`. NotFound when the folder is
+        gone."""
+        ...
+
+    def ref_of(self, folder_ref: str, epoch: str, number: int) -> str: ...
+
+    async def identify(self, folder_ref: str, epoch: str, numbers: Sequence[int]) -> list[Identified]:
+        """Those that are still there, in any order."""
+        ...
+
+    def bulk(
+        self, folder_ref: str, epoch: str, numbers: Sequence[int], *, max_bytes: int
+    ) -> AsyncGenerator[list[BulkMail], None]:
+        """The messages in batches of bounded size, in the order of `numbers`; those that are gone are left out. The
+        next batch is under way while one is used. Of a message only the first `max_bytes` are fetched. Nothing where
+        `epoch` is over. Raises as other methods do."""
         ...
 
 

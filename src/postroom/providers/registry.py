@@ -17,6 +17,8 @@ from postroom.providers.layers.read_only import read_only
 from postroom.providers.layers.retry import Retry
 
 if TYPE_CHECKING:
+    from postroom.model.folder import Folder
+    from postroom.model.rule import Rule
     from postroom.providers.protocol import Mailbox, Transport
     from postroom.providers.setup import AccountSetup
     from postroom.settings import AccountSettings
@@ -56,6 +58,20 @@ SETUPS: Mapping[str, str] = {
     "local": "postroom.providers.local.setup:LocalSetup",
     "rest": "postroom.providers.rest.setup:RestSetup",
 }
+
+
+# How servers write rules down, by the name of the form.
+RULE_FORMS: Mapping[str, str] = {
+    "sieve": "postroom.providers.sieve:server_form",
+    "gmail": "postroom.providers.gmail.rules:server_form",
+    "graph": "postroom.providers.graph.rules:server_form",
+}
+
+
+def server_form(form: str, rule: Rule, folders: list[Folder]) -> tuple[str, tuple[str, ...]]:
+    """The rule as such a server would be given it, and what of it cannot be expressed; one of them is empty."""
+    written: tuple[str, tuple[str, ...]] = _load(RULE_FORMS, form)(rule, folders)
+    return written
 
 
 def setup_of(kind: str) -> AccountSetup:

@@ -37,6 +37,12 @@ def compiled(rules: Sequence[Rule], folders: list[Folder]) -> str:
     return "\n".join([_EXTENSIONS, *(_rule(rule, folders) for rule in rules), ""])
 
 
+def server_form(rule: Rule, folders: list[Folder]) -> tuple[str, tuple[str, ...]]:
+    """The script of this rule alone, and what keeps it from being written; one of them is empty."""
+    lacking = inexpressible(rule, folders)
+    return ("" if lacking else compiled([rule], folders)), lacking
+
+
 def rules_of(script: str) -> tuple[Rule, ...]:
     lines = [line.removeprefix(_MARK) for line in script.splitlines() if line.startswith(_MARK)]
     return tuple(_read(json.loads(line)) for line in lines)

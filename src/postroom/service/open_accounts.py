@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -13,6 +14,7 @@ from postroom.model.address import Address, parse_address
 from postroom.model.capabilities import Capabilities
 from postroom.model.errors import InvalidRequest, Unsupported
 from postroom.model.native import NativeAction
+from postroom.service.own_identities import completed
 from postroom.service.recent import Recent
 
 if TYPE_CHECKING:
@@ -42,9 +44,17 @@ class Opener(Protocol):
 
     def mailbox(self, account: AccountSettings) -> Mailbox: ...
 
+    def at_server(self, account: AccountSettings) -> Mailbox:
+        """Without its mirror."""
+        ...
+
     def shared(self, derived: AccountSettings, mailbox: Mailbox) -> Mailbox: ...
 
     def transport(self, account: AccountSettings, mailbox: Mailbox) -> Transport: ...
+
+    def outages(self) -> Mapping[str, datetime]:
+        """Accounts whose server cannot be reached, so that their mirrors answer; since when."""
+        ...
 
 
 @dataclass
@@ -60,13 +70,13 @@ class Account:
     def __post_init__(self) -> None:
         """Both cached for a few seconds; what a send depends on is asked of the mailbox itself."""
         self.folders = Recent(self._list_folders)
-        self.identities = Recent(self._list_identities)
+        self.identities = Recent(self.identities_now)
 
     async def _list_folders(self) -> list[Folder]:
         return await self.mailbox.folders()
 
-    async def _list_identities(self) -> list[Identity]:
-        return await self.mailbox.identities()
+    async def identities_now(self) -> list[Identity]:
+        return completed(await self.mailbox.identities(), self.settings)
 
     @property
     def name(self) -> str:
@@ -164,6 +174,10 @@ class Accounts:
     def configured(self) -> tuple[AccountSettings, ...]:
         return tuple(self._configured.values())
 
+    def outages(self) -> dict[str, datetime]:
+        """Of the accounts that may be seen here: see `Opener.outages`."""
+        return {name: since for name, since in self._opener.outages().items() if self.may_see(name)}
+
     def names(self, wanted: str | None) -> list[str]:
         """The accounts of a request: the default, one by name, or ``all``."""
         if wanted == "all" and "all" not in self._configured:
@@ -200,7 +214,8 @@ class Accounts:
         """No configured account has such a name: handles, keys, rate and audit, all kept by account, are its own."""
         address = parse_address(user_id).email
         name = f"{self.named(owner).name}{OF_ANOTHER}{Address(address).key}"
-        return self.named(owner).model_copy(update={"name": name, "address": address, "display_name": ""})
+        own = {"name": name, "address": address, "display_name": "", "signature": "", "signature_html": ""}
+        return self.named(owner).model_copy(update={**own, "identities": ()})
 
     def of_user(self, user_id: str) -> str:
         """The account for a user's mailbox: the configured one with this address, or else a shared mailbox over the
@@ -221,6 +236,10 @@ class Accounts:
             async with self._locks.setdefault(settings.name, anyio.Lock()):
                 await self._connect(settings)
         return self._open[settings.name]
+
+    def at_server(self, name: str) -> Mailbox:
+        """A mailbox of the caller's own that no mirror answers for: not connected, and the caller closes it."""
+        return self._opener.at_server(self.named(name))
 
     async def _connect(self, settings: AccountSettings) -> None:
         """Unless the previous holder of the lock has done it."""

@@ -38,6 +38,8 @@ class EmailPage:
     has_more: bool
     filters_not_applied: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()  # whole sentences about what is missing from the page
+    as_of: str = ""  # when the server confirmed what a mirror answered; empty: the server itself answered
+    complete: bool = True  # False: the mirror does not have everything yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,16 @@ class ReadItem:
     email_id: str
     email: OpenEmail | None = None
     error: ErrorView | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WholeEmail:
+    """A message as text, its HTML version made safe (empty if it has none), and its headers."""
+
+    email: OpenEmail
+    html: str
+    html_truncated: bool
+    headers: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)

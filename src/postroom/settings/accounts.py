@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from postroom.settings.fields import AsList, ConfigPath, HomePath, Number, Secret, Section
+from postroom.settings.fields import AsList, ConfigPath, HomePath, Number, Secret, Section, Switch
 from postroom.settings.hosts import Host, OptionalHost
 from postroom.settings.oauth import OAuthSettings
 
@@ -49,6 +49,21 @@ MailAddress = Annotated[str, AfterValidator(_mail_address)]
 Url = Annotated[str, AfterValidator(_web_address)]
 
 
+Signature = Annotated[str, StringConstraints(max_length=10_000)]
+
+
+class IdentitySettings(Section):
+    """A further address that the server lets the account send as."""
+
+    address: MailAddress
+    name: str = ""
+    signature: Signature = ""
+    signature_html: Signature = ""
+
+
+Identities = Annotated[tuple[IdentitySettings, ...], *AsList]
+
+
 class Account(Section):
     """What every account has. `secrets` names the fields that may also come from other sources."""
 
@@ -57,6 +72,9 @@ class Account(Section):
     name: Name
     address: MailAddress
     display_name: str = ""
+    signature: Signature = ""
+    signature_html: Signature = ""
+    add_signature: Switch = True
 
     @model_validator(mode="after")
     def _one_source_per_secret(self) -> Account:
@@ -73,7 +91,16 @@ def sources_of(account: Account, secret: str) -> tuple[str, ...]:
     return (secret, f"{secret}_env", f"{secret}_file", *((f"{secret}_command", "oauth") if can_be_fetched else ()))
 
 
-class TokenAccount(Account):
+class ServerAccount(Account):
+    """An account at a server: what a mirror of it keeps. `mirror_days` is 0 for mail of any age."""
+
+    mirror: Literal["full", "headers", "off"] = "off"
+    mirror_leave_out: Annotated[tuple[str, ...], *AsList] = ()
+    mirror_max_mb: Annotated[Number, Field(ge=1, le=100)] = 25
+    mirror_days: Annotated[Number, Field(ge=0)] = 0
+
+
+class TokenAccount(ServerAccount):
     """An account that can be opened with a bearer token from any source."""
 
     secrets: ClassVar[tuple[str, ...]] = ("token",)
@@ -117,6 +144,7 @@ class ImapAccount(TokenAccount):
     sieve_host: OptionalHost = ""
     sieve_security: Security = "starttls"
     sieve_port: Port = 4190
+    identities: Identities = ()
     timeout: Annotated[Number, Field(ge=1)] = 30
     max_connections: Annotated[Number, Field(ge=1, le=50)] = 4
     authserv_id: str = Field(default_factory=lambda data: _AUTHSERV_IDS.get(data.get("host", ""), ""))
@@ -134,11 +162,13 @@ class GmailAccount(TokenAccount):
     provider: Literal["gmail"] = "gmail"
     base_url: Url = "https://gmail.googleapis.com"
     units_per_minute: Annotated[Number, Field(ge=500)] = 6000
+    delegated: Switch = False
 
 
 class GraphAccount(TokenAccount):
     provider: Literal["graph"] = "graph"
     base_url: Url = "https://graph.microsoft.com/v1.0"
+    identities: Identities = ()
 
 
 class JmapAccount(TokenAccount):
@@ -166,7 +196,7 @@ def _jmap_auth(data: dict[str, Any]) -> Literal["bearer", "password"]:
     return "password" if any(data.get(key) for key in ("password", "password_env", "password_file")) else "bearer"
 
 
-class RestAccount(Account):
+class RestAccount(ServerAccount):
     """The REST mail API of dialect `mailapi`. Its token identifies the mailbox, so `address` may be omitted."""
 
     secrets = ("password", "auth_token")

@@ -40,6 +40,7 @@ class Traits:
     dev_mode_covers_drafts: bool = False
     may_trust_network: bool = False  # a publicly reachable address may be served without a token, if configured so
     request_bytes: int = 0  # of an HTTP request, where files come within a call; 0: as large as any other
+    adds_signature: bool = False  # below what is written; False: bodies are what the contract says they are
     has_fences: bool = True  # untrusted text is put between marks; False: results follow the contract word for word
     log_fields: Mapping[str, tuple[LogField, ...]] = field(default_factory=lambda: MappingProxyType({}))  # by tool
     audited_tools: frozenset[str] = frozenset()  # every call of them, beside what comes to the gate
@@ -50,7 +51,7 @@ _COUNTED_SEND = LogField("recipientCount", ("to", "cc"), "count")
 _COUNTED_FORWARD = LogField("recipientCount", ("to",), "count")
 
 TRAITS: dict[str, Traits] = {
-    "postroom": Traits(),
+    "postroom": Traits(adds_signature=True),
     "drafts": Traits(toolsets=("read", "drafts"), ids="number", has_transport=False, has_fences=False),
     "graph": Traits(
         toolsets=("read", "send"),
@@ -77,6 +78,8 @@ TRAITS: dict[str, Traits] = {
         toolsets=("read", "organise", "rules", "send", "identities"),
         ids="provider",
         gate="elicit",
+        request_bytes=8 * 2**20,  # attachments come within a call
+        adds_signature=True,  # its create_alias gives an identity one
         has_fences=False,
         audit_names={"send_email": "send_message", "reply_email": "send_message"},
     ),

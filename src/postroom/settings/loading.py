@@ -28,7 +28,7 @@ DEMO_ACCOUNTS: Sequence[Mapping[str, str]] = (
 )
 
 _IN_VAULT = frozenset({"pending_approval", "approved", "rejected", "done", "logs"})
-_EMPTY_TABLES: Mapping[str, Any] = {"server": {}, "safety": {}, "store": {}, "network": {}, "logging": {}}
+_EMPTY_TABLES: Mapping[str, Any] = {name: {} for name in ConfigFile.model_fields if name != "accounts"}
 
 
 def load(
@@ -75,6 +75,7 @@ def build(data: Mapping[str, Any], *, home: Path, config_path: Path | None = Non
     _refuse_twins(read.accounts)
     refuse_exposed(read.server, read.accounts)
     _refuse_downloads_in_vault(read.safety)
+    _refuse_templates_elsewhere(read)
     sections = {key: getattr(read, key) for key in ConfigFile.model_fields}
     return Settings(**{**sections, **_chosen_by_dialect(read)}, home=home, config_path=config_path, is_demo=is_demo)
 
@@ -111,6 +112,15 @@ def _refuse_downloads_in_vault(safety: SafetySettings) -> None:
         raise SettingsError(
             "safety.download_dir: must not be a folder of the vault, where a downloaded file could count as an approval"
         )
+
+
+def _refuse_templates_elsewhere(read: ConfigFile) -> None:
+    """An agent may write templates, and no agent may write an approval; no sender of an attachment writes templates."""
+    place = read.templates.dir.resolve()
+    if place.is_relative_to(read.safety.vault.resolve()):
+        raise SettingsError("templates.dir: must not be in the vault, where a file could count as an approval")
+    if place.is_relative_to(read.safety.download_dir.resolve()):
+        raise SettingsError("templates.dir: must not be in safety.download_dir, where attachments are saved")
 
 
 def _refuse_twins(accounts: Sequence[AccountSettings]) -> None:

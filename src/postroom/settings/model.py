@@ -11,7 +11,14 @@ from pydantic import Field
 from postroom.settings.accounts import AccountSettings
 from postroom.settings.dialects import TRAITS, Traits
 from postroom.settings.fields import Section
-from postroom.settings.sections import LoggingSettings, NetworkSettings, SafetySettings, ServerSettings, StoreSettings
+from postroom.settings.sections import (
+    LoggingSettings,
+    NetworkSettings,
+    SafetySettings,
+    ServerSettings,
+    StoreSettings,
+    TemplateSettings,
+)
 
 
 class ConfigFile(Section):
@@ -20,6 +27,7 @@ class ConfigFile(Section):
     server: ServerSettings
     accounts: tuple[Annotated[AccountSettings, Field(discriminator="provider")], ...] = ()
     safety: SafetySettings
+    templates: TemplateSettings
     store: StoreSettings
     network: NetworkSettings
     logging: LoggingSettings
@@ -32,6 +40,7 @@ class Settings:
     server: ServerSettings
     accounts: tuple[AccountSettings, ...]  # the first is the default account
     safety: SafetySettings
+    templates: TemplateSettings
     store: StoreSettings
     network: NetworkSettings
     logging: LoggingSettings

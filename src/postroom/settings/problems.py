@@ -95,12 +95,14 @@ def _shown(place: Sequence[str | int]) -> str:
 
 
 def _keys_beside(place: Sequence[str | int], root: type[BaseModel]) -> list[str]:
-    from postroom.settings.accounts import BY_PROVIDER
+    from postroom.settings.accounts import BY_PROVIDER, IdentitySettings
     from postroom.settings.oauth import OAuthSettings
 
     if len(place) == 1:
         return list(root.model_fields)
+    if place[0] == "accounts" and len(place) == 4:
+        return list(BY_PROVIDER[str(place[2])].model_fields)
     if place[0] == "accounts":
-        return list((BY_PROVIDER[str(place[2])] if len(place) == 4 else OAuthSettings).model_fields)
+        return list((IdentitySettings if place[3] == "identities" else OAuthSettings).model_fields)
     section: Any = root.model_fields[str(place[0])].annotation
     return list(section.model_fields)

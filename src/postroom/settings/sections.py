@@ -17,9 +17,9 @@ Toolset = Literal[
     "read", "organise", "drafts", "send", "folders", "subscriptions", "calendar", "rules", "templates", "identities"
 ]
 # Names reserved for what this version does not have; no message suggests them.
-NOT_YET = {
-    "dialect": frozenset({"intentmail"}),
-    "toolsets": frozenset({"rules", "templates", "identities"}),
+NOT_YET: dict[str, frozenset[str]] = {
+    "dialect": frozenset(),
+    "toolsets": frozenset(),
     "provider": frozenset(),
 }
 Gate = Literal["confirm", "preview", "elicit", "approval", "auto"]
@@ -108,6 +108,10 @@ class SafetySettings(Section):
     block_recipients: Annotated[tuple[RecipientPattern, ...], *AsList] = ()
     attachment_dirs: Annotated[tuple[HomePath, ...], *AsList] = ()
     download_dir: HomePath = Path("downloads")
+
+
+class TemplateSettings(Section):
+    dir: HomePath = Path("templates")
 
 
 class StoreSettings(Section):

@@ -9,6 +9,7 @@ from pathlib import Path
 from postroom.model.errors import PermissionDenied, PostroomError, ProviderUnavailable
 
 _RETRY_SECONDS = 5.0
+DAMAGED = "damaged"  # in the details of an error: the file must be replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +22,8 @@ class FileKind:
     closed: type[PostroomError] = ProviderUnavailable  # to whoever uses it all the same
 
 
-def translate(error: sqlite3.Error, path: Path, kind: FileKind) -> PostroomError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary code; the rest is detail
+def translate(failure: sqlite3.Error, path: Path, kind: FileKind) -> PostroomError:
+    code = getattr(failure, "sqlite_errorcode", 0) & 0xFF  # the primary code; the rest is detail
     match code:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return locked(path, kind)
@@ -33,7 +34,9 @@ def translate(error: sqlite3.Error, path: Path, kind: FileKind) -> PostroomError
                 details={"file": str(path)},
             )
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return unusable(path, kind, "is damaged or not a database", kind.if_damaged)
+            error = unusable(path, kind, "is damaged or not a database", kind.if_damaged)
+            error.details[DAMAGED] = True
+            return error
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
             return PermissionDenied(
                 f"The {kind.noun} {path.name} is read-only. Ask the operator to check the permissions of the file and "

@@ -10,6 +10,8 @@ from postroom.store.audit.entry import AuditEntry
 from postroom.store.audit.log import AuditReport
 from postroom.store.handles import Handle
 from postroom.store.journal import JournalItem, Operation
+from postroom.store.plans import NewPlan, PlanItem, StoredPlan
+from postroom.store.rules import NewRule, StoredRule
 from postroom.store.sends.approvals import Approval, ApprovalState
 from postroom.store.sends.outbox import Reservation
 from postroom.store.sends.rate import RateLimit, RateStatus
@@ -24,8 +26,11 @@ __all__ = [
     "AuditReport",
     "Handle",
     "JournalItem",
+    "NewPlan",
+    "NewRule",
     "NewSend",
     "Operation",
+    "PlanItem",
     "RateLimit",
     "RateStatus",
     "Reservation",
@@ -33,5 +38,7 @@ __all__ = [
     "SendEvent",
     "State",
     "Store",
+    "StoredPlan",
+    "StoredRule",
     "open_store",
 ]

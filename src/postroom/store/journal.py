@@ -43,15 +43,23 @@ class Journal:
         self._clock = clock
 
     def record(
-        self, account: str, action: str, items: Sequence[JournalItem], detail: Mapping[str, Any] | None = None
+        self,
+        account: str,
+        action: str,
+        items: Sequence[JournalItem],
+        detail: Mapping[str, Any] | None = None,
+        *,
+        part_of: str = "",
     ) -> str:
-        """Keep an operation for 30 days; returns its id."""
+        """Keep an operation for 30 days; returns its id. `part_of` is the operation that is undone with all its
+        parts."""
         operation_id = new_handle(Kind.OPERATION)
         listed = json.dumps([[item.handle, item.before, item.after] for item in items])
         with self._database.transaction(durable=False) as connection:
             connection.execute(
-                "INSERT INTO operations (operation_id, account, action, items, detail, at) VALUES (?, ?, ?, ?, ?, ?)",
-                (operation_id, account, action, listed, json.dumps(dict(detail or {})), self._clock.wall()),
+                "INSERT INTO operations (operation_id, account, action, items, detail, at, part_of)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (operation_id, account, action, listed, json.dumps(dict(detail or {})), self._clock.wall(), part_of),
             )
         return operation_id
 
@@ -65,6 +73,16 @@ class Journal:
         return Operation(
             wanted, row["account"], row["action"], items, json.loads(row["detail"]), row["at"], row["undone_at"]
         )
+
+    def parts(self, operation_id: str) -> list[Operation]:
+        """In the order they were done in."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT operation_id FROM operations WHERE part_of = ?"
+                " ORDER BY json_extract(detail, '$.step'), at, operation_id",
+                (checked(operation_id, Kind.OPERATION),),
+            ).fetchall()
+        return [self.load(row["operation_id"]) for row in rows]
 
     def mark_undone(self, operation_id: str) -> None:
         """Claim the undoing, exactly once among all processes; Conflict for everyone else."""

@@ -112,4 +112,26 @@ _FIFTH = (
         PRIMARY KEY (account, folder, number), UNIQUE (account, folder, ref)) WITHOUT ROWID""",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
+_SIXTH = (
+    # Rules are kept as they were written (`source`); the other columns repeat what lists and schedules need.
+    """CREATE TABLE rules (
+        rule_id TEXT PRIMARY KEY, account TEXT NOT NULL, name TEXT NOT NULL, name_key TEXT NOT NULL,
+        source TEXT NOT NULL, version TEXT NOT NULL, enabled INTEGER NOT NULL, every_minutes INTEGER,
+        is_proven INTEGER NOT NULL DEFAULT 0, created_at REAL NOT NULL, next_run_at REAL, last_run_at REAL,
+        last_result TEXT NOT NULL DEFAULT '', UNIQUE (account, name_key)) WITHOUT ROWID""",
+    """CREATE TABLE plans (
+        plan_id TEXT PRIMARY KEY, account TEXT NOT NULL, rule_id TEXT NOT NULL, name TEXT NOT NULL,
+        source TEXT NOT NULL, items TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'ready', owner TEXT,
+        operation_id TEXT NOT NULL DEFAULT '', report TEXT, created_at REAL NOT NULL, expires_at REAL NOT NULL,
+        is_scheduled INTEGER NOT NULL) WITHOUT ROWID""",
+    "CREATE INDEX plans_by_rule ON plans (rule_id, created_at)",
+    "CREATE INDEX plans_by_time ON plans (created_at)",
+    """CREATE TABLE rule_forwards (
+        account TEXT NOT NULL, name_key TEXT NOT NULL, mail TEXT NOT NULL, target TEXT NOT NULL, send_id TEXT NOT NULL,
+        at REAL NOT NULL, PRIMARY KEY (account, name_key, mail, target)) WITHOUT ROWID""",
+    # The operation that this one is a part of: undoing that one undoes all its parts.
+    "ALTER TABLE operations ADD COLUMN part_of TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX operations_by_whole ON operations (part_of) WHERE part_of != ''",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)

@@ -12,6 +12,8 @@ from postroom.store.database import Database
 from postroom.store.handles import Handles
 from postroom.store.journal import Journal
 from postroom.store.numbers import Numbers
+from postroom.store.plans import Plans
+from postroom.store.rules import Rules
 from postroom.store.sends.approvals import Approvals
 from postroom.store.sends.history import Duplicates, Previews, Recipients
 from postroom.store.sends.idempotency import DEFAULT_SECONDS, Keys
@@ -35,6 +37,8 @@ class Store:
         self.handles = Handles(database)
         self.numbers = Numbers(database)
         self.journal = Journal(database, clock)
+        self.rules = Rules(database, clock)
+        self.plans = Plans(database, clock, self._owner)
         self.keys = Keys(database, clock, key_seconds)
         self.rate = Rate(database, clock, limit)
         with suppress(PostroomError):  # on a full disk, say: what is not stamped again only counts for longer
@@ -53,7 +57,7 @@ class Store:
         """Forget what is past its time; worth a call at the start and once a day."""
         with self._database.transaction(durable=False) as connection:
             # A key goes before the send it stands for.
-            for room in (self.keys, self.outbox, self.rate, self.journal, self.previews, self.duplicates):
+            for room in (self.keys, self.outbox, self.rate, self.journal, self.plans, self.previews, self.duplicates):
                 room.prune(connection)
 
     def close(self) -> None:

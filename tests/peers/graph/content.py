@@ -11,7 +11,7 @@ from email.message import EmailMessage
 from email.utils import getaddresses
 from functools import cached_property
 
-from tests.peers.gmail.raw_headers import header_of, header_text, with_network_newlines
+from tests.peers.gmail.raw_headers import header_text, with_network_newlines
 from tests.peers.gmail_mail import Words, words
 
 _MARKUP = re.compile(r"<(style|script|head)\b.*?</\1>|<[^>]*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
@@ -38,7 +38,9 @@ class Content:
 
     @cached_property
     def head(self) -> email.message.Message:
-        return header_of(self.raw)
+        """In UTF-8, where addresses are beyond ASCII."""
+        header = self.raw.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+        return email.message_from_string(header.decode("utf-8", "replace"), policy=policy.compat32)
 
     @cached_property
     def parsed(self) -> EmailMessage:

@@ -96,7 +96,7 @@ class FakeGraph(WebPeer):
     def find_user(self, given: str) -> Mailbox | None:
         """By address, by alias or by id."""
         for user in self.users.values():
-            if given.lower() in (user.address.lower(), user.id, *user.aliases):
+            if _in_letters(given.lower()) in (user.address.lower(), user.id, *user.aliases):
                 return user
         return None
 
@@ -164,6 +164,12 @@ def _date_of(content: Content, otherwise: float) -> float:
         return parsedate_to_datetime(content.header("Date")).timestamp()
     except (TypeError, ValueError):
         return otherwise
+
+
+def _in_letters(address: str) -> str:
+    """A domain as people write it, not as xn--..."""
+    local, at, domain = address.rpartition("@")
+    return f"{local}{at}{domain.encode().decode('idna')}" if domain.isascii() and "xn--" in domain else address
 
 
 def _bounce(to: str, failed: str) -> bytes:

@@ -17,6 +17,7 @@ from tests.peers.graph.content import Content, File
 from tests.peers.graph.errors import bad
 
 IN_REPLY_TO, REFERENCES = "String 0x1042", "String 0x1039"
+_PLAIN = "plain@address.invalid"
 _PEOPLE = {"toRecipients": "To", "ccRecipients": "Cc", "bccRecipients": "Bcc", "replyTo": "Reply-To"}
 
 
@@ -43,7 +44,8 @@ def fields_of(content: Content) -> dict[str, Any]:
 
 
 def written(fields: dict[str, Any], files: Sequence[File], sender: tuple[str, str]) -> bytes:
-    message = EmailMessage(policy=policy.SMTP.clone(max_line_length=900))
+    """An address beyond ASCII makes it a message in UTF-8, as Exchange sends those."""
+    message = EmailMessage(policy=policy.SMTP.clone(max_line_length=900, utf8=not all(map(str.isascii, _all(fields)))))
     given = ((fields.get("from") or {}).get("emailAddress")) or {}
     message["From"] = _address(given) if given.get("address") else formataddr(sender)
     for field, header in _PEOPLE.items():
@@ -82,12 +84,18 @@ def decoded(text: str) -> bytes:
         raise bad("Cannot convert the literal to the expected type 'Edm.Binary'.", "RequestBodyRead") from None
 
 
+def _all(fields: dict[str, Any]) -> list[str]:
+    people = [person for field in _PEOPLE for person in fields.get(field) or []]
+    return [str((person.get("emailAddress") or {}).get("address")) for person in people]
+
+
 def _address(given: dict[str, Any]) -> str:
     address = str(given.get("address") or "")
     if any(sign in address for sign in "\r\n,;<>") or not address:
         raise bad(f"The email address '{address}' isn't valid.", "ErrorInvalidRecipients")
     name = given.get("name") or ""
-    return formataddr((name if name != address else "", address))
+    shown = formataddr((name if name != address else "", _PLAIN))  # which takes ASCII alone
+    return shown.replace(_PLAIN, address)
 
 
 def _extended(message: EmailMessage, fields: dict[str, Any]) -> None:

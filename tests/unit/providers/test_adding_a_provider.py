@@ -13,7 +13,8 @@ from tests.peers.memory_mailbox import MemoryMailbox, provided
 
 from postroom.model.capabilities import Capabilities
 from postroom.providers import protocol
-from postroom.service.accounts.folders import list_folders, list_identities
+from postroom.service.accounts.folders import list_folders
+from postroom.service.accounts.identities import list_identities
 from postroom.service.organising import organise
 from postroom.service.reading import read, search
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from tests.gate.rigs import MAIL, GateRig, gate_rig
 
 from postroom.model.errors import Conflict, PostroomError, ProviderUnavailable
-from postroom.service.organising import batch, organise
+from postroom.service.organising import organise
 from postroom.service.reading import search
 
 GONE = ProviderUnavailable("The mail server does not answer. Try again.")
@@ -23,8 +24,6 @@ async def received(gate: GateRig, account: str, subjects: list[str]) -> list[str
 
 
 def writing(subject: str, to: str) -> Any:
-    from dataclasses import replace
-
     return replace(MAIL, subject=subject, to=(to,))
 
 
@@ -49,10 +48,11 @@ def failing_from(call: int, verb: Any) -> Any:
 async def test_a_batch_that_breaks_off_says_which_mails_were_done_and_can_be_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch, "_BLOCK", 1)
     async with gate_rig(tmp_path) as gate:
         ids = await received(gate, "bob", ["one", "two", "three"])
-        mailbox = (await gate.gateway.accounts.open("bob")).mailbox
+        account = await gate.gateway.accounts.open("bob")
+        mailbox = account.mailbox
+        monkeypatch.setattr(account, "capabilities", replace(account.capabilities, changes_at_once=1))
         monkeypatch.setattr(mailbox, "move", failing_from(2, mailbox.move), raising=False)
 
         view = await organise.move(gate.gateway, ids, "archive")
@@ -156,3 +156,23 @@ async def test_what_was_moved_out_of_sent_comes_back_by_undo(tmp_path: Path) -> 
         await organise.undo(gate.gateway, moved.operation_id)
 
         assert await folders(gate, "alice", "sent") == 1
+
+
+async def test_a_label_in_another_spelling_is_the_same_label_for_removing_and_undoing(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path) as gate:
+        gateway, ids = gate.gateway, await received(gate, "bob", ["one"])
+
+        async def labels() -> tuple[str, ...]:
+            (row,) = (await search.list_emails(gateway, account="bob")).results
+            return tuple(row.labels)
+
+        added = await organise.set_label(gateway, ids, " Work ", on=True)
+        assert await labels() == ("Work",)
+        again = await organise.set_label(gateway, ids, "WORK", on=True)
+        assert (again.operation_id, await labels()) == ("", ("Work",))
+        removed = await organise.set_label(gateway, ids, "work", on=False)
+        assert (removed.succeeded, await labels()) == (1, ())
+        await organise.undo(gateway, removed.operation_id)
+        assert [label.casefold() for label in await labels()] == ["work"]
+        await organise.undo(gateway, added.operation_id)
+        assert await labels() == ()

@@ -11,13 +11,13 @@ from postroom.service.notices import notices
 from postroom.store.sends.pauses import Pause
 
 
-def gateway_with(call: Any) -> Any:
+def gateway_with(call: Any, outages: dict[str, float] | None = None) -> Any:
     def shown_time(wall: float, timespec: str) -> str:
         return datetime.fromtimestamp(wall, UTC).isoformat(timespec=timespec)
 
     return SimpleNamespace(
         store=SimpleNamespace(pauses=SimpleNamespace(all=call)),
-        accounts=SimpleNamespace(may_see=lambda account: account != "private"),
+        accounts=SimpleNamespace(may_see=lambda account: account != "private", outages=lambda: outages or {}),
         shown_time=shown_time,
     )
 
@@ -25,8 +25,8 @@ def gateway_with(call: Any) -> Any:
 def test_each_paused_account_is_named_with_since_when_and_why_and_what_to_do() -> None:
     paused = [Pause(name, "The login was refused.", 1_800_000_059.0, 1, 0.0) for name in ("home", "private", "work")]
     assert notices(gateway_with(lambda: paused)) == tuple(
-        f"Account {name} has been unable to send since 2027-01-15T08:00+00:00. The login was refused. Its messages "
-        "wait in the outbox. Tell the user; `postroom doctor` checks the login and resumes sending."
+        f"Account {name} has been unable to send since 2027-01-15T08:00+00:00; its messages wait in the outbox. "
+        "Tell the user; `postroom doctor` checks the login and resumes sending. The login was refused."
         for name in ("home", "work")
     )
 
@@ -40,3 +40,9 @@ def test_a_state_file_that_cannot_be_read_keeps_no_answer_back() -> None:
         raise ProviderUnavailable("locked")
 
     assert notices(gateway_with(locked)) == ()
+
+
+def test_an_account_whose_server_is_out_of_reach_is_named_with_since_when_and_what_that_means() -> None:
+    (said,) = notices(gateway_with(lambda: (), {"work": 1_800_000_059.0}))
+    assert "account work has been out of reach since 2027-01-15T08:00+00:00" in said
+    assert "nothing can be changed or sent" in said

@@ -51,7 +51,7 @@ def test_no_two_tokens_are_alike(tmp_path: Path) -> None:
         (wanted(""), "letters, digits"),
         (wanted("../x"), "letters, digits"),
         (wanted(accounts=("alec",)), "There is no account alec here. Choose from alex, sam"),
-        (wanted(toolsets=("rules",)), "There is no toolset rules here"),
+        (wanted(toolsets=("templates",)), "There is no toolset templates here"),
         (wanted(gate="open"), "There is no gate open here"),
     ],
 )

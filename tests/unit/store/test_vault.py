@@ -137,18 +137,32 @@ def test_links_devices_and_files_of_others_are_not_read(vault, tmp_path):
         "link.md": "The approval file is a symbolic link. Name the file itself.",
         "hard.md": "The approval file has a second hard link somewhere. It was not used.",
         "pipe.md": "The approval file is not a regular file.",
-        "open.md": "The approval file belongs to, or is writable by, somebody else. It was not used.",
+        "open.md": "Other users can write to the approval file. It was not used. Run: chmod go-w",
     }
 
 
-@pytest.mark.parametrize("mode", [0o620, 0o602])
-def test_a_file_that_the_group_or_others_may_write_is_not_used(vault, mode):
+@pytest.mark.parametrize(("folder", "mode"), [(0o750, 0o620), (0o701, 0o620), (0o750, 0o602), (0o700, 0o602)])
+def test_a_file_that_the_group_or_others_may_write_is_not_used(vault, folder, mode):
     put(vault).chmod(mode)
+    (vault.root / APPROVED).chmod(folder)
     assert [found.file for found in vault.scan(APPROVED)] == [None]
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o644, 0o400])
-def test_a_file_that_others_may_only_read_is_used(vault, mode):
+def test_a_file_and_a_folder_that_are_closed_after_a_look_are_looked_at_again(vault):
+    path, folder = put(vault), vault.root / APPROVED
+    path.chmod(0o664)
+    folder.chmod(0o755)
+    assert [found.file for found in vault.scan(APPROVED)] == [None]
+    folder.chmod(0o700)
+    assert [found.file for found in vault.scan(APPROVED)] == [FILE]
+    path.chmod(0o666)
+    assert [found.file for found in vault.scan(APPROVED)] == [None]
+    path.chmod(0o644)
+    assert [found.file for found in vault.scan(APPROVED)] == [FILE]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o400, 0o664])
+def test_a_file_that_others_may_only_read_or_cannot_reach_is_used(vault, mode):
     put(vault).chmod(mode)
     assert [found.file for found in vault.scan(APPROVED)] == [FILE]
 
@@ -165,6 +179,13 @@ def test_hidden_and_foreign_files_are_passed_over(vault):
     for name in (".a.md.part", ".hidden.md", "notes.txt", "a.md.swp"):
         put(vault, name)
     assert list(vault.scan(APPROVED)) == []
+    assert sorted(vault.strays(APPROVED)) == ["a.md.swp", "notes.txt"]
+
+
+def test_a_file_is_read_however_its_ending_is_written(vault):
+    put(vault, "GO.MD")
+    assert [found.file for found in vault.scan(APPROVED)] == [FILE]
+    assert vault.strays(APPROVED) == []
 
 
 def test_a_file_is_claimed_once_and_never_overwrites(vault):
@@ -221,6 +242,15 @@ def test_a_file_that_cannot_be_moved_is_an_error_that_names_the_folder(vault):
     (vault.root / DONE).rmdir()
     (vault.root / DONE).write_text("in the way")
     with pytest.raises(InternalError, match=r"could not be moved to Done \(Not a directory\)"):
+        vault.claim(path)
+    assert path.exists()
+
+
+def test_a_file_is_not_moved_through_a_link(vault, tmp_path):
+    path = put(vault)
+    (vault.root / DONE).rmdir()
+    (vault.root / DONE).symlink_to(tmp_path)
+    with pytest.raises(InternalError, match="could not be moved to Done"):
         vault.claim(path)
     assert path.exists()
 

@@ -12,9 +12,10 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from postroom.doors.cli import oauth_login
+from postroom.doors.cli.options import in_gateway
 from postroom.model.errors import InvalidRequest, PostroomError
 from postroom.service.accounts import oauth_logins, setup
-from postroom.service.accounts.logins import covers_sending, try_reading, try_sending
+from postroom.service.accounts.logins import covers_sending, resume_sending, try_reading, try_sending
 
 if TYPE_CHECKING:
     from postroom.settings import AccountSettings, Settings
@@ -30,6 +31,7 @@ LONGEST_SECRET = 16_384  # characters; tokens can be long
 
 
 def add(args: argparse.Namespace) -> int:
+    args.address = args.address.strip()
     _refuse_no_address(args.address)
     args.oauth = args.oauth or args.device or args.paste
     args.provider = args.provider or ("imap" if args.password_stdin else setup.usual_kind(args.address, vars(args)))
@@ -92,6 +94,7 @@ def log_in(args: argparse.Namespace) -> int:
         with _before_writing():
             asyncio.run(_tried(account.model_copy(update={name: SecretStr(secret)})))
     print(f"Account {account.name}: the {name} is in {setup.keep_secret(account, secret, in_file=args.secret_file)}.")
+    _resume(account.name, args)
     return 0
 
 
@@ -104,15 +107,24 @@ def _log_in_by_oauth(account: AccountSettings, settings: Settings, args: argpars
             asyncio.run(_tried(with_login, sending=covers_sending(account, settings)))
     place = asyncio.run(oauth_logins.keep_login(account, login, in_file=args.secret_file))
     print(f"Account {account.name} is logged in; the login is in {place}.")
+    _resume(account.name, args)
     return 0
 
 
+def _resume(name: str, args: argparse.Namespace) -> None:
+    """What waited in the outbox for this login is sent by the server that runs, or by the next."""
+    if not args.no_check and in_gateway(args, lambda gateway: resume_sending(gateway, name)):
+        print("Its messages in the outbox are sent now.")
+
+
 def remove(args: argparse.Namespace) -> int:
+    from postroom.service.accounts.mirrors import remove_mirror
     from postroom.settings import load
 
     settings = load(args.config)
     account = _named(args, settings.accounts)
     path = setup.take_away(account, settings)
+    remove_mirror(settings.home, account.name)
     print(f"Account {account.name} is no longer in {path}, and its stored secret was deleted. Its email is untouched.")
     return 0
 
@@ -123,7 +135,7 @@ def _show_servers(plan: setup.Plan) -> None:
         print(f"Servers of {plan.account().address}, {origin}:")
     for line in plan.shown:
         print(f"  {line}")
-    if plan.found and plan.found.note:
+    if plan.found and plan.found.note and not plan.service:  # it is about passwords
         print(plan.found.note)
     if plan.can_use_oauth:
         print("Or log in on the provider's own page, with your own client id: --oauth")

@@ -68,6 +68,7 @@ async def account(gateway: Gateway, name: str) -> AsyncIterator[Finding]:
         ("draft", _draft),
         ("send", _send),
         ("outbox", _outbox),
+        *((("mirror", _mirror),) if getattr(gateway.accounts.named(name), "mirror", "off") != "off" else ()),
     )
     for what, look in looks:
         finding = await _looked(f"{name}: {what}", look, gateway, name)
@@ -164,6 +165,22 @@ async def _send(gateway: Gateway, name: str) -> str:
     if not gateway.settings.traits.has_transport:
         return f"not tried: nothing is ever sent in dialect {gateway.settings.server.dialect}"
     return await check_sending(gateway, name)
+
+
+async def _mirror(gateway: Gateway, name: str) -> str:
+    """How much of the account it has, how old it is, how large. Not ok if the latest attempt failed."""
+    from postroom.service.accounts.mirrors import status_of
+
+    status = await gateway.in_thread(status_of, gateway.settings, name)
+    if status.last_error:
+        raise ProviderError(f"{status.last_error} To start over: postroom sync --account {name} --reset")
+    if status.as_of is None and not status.messages:
+        return f"empty; a server fills it, or postroom sync --account {name}"
+    much = f"{status.messages} of {max(status.server_total, status.messages)} messages, {status.bytes / 2**20:.0f} MB"
+    if status.as_of is None:
+        return f"{much}, being filled"
+    age = max(0, round((gateway.now() - status.as_of).total_seconds()))
+    return f"{much}, {'complete, ' if status.complete else ''}as of {age} s ago"
 
 
 async def _outbox(gateway: Gateway, name: str) -> str:

@@ -17,6 +17,9 @@ _OTHER_RIGHTS: dict[str, Rights] = {
     "list_accounts": (),
     "list_outbox": (),
     "cancel_send": ("send",),  # what was staged at the provider is removed
+    "list_templates": (),
+    "save_template": (),  # a file of ours
+    "render_template": (),
     "delete_draft": ("read", "organise"),  # it is moved to the trash
 }
 _COMMON_START = re.compile(r"https://(?:www\.googleapis\.com/auth/|outlook\.office\.com/|www\.fastmail\.com/dev/)")

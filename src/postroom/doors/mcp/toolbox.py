@@ -15,11 +15,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
+from pydantic import Field
 
 from postroom.doors.mcp import asking
 from postroom.doors.mcp.schema import output_schema, slim_input
@@ -126,16 +127,24 @@ def bind(spec: ToolSpec) -> Tool:
     return tool
 
 
+def _shown_as(hint: Any, name: str | None) -> Any:
+    """A parameter whose name Python reserves is declared with an underscore (`from_`) and shown without it."""
+    return Annotated[hint, Field(alias=name)] if name else hint
+
+
 def _without_gateway(spec: ToolSpec) -> ToolFunction:
     hints = get_type_hints(spec.function, include_extras=True)
+    named_otherwise = {name: name.removesuffix("_") for name in hints if name.endswith("_")}
     parameters = [
-        parameter.replace(annotation=hints[parameter.name])
+        parameter.replace(annotation=_shown_as(hints[parameter.name], named_otherwise.get(parameter.name)))
         for parameter in inspect.signature(spec.function).parameters.values()
         if parameter.name not in ("gateway", "ctx")
     ]
     takes_context = "ctx" in hints or spec.asks is not None
 
     async def call(ctx: Context[Any, Any], **arguments: Any) -> Any:
+        for name, shown_name in named_otherwise.items():
+            arguments[name] = arguments.pop(shown_name)
         if takes_context:
             arguments["ctx"] = ctx
         if spec.asks is not None:

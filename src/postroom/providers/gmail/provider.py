@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from postroom.model.address import Address, masked
 from postroom.model.capabilities import Capabilities
 from postroom.model.draft import Identity, SavedDraft
-from postroom.model.errors import PermissionDenied
+from postroom.model.errors import PermissionDenied, Unsupported
 from postroom.model.folder import Folder
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
@@ -23,13 +24,14 @@ from postroom.providers.gmail.mail.reading import Reader
 from postroom.providers.gmail.rules import Filters
 from postroom.providers.gmail.search.searching import Searcher
 from postroom.providers.gmail.session.client import Client
-from postroom.providers.gmail.session.wire import PROVIDER, UNITS, Get, text_of
+from postroom.providers.gmail.session.wire import PER_CHANGE, PROVIDER, UNITS, Get, text_of
 
 if TYPE_CHECKING:
     from postroom.model.changes import ChangePage
     from postroom.providers.context import ProviderContext
     from postroom.settings.accounts import GmailAccount
 
+_GOOGLES = ("gmail.com", "googlemail.com")
 CAPABILITIES = Capabilities(
     provider=PROVIDER,
     can_draft=True,
@@ -42,11 +44,13 @@ CAPABILITIES = Capabilities(
     has_server_side_rules=True,
     has_delta=True,
     max_attachment_size_mb=25,
+    changes_at_once=PER_CHANGE,
 )
 
 
 class GmailMailbox:
-    """Mailbox, RawAccess, Threads, BatchFetch, IdLookup, Drafts, Labels, ManyFolders, FolderMaker, Rules, Changes."""
+    """Mailbox, RawAccess, Threads, BatchFetch, IdLookup, Drafts, Labels, ManyFolders, FolderMaker, Rules, Changes,
+    AliasMaker."""
 
     def __init__(self, account: GmailAccount, context: ProviderContext) -> None:
         self._account = account
@@ -63,14 +67,14 @@ class GmailMailbox:
         if not self._is_checked:
             await self.check_owner()
             self._is_checked = True
-        return CAPABILITIES
+        return _capabilities(self._account)
 
     async def check_owner(self) -> None:
         """A token says nothing about its owner: it may be that of another of the person's accounts."""
         profile = await self.client.get(Get("profile", UNITS["profile"]))
         self.reader.known.begin(text_of(profile.get("historyId")))
         owner = Address(text_of(profile.get("emailAddress")))
-        if owner.key == Address(self._account.address).key:
+        if _mailbox_of(owner) == _mailbox_of(Address(self._account.address)):
             return
         aliases = [Address(text_of(one.get("sendAsEmail"))).key for one in await identities.send_as(self.client)]
         if Address(self._account.address).key not in aliases:
@@ -86,6 +90,12 @@ class GmailMailbox:
 
     async def identities(self) -> list[Identity]:
         return await identities.identities(self.client, self._account)
+
+    async def create_alias(self, address: Address, signature_html: str) -> Identity:
+        """Google lets only a service account with domain-wide delegation do this."""
+        if not self._account.delegated:
+            raise Unsupported(PROVIDER, "creating aliases")
+        return await identities.create(self.client, address, signature_html)
 
     # --- reading
 
@@ -179,3 +189,23 @@ class GmailMailbox:
 
     async def activate_rules(self, active: bool) -> None:
         await self._filters.activate(active)
+
+
+def _mailbox_of(address: Address) -> str:
+    """The same for all addresses of one mailbox. At gmail.com Google ignores dots and what follows a plus sign."""
+    local, _, _ = address.key.rpartition("@")
+    if address.domain not in _GOOGLES:
+        return address.key
+    return f"{local.partition('+')[0].replace('.', '')}@{_GOOGLES[0]}"
+
+
+def _capabilities(account: GmailAccount) -> Capabilities:
+    """Google's limit is in units; one request is that for a message, as most are. Half of it may be used at once."""
+    per_minute = account.units_per_minute / UNITS["message"]
+    return replace(
+        CAPABILITIES,
+        can_create_alias=account.delegated,
+        requests_per_second=round(per_minute / 60, 1),
+        burst=int(per_minute / 2),
+        paces_itself=True,
+    )

@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from postroom.model.errors import InvalidRequest, NotFound, Unsupported
-from postroom.model.folder import Role, match_folder
+from postroom.model.folder import Folder, Role, match_folder
 from postroom.model.rule import Action, Condition, Rule, RuleSet
-from postroom.providers.gmail.mail.labels import ARCHIVE, Labels, LabelSet, check_label
+from postroom.providers.gmail.mail.labels import ARCHIVE, Labels, check_label
 from postroom.providers.gmail.session.client import Client
 from postroom.providers.gmail.session.wire import (
     INBOX,
@@ -55,7 +55,7 @@ class Filters:
         return RuleSet(rules, is_active=bool(rules))
 
     async def lacking(self, rules: Sequence[Rule]) -> dict[str, tuple[str, ...]]:
-        known = await self.labels.recent()
+        known = (await self.labels.recent()).folders()
         found = {rule.name: _inexpressible(rule, known) for rule in rules}
         return {name: reasons for name, reasons in found.items() if reasons}
 
@@ -96,12 +96,8 @@ class Filters:
             entered, left = await self._labels_of(action)
             add |= entered
             remove |= left
-        words = " ".join(_said(condition) for condition in rule.conditions if condition.field != "size")
-        criteria: dict[str, Any] = {"negatedQuery": _marked(rule), **({"query": words} if words else {})}
-        for condition in rule.conditions:
-            if condition.field == "size":
-                criteria |= {"size": int(condition.values[0]), "sizeComparison": _SIZES[condition.operator]}
-        return {"criteria": criteria, "action": {"addLabelIds": sorted(add), "removeLabelIds": sorted(remove)}}
+        action_ids = {"addLabelIds": sorted(add), "removeLabelIds": sorted(remove)}
+        return {"criteria": _criteria(rule), "action": action_ids}
 
     async def _labels_of(self, action: Action) -> tuple[set[str], set[str]]:
         if action.type == "apply_label":
@@ -109,12 +105,50 @@ class Filters:
         if action.type == "move_folder":
             ref = (await self.labels.recent()).folder(action.target).ref
             return ({ref} - {ARCHIVE, INBOX}), ({INBOX} - {ref})
-        return {_ADD[action.type]} if action.type in _ADD else set(), (
-            {_REMOVE[action.type]} if action.type in _REMOVE else set()
-        )
+        return _places_of(action, "", is_inbox=False)
 
 
-def _inexpressible(rule: Rule, known: LabelSet) -> tuple[str, ...]:
+def server_form(rule: Rule, folders: list[Folder]) -> tuple[str, tuple[str, ...]]:
+    """The filter as JSON, with the names of labels in place of their ids, and what keeps it from being written; one of
+    them is empty."""
+    lacking = _inexpressible(rule, folders)
+    if lacking:
+        return "", lacking
+    add, remove = set[str](), set[str]()
+    for action in rule.actions:
+        found = match_folder(folders, action.target) if action.type == "move_folder" else None
+        entered, left = _places_of(action, found.name if found else action.target, is_inbox=_is_inbox(found))
+        add |= entered
+        remove |= left
+    written = {"criteria": _criteria(rule), "action": {"addLabelIds": sorted(add), "removeLabelIds": sorted(remove)}}
+    return json.dumps(written, indent=2, ensure_ascii=False), ()
+
+
+def _is_inbox(folder: Folder | None) -> bool:
+    return folder is not None and folder.role is Role.INBOX
+
+
+def _places_of(action: Action, target: str, *, is_inbox: bool) -> tuple[set[str], set[str]]:
+    """What an action adds and removes, with `target` for the label or folder it names."""
+    if action.type == "apply_label":
+        return {target}, set()
+    if action.type == "move_folder":
+        return (set(), set()) if is_inbox else ({target}, {INBOX})
+    return {_ADD[action.type]} if action.type in _ADD else set(), (
+        {_REMOVE[action.type]} if action.type in _REMOVE else set()
+    )
+
+
+def _criteria(rule: Rule) -> dict[str, Any]:
+    words = " ".join(_said(condition) for condition in rule.conditions if condition.field != "size")
+    criteria: dict[str, Any] = {"negatedQuery": _marked(rule), **({"query": words} if words else {})}
+    for condition in rule.conditions:
+        if condition.field == "size":
+            criteria |= {"size": int(condition.values[0]), "sizeComparison": _SIZES[condition.operator]}
+    return criteria
+
+
+def _inexpressible(rule: Rule, known: list[Folder]) -> tuple[str, ...]:
     conditions = [f"the condition on {one.field} ({one.operator})" for one in rule.conditions if not _can_say(one)]
     actions = [f"the action {one.type} {one.target}".rstrip() for one in rule.actions if not _can_do(one, known)]
     empty = [] if rule.conditions and rule.actions else ["it needs at least one condition and one action"]
@@ -147,7 +181,7 @@ def _said(condition: Condition) -> str:
     return f"-{said}" if condition.negated else said
 
 
-def _can_do(action: Action, known: LabelSet) -> bool:
+def _can_do(action: Action, known: list[Folder]) -> bool:
     """A forward never: everything that is sent passes the gate."""
     if action.type == "apply_label":
         try:
@@ -155,7 +189,7 @@ def _can_do(action: Action, known: LabelSet) -> bool:
         except InvalidRequest:
             return False
     if action.type == "move_folder":
-        folder = match_folder(known.folders(), action.target)
+        folder = match_folder(known, action.target)
         return folder is not None and folder.role not in (Role.SENT, Role.DRAFTS)
     return action.type in _ADD or action.type in _REMOVE
 

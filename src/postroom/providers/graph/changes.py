@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from postroom.model.changes import ChangePage
-from postroom.model.errors import CursorExpired, NotFound, PostroomError
+from postroom.model.errors import CursorExpired, NotFound, PostroomError, ProviderError
 from postroom.providers.graph.mail.folders import Directory
 from postroom.providers.graph.session import wire
 from postroom.providers.graph.session.batch import Step
@@ -34,6 +34,7 @@ class _State:
     folders: dict[str, dict[str, str]] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    seen: set[tuple[object, ...]] = field(default_factory=set)  # tokens of this call, each with its folder
 
     def written(self) -> str:
         plain = json.dumps([self.folders, self.unread, self.left], separators=(",", ":")).encode()
@@ -88,8 +89,11 @@ class ChangeLog:
             if token and error.details.get("status") in (400, 410):
                 raise _expired() from error
             raise
-        state.folders[folder] = _token(page)
-        if "$deltatoken" in state.folders[folder]:
+        state.folders[folder] = new = _token(page)
+        if (folder, *new.items()) in state.seen:
+            raise ProviderError("The mail service's pages form a loop. Try again later.")
+        state.seen.add((folder, *new.items()))
+        if "$deltatoken" in new:
             state.unread.remove(folder)
         return [text(one.get("id")) for one in objects(page.get("value")) if text(one.get("id"))]
 

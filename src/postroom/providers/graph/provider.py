@@ -23,7 +23,7 @@ from postroom.providers.graph.mail.organising import Organiser
 from postroom.providers.graph.mail.reading import PROVIDER, Reader
 from postroom.providers.graph.rules import InboxRules
 from postroom.providers.graph.search.searching import Searcher
-from postroom.providers.graph.session.client import Client
+from postroom.providers.graph.session.client import REQUESTS, Client
 from postroom.providers.graph.session.problems import NO_MAILBOX, has_code
 from postroom.providers.graph.session.wire import text
 
@@ -36,6 +36,11 @@ _NO_MAILBOX = (
     "Microsoft has no mailbox for this account that programs can open: its Exchange Online licence is missing or has "
     "lapsed, or the mailbox is on the organisation's own server. Ask the administrator; over IMAP it may still work."
 )
+_NOT_SHARED = (
+    "This login may not open the mailbox of that address: somebody has to give it access there, and it needs the "
+    "permissions for others' mailboxes (docs/providers/graph.md)."
+)
+_NOBODY = "Microsoft knows no mailbox of that address, or hides it from this login. Check the address."
 
 
 class GraphMailbox:
@@ -80,19 +85,31 @@ class GraphMailbox:
                 has_shared_mailboxes=not self._is_shared,
                 has_delta=True,
                 max_attachment_size_mb=150,
+                requests_per_second=round(REQUESTS.per_second, 1),
+                burst=int(REQUESTS.burst),
+                paces_itself=True,
             )
         return self._capabilities
 
     async def check_login(self) -> None:
         """That there is a mailbox, and that it is the account's own."""
+        await self._check_mailbox()
+        if not self._is_shared:
+            await self._check_owner()
+
+    async def _check_mailbox(self) -> None:
         try:
             await self.directory.read_roles()
+        except PermissionDenied as error:
+            if self._is_shared:
+                raise PermissionDenied(_NOT_SHARED, details={**error.details, "shared": True}) from None
+            return  # a token that may send and not read: what else is asked of it is refused then
         except PostroomError as error:
             if has_code(error, *NO_MAILBOX):
                 raise ProviderError(_NO_MAILBOX, details=error.details) from None
             raise
-        if not self._is_shared:
-            await self._check_owner()
+        if not await self.directory.ref_of(Role.INBOX):
+            raise NotFound(_NOBODY)
 
     async def _check_owner(self) -> None:
         fields = "mail,userPrincipalName,proxyAddresses"

@@ -6,6 +6,7 @@ of it can be expressed; a `forward` never is: everything that is sent passes the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,12 +21,11 @@ from postroom.providers.graph.session.wire import JSON, objects, quoted, text
 
 _PATH = "/mailFolders/inbox/messageRules"
 _OURS = "Postroom: "
+# Not here: `recipientContains` looks at Cc too, and `headerContains` at every header: each would match more.
 _TEXTS = {
     ("from", "contains"): "senderContains",
-    ("to", "contains"): "recipientContains",
     ("subject", "contains"): "subjectContains",
     ("body", "contains"): "bodyContains",
-    ("list_id", "contains"): "headerContains",
 }
 _ADDRESSES = {"from": "fromAddresses", "to": "sentToAddresses"}
 _TARGETS = {"archive": Role.ARCHIVE}
@@ -82,6 +82,12 @@ class InboxRules:
         for one in rules:
             if (one.get("isEnabled") is True) is not active:
                 await self._client.write("PATCH", f"{_PATH}/{quoted(text(one.get('id')))}", {"isEnabled": active})
+
+
+def server_form(rule: Rule, folders: list[Folder]) -> tuple[str, tuple[str, ...]]:
+    """The messageRule as JSON, and what keeps it from being written; one of them is empty."""
+    lacking = _lacking(rule, folders)
+    return ("" if lacking else json.dumps(_written(rule, folders), indent=2, ensure_ascii=False)), lacking
 
 
 def _written(rule: Rule, folders: list[Folder]) -> JSON:

@@ -14,6 +14,7 @@ import anyio.to_thread
 from postroom.mime.write.reply import with_blind_copies
 from postroom.model.address import Address
 from postroom.model.errors import NotFound, PostroomError, ProviderError
+from postroom.model.folder import Role
 from postroom.model.native import NativeAction, NativeKind, Recipients
 from postroom.model.outcome import Staged, SubmitOutcome, SubmitRequest
 from postroom.providers.graph import native
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from postroom.settings.accounts import GraphAccount
 
 _ADDRESSED = "id,isDraft,parentFolderId,toRecipients,ccRecipients,bccRecipients"
+_KEPT = "The message was accepted, but a copy of it stays in Sent Items."
 _GONE = "The draft that was to be sent is gone: somebody sent or deleted it. Check Sent Items."
 
 
@@ -102,8 +104,7 @@ class GraphTransport:
             return SubmitOutcome("unknown", reason=_GONE)
         except PostroomError as error:
             return _refused(request, error)
-        warnings = await self._cleared(request)
-        return _accepted(request, warnings)
+        return _accepted(request, await self._tidied(request))
 
     async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
         """A draft that is there was not sent; a message that is there and is no draft was."""
@@ -112,7 +113,7 @@ class GraphTransport:
         found = [one] if (one := await self._look(request.staged_ref)) else []
         found = found or await self._with_message_id(request.message_id)
         if any(one.get("isDraft") is False for one in found):
-            return _accepted(request, await self._cleared(request))
+            return _accepted(request, await self._tidied(request))
         if any(text(one.get("id")) == request.staged_ref for one in found):
             return SubmitOutcome("retryable", reason="The draft is still there: it was not sent.")
         return SubmitOutcome("unknown", reason="Neither the draft nor a sent message was found. Check Sent Items.")
@@ -128,6 +129,23 @@ class GraphTransport:
         except PostroomError as error:
             return _refused(request, error)
         return _accepted(request)
+
+    async def _tidied(self, request: SubmitRequest) -> tuple[str, ...]:
+        return (*await self._cleared(request), *(() if request.save_to_sent else await self._without_copy(request)))
+
+    async def _without_copy(self, request: SubmitRequest) -> tuple[str, ...]:
+        """A draft that is sent is always kept. Removed only once it is among the sent: before that it is being sent."""
+        try:
+            found = await self._look(request.staged_ref)
+            if found is None:
+                return ()
+            is_sent = found.get("parentFolderId") == await self._mailbox.directory.ref_of(Role.SENT)
+            if found.get("isDraft") is False and is_sent:
+                await self._drafts.remove(request.staged_ref)
+                return ()
+        except PostroomError:
+            return (_KEPT,)
+        return (_KEPT,)
 
     async def _cleared(self, request: SubmitRequest) -> tuple[str, ...]:
         """After sending: the draft that a person had saved, unless it is the one that was sent."""

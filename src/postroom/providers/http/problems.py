@@ -27,12 +27,13 @@ from postroom.providers.http.unclear import UnclearWrite
 class Problem:
     """What a service's error body says. `kind` is None where the status says enough; `reason` is the service's own
     code for it (``rateLimitExceeded``), shown only when it looks like a code. `details` become the error's own: never
-    free text of the service."""
+    free text of the service. `advice` is ours: what to do about it, with ``{account}`` for the account's name."""
 
     reason: str = ""
     kind: type[PostroomError] | None = None
     retry_after: float | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    advice: str = ""
 
 
 # Each provider has its own. It gets every response: even the body of a success may contain an error.
@@ -78,7 +79,7 @@ def error_of(answer: Answer, problem: Problem | None, *, account: str, now: floa
     kind, what = _meaning(answer, problem)
     asked = problem.retry_after if problem.retry_after is not None else read_retry_after(answer.headers, now)
     return kind(
-        f"{answer.host} {what} ({_shown(answer, reason)}).{_hint(kind, asked, account)}",
+        f"{answer.host} {what} ({_shown(answer, reason)}).{_hint(kind, asked, account)}{_advice(problem, account)}",
         details={**problem.details, "status": answer.status, **({"reason": reason} if reason else {})},
         retry_after=asked if kind.retryable else None,
     )
@@ -116,6 +117,10 @@ _BY_KIND = {kind: what for kind, what in _BY_STATUS.values() if kind is not Prov
 def _shown(answer: Answer, reason: str) -> str:
     page = ", with a web page" if answer.is_page else ""
     return f"{answer.status}{f' {reason}' if reason else page}"
+
+
+def _advice(problem: Problem, account: str) -> str:
+    return f" {problem.advice.format(account=account)}" if problem.advice else ""
 
 
 def _hint(kind: type[PostroomError], asked: float | None, account: str) -> str:

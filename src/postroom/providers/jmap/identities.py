@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from postroom.model.address import Address
@@ -21,7 +22,7 @@ class Identities:
         told = [identity for row in await self._rows() if (identity := _identity(row)) is not None]
         ours = next((one for one in told if one.address.key == self._own.key), Identity(self._own))
         name = self._own.name or ours.address.name
-        first = Identity(Address(self._own.email, name), ours.signature_html, is_default=True, ref=ours.ref)
+        first = replace(ours, address=Address(self._own.email, name), is_default=True)
         return [first, *(one for one in told if one is not ours)]
 
     async def id_for(self, sender: str) -> str:
@@ -61,9 +62,9 @@ def _identity(row: dict[str, Any]) -> Identity | None:
     email = row.get("email")
     if not isinstance(email, str) or "@" not in email or email.startswith("*"):
         return None
-    name, signature = row.get("name"), row.get("htmlSignature")
-    return Identity(
-        Address(email, name if isinstance(name, str) else ""),
-        signature if isinstance(signature, str) else "",
-        ref=str(row.get("id", "")),
-    )
+    name, html, text = (_text(row.get(key)) for key in ("name", "htmlSignature", "textSignature"))
+    return Identity(Address(email, name), html, ref=str(row.get("id", "")), signature_text=text)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -203,6 +203,8 @@ def _capabilities(session: Session, *, can_send: bool, can_create_alias: bool, h
         has_push=has_push,
         has_delta=True,
         max_attachment_size_mb=_largest_attachment(session),
+        burst=int(session.limits["maxConcurrentRequests"]),
+        paces_itself=True,
     )
 
 

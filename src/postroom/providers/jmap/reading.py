@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import anyio
@@ -14,6 +14,7 @@ from postroom.model.errors import InvalidRequest, NotFound, ProviderError
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import And, Filename, In, Node, Query, Text
+from postroom.providers.http import concurrency
 from postroom.providers.jmap import convert
 from postroom.providers.jmap.client import JmapClient, gone
 from postroom.providers.jmap.convert import BODIES, LISTED, MARKS, Email
@@ -74,16 +75,15 @@ class Reader:
 
     async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
         emails = await self.emails(refs)
-        found: dict[str, Message] = {}
+        opened = await concurrency.all_of([partial(self._opened_or_gone, email) for email in emails.values()])
+        by_ref = dict(zip(emails, opened, strict=True))
+        return [by_ref.get(ref) for ref in refs]
 
-        async def open_one(ref: str, email: Email) -> None:
-            with suppress(NotFound):  # removed in between
-                found[ref] = await self._opened(email)
-
-        async with anyio.create_task_group() as group:
-            for ref, email in emails.items():
-                group.start_soon(open_one, ref, email)
-        return [found.get(ref) for ref in refs]
+    async def _opened_or_gone(self, email: Email) -> Message | None:
+        try:
+            return await self._opened(email)
+        except NotFound:  # removed in between
+            return None
 
     async def _opened(self, email: Email) -> Message:
         raw = await self.raw_of(email)

@@ -1,4 +1,4 @@
-"""Keeps to the request rate that the provider's Capabilities give after `connect`."""
+"""Keeps to the request rate that the provider's Capabilities give after `connect`, unless the provider does itself."""
 
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ class Limit:
         return connect
 
     def _learn(self, capabilities: Capabilities) -> None:
+        if capabilities.paces_itself:
+            return
         if capabilities.requests_per_second and self._pace is None:
             self._pace = Pace(capabilities.requests_per_second, capabilities.burst or 1, clock=self._clock)
         if capabilities.burst and self._at_once is None:

@@ -15,6 +15,9 @@ READING = frozenset(
         "fetch_part",
         "thread",
         "changed_since",
+        "folder_states",
+        "folder_changes",
+        "identify",
         "list_rules",
         "check_rules",
         "identities",
@@ -57,4 +60,4 @@ WRITING = frozenset(
 )
 
 # Not calls that return a result: passed through as they are.
-PLAIN = frozenset({"close", "changes", "native_kinds", "shared_mailbox"})
+PLAIN = frozenset({"close", "changes", "bulk", "ref_of", "native_kinds", "shared_mailbox"})

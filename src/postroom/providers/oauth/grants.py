@@ -19,15 +19,18 @@ LARGEST = 256 * 1024  # bytes; the longest tokens have a few KB
 _USUAL_LIFETIME = 3600.0  # seconds, where the service does not say
 _DEADLINE = 60.0
 _LONGEST_CODE = 60
+_PASSING = ("temporarily_unavailable", "server_error", "internal_failure")  # the last is Google's own
 
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """`lifetime` in seconds. `refresh_token` is empty where the service gave no new one."""
+    """`lifetime` in seconds. `refresh_token` is empty where the service gave no new one, `scopes` where it did not say
+    what was granted."""
 
     access_token: str
     refresh_token: str
     lifetime: float
+    scopes: frozenset[str] = frozenset()
 
 
 class Refused(PostroomError):
@@ -47,10 +50,10 @@ async def ask(client: httpx2.AsyncClient, url: str, form: Mapping[str, str]) -> 
     answer = await exchange(client, call, deadline=_DEADLINE)
     found = _object(answer)
     error = found.get("error")
+    if answer.status == 429 or answer.status >= 500 or error in _PASSING:  # whatever else it says: the login is good
+        raise ProviderUnavailable(f"{answer.host} cannot process logins now ({answer.status}). Try again later.")
     if isinstance(error, str) and error:
         raise Refused(_code(error), answer.host)
-    if answer.status == 429 or answer.status >= 500:
-        raise ProviderUnavailable(f"{answer.host} cannot process logins now ({answer.status}). Try again later.")
     if not answer.is_success or not found:
         raise ProviderError(f"The response of {answer.host} to the login cannot be read ({answer.status}).")
     return found
@@ -62,7 +65,9 @@ async def ask_for_tokens(client: httpx2.AsyncClient, url: str, form: Mapping[str
     kind = found.get("token_type", "Bearer")
     if not _is_token(access) or (refresh and not _is_token(refresh)) or str(kind).lower() != "bearer":
         raise ProviderError("The service's response to the login has no usable token.")
-    return Granted(str(access), str(refresh), _lifetime(found.get("expires_in")))
+    scope = found.get("scope")
+    scopes = frozenset(scope.split()) if isinstance(scope, str) else frozenset[str]()
+    return Granted(str(access), str(refresh), _lifetime(found.get("expires_in")), scopes)
 
 
 def _object(answer: Answer) -> dict[str, Any]:

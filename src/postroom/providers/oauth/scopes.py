@@ -40,6 +40,7 @@ SCOPES: Mapping[tuple[str, str], Table] = {
     ("fastmail", "jmap"): {
         "always": ("urn:ietf:params:jmap:core", "urn:ietf:params:jmap:mail"),
         "send": ("urn:ietf:params:jmap:submission",),
+        "identities": ("urn:ietf:params:jmap:submission",),
     },
 }
 

@@ -15,7 +15,8 @@ class Service:
     """`redirect_host` is the name of this machine in the redirect; the listener is on 127.0.0.1 either way.
 
     `device_url` is empty where the service has no device flow, or none for mail. `console` names the page where a
-    client id is created, `clicks` what to choose there.
+    client id is created, `clicks` what to choose there. `secret_prefix` tells its client secrets from client ids.
+    `names_scopes`: a login's response has the scopes that the person allowed, by the names they were asked for.
     """
 
     name: str
@@ -29,6 +30,8 @@ class Service:
     smtp_hosts: tuple[str, ...] = ()
     console: str = ""
     clicks: str = ""
+    secret_prefix: str = ""
+    names_scopes: bool = False
 
 
 SERVICES = {
@@ -45,6 +48,8 @@ SERVICES = {
         console="https://console.cloud.google.com/auth/clients",
         clicks="Create client, application type Desktop app; enable the Gmail API; publish the app, or add yourself as "
         "a test user (logins then expire after 7 days).",
+        secret_prefix="GOCSPX-",  # noqa: S106 - how to tell one
+        names_scopes=True,  # each has a box of its own on the consent page, which may be left empty
     ),
     "microsoft": Service(
         "microsoft",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -13,12 +14,14 @@ from postroom.providers.oauth.grants import Granted, Refused, ask_for_tokens
 from postroom.providers.oauth.keeping import Keeping, Login, must_log_in
 from postroom.providers.oauth.services import service_of
 from postroom.providers.tokens import in_own_thread
+from postroom.settings import SettingsError
 from postroom.settings.secrets import client_secret
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import TokenAccount
     from postroom.settings.oauth import OAuthSettings
 
+log = logging.getLogger("postroom.oauth")
 EARLY = 60.0  # seconds before expiry a token counts as expired: requests take time, and clocks differ
 
 
@@ -40,6 +43,7 @@ class OAuthTokens:
         self._keeping = keeping or Keeping(account.name)
         self._clock = clock
         self._login: Login | None = None
+        self._unstored: tuple[Login, Login] | None = None  # in place of which stored one
         self._one_at_a_time: anyio.Lock | None = None
 
     async def token(self) -> str:
@@ -59,12 +63,17 @@ class OAuthTokens:
 
     async def _read_or_asked(self, old: str) -> Login:
         """Another process or a new login may have been faster: the stored login is checked first."""
-        kept = await in_own_thread(self._keeping.read)
+        kept = await self._newest()
         if self._serves(kept, old):
             return kept
         async with self._keeping.alone():
-            kept = await in_own_thread(self._keeping.read)
+            kept = await self._newest()
             return kept if self._serves(kept, old) else await self._asked(kept)
+
+    async def _newest(self) -> Login:
+        """The stored one, or the one that could not be stored in its place."""
+        kept = await in_own_thread(self._keeping.read)
+        return self._unstored[1] if self._unstored is not None and self._unstored[0] == kept else kept
 
     async def _asked(self, kept: Login) -> Login:
         granted, used = await self._granted(kept)
@@ -72,8 +81,17 @@ class OAuthTokens:
         previous = used if refresh != used else ""
         login = Login(granted.access_token, self._clock() + granted.lifetime, refresh, previous)
         with anyio.CancelScope(shield=True):  # the old one may already be revoked
-            await in_own_thread(self._keeping.write_again, login)
+            await self._store(login)
         return login
+
+    async def _store(self, login: Login) -> None:
+        """On a full disk it lives on in memory: the one it replaces may be void."""
+        try:
+            await in_own_thread(self._keeping.write_again, login)
+            self._unstored = None
+        except (OSError, SettingsError) as error:
+            log.error("login_not_stored", extra={"error_type": type(error).__name__})  # noqa: TRY400 (no traces in logs)
+            self._unstored = (await in_own_thread(self._keeping.read), login)
 
     async def _granted(self, kept: Login) -> tuple[Granted, str]:
         """With the newest refresh token; with the previous one where the newest never worked."""

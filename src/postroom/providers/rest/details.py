@@ -10,9 +10,9 @@ from typing import Any
 import anyio.to_thread
 
 from postroom.model.errors import NotFound, PostroomError, ProviderError
+from postroom.providers.http.concurrency import settled
 from postroom.providers.rest import convert, wire
 from postroom.providers.rest.client import RestClient
-from postroom.providers.rest.concurrency import settled
 from postroom.providers.rest.convert import Details
 
 KEPT = 5_000  # messages

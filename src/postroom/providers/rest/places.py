@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from postroom.model.errors import NotFound
+from postroom.providers.http.concurrency import all_of
 from postroom.providers.rest import wire
 from postroom.providers.rest.client import RestClient
-from postroom.providers.rest.concurrency import all_of
 
 KEPT = 20_000  # messages
 _BEFORE = 20  # a listing moves on when messages arrive or leave: so many places are looked at before the last one

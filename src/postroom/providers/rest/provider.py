@@ -18,9 +18,9 @@ from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag, Query
 from postroom.providers.context import ProviderContext
+from postroom.providers.http.concurrency import settled
 from postroom.providers.rest import convert, wire
 from postroom.providers.rest.client import RestClient
-from postroom.providers.rest.concurrency import settled
 from postroom.providers.rest.details import DetailCache
 from postroom.providers.rest.places import Places
 from postroom.providers.rest.search import Searcher, plain_listing

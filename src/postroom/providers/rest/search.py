@@ -21,11 +21,11 @@ from postroom.model.message import Envelope, Page
 from postroom.model.query.match import matches
 from postroom.model.query.tree import And, In, Is, Node, Not, Or, Query, Subject, Text
 from postroom.model.query.widening import widened
+from postroom.providers.http.concurrency import all_of, settled
 from postroom.providers.querying.bounds import FALSE, TRUE, within
 from postroom.providers.querying.judging import READ_WHOLE
 from postroom.providers.rest import convert, wire
 from postroom.providers.rest.client import RestClient
-from postroom.providers.rest.concurrency import all_of, settled
 from postroom.providers.rest.details import LARGEST, DetailCache, is_its_own_fault
 from postroom.providers.rest.places import Places
 

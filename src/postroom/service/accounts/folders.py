@@ -1,4 +1,4 @@
-"""Which accounts there are, what each can do, its folders and the addresses it may write as."""
+"""Which accounts there are, what each can do, and its folders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from postroom.model.query.tree import In, Query
 from postroom.service.accounts.logins import check_sending
 from postroom.service.concurrently import answers_of
 from postroom.service.gateway import Account, Gateway
-from postroom.service.views import AccountView, FolderView, IdentityView
+from postroom.service.views import AccountView, FolderView
 
 
 async def list_accounts(gateway: Gateway, *, check: bool = False) -> tuple[AccountView, ...]:
@@ -49,20 +49,6 @@ async def list_folders(gateway: Gateway, account: str | None = None) -> tuple[Fo
     opened = await gateway.accounts.open(account)
     counted = await opened.folders.ask_anew()
     return tuple(folder_view(opened.name, folder) for folder in counted if folder.selectable)
-
-
-async def list_identities(gateway: Gateway, account: str | None = None) -> tuple[IdentityView, ...]:
-    opened = await gateway.accounts.open(account)
-    return tuple(
-        IdentityView(
-            account=opened.name,
-            email=identity.address.email,
-            name=clean_line(identity.address.name),
-            is_default=identity.is_default,
-            signature_html=identity.signature_html,
-        )
-        for identity in await opened.identities.get()
-    )
 
 
 async def folders_of(account: Account) -> list[Folder]:

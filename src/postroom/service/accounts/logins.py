@@ -50,8 +50,12 @@ async def check_sending(gateway: Gateway, name: str) -> str:
     if not isinstance(transport, LoginCheck):
         return "needs no login"
     said = _in_words(await transport.check_login())
-    resumed = await gateway.in_thread(gateway.store.pauses.login_worked, account.name)
-    return f"{said}; waiting messages are sent now" if resumed else said
+    return f"{said}; waiting messages are sent now" if await resume_sending(gateway, name) else said
+
+
+async def resume_sending(gateway: Gateway, name: str) -> bool:
+    """After a login that worked. False where nothing was paused."""
+    return await gateway.in_thread(gateway.store.pauses.login_worked, name)
 
 
 def covers_sending(account: AccountSettings, settings: Settings) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import SecretStr
 
-from postroom.model.errors import InvalidRequest
+from postroom.model.errors import AuthRequired, InvalidRequest
 from postroom.providers.http.client import new_client
 from postroom.providers.oauth.authorizing import Client, begin, finish, pasted_code
 from postroom.providers.oauth.device import begin_on_device, finish_on_device
@@ -70,6 +70,15 @@ def wants_client_secret(service: str) -> bool:
     return SERVICES[service].wants_client_secret
 
 
+def check_client_id(service: str, client_id: str) -> None:
+    """Before it is shown on a page and in a browser's history: it is next to the secret where it is copied from."""
+    prefix = SERVICES[service].secret_prefix
+    if prefix and client_id.startswith(prefix):
+        raise InvalidRequest(f"That is a client secret of {service}, not the client ID. Nothing was written.")
+    if not client_id.isascii() or not client_id.isprintable() or " " in client_id:
+        raise InvalidRequest("A client ID has no spaces or special characters. Copy it again. Nothing was written.")
+
+
 async def log_in(
     account: AccountSettings, settings: Settings, way: Way, talk: Talk, *, client_secret: str | None = None
 ) -> Login:
@@ -78,11 +87,24 @@ async def log_in(
     if oauth is None:
         raise InvalidRequest(f"Account {account.name} does not use OAuth to log in.")
     secret = secrets.client_secret(account.name, oauth) if client_secret is None else client_secret
-    scopes = oauth.scopes or scopes_for(oauth.service, account.provider, switched_on(settings))
+    toolsets = ("read", *switched_on(settings))  # a reply reads what it answers, a rule what it applies to
+    scopes = oauth.scopes or scopes_for(oauth.service, account.provider, toolsets)
     async with new_client(proxies=settings.network.proxies) as http:
         login = _Login(http, service_of(oauth), Client(oauth.client_id, secret), scopes, account.address, talk)
         granted = await _WAYS[way](login)
+    _check_scopes(login.service, scopes, granted)
     return Login(granted.access_token, time.time() + granted.lifetime, granted.refresh_token)
+
+
+def _check_scopes(service: Service, wanted: Sequence[str], granted: Granted) -> None:
+    """A login that covers less would be found out one tool at a time."""
+    if not service.names_scopes or not granted.scopes:
+        return
+    if missing := [scope.rpartition("/")[2] or scope for scope in wanted if scope not in granted.scopes]:
+        raise AuthRequired(
+            f"The login does not include {', '.join(missing)}. Log in again and check every box on the consent page, "
+            "or switch off the toolsets that need it."
+        )
 
 
 def with_login(account: AccountSettings, login: Login) -> AccountSettings:
@@ -108,7 +130,8 @@ async def _by_browser(login: _Login) -> Granted:
         attempt = begin(login.service, login.client, login.scopes, redirect, address=login.address)
         login.talk.tell(f"Log in on this page:\n{attempt.url}")
         if not login.talk.open_page(attempt.url):
-            login.talk.tell("Open it in a browser on this machine; for another machine use --paste or --device.")
+            ways = "--paste or --device" if login.service.device_url else "--paste"
+            login.talk.tell(f"Open it in a browser on this machine; for another machine use {ways}.")
         code = await listener.code(attempt)
     return await finish(login.http, attempt, code)
 

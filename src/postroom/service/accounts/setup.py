@@ -84,6 +84,10 @@ class Plan:
     def lacks_client_id(self) -> bool:
         return bool(self.table.get("oauth", {}).get("client_id") == CLIENT_ID_LATER)
 
+    @property
+    def client_id(self) -> str:
+        return str(self.table["oauth"]["client_id"])
+
     def with_client_id(self, client_id: str) -> Plan:
         return replace(self, table={**self.table, "oauth": {**self.table["oauth"], "client_id": client_id}})
 

@@ -16,7 +16,7 @@ from postroom.service.accounts.folders import folder_view, folders_now, pick_fol
 from postroom.service.gateway import Account, Gateway
 from postroom.service.ids.handles import BY_HANDLE
 from postroom.service.organising.batch import Plan, Progress, Wanted, carry_out
-from postroom.service.organising.organise import check_label, labelling, relabelling
+from postroom.service.organising.changes import always, check_label, labelling, relabelling
 from postroom.service.views import FolderView, WriteView
 
 MAX_LABELLED = 10_000  # messages that one call changes
@@ -62,7 +62,7 @@ async def rename_label(
     old = await _existing(opened, label)
     if old.casefold() == new_name.strip().casefold():
         raise InvalidRequest("The label has that name already.", details={"field": "new_name"})
-    return await _change_all(gateway, opened, old, relabelling(new_name.strip(), old), progress)
+    return await _change_all(gateway, opened, old, always(relabelling(new_name.strip(), old)), progress)
 
 
 async def delete_label(
@@ -71,7 +71,7 @@ async def delete_label(
     """Taken off every message that has it; no message is deleted."""
     opened = await gateway.accounts.open(account)
     old = await _existing(opened, label)
-    return await _change_all(gateway, opened, old, labelling(old, False), progress)
+    return await _change_all(gateway, opened, old, always(labelling(old, False)), progress)
 
 
 async def _existing(account: Account, label: str) -> str:

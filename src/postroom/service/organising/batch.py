@@ -21,7 +21,6 @@ from postroom.store import JournalItem, Send
 
 Progress = Callable[[int, int], Awaitable[None]]
 MAX_BATCH = 1000
-_BLOCK = 100  # items between two progress reports
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +47,14 @@ class Wanted:
     email_ids: Sequence[str]
     plan: Plan
     expect: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which step of which larger operation a batch is."""
+
+    whole: str
+    step: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +86,17 @@ async def carry_out(
     account: str | None,
     progress: Progress | None,
     ids: IdScheme | None = None,
+    part: Part | None = None,
 ) -> WriteView:
     """Plan everything, journal it as one operation, apply it; one result per id, in the order given.
 
-    The ids are of the scheme `ids`: the dialect's, unless they were taken from the journal.
+    The ids are of the scheme `ids`: the dialect's, unless they were taken from the journal. The operation may be `part`
+    of a larger one.
     """
     ids = ids or gateway.ids
     answers: dict[str, ItemView] = {}
     works = [work for part in wanted for work in await _planned(gateway, part, ids, account, answers)]
-    operation_id = await _journalled(gateway, works, ids) if works else ""
+    operation_id = await _journalled(gateway, works, ids, part) if works else ""
     course = Course(sum(len(work.todo) for work in works), progress)
     for work in works:
         await _apply(gateway, work, ids, answers, course)
@@ -147,7 +156,7 @@ async def _resolved(
     return found
 
 
-async def _journalled(gateway: Gateway, works: Sequence[Work], ids: IdScheme) -> str:
+async def _journalled(gateway: Gateway, works: Sequence[Work], ids: IdScheme, part: Part | None) -> str:
     """One operation for all: handles know their accounts, so `undo` finds each message by itself."""
     first = works[0]
     items = []
@@ -158,14 +167,17 @@ async def _journalled(gateway: Gateway, works: Sequence[Work], ids: IdScheme) ->
             JournalItem(handle, work.change.before(envelope), work.change.after(envelope))
             for handle, (_, envelope) in zip(handles, work.todo, strict=True)
         ]
-    return await gateway.in_thread(gateway.store.journal.record, first.account.name, first.change.action, items, {})
+    record, detail = gateway.store.journal.record, {"step": part.step} if part else {}
+    whole = part.whole if part else ""
+    return await gateway.in_thread(record, first.account.name, first.change.action, items, detail, part_of=whole)
 
 
 async def _apply(gateway: Gateway, work: Work, ids: IdScheme, answers: dict[str, ItemView], course: Course) -> None:
     """In blocks. A block that fails as a whole ends the work in its account: its messages and those behind it are
     answered with the failure, unless nothing at all was done yet, which is a failure of the call."""
-    for start in range(0, len(work.todo), _BLOCK):
-        block = work.todo[start : start + _BLOCK]
+    size = work.account.capabilities.changes_at_once
+    for start in range(0, len(work.todo), size):
+        block = work.todo[start : start + size]
         try:
             results = await work.change.apply(work.account, [envelope.ref for _, envelope in block])
         except PostroomError as error:

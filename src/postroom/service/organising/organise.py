@@ -6,7 +6,7 @@ as success.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Literal, get_args
 
@@ -14,17 +14,16 @@ import anyio
 
 from postroom.mime.clean import clean_line
 from postroom.model.address import refuse_line_breaks
-from postroom.model.errors import InvalidRequest, PostroomError
-from postroom.model.folder import Folder, Role
+from postroom.model.errors import Conflict, InvalidRequest, PostroomError
+from postroom.model.folder import Role
 from postroom.model.ids import Kind
-from postroom.model.outcome import ItemResult
-from postroom.model.query.tree import Flag
 from postroom.service.accounts.folders import folder_view, folders_now, folders_of, pick_folder
 from postroom.service.gateway import Account, Gateway, IdScheme
 from postroom.service.ids.handles import BY_HANDLE
 from postroom.service.organising.batch import Change, Plan, Progress, Wanted, carry_out, checked_ids
+from postroom.service.organising.changes import always, check_label, labelling, marking, moving, reversing
 from postroom.service.organising.places import Places, check_new_folder, folder_refs
-from postroom.service.views import FolderView, UndoView, WriteView
+from postroom.service.views import FolderView, ItemView, UndoView, WriteView
 from postroom.store import JournalItem, Operation
 from postroom.store.handles import unknown
 
@@ -41,7 +40,7 @@ async def mark(
 ) -> WriteView:
     if flag not in get_args(MarkFlag):
         raise InvalidRequest("flag must be read, unread, starred or unstarred.", details={"field": "flag"})
-    return await _run(gateway, email_ids, account, progress, _always(_marking(flag)))  # type: ignore[arg-type]
+    return await _run(gateway, email_ids, account, progress, always(marking(flag)))  # type: ignore[arg-type]
 
 
 async def move(
@@ -56,7 +55,7 @@ async def move(
         places = Places(await folders_now(opened))
         folder = pick_folder(opened, places.folders, to_mailbox)
         places.require_open_to_all(folder)
-        return _moving("move", places, folder)
+        return moving("move", places, folder)
 
     return await _run(gateway, email_ids, account, progress, plan)
 
@@ -74,7 +73,7 @@ async def delete(
     async def plan(opened: Account) -> Change:
         places = Places(await folders_now(opened))
         trash = places.with_role(Role.TRASH) or pick_folder(opened, places.folders, Role.TRASH)
-        return _moving("delete", places, trash)
+        return moving("delete", places, trash)
 
     return await _run(gateway, email_ids, account, progress, plan, ids)
 
@@ -89,7 +88,7 @@ async def set_label(
     progress: Progress | None = None,
 ) -> WriteView:
     check_label(label)
-    return await _run(gateway, email_ids, account, progress, _always(_labelling(label, on)))
+    return await _run(gateway, email_ids, account, progress, always(labelling(label.strip(), on)))
 
 
 async def create_folder(gateway: Gateway, name: str, *, account: str | None = None) -> tuple[FolderView, str]:
@@ -157,13 +156,28 @@ async def _make_again(gateway: Gateway, operation: Operation) -> UndoView:
     return UndoView("", (), 1, 0, operation.action, (view.name,), "created again")
 
 
+async def _undo_parts(gateway: Gateway, operation: Operation) -> UndoView:
+    """The last part first: what was labelled and then moved is moved back and then loses the label."""
+    if await gateway.in_thread(gateway.store.plans.is_running, operation.detail["plan_id"]):
+        raise Conflict("The run is still going on. Wait until it has ended, then undo it.", retry_after=5.0)
+    parts = await gateway.in_thread(gateway.store.journal.parts, operation.operation_id)
+    undone = [await undo(gateway, part.operation_id) for part in reversed(parts) if part.undone_at is None]
+    results: dict[str, ItemView] = {}
+    for item in (item for view in undone for item in view.results):
+        before = results.get(item.email_id)
+        results[item.email_id] = item if before is None or before.ok else before
+    failed = sum(not item.ok for item in results.values())
+    folders = tuple(dict.fromkeys(folder for view in undone for folder in view.folders))
+    done = " or ".join(dict.fromkeys(view.done for view in undone)) or "put back"
+    return UndoView("", tuple(results.values()), len(results) - failed, failed, operation.action, folders, done)
+
+
 async def _reverse(gateway: Gateway, operation: Operation) -> UndoView:
     groups: dict[str, list[JournalItem]] = {}
     for item in operation.items:
         groups.setdefault(repr((item.before, item.after)), []).append(item)
     wanted = [
-        Wanted([item.handle for item in group], _reversing(group[0].before), group[0].after)
-        for group in groups.values()
+        Wanted([item.handle for item in group], reversing(group[0].before), group[0].after) for group in groups.values()
     ]
     view = await carry_out(gateway, wanted, None, None, BY_HANDLE)
     folders: tuple[str, ...] = ()
@@ -204,99 +218,7 @@ async def _folder_names(account: Account, refs: set[str]) -> tuple[str, ...]:
     return tuple(clean_line(folder.name) for folder in await folders_of(account) if folder.ref in refs)
 
 
-def _marking(flag: Flag) -> Change:
-    key = "unread" if flag in ("read", "unread") else "starred"
-    return Change(
-        "mark",
-        lambda account, refs: account.mailbox.set_flags(refs, add=[flag]),
-        lambda envelope: {key: getattr(envelope, key)},
-        lambda _: {key: flag in ("unread", "starred")},
-    )
-
-
-def _moving(action: str, places: Places, target: Folder) -> Change:
-    return Change(
-        action,
-        lambda account, refs: account.mailbox.move(refs, target.ref),
-        lambda envelope: places.named(*envelope.folders),
-        lambda envelope: places.after_move(envelope, target),
-        takes_away=True,
-    )
-
-
-def _putting_back(places: Places, state: dict[str, Any]) -> Change:
-    """Into every folder it was in; with one folder per message that is a move."""
-    wanted = places.still(state)
-    refs_wanted = folder_refs(wanted)
-
-    def apply(account: Account, refs: Sequence[str]) -> Awaitable[list[ItemResult]]:
-        if account.capabilities.has_many_folders:
-            return account.many_folders.put_into(refs, refs_wanted)
-        return account.mailbox.move(refs, refs_wanted[0])
-
-    return Change("move", apply, lambda envelope: places.named(*envelope.folders), lambda _: wanted, takes_away=True)
-
-
-def _labelling(label: str, wanted: bool) -> Change:
-    def apply(account: Account, refs: Sequence[str]) -> Awaitable[list[ItemResult]]:
-        verb = account.labels.apply_label if wanted else account.labels.remove_label
-        account.folders.forget()  # a new label is a new folder at some servers
-        return verb(refs, label)
-
-    return Change(
-        "label",
-        apply,
-        lambda envelope: {"label": label, "on": label in envelope.labels},
-        lambda _: {"label": label, "on": wanted},
-    )
-
-
-def labelling(label: str, wanted: bool) -> Plan:
-    return _always(_labelling(label, wanted))
-
-
-def relabelling(on: str, off: str) -> Plan:
-    """The one label instead of the other."""
-    return _always(_relabelling(on, off))
-
-
-def _relabelling(on: str, off: str) -> Change:
-    async def apply(account: Account, refs: Sequence[str]) -> list[ItemResult]:
-        account.folders.forget()
-        results = await account.labels.apply_label(refs, on)
-        labelled = [result.new_ref or result.ref for result in results if result.ok]
-        removed = iter(await account.labels.remove_label(labelled, off) if labelled else [])
-        return [next(removed) if result.ok else result for result in results]
-
-    return Change(
-        "rename_label",
-        apply,
-        lambda envelope: {"relabel": [off, on] if off in envelope.labels else [on, off]},
-        lambda _: {"relabel": [on, off]},
-    )
-
-
-def _reversing(state: dict[str, Any]) -> Plan:
-    """The change that brings back a journalled state."""
-
-    async def plan(account: Account) -> Change:
-        if "folder_ref" in state:
-            return _putting_back(Places(await folders_now(account)), state)
-        if "relabel" in state:
-            return _relabelling(*state["relabel"])
-        if "label" in state:
-            return _labelling(state["label"], state["on"])
-        key, value = next(iter(state.items()))
-        return _marking(key if value else {"unread": "read", "starred": "unstarred"}[key])  # type: ignore[arg-type]
-
-    return plan
-
-
-def _always(change: Change) -> Plan:
-    async def plan(_: Account) -> Change:
-        return change
-
-    return plan
+_UNDOING = {"create_folder": _unmake, "delete_folder": _make_again, "run_rule": _undo_parts}
 
 
 async def _run(
@@ -309,12 +231,3 @@ async def _run(
 ) -> WriteView:
     ids = ids or gateway.ids
     return await carry_out(gateway, [Wanted(checked_ids(email_ids, ids), plan)], account, progress, ids)
-
-
-def check_label(label: str) -> None:
-    refuse_line_breaks(label, "label")
-    if not label.strip() or len(label) > 100:
-        raise InvalidRequest("A label has 1 to 100 characters.", details={"field": "label"})
-
-
-_UNDOING = {"create_folder": _unmake, "delete_folder": _make_again}

@@ -28,7 +28,7 @@ from postroom.service.reading.fetching import fetch_many
 from postroom.service.reading.history import add_answered, earlier_of, names_of, nearest
 from postroom.service.reading.search import MAX_LIMIT
 from postroom.service.reading.threads import thread_of
-from postroom.service.views import AttachmentView, OpenEmail, SavedFile, SenderFacts, ThreadView
+from postroom.service.views import AttachmentView, OpenEmail, SavedFile, SenderFacts, ThreadView, WholeEmail
 
 if TYPE_CHECKING:
     from postroom.mime.render import Format, Rendered
@@ -37,6 +37,8 @@ BodyFormat = Literal["markdown", "text", "html", "links", "raw"]
 MAX_BODY_CHARS = 200_000
 MAX_CHARS = 3500  # what is shown unless more is asked for: about a thousand tokens, and enough for most messages
 MAX_BASE64_BYTES = 64 * 1024
+MAX_BASE64_TOTAL = 1024 * 1024
+MAX_HTML_CHARS, MAX_HEADERS, MAX_HEADER_CHARS = 50_000, 60, 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,33 @@ async def read_email(
     reading = Reading(body_format, include_quoted, max_chars, offset)
     opened, ref = await locate(gateway, email_id, account)
     return await open_message(gateway, opened, await _fetch(opened, ref, email_id), reading)
+
+
+async def read_whole(gateway: Gateway, email_id: str, *, account: str | None = None) -> WholeEmail:
+    """Both versions and the headers, within bounds; quoted history included."""
+    opened, ref = await locate(gateway, email_id, account)
+    message = await _fetch(opened, ref, email_id)
+    email = await open_message(gateway, opened, message, Reading("text", True, MAX_BODY_CHARS))
+    reading = Reading("html", True, MAX_HTML_CHARS)
+    html = await open_message(gateway, opened, message, reading) if message.body.html else None
+    headers = {
+        clean_line(name)[:100]: clean_line(", ".join(values)[: 2 * MAX_HEADER_CHARS])[:MAX_HEADER_CHARS]
+        for name, values in list(message.headers.items())[:MAX_HEADERS]
+    }
+    return WholeEmail(email, html.body if html else "", bool(html and html.truncated), headers)
+
+
+async def download_all(
+    gateway: Gateway, email_id: str, views: Sequence[AttachmentView], *, account: str | None = None
+) -> dict[str, SavedFile]:
+    """By attachment id: small ones as base64 until a megabyte is full, the others as files."""
+    room, files = MAX_BASE64_TOTAL, {}
+    for view in views:
+        is_small = view.size <= min(room, MAX_BASE64_BYTES // 2)  # a provider may state the size loosely
+        file = await download_attachment(gateway, email_id, view.attachment_id, account=account, as_base64=is_small)
+        room -= file.size if is_small else 0
+        files[view.attachment_id] = file
+    return files
 
 
 async def get_thread(

@@ -118,6 +118,8 @@ async def _find_in(
         offset=offset,
         has_more=page.has_more,
         filters_not_applied=tuple(sorted({*page.not_applied, *left_out})),
+        as_of=gateway.shown_time(page.as_of) if page.as_of else "",
+        complete=page.complete,
     )
 
 
@@ -140,6 +142,8 @@ def _merged(pages: list[EmailPage], limit: int, offset: int) -> EmailPage:
         offset=offset,
         has_more=len(found) > offset + limit or any(page.has_more for page in pages),
         filters_not_applied=tuple(sorted({name for page in pages for name in page.filters_not_applied})),
+        as_of=min((page.as_of for page in pages if page.as_of), key=_moment, default=""),
+        complete=all(page.complete for page in pages),
     )
 
 

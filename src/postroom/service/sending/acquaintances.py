@@ -30,7 +30,7 @@ async def acquainted(gateway: Gateway, account: Account, keys: Sequence[str]) ->
         sent = await _sent_folder(gateway, account, folders)
         if sent is None:
             return set()
-        own = {identity.address.key for identity in await account.mailbox.identities()}
+        own = {identity.address.key for identity in await account.identities_now()}
         found = [await _known_of(account, sent, folders, own, some) for some in batched(keys, _AT_ONCE)]
         return set().union(*found)
     except PostroomError:

@@ -27,7 +27,7 @@ _NOT_APPROVED = "Not sent: the message in the outbox is not what was approved. S
 async def inspect(gateway: Gateway, account: Account, send: Send, frozen: SubmitRequest) -> SubmitRequest:
     """What may be submitted. Otherwise it stops here: a waiting caller gets the error, and what was promised
     earlier is referred to a person. NotNow where the provider cannot be asked."""
-    own = {identity.address.key for identity in await answered(account.mailbox.identities())}
+    own = {identity.address.key for identity in await answered(account.identities_now())}
     async with or_stopped(gateway, send):
         if stored_digest(send, frozen) != send.content_sha256:
             raise InternalError(_NOT_APPROVED)

@@ -45,6 +45,8 @@ async def answer(
     )
     if request != said or original.envelope.draft or not _offers(account, kind, wishes):
         return None
+    if not await _is_to_default(account, original):
+        return None
     composing.check_text("", request.body, request.body_html)
     draft = Draft(
         sender=(await composing.find_identity(account, "")).address,
@@ -63,9 +65,17 @@ async def forward(
     """`draft` is the forward as it would be composed: the original in it is what the provider takes along."""
     if request.identity or request.inline or original.envelope.draft or not _offers(account, "forward", wishes):
         return draft, None
+    if not await _is_to_default(account, original):
+        return draft, None
     named = Recipients(draft.to, draft.cc, draft.bcc)
     described, action = await _described(account, draft, NativeAction("forward", named=named), original)
     return described, replace(action, text=request.comment)
+
+
+async def _is_to_default(account: Account, original: Message) -> bool:
+    """Providers act as the account's own address, and a message that came to another one is answered from there."""
+    identities = await account.identities.get()
+    return composing.addressed_as(original.envelope, identities) in ("", identities[0].address.email)
 
 
 def _offers(account: Account, kind: NativeKind, wishes: Wishes) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from postroom.model.errors import NotFound, PostroomError, Unsupported
+from postroom.model.errors import NotFound, PermissionDenied, PostroomError, Unsupported
 from postroom.model.ids import Kind
 from postroom.model.query.tree import Flag, MessageId, Query
 from postroom.service.gateway import Account, Gateway
 from postroom.store import Send
 
+# Deleted since; a server that has no such mark; a login of no more than sending needs, which nobody has to mend.
+_EXPECTED = (NotFound, Unsupported, PermissionDenied)
 _COPIES = 20  # of one message: a mailbox may hold it in several folders
 
 
@@ -23,11 +25,9 @@ async def mark_original(gateway: Gateway, send: Send) -> str:
             return ""  # it was deleted since, or never was here
         results = await account.mailbox.set_flags(refs, add=[flag])
         trouble = next((result.error for result in results if result.error is not None), None)
-    except Unsupported:
-        return ""  # a server without such a mark misses nothing
     except PostroomError as error:
         trouble = error
-    if trouble is None or isinstance(trouble, (NotFound, Unsupported)):
+    if trouble is None or isinstance(trouble, _EXPECTED):
         return ""
     return f"The message was sent, but the original could not be marked as {flag}. {trouble.message}"
 

@@ -120,6 +120,8 @@ async def finish(gateway: Gateway, send: Send) -> Send:
                 gateway.vault.claim(path, DONE)
 
     await gateway.in_thread(remember)
+    with suppress(PostroomError):  # an account that cannot be opened now
+        await staging.tidied(gateway, await gateway.accounts.open(send.account), send, frozen)
     told = _with_warning(send, await mark_original(gateway, send))
     return await gateway.in_thread(
         gateway.store.outbox.advance, send.send_id, expect=State.ACCEPTED, to=State.DONE, outcome=told, staged_ref=""

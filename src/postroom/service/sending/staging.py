@@ -129,6 +129,18 @@ async def _removed(gateway: Gateway, send: Send) -> str:
     return warning
 
 
+async def tidied(gateway: Gateway, account: Account, send: Send, request: SubmitRequest) -> None:
+    """After it was sent. A provider takes a copy away as it sends it; where several attempts prepared one each, another
+    than the last may be the one that was sent. Left in Drafts, a person could send it again."""
+    transport = _staging_of(account)
+    if transport is None or not send.staged_ref or send.attempt < 2:
+        return
+    try:
+        await _discard(gateway, transport, replace(request, staged_ref=send.staged_ref))
+    except Exception as error:  # noqa: BLE001 (it was sent, whatever lies in Drafts)
+        log.warning("left_staged", extra={"error_type": type(error).__name__})
+
+
 async def _discard(gateway: Gateway, transport: Staging, request: SubmitRequest) -> str:
     """Only what is ours: not a saved draft that was staged as it was, nor what somebody sent or changed since."""
     held = await transport.staged(request) if request.staged_ref != request.draft_ref else None

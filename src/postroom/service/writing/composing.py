@@ -16,13 +16,14 @@ from postroom.model.address import Address, parse_address, refuse_line_breaks
 from postroom.model.characters import spelt_out
 from postroom.model.draft import Draft, File, Identity, Importance
 from postroom.model.errors import InvalidRequest, NotFound
-from postroom.model.message import Message
+from postroom.model.message import Envelope, Message
 from postroom.safety.limits import MAX_BODY, MAX_RECIPIENTS, MAX_SUBJECT
 from postroom.service.attachment_files import EncodedFile
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import gone, locate
 from postroom.service.writing.files import files_of
 from postroom.service.writing.forwarding import quoted_forward
+from postroom.service.writing.signatures import signed
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)  # one without an end goes on to the end
 
@@ -43,6 +44,7 @@ class DraftRequest:
     reply_to: tuple[str, ...] = ()
     in_reply_to: str = ""  # the id of the message that it answers
     encoded_files: tuple[EncodedFile, ...] = ()  # given within the call, beside those named by path
+    signature: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class ReplyRequest:
     importance: str = "normal"
     encoded_files: tuple[EncodedFile, ...] = ()
     to_author: bool = False  # to the author, ignoring Reply-To
+    signature: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +90,25 @@ def checked(request: DraftRequest) -> Draft:
 
 async def new_mail(gateway: Gateway, account: Account, request: DraftRequest, kept: tuple[File, ...] = ()) -> Draft:
     """`kept` are files that the message has already."""
-    draft = checked(request)
+    draft, wanted = checked(request), request.identity
+    if request.in_reply_to:
+        original = await _answered(gateway, account, request.in_reply_to)
+        subject = reply.reply_subject(usable_subject(draft.subject))
+        draft = replace(draft, subject=subject, threading=reply.threading_for(original))
+        wanted = wanted or addressed_as(original, await account.identities.get())
+    identity = await find_identity(account, wanted)
     files = await files_of(gateway, account, request.attachments, request.encoded_files)
     html, files = with_pictures(draft.html, (*kept, *files))
-    draft = replace(draft, sender=(await find_identity(account, request.identity)).address, html=html, files=files)
-    return await _in_thread_of(gateway, account, draft, request.in_reply_to) if request.in_reply_to else draft
+    text, html = await signed(gateway, account, identity, draft.text, html, wanted=request.signature)
+    return replace(draft, sender=identity.address, text=text, html=html, files=files)
 
 
-async def _in_thread_of(gateway: Gateway, account: Account, draft: Draft, email_id: str) -> Draft:
-    """The draft as an answer to that message, under one ``Re:``."""
+async def _answered(gateway: Gateway, account: Account, email_id: str) -> Envelope:
     _, ref = await locate(gateway, email_id, account.name)
     original = (await account.mailbox.envelopes([ref]))[0]
     if original is None:
         raise gone(email_id)
-    subject = reply.reply_subject(usable_subject(draft.subject))
-    return replace(draft, subject=subject, threading=reply.threading_for(original))
+    return original
 
 
 async def reply_to(gateway: Gateway, account: Account, original: Message, request: ReplyRequest) -> Draft:
@@ -119,16 +126,18 @@ async def reply_to(gateway: Gateway, account: Account, original: Message, reques
             "without reply_all, or write to those who matter.",
             details={"field": "reply_all"},
         )
-    identity = await find_identity(account, request.identity or _addressed_as(original, own))
+    identity = await find_identity(account, request.identity or addressed_as(original.envelope, identities))
     quoted = await gateway.read(quoted_text, original) if request.quote else ""
     files = await files_of(gateway, account, request.attachments, request.encoded_files)
     html, files = with_pictures(request.body_html, files)
+    said = (request.body, html)
+    text, html = await signed(gateway, account, identity, *said, wanted=request.signature, is_quoted_below=bool(quoted))
     return Draft(
         sender=identity.address,
         to=to,
         cc=cc,
         subject=reply.reply_subject(usable_subject(original.envelope.subject)),
-        text=f"{request.body}\n\n{quoted}" if quoted else request.body,
+        text=f"{text}\n\n{quoted}" if quoted else text,
         html=_html_with_quote(html, quoted),
         files=files,
         importance=parse_importance(request.importance),
@@ -140,16 +149,20 @@ async def forward_of(gateway: Gateway, account: Account, original: Message, requ
     """The original goes along whole, attachments and all, as it came, but for blind copies that it names. If
     wanted, or where the provider does not hand it out, its text is quoted below the comment, with its files."""
     check_text("", request.comment, "")
+    wanted = request.identity or addressed_as(original.envelope, await account.identities.get())
+    identity = await find_identity(account, wanted)
+    is_attached = account.capabilities.has_raw and not request.inline
+    comment, _ = await signed(gateway, account, identity, request.comment, "", is_quoted_below=not is_attached)
     draft = Draft(
-        sender=(await find_identity(account, request.identity)).address,
+        sender=identity.address,
         to=parse_addresses(request.to, "to"),
         cc=parse_addresses(request.cc, "cc"),
         bcc=parse_addresses(request.bcc, "bcc"),
         subject=reply.forward_subject(usable_subject(original.envelope.subject)),
-        text=request.comment,
+        text=comment,
         importance=parse_importance(request.importance),
     )
-    if account.capabilities.has_raw and not request.inline:
+    if is_attached:
         raw = await account.raw_access.fetch_raw(original.envelope.ref)
         return replace(draft, forwarded=reply.without_blind_copies(raw))
     return await quoted_forward(gateway, account, original, draft)
@@ -230,10 +243,13 @@ def check_text(subject: str, body: str, body_html: str) -> None:
             raise InvalidRequest(f"{field} contains a NUL character. Remove it.", details={"field": field})
 
 
-def _addressed_as(original: Message, own: Sequence[str]) -> str:
-    """Answer from the address the message was sent to, where it is one of ours."""
-    received = {address.key for address in (*original.envelope.to, *original.envelope.cc)}
-    return next((email for email in own if Address(email).key in received), "")
+def addressed_as(original: Envelope, own: Sequence[Identity]) -> str:
+    """Answer from the address the message was sent to; one of our own messages, from the address it was sent from."""
+    emails = {identity.address.key: identity.address.email for identity in own}
+    if original.sender.key in emails:
+        return emails[original.sender.key]
+    received = {address.key for address in (*original.to, *original.cc)}
+    return next((email for key, email in emails.items() if key in received), "")
 
 
 def usable_subject(subject: str) -> str:

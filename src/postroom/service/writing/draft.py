@@ -26,6 +26,7 @@ from postroom.service.views import DraftPage, DraftView, ErrorView
 from postroom.service.writing import composing
 from postroom.service.writing.composing import DraftRequest, ForwardRequest, ReplyRequest
 from postroom.service.writing.files import attached_files
+from postroom.service.writing.signatures import signed
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,8 @@ async def _changed(gateway: Gateway, account: Account, draft: Draft, changes: Dr
         importance=changes.importance or "normal",
         identity=changes.identity or "",
     )
-    fresh = await composing.new_mail(gateway, account, request, draft.files if changes.attachments is None else ())
+    kept = draft.files if changes.attachments is None else ()
+    fresh = await composing.new_mail(gateway, account, replace(request, signature=False), kept)
     taken = {
         "to": changes.to,
         "cc": changes.cc,
@@ -207,7 +209,21 @@ async def _changed(gateway: Gateway, account: Account, draft: Draft, changes: Dr
     changed = replace(draft, **{name: getattr(fresh, name) for name, value in taken.items() if value is not None})
     if changes.body is not None and changes.body_html is None:
         changed = replace(changed, html="")  # an old HTML version beside a new text would contradict it
-    return changed
+    return await _signed_where_new(gateway, account, changed, changes)
+
+
+async def _signed_where_new(gateway: Gateway, account: Account, draft: Draft, changes: DraftChanges) -> Draft:
+    """New words get the signature of whom the draft is from; words that stay were signed, or left unsigned, before."""
+    own = {identity.address.key: identity for identity in await account.identities.get()}
+    identity = own.get(draft.sender.key)
+    if identity is None or (changes.body is None and changes.body_html is None):
+        return draft
+    text, html = await signed(gateway, account, identity, draft.text, draft.html)
+    return replace(
+        draft,
+        text=draft.text if changes.body is None else text,
+        html=draft.html if changes.body_html is None else html,
+    )
 
 
 def _texts(given: tuple[str, ...] | None) -> tuple[str, ...]:

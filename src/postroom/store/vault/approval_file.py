@@ -12,7 +12,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
-from postroom.model.characters import is_hidden
+from postroom.model.characters import yaml_quoted
 from postroom.model.errors import InvalidRequest
 from postroom.store.sends.send_rows import SendKind
 
@@ -56,9 +56,9 @@ def render(file: ApprovalFile) -> bytes:
     for key in _KEYS:
         value = getattr(file, key)
         if key == "to":
-            lines += ["to:", *(f"  - {_quoted(address, plain=True)}" for address in value)] if value else []
+            lines += ["to:", *(f"  - {yaml_quoted(address, plain=True)}" for address in value)] if value else []
         elif value:
-            lines.append(f"{key}: {value if key in ('type', 'status', 'action_type') else _quoted(value)}")
+            lines.append(f"{key}: {value if key in ('type', 'status', 'action_type') else yaml_quoted(value)}")
     return ("\n".join([*lines, "---", ""]) + file.body).encode()
 
 
@@ -175,19 +175,6 @@ def _refuse_cleverness(event: Any) -> None:
         raise _bad("uses YAML anchors or aliases")
     if getattr(event, "tag", None):
         raise _bad("uses YAML tags")
-
-
-def _quoted(value: str, *, plain: bool = False) -> str:
-    """A YAML double-quoted scalar on one line; `plain` leaves no letter that could be taken for another."""
-    return '"' + "".join(_escaped(char, plain) for char in value) + '"'
-
-
-def _escaped(char: str, plain: bool) -> str:
-    if char in '\\"':
-        return "\\" + char
-    if is_hidden(char) or (plain and not char.isascii()):
-        return f"\\U{ord(char):08x}"
-    return char
 
 
 def _bad(what: str) -> InvalidRequest:

@@ -20,7 +20,8 @@ from postroom.model.errors import InternalError, InvalidRequest, PermissionDenie
 from postroom.store.vault.approval_file import MAX_FILE_BYTES, ApprovalFile, parse
 
 PENDING, APPROVED, REJECTED, DONE, LOGS = "Pending_Approval", "Approved", "Rejected", "Done", "Logs"
-Version = tuple[int, int, int]
+Version = tuple[int, ...]
+_GROUP_MAY_WRITE, _OTHERS_MAY_WRITE, _ANYBODY_ELSE_MAY_ENTER = 0o020, 0o002, 0o011
 _FOLDERS = (PENDING, APPROVED, REJECTED, DONE, LOGS)
 
 
@@ -108,24 +109,28 @@ class Vault:
         except FileNotFoundError:
             return []
 
+    def strays(self, folder: str) -> list[str]:
+        """Files that nobody reads, because of what they are called."""
+        try:
+            return [entry.name for entry in os.scandir(self.root / folder) if _is_stray(entry)]
+        except OSError:
+            return []
+
     def claim(self, path: Path, folder: str = DONE) -> Path | None:
         """Move a file; None when another process was faster. The rename is what makes it happen once.
 
-        InternalError when the folder does not take it.
+        InternalError when the folder does not take it, or is a link to another.
         """
-        target = self.root / folder / path.name
         with suppress(OSError):  # the rename tells
-            make_private(target.parent)
-        number = 1
-        while os.path.lexists(target):
-            number += 1
-            target = target.with_name(f"{path.stem} ({number}){path.suffix}")
+            make_private(self.root / folder)
         try:
-            path.rename(target)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            why = os.strerror(error.errno or 0)
+            with opened_folder(self.root, folder, check=keep_others_from_writing) as opened:
+                target = self.root / folder / _free_name(opened, path)
+                os.rename(path, target.name, dst_dir_fd=opened)
+        except (OSError, PermissionDenied) as error:
+            if isinstance(error, FileNotFoundError) and not os.path.lexists(path):
+                return None
+            why = error.message if isinstance(error, PermissionDenied) else os.strerror(error.errno or 0)
             raise InternalError(f"An approval file could not be moved to {folder} ({why}).") from None
         return target
 
@@ -146,17 +151,39 @@ class Vault:
 
 def _names(folder: Path | int) -> list[str]:
     listed = os.listdir(folder)  # noqa: PTH208 (ten thousand names, once a second)
-    return [name for name in listed if name.endswith(".md") and name[0] != "."]
+    return [name for name in listed if name[-3:].lower() == ".md" and name[0] != "."]
+
+
+def _is_stray(entry: os.DirEntry[str]) -> bool:
+    return entry.name[0] != "." and entry.name[-3:].lower() != ".md" and entry.is_file(follow_symlinks=False)
+
+
+def _free_name(folder: int, path: Path) -> str:
+    name, number = path.name, 1
+    while _is_taken(folder, name):
+        number += 1
+        name = f"{path.stem} ({number}){path.suffix}"
+    return name
+
+
+def _is_taken(folder: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _versions(folder: int) -> Iterator[tuple[str, Version]]:
-    """Asked through the folder's descriptor: a fifth faster than by path."""
+    """Asked through the folder's descriptor: a fifth faster than by path. Who may write to a file and enter its folder
+    is part of its version, because that decides whether it is used."""
+    mode = os.fstat(folder).st_mode
     for name in _names(folder):
         try:
             state = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:  # moved on while we looked
             continue
-        yield name, (state.st_mtime_ns, state.st_size, state.st_ino)
+        yield name, (state.st_mtime_ns, state.st_size, state.st_ino, state.st_ctime_ns, mode)
 
 
 def _read(folder: int, path: Path) -> Found:
@@ -171,9 +198,17 @@ def _bytes_of(folder: int, name: str) -> bytes:
     content, state = read_from(folder, name, "The approval file", MAX_FILE_BYTES)
     if state.st_nlink != 1:
         raise PermissionDenied("The approval file has a second hard link somewhere. It was not used.")
-    if state.st_uid != os.geteuid() or state.st_mode & 0o022:
-        raise PermissionDenied("The approval file belongs to, or is writable by, somebody else. It was not used.")
+    if state.st_uid != os.geteuid():
+        raise PermissionDenied("The approval file belongs to somebody else. It was not used.")
+    if _is_open_to_others(state.st_mode, os.fstat(folder).st_mode):
+        raise PermissionDenied("Other users can write to the approval file. It was not used. Run: chmod go-w")
     return content
+
+
+def _is_open_to_others(file: int, folder: int) -> bool:
+    """Where people have a group of their own, their editors make files that the group may write to (umask 002). In a
+    folder that nobody else may enter, that opens it to nobody."""
+    return bool(file & _OTHERS_MAY_WRITE or (file & _GROUP_MAY_WRITE and folder & _ANYBODY_ELSE_MAY_ENTER))
 
 
 def _write(folder: int, name: str, content: bytes) -> None:

@@ -43,7 +43,10 @@ def test_an_account_of_a_provider_that_is_not_there_is_refused_at_the_start(
     ("server", "said"),
     [
         ('dialect = "intentmail"', "server.dialect: this version has no dialect intentmail; choose one of drafts, "),
-        ('toolsets = ["read", "rules"]', "server.toolsets: dialect postroom has no toolset rules; choose from read,"),
+        (
+            'toolsets = ["read", "templates"]',
+            "server.toolsets: dialect postroom has no toolset templates; choose from read,",
+        ),
         ('dialect = "drafts"\ntoolsets = ["send"]', "server.toolsets: dialect drafts has no toolset send; choose from"),
     ],
 )

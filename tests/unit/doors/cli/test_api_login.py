@@ -104,6 +104,40 @@ def test_the_login_of_somebody_else_is_refused_and_nothing_is_written(
     assert not config.exists()
 
 
+def test_a_login_for_sending_alone_includes_what_replies_read(
+    idp: Authorisation,
+    kind: Kind,
+    browser: list[str],  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("POSTROOM_SERVER__TOOLSETS", "send")
+    assert run("accounts", "add", f"alice@{kind.domain}", *CLIENT, *kind.flags) == 0
+    asked = {scope.rpartition("/")[2] for scope in idp.authorised[0]["scope"].split()}
+    assert (
+        asked
+        == {
+            "gmail": {"gmail.readonly", "gmail.compose"},
+            "graph": {"offline_access", "User.Read", "Mail.ReadWrite", "Mail.Send"},
+        }[kind.name]
+    )
+
+
+def test_a_login_with_an_unchecked_box_is_refused_and_nothing_is_written(
+    kind: Kind,
+    idp: Authorisation,
+    browser: list[str],  # noqa: F811
+    config: Path,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Microsoft has no such boxes and calls its scopes by other names in the response."""
+    idp.granted_scope = "https://www.googleapis.com/auth/gmail.readonly"
+    status = run("accounts", "add", f"alice@{kind.domain}", *CLIENT, *kind.flags)
+    said = capsys.readouterr().err
+    assert (status, "does not include gmail.modify" in said, config.exists()) == (
+        (1, True, False) if kind.name == "gmail" else (0, False, True)
+    )
+
+
 def test_a_server_or_a_password_for_such_an_account_is_refused(
     config: Path,  # noqa: F811
     capsys: pytest.CaptureFixture[str],

@@ -187,3 +187,35 @@ def test_doctor_says_when_the_home_folder_cannot_be_used(
     monkeypatch.setenv("POSTROOM_HOME", str(tmp_path / "file" / "home"))
     assert run("doctor") == 1
     assert "FAIL  home: " in capsys.readouterr().out
+
+
+def test_templates_are_listed_shown_and_rendered(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = own_home / "templates"
+    folder.mkdir(parents=True)
+    (folder / "hello.md").write_text("---\nsubject: Hello\nvariables: [name]\n---\nDear *{{ name }}*\n")
+    (folder / "broken.md").write_text("---\n")
+
+    assert run("templates") == 0
+    listed = capsys.readouterr()
+    assert [line.split() for line in listed.out.splitlines()[:2]] == [
+        ["NAME", "FORMAT", "SUBJECT", "DESCRIPTION"],
+        ["hello", "markdown", "Hello"],
+    ]
+    assert "broken.md: Line 1" in listed.err
+
+    assert run("templates", "show", "hello") == 0
+    assert "name: required" in capsys.readouterr().out.splitlines()
+    assert run("templates", "render", "hello", "name=Ann", "--html") == 0
+    assert capsys.readouterr().out == "Subject: Hello\n\n<p>Dear <em>Ann</em></p>\n"
+
+
+def test_a_template_without_its_values_is_a_mistake_that_names_them(
+    own_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (own_home / "templates").mkdir(parents=True)
+    (own_home / "templates" / "hello.txt").write_text("{{ name }}")
+
+    assert run("templates", "render", "hello") == 2
+    assert "needs name" in capsys.readouterr().err
+    assert run("templates", "render", "hello", "name") == 2
+    assert "name=value" in capsys.readouterr().err

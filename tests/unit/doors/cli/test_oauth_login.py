@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import re
+import signal
 import sys
 import threading
 import webbrowser
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
@@ -24,6 +26,7 @@ from postroom.providers.discovery.found import Found, Server
 from postroom.providers.oauth.keeping import Keeping
 from postroom.providers.oauth.services import SERVICES
 from postroom.settings import ImapAccount, load
+from postroom.store import open_store
 
 
 def run(*argv: str) -> int:
@@ -174,6 +177,18 @@ def test_a_withdrawn_login_names_the_command_that_mends_it(
     assert run("accounts", "--check") == 0
 
 
+def test_a_new_login_resumes_what_waited_for_it(
+    dovecot: Dovecot, user: str, idp: Authorisation, browser: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*adding(dovecot, user)) == 0
+    with closing(open_store(load().home / "state.db")) as store:
+        store.pauses.login_refused("work", "The login was withdrawn.")
+    assert run("accounts", "login", "work") == 0
+    assert "are sent now" in capsys.readouterr().out
+    with closing(open_store(load().home / "state.db")) as store:
+        assert store.pauses.all() == ()
+
+
 def test_the_last_address_can_be_pasted_where_there_is_no_browser(
     dovecot: Dovecot,
     user: str,
@@ -193,6 +208,23 @@ def test_the_last_address_can_be_pasted_where_there_is_no_browser(
     monkeypatch.setattr("builtins.input", paste)
     assert run(*adding(dovecot, user, "--paste")) == 0
     assert run("accounts", "login", "work", "--paste") == 0
+
+
+def test_ctrl_c_at_the_prompt_for_the_address_ends_the_login_at_once(
+    dovecot: Dovecot, user: str, idp: Authorisation, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    def interrupted(prompt: str) -> str:
+        signal.raise_signal(signal.SIGINT)
+        pytest.fail("the prompt went on after Ctrl-C")
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr("builtins.input", interrupted)
+    assert run(*adding(dovecot, user, "--paste")) == 130
+    assert not config.exists()
 
 
 def test_a_code_can_be_typed_in_on_another_device(
@@ -249,6 +281,12 @@ def test_a_found_server_of_somebody_else_never_gets_the_services_token(
         (["accounts", "add", "a@gmail.com", "--device", "--client-id", "x", "--client-secret-env", "CLIENT_SECRET"],
          "does not support device codes"),
         (["accounts", "add", "a@outlook.com"], "--client-id"),
+        (["accounts", "add", "a@gmail.com", "--client-id", "GOCSPX-x", "--client-secret-env", "CLIENT_SECRET"],
+         "a client secret of google, not the client ID"),
+        (["accounts", "add", "a@gmail.com", "--client-id", "1-x y", "--client-secret-env", "CLIENT_SECRET"],
+         "has no spaces"),
+        (["accounts", "add", " a@gmail.com ", "--client-id", "x", "--client-secret-env", "CLIENT_SECRET", "--paste"],
+         "no terminal to ask at (address or code). Run this in one."),
     ],
 )  # fmt: skip
 def test_what_cannot_be_logged_in_so_is_refused_with_what_to_do(

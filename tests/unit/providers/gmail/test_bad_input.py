@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 
 import pytest
 from tests.contract.mails import PDF, mail
@@ -137,6 +138,28 @@ async def test_the_login_of_a_mailbox_that_may_send_as_the_address_is_its_own(bo
     box.gmail.add_send_as(box.user, "alias@gmail.example")
     _, mailbox, _ = opened(box.gmail, box.user, address="Alias@gmail.example")
     assert (await mailbox.connect()).provider == "gmail"
+    await mailbox.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "is_same"),
+    [("First.Last@googlemail.com", True), ("firstlast+news@gmail.com", True), ("firstlas@gmail.com", False)],
+)
+async def test_gmail_ignores_dots_what_follows_a_plus_and_which_of_its_domains_it_is(
+    box: Box, given: str, is_same: bool
+) -> None:
+    user = box.gmail.user("firstlast@gmail.com")
+    _, mailbox, _ = opened(box.gmail, user, address=given)
+    with nullcontext() if is_same else pytest.raises(PermissionDenied):
+        assert (await mailbox.connect()).provider == "gmail"
+    await mailbox.close()
+
+
+async def test_elsewhere_a_dot_makes_another_address(box: Box) -> None:
+    user = box.gmail.user("first.last@company.example")
+    _, mailbox, _ = opened(box.gmail, user, address="firstlast@company.example")
+    with pytest.raises(PermissionDenied):
+        await mailbox.connect()
     await mailbox.close()
 
 

@@ -6,10 +6,11 @@ import json
 
 import pytest
 from tests.contract.mails import PDF, mail
-from tests.peers.gmail.methods import COMPOSE
+from tests.peers.gmail.methods import COMPOSE, FULL
 
 from postroom.mime.read.parse import parse
-from postroom.model.errors import CursorExpired, InvalidRequest, NotFound, Unsupported
+from postroom.model.address import Address
+from postroom.model.errors import Conflict, CursorExpired, InvalidRequest, NotFound, Unsupported
 from postroom.model.outcome import SubmitRequest, WireEnvelope
 from postroom.model.rule import Action, Condition, Rule
 from postroom.providers.gmail.mail.twin import with_twin
@@ -20,6 +21,9 @@ LETTER = (
     "Dear Ada,\n\nthis line is much longer than seventy-eight signs, so that an editor that breaks lines breaks it.\n"
     '  <b> & "quotes"\n'
 )
+
+
+SHARING = "https://www.googleapis.com/auth/gmail.settings.sharing"
 
 
 async def test_a_drafts_ref_holds_while_the_message_in_it_gets_new_ids(box: Box) -> None:
@@ -86,6 +90,22 @@ async def test_a_login_that_may_not_read_settings_writes_as_its_own_address(box:
     _, mailbox, _ = opened(box.gmail, box.user, token=box.gmail.token(box.user, {COMPOSE}), display_name="Me")
     (only,) = await mailbox.identities()
     assert (only.address.email, only.address.name, only.is_default) == (box.user.address, "Me", True)
+    await mailbox.close()
+
+
+async def test_a_delegated_login_creates_aliases_and_no_other_may_try(box: Box) -> None:
+    assert not (await box.mailbox.connect()).can_create_alias
+    with pytest.raises(Unsupported):
+        await box.mailbox.create_alias(Address("sales@gmail.example"), "")
+
+    token = box.gmail.token(box.user, {FULL, SHARING}, delegated=True)
+    _, mailbox, _ = opened(box.gmail, box.user, token=token, delegated=True)
+    assert (await mailbox.connect()).can_create_alias
+    made = await mailbox.create_alias(Address("sales2@elsewhere.example", "Sales"), "<b>Sales</b>")
+    assert (made.address.email, made.signature_html) == ("sales2@elsewhere.example", "<b>Sales</b>")
+    assert made.address not in [one.address for one in await mailbox.identities()]  # until it is verified
+    with pytest.raises(Conflict):
+        await mailbox.create_alias(made.address, "")
     await mailbox.close()
 
 

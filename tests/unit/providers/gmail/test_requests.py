@@ -56,6 +56,15 @@ async def test_a_thousand_messages_are_labelled_by_one_change_and_missing_ones_a
     assert len(box.asked()) <= 7
 
 
+async def test_a_label_that_is_made_and_applied_takes_as_few_requests_as_there_are_steps(box: Box) -> None:
+    refs = [box.deliver(f"m{number}") for number in range(3)]
+    await box.mailbox.envelopes(refs)
+    box.mailbox._labels._asked_at = None  # the list of labels has become old
+    box.gmail.forget()
+    assert all(result.ok for result in await box.mailbox.apply_label(refs, "New"))
+    assert box.asked() == ["labels.list", "labels.create", "history.list", "messages.batchModify"]
+
+
 async def test_more_than_a_thousand_are_changed_in_several_requests(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("postroom.providers.gmail.mail.organising.PER_CHANGE", 10)
     refs = [box.deliver(f"m{number}") for number in range(25)]
@@ -95,6 +104,16 @@ async def test_a_refusal_is_what_its_reason_says(box: Box, status: int, reason: 
         await box.mailbox.fetch(box.deliver())
     assert reason in caught.value.message
     assert "CANARY" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [("insufficientPermissions", "postroom accounts login mine"), ("accessNotConfigured", "Enable the Gmail API")],
+)
+async def test_a_refusal_that_a_person_can_mend_says_how(box: Box, reason: str, advice: str) -> None:
+    box.gmail.fail_next("GET", "messages.get", status=403, reason=reason)
+    with pytest.raises(PermissionDenied, match=advice):
+        await box.mailbox.fetch(box.deliver())
 
 
 async def test_a_read_is_tried_three_times_and_waits_as_long_as_gmail_says(box: Box, waits: list[float]) -> None:

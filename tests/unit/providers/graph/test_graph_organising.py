@@ -243,6 +243,9 @@ async def test_a_rule_that_runs_does_what_it_says(graph: FakeGraph, alice: Mailb
         Rule("r", (Condition("subject", "matches", ("x*",)),), (Action("mark_read"),)),
         Rule("r", (Condition("age_days", "greater_than", ("3",)),), (Action("mark_read"),)),
         Rule("r", (Condition("subject", "contains", ("x",)),) * 2, (Action("mark_read"),)),
+        # Exchange would look for these in every header, and in Cc too.
+        Rule("r", (Condition("list_id", "contains", ("x.example",)),), (Action("delete"),)),
+        Rule("r", (Condition("to", "contains", ("x",)),), (Action("delete"),)),
         Rule("r", (Condition("subject", "contains", ("x",), negated=True),), (Action("mark_read"),)),
         Rule("r", (), (Action("mark_read"),)),
     ],

@@ -56,6 +56,25 @@ async def test_a_listing_is_one_request_with_its_count(graph: FakeGraph, alice: 
     assert [recorded.operation for recorded in graph.requests] == ["messages.list"]
 
 
+async def test_words_in_one_folder_are_searched_for_once(
+    graph: FakeGraph, alice: Mailbox, mailbox: GraphMailbox
+) -> None:
+    graph.deliver(alice, mail("one", text="parcel"))
+    await mailbox.folders()
+    graph.forget()
+    page = await mailbox.search(parse_query("in:inbox parcel", now=NOW), limit=5, offset=0)
+    assert (len(page.items), graph.count("messages.list")) == (1, 1)
+
+
+@pytest.mark.parametrize("text", ["parcel (parcel OR is:starred)", "parcel -(is:starred parcel)"])
+async def test_a_word_that_is_named_twice_is_found(
+    graph: FakeGraph, alice: Mailbox, mailbox: GraphMailbox, text: str
+) -> None:
+    graph.deliver(alice, mail("one", text="parcel"))
+    graph.deliver(alice, mail("other", text="letter"))
+    assert len((await mailbox.search(parse_query(text, now=NOW), limit=5, offset=0)).items) == 1
+
+
 async def test_a_next_page_on_another_host_is_refused_and_gets_no_token(
     graph: FakeGraph, alice: Mailbox, mailbox: GraphMailbox
 ) -> None:

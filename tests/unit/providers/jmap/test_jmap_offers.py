@@ -48,6 +48,13 @@ async def test_an_identity_is_created_once_and_listed_behind_the_own_address(mai
         await mailbox.create_alias(ALIAS, "")
 
 
+async def test_signatures_are_those_of_the_servers_identities(server: FakeJmap, mailbox: JmapMailbox) -> None:
+    for identity in server.state.identities.values():
+        identity |= {"textSignature": "Ann\nLtd", "htmlSignature": "<b>Ann</b>"}
+    (own,) = await mailbox.identities()
+    assert (own.signature_text, own.signature_html) == ("Ann\nLtd", "<b>Ann</b>")
+
+
 async def test_an_address_that_the_server_does_not_allow_is_refused(server: FakeJmap, mailbox: JmapMailbox) -> None:
     with pytest.raises(PostroomError):
         await mailbox.create_alias(Address("eve@elsewhere.example"), "")

@@ -9,7 +9,7 @@ import pytest
 from tests.contract.mails import mail
 from tests.peers.jmap import FakeJmap
 
-from postroom.model.errors import InvalidRequest, NotFound, PostroomError, ProviderError, Unsupported
+from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied, PostroomError, ProviderError, Unsupported
 from postroom.model.query.tree import Filename, In, Leaf, Query, Text
 from postroom.providers.http.unclear import UnclearWrite
 from postroom.providers.jmap.convert import envelope_of, headers_of
@@ -44,6 +44,13 @@ async def test_a_broken_response_to_a_read_is_an_error_of_the_provider(
     server.answer_next("POST", "Mailbox/get", body)
     with pytest.raises(ProviderError):
         await mailbox.folders()
+
+
+async def test_one_of_many_messages_that_cannot_be_read_says_why(server: FakeJmap, mailbox: JmapMailbox) -> None:
+    refs = [put(server, str(number)) for number in range(3)]
+    server.fail_next("GET", "/download/*", status=403)
+    with pytest.raises(PermissionDenied):
+        await mailbox.fetch_many(refs)
 
 
 @pytest.mark.parametrize("body", BROKEN)

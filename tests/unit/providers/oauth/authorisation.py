@@ -27,6 +27,7 @@ class Authorisation:
         self.rotates = True
         self.denies = False
         self.lifetime: Any = 3600
+        self.granted_scope = ""  # told with the tokens
         self.make_access_token: Callable[[], str] = lambda: f"access-{secrets.token_hex(8)}"
         self.answers: list[tuple[int, Any]] = []
         self.forms: list[dict[str, str]] = []
@@ -103,7 +104,8 @@ class Authorisation:
 
     def _tokens(self, refresh: str) -> tuple[int, Any]:
         answer = {"access_token": self.make_access_token(), "token_type": "Bearer", "expires_in": self.lifetime}
-        return 200, {**answer, **({"refresh_token": refresh} if refresh else {})}
+        scope = {"scope": self.granted_scope} if self.granted_scope else {}
+        return 200, {**answer, **scope, **({"refresh_token": refresh} if refresh else {})}
 
     def device(self, form: dict[str, str]) -> tuple[int, Any]:
         self.forms.append(form)

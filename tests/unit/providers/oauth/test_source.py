@@ -12,7 +12,7 @@ from postroom.model.errors import AuthRequired, PostroomError, ProviderError, Pr
 from postroom.providers.oauth.keeping import Keeping, Login
 from postroom.providers.oauth.source import OAuthTokens
 from postroom.service.accounts.oauth_logins import keep_login
-from postroom.settings import ImapAccount, secrets
+from postroom.settings import ImapAccount, SettingsError, secrets
 
 from .authorisation import Authorisation
 from .conftest import NOW
@@ -95,6 +95,10 @@ async def test_a_client_that_is_not_accepted_is_told_apart(idp: Authorisation, l
         ((503, {}), ProviderUnavailable),
         ((500, b"<html>"), ProviderUnavailable),
         ((429, {}), ProviderUnavailable),
+        ((500, {"error": "internal_failure"}), ProviderUnavailable),
+        ((429, {"error": "rate_limit_exceeded"}), ProviderUnavailable),
+        ((400, {"error": "temporarily_unavailable"}), ProviderUnavailable),
+        ((200, {"error": "server_error"}), ProviderUnavailable),
         ((200, b"<html>welcome"), ProviderError),
         ((200, {"token_type": "Bearer"}), ProviderError),
         ((200, {"access_token": "a b"}), ProviderError),
@@ -134,6 +138,35 @@ async def test_twenty_parallel_calls_refresh_once(idp: Authorisation, logged_in:
             group.start_soon(ask)
     assert len(set(got)) == 1
     assert len(idp.refreshes) == 1
+
+
+def no_space(*_: object) -> None:
+    raise SettingsError("cannot be written: No space left on device")
+
+
+async def test_a_disk_that_is_full_for_a_while_costs_no_login(
+    idp: Authorisation, logged_in: Login, source: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens = source()
+    with monkeypatch.context() as disk:
+        disk.setattr(Keeping, "write_again", no_space)
+        first = await tokens.refreshed("access-0")
+        second = await tokens.refreshed(first)
+    assert (Keeping("work").read(), len({first, second, "access-0"})) == (logged_in, 3)
+    third = await tokens.refreshed(second)
+    assert Keeping("work").read().access_token == third
+    assert Keeping("work").read().refresh_token in idp.refresh_tokens
+
+
+async def test_a_login_by_hand_counts_more_than_one_that_could_not_be_stored(
+    idp: Authorisation, logged_in: Login, source: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens = source()
+    with monkeypatch.context() as disk:
+        disk.setattr(Keeping, "write_again", no_space)
+        first = await tokens.refreshed("access-0")
+    Keeping("work").write(Login("by-hand", NOW + 3600, idp.issue()))
+    assert await tokens.refreshed(first) == "by-hand"
 
 
 async def test_a_login_renewed_elsewhere_is_read_and_not_asked_for(

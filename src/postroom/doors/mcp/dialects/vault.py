@@ -40,6 +40,7 @@ _FAILED = {
     "send_email": "Error sending email",
     "reply_email": "Error replying to thread",
 }
+_IGNORED = "Files in vault/Approved/ that have no effect: {}. `postroom approvals list` tells the user why."
 _NOT_SENT_YET = "Not sent yet: it is in the outbox and will be sent automatically. Do not send it again."
 
 
@@ -102,8 +103,9 @@ async def reply_email(
 
 
 def failure(error: PostroomError, tool: str) -> CallToolResult:
-    """The sentence alone, word for word."""
-    return _text(_sentence(error, tool), is_error=True)
+    """The sentence word for word; after it, in a block of its own, that there are files without effect."""
+    ignored = error.details.get("ignored_files", 0)
+    return _text(_sentence(error, tool), notices=[_IGNORED.format(ignored)] if ignored else [], is_error=True)
 
 
 def _sentence(error: PostroomError, tool: str) -> str:

@@ -31,6 +31,14 @@ async def send_as(client: Client) -> list[JSON]:
     return objects_of((await client.get(Get("settings/sendAs", UNITS["settings"]))).get("sendAs"))
 
 
+async def create(client: Client, address: Address, signature_html: str) -> Identity:
+    """Gmail asks an address outside the organisation to verify itself first; until then it is not listed here."""
+    wanted = {"sendAsEmail": address.email, "displayName": address.name, "signature": signature_html}
+    made = await client.post("settings/sendAs", wanted, units=UNITS["sendAs.create"])
+    signature = text_of(made.get("signature")) or signature_html
+    return Identity(address, signature, ref=text_of(made.get("sendAsEmail")))
+
+
 def _is_usable(entry: JSON) -> bool:
     verified = entry.get("isPrimary") is True or entry.get("verificationStatus") == "accepted"
     return verified and "@" in text_of(entry.get("sendAsEmail"))

@@ -135,8 +135,11 @@ class Labels:
 
     async def recent(self, ids: Iterable[str] = ()) -> LabelSet:
         """Not older than half a minute, and knowing these labels."""
-        is_fresh = self._asked_at is not None and self._clock() - self._asked_at < _KEPT
-        return self._known if is_fresh and self._known.knows(ids) else await self.current()
+        return self._known if self._is_fresh and self._known.knows(ids) else await self.current()
+
+    @property
+    def _is_fresh(self) -> bool:
+        return self._asked_at is not None and self._clock() - self._asked_at < _KEPT
 
     async def counted(self) -> list[Folder]:
         """The list and the counts of the usual folders, in one request."""
@@ -150,11 +153,13 @@ class Labels:
         return self._accept(listed).folders(found)
 
     async def named(self, name: str) -> Label | None:
-        return (await self.recent()).named(name) or (await self.current()).named(name)
+        found = self._known.named(name) if self._is_fresh else None
+        return found or (await self.current()).named(name)
 
     async def made(self, name: str) -> Label:
-        """The label of that name, made where there is none."""
-        return await self.named(name) or await self.make(name)
+        """The label of that name, made where there is none: one that a recent list lacks is not looked for again, since
+        Gmail refuses a second one of the same name."""
+        return (await self.recent()).named(name) or await self.make(name)
 
     async def make(self, name: str) -> Label:
         hidden = {"labelListVisibility": "labelHide", "messageListVisibility": "hide"} if name in MARKS else {}

@@ -29,6 +29,12 @@ _KINDS: dict[str, tuple[type[PostroomError], float | None]] = {
     "aborted": (Conflict, None),
     "alreadyExists": (Conflict, None),
 }
+_ADVICE = {
+    "insufficientPermissions": "The login does not include it. If tools were switched on since, log in again: "
+    "postroom accounts login {account}",
+    "accessNotConfigured": "Enable the Gmail API for the project of the client id, in the Google Cloud console.",
+    "domainPolicy": "Ask the organisation's administrator to allow it.",
+}
 
 
 def read_problem(answer: Answer) -> Problem | None:
@@ -38,4 +44,4 @@ def read_problem(answer: Answer) -> Problem | None:
     reasons = [text_of(one.get("reason")) for one in objects_of(error.get("errors"))]
     reason = next(filter(None, reasons), "") or text_of(error.get("status"))
     kind, wait = _KINDS.get(reason, (None, None))
-    return Problem(reason, kind, wait)
+    return Problem(reason, kind, wait, advice=_ADVICE.get(reason, ""))

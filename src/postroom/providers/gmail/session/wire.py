@@ -42,6 +42,7 @@ UNITS = {
     "label.change": 5,
     "history": 2,
     "settings": 1,
+    "sendAs.create": 100,
     "filter.change": 5,
 }
 

@@ -10,7 +10,14 @@ import anyio.to_thread
 
 from postroom.mime.read.parse import Parsed, extract_part, parse
 from postroom.model.draft import SavedDraft
-from postroom.model.errors import NotFound, PermissionDenied, PostroomError, ProviderError, ProviderUnavailable
+from postroom.model.errors import (
+    Conflict,
+    NotFound,
+    PermissionDenied,
+    PostroomError,
+    ProviderError,
+    ProviderUnavailable,
+)
 from postroom.model.folder import Role
 from postroom.model.message import Attachment
 from postroom.providers.graph.mail.convert import recipients
@@ -59,13 +66,25 @@ class DraftBox:
     async def update(self, draft_ref: str, raw: bytes) -> SavedDraft:
         await self.find(draft_ref)
         new = await self.create(raw)
+        await self._remove_old(draft_ref)
+        return new
+
+    async def _remove_old(self, draft_ref: str) -> None:
+        """Looked at again: an upload takes long, and a message that was sent meanwhile has the same ref."""
         try:
-            await self.remove(draft_ref)
+            found = await self.look(draft_ref)
+            if found is not None and found.get("isDraft") is True:
+                return await self.remove(draft_ref)
         except PostroomError as error:
             raise ProviderError(
                 "The new version of the draft is saved, but the old one could not be removed. List the drafts."
             ) from error
-        return new
+        if found is not None:
+            raise Conflict(
+                "Somebody sent this draft while it was being changed. What was sent stays as it is, and the new "
+                "version is saved as a draft of its own. List the drafts."
+            )
+        return None
 
     async def find(self, draft_ref: str) -> SavedDraft:
         """NotFound when it is gone, PermissionDenied when it is not a draft."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 import time
 import unicodedata
 from dataclasses import replace
+from functools import partial
 
 import anyio
-from anyio.abc import TaskGroup
 
 from postroom.model.errors import Conflict, NotFound, PostroomError
 from postroom.model.folder import Folder, Role, check_folder_name, match_folder
@@ -18,6 +18,7 @@ from postroom.providers.graph.session import wire
 from postroom.providers.graph.session.batch import Step
 from postroom.providers.graph.session.client import Client
 from postroom.providers.graph.session.wire import JSON, text
+from postroom.providers.http.concurrency import all_of
 
 WELL_KNOWN = {
     Role.INBOX: "inbox",
@@ -46,10 +47,12 @@ class Directory:
         """Fresh from the service, with counts."""
         if not self._roles:
             await self.read_roles()
-        found: list[Folder] = []
-        async with anyio.create_task_group() as group:
-            await self._level("/mailFolders", "", found, group)
-        self._folders = sorted(found, key=lambda folder: folder.name.casefold())
+        found: dict[str, Folder] = {}
+        parents = await self._level("/mailFolders", "", found)
+        while parents:
+            levels = await all_of([partial(self._below, one, found) for one in parents])
+            parents = [folder for level in levels for folder in level]
+        self._folders = sorted(found.values(), key=lambda folder: folder.name.casefold())
         self._listed_at = time.monotonic()
         return self._folders
 
@@ -143,22 +146,24 @@ class Directory:
         made = await self._client.write("POST", place, {"displayName": name})
         return Folder(text(made.get("id")), path, None, 0, 0)
 
-    async def _level(self, path: str, above: str, found: list[Folder], group: TaskGroup) -> None:
+    async def _level(self, path: str, above: str, found: dict[str, Folder]) -> list[Folder]:
+        """Adds one level to `found`, each folder once; those of it that have folders in them."""
         params = {"$top": str(wire.PER_PAGE), "$select": _FIELDS}
+        parents: list[Folder] = []
         async for page in self._client.pages(path, params):
             for one in page:
-                if one.get(wire.TYPE) == _SEARCH_FOLDER:
-                    continue
                 folder = self._folder(one, above)
-                found.append(folder)
-                if one.get("childFolderCount"):
-                    group.start_soon(self._below, wire.folder(folder.ref, "childFolders"), folder.name, found, group)
+                if one.get(wire.TYPE) == _SEARCH_FOLDER or folder.ref in found:
+                    continue
+                found[folder.ref] = folder
+                parents += [folder] if one.get("childFolderCount") else []
+        return parents
 
-    async def _below(self, path: str, above: str, found: list[Folder], group: TaskGroup) -> None:
+    async def _below(self, folder: Folder, found: dict[str, Folder]) -> list[Folder]:
         try:
-            await self._level(path, above, found, group)
+            return await self._level(wire.folder(folder.ref, "childFolders"), folder.name, found)
         except NotFound:
-            return  # removed while it was being listed
+            return []  # removed while it was being listed
 
     def _folder(self, one: JSON, above: str) -> Folder:
         ref, name = text(one.get("id")), text(one.get("displayName")).replace("/", _SLASH)

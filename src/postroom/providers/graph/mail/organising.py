@@ -31,6 +31,7 @@ _TRIES = 3  # when somebody else changes the same message
 class Organiser:
     def __init__(self, client: Client) -> None:
         self._client = client
+        self._offered: set[str] = set()  # categories that are in the mailbox's list, as far as it can be changed
 
     async def set_flags(self, refs: Sequence[str], claims: Sequence[Flag]) -> list[ItemResult]:
         if unknown := [claim for claim in claims if claim not in _CHANGES]:
@@ -78,15 +79,22 @@ class Organiser:
     async def label(self, refs: Sequence[str], label: str, *, wanted: bool) -> list[ItemResult]:
         _check_label(label)
         if wanted and refs:
-            # Without this permission the category works all the same, but has no colour and is not offered in Outlook.
-            with suppress(Conflict, PermissionDenied):
-                await self._client.write("POST", _CATEGORIES, {"displayName": label, "color": "none"})
+            await self._offer(label)
         results: dict[str, ItemResult] = {ref: ItemResult(ref, gone()) for ref in refs}
         left = [ref for ref in dict.fromkeys(refs) if wire.is_ref(ref)]
         for _ in range(_TRIES):
             results |= {one.ref: one for one in await self._labelled(left, label, wanted=wanted)}
             left = [ref for ref in left if isinstance(results[ref].error, Conflict)]
         return [results[ref] for ref in refs]
+
+    async def _offer(self, label: str) -> None:
+        """Once: many messages are labelled in many calls. Without the permission for it the category works all the
+        same, but has no colour and is not offered in Outlook."""
+        if label.casefold() in self._offered:
+            return
+        with suppress(Conflict, PermissionDenied):
+            await self._client.write("POST", _CATEGORIES, {"displayName": label, "color": "none"})
+        self._offered.add(label.casefold())
 
     async def _labelled(self, refs: Sequence[str], label: str, *, wanted: bool) -> list[ItemResult]:
         """Categories are replaced as a whole, so only as long as they are those that were read."""

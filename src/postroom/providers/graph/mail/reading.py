@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import anyio
@@ -32,6 +33,7 @@ from postroom.providers.graph.session import wire
 from postroom.providers.graph.session.batch import Step
 from postroom.providers.graph.session.client import Client
 from postroom.providers.graph.session.wire import JSON, text
+from postroom.providers.http.concurrency import all_of
 
 T = TypeVar("T")
 PROVIDER = "graph"
@@ -76,19 +78,16 @@ class Reader:
         """Their properties in batches, their MIME side by side: as many as the service takes at once."""
         asked = [ref for ref in dict.fromkeys(refs) if wire.is_ref(ref)]
         found = await self._client.present([Step("GET", wire.message(ref), _OPENED) for ref in asked])
-        opened: dict[str, Message] = {}
+        present = {ref: message for ref, message in zip(asked, found, strict=True) if message is not None}
+        opened = await all_of([partial(self._opened_or_gone, ref, message) for ref, message in present.items()])
+        by_ref = dict(zip(present, opened, strict=True))
+        return [by_ref.get(ref) for ref in refs]
 
-        async def look(ref: str, message: JSON) -> None:
-            try:
-                opened[ref] = await self._opened(ref, message)
-            except NotFound:
-                return
-
-        async with anyio.create_task_group() as group:
-            for ref, message in zip(asked, found, strict=True):
-                if message is not None:
-                    group.start_soon(look, ref, message)
-        return [opened.get(ref) for ref in refs]
+    async def _opened_or_gone(self, ref: str, message: JSON) -> Message | None:
+        try:
+            return await self._opened(ref, message)
+        except NotFound:
+            return None
 
     async def _opened(self, ref: str, message: JSON) -> Message:
         (row,) = await self.bare_rows([message])

@@ -7,6 +7,7 @@ least as much, and decided here afterwards; only words anywhere and names of fil
 from __future__ import annotations
 
 import re
+import unicodedata
 from datetime import timedelta
 
 from postroom.model.query.tree import (
@@ -46,7 +47,7 @@ def is_narrowed(node: Node) -> bool:
     if isinstance(node, And):
         return any(is_narrowed(child) for child in node.nodes)
     if isinstance(node, Or):
-        return bool(node.nodes) and all(is_narrowed(child) for child in node.nodes)
+        return bool(node.nodes) and all(is_narrowed(child) or finds_nothing(child) for child in node.nodes)
     return isinstance(node, _NARROWING) and bool(_leaf(node))
 
 
@@ -56,15 +57,16 @@ def finds_nothing(node: Node) -> bool:
         return any(finds_nothing(child) for child in node.nodes)
     if isinstance(node, Or):
         return all(finds_nothing(child) for child in node.nodes)
-    return isinstance(node, Text | Subject) and not words(node.value)
+    return isinstance(node, Text | Subject | Filename) and not words(node.value)
 
 
 def wide(node: Node) -> str:
-    """What finds at least the messages that fulfil the condition; empty where that would be all."""
+    """What finds at least the messages that fulfil the condition, and exactly those where it `is_asked`; empty where
+    that would be all, or where it `finds_nothing`."""
     if isinstance(node, Not):
         return ""
     if isinstance(node, And | Or):
-        parts = [wide(child) for child in node.nodes]
+        parts = [wide(child) for child in node.nodes if not finds_nothing(child)]
         if isinstance(node, Or) and not all(parts):
             return ""
         parts = [part for part in parts if part]
@@ -115,7 +117,7 @@ def asked_parts(node: Node) -> list[Node]:
 
 def _phrase(value: str, *, prefix: bool = False) -> str:
     """Empty where nothing is left to search for."""
-    plain = " ".join(_SIGNS.sub(" ", value).split())
+    plain = " ".join(_SIGNS.sub(" ", unicodedata.normalize("NFC", value)).split())
     if not words(plain):
         return ""
     return f'"{plain}*"' if prefix else f'"{plain}"'

@@ -90,15 +90,15 @@ class Searcher:
     async def _filtered(self, plan: Plan, limit: int, offset: int) -> Page[Envelope]:
         """Decided, ordered, counted and paged by the service."""
         params = {**LISTED, "$top": str(max(1, limit)), "$skip": str(offset), "$count": "true"}
-        answer = await self._client.get(plan.path, {**params, **_ordered(plan)})
-        messages = objects(answer.get("value"))[:limit]
-        while len(messages) < limit and (link := text(answer.get(wire.NEXT))):  # fewer than were asked for
-            answer = await self._client.get(link)
-            messages = [*messages, *objects(answer.get("value"))][:limit]
-        total = answer.get(COUNT)
-        rows = tuple(await self._reader.rows(messages))
+        messages: list[JSON] = []
+        async for page in self._client.whole_pages(plan.path, {**params, **_ordered(plan)}):
+            messages += objects(page.get("value"))
+            if len(messages) >= limit:  # a page may have fewer than were asked for
+                break
+        total = page.get(COUNT)
+        rows = tuple(await self._reader.rows(messages[:limit]))
         if not isinstance(total, int):
-            return Page(rows, None, limit, offset, has_more=bool(answer.get(wire.NEXT)))
+            return Page(rows, None, limit, offset, has_more=bool(page.get(wire.NEXT)))
         return Page(rows, total, limit, offset, has_more=total > offset + len(rows) and bool(rows))
 
     async def _found(self, plan: Plan, limit: int, offset: int) -> Page[Envelope]:
@@ -159,16 +159,24 @@ class Searcher:
     async def _judge(self, plan: Plan) -> Judge[str]:
         """What only the service can decide, and not every candidate fulfils, is asked before."""
         known: dict[Node, set[str]] = {}
-        top = {one for one in plan.conditions if kql.is_asked(one)}
-        for part in kql.asked_parts(plan.node):
-            if part not in top and part not in known:
-                known[part] = await self._ids_with(plan.path, kql.wide(part))
+        others = [one for one in plan.conditions if not kql.is_asked(one)]
+        for part in dict.fromkeys(part for one in others for part in kql.asked_parts(one)):
+            known[part] = await self._ids_with(plan, part)
         return Judge(plan.node, kql.is_asked, known.__getitem__)
 
-    async def _ids_with(self, path: str, words: str) -> set[str]:
-        if not words:
+    async def _ids_with(self, plan: Plan, part: Node) -> set[str]:
+        """Of the candidates, those that fulfil one part. Unless the service names all, the others are unknown."""
+        if kql.finds_nothing(part):
             return set()
-        return {text(one.get("id")) async for one in self._search(path, words, {"$select": "id"})}
+        words = kql.wide(And((plan.node, part)))
+        found = {text(one.get("id")) async for one in self._search(plan.path, words, {"$select": "id"})}
+        if len(found) >= wire.MOST_SEARCHED:
+            raise InvalidRequest(
+                f"Microsoft names only {wire.MOST_SEARCHED} messages with a word, and a part of this search has more. "
+                "Narrow it with in:, from: or after:.",
+                details={"field": "query"},
+            )
+        return found
 
     async def _accepted(self, judge: Judge[str], messages: Sequence[JSON]) -> list[Envelope]:
         rows = await self._reader.bare_rows(messages)

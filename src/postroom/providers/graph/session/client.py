@@ -31,7 +31,7 @@ _BATCH = "/$batch"
 _TAKEN = 202  # for sending, and nothing else is a success
 _AT_ONCE = 4  # requests for one mailbox; the service refuses a fifth
 # Of 10,000 requests in ten minutes half at once and half over the time: never more than the limit.
-_REQUESTS = Rate(per_second=5000 / 600, burst=5000)
+REQUESTS = Rate(per_second=5000 / 600, burst=5000)
 
 Params = Mapping[str, Any]
 
@@ -76,11 +76,16 @@ class Client:
         return answer.body
 
     async def pages(self, path: str, params: Params) -> AsyncIterator[list[JSON]]:
+        """The items of a list, page by page."""
+        async for page in self.whole_pages(path, params):
+            yield objects(page.get("value"))
+
+    async def whole_pages(self, path: str, params: Params) -> AsyncIterator[JSON]:
         """Of a list, from one @odata.nextLink to the next, as far as they are asked for."""
 
-        async def fetch(link: str) -> tuple[list[list[JSON]], str]:
+        async def fetch(link: str) -> tuple[list[JSON], str]:
             page = await (self.get(link) if link else self.get(path, params))
-            return [objects(page.get("value"))], text(page.get(NEXT))
+            return [page], text(page.get(NEXT))
 
         async for (page,) in pages(fetch):
             yield page
@@ -180,7 +185,7 @@ class Client:
             account=self._account.name,
             tokens=self._tokens,
             read_problem=read_problem,
-            quota=Quota(units=_REQUESTS, at_once=_AT_ONCE),
+            quota=Quota(units=REQUESTS, at_once=_AT_ONCE),
             headers={"Prefer": prefer()},
             token_is_refused=batch.refuses_token,
         )

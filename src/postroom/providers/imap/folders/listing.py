@@ -43,23 +43,42 @@ def list_folders(session: Session, *, counted: bool) -> list[Folder]:
     return folders
 
 
+def list_with_status(session: Session, items: Sequence[str]) -> list[tuple[Folder, dict[str, str]]]:
+    """Everything that can be opened, with these items of STATUS; those that the server left out are asked for."""
+    lines, statuses = session.list_folders(*_wanted(session, items))
+    folders, _ = _read(session, lines)
+    counts = _statuses(session, statuses)
+    listed = []
+    for folder in folders:
+        status = counts.get(folder.ref) or session.raw_status(folder.ref, items)
+        if status:
+            total, unread = int(status.get("MESSAGES", 0)), int(status.get("UNSEEN", 0))
+            listed.append((replace(folder, total=total, unread=unread), status))
+    return listed
+
+
 def _listed(session: Session, *, counted: bool) -> tuple[list[Folder], Tree]:
-    lines, statuses = session.list_folders(*_wanted(session, counted))
+    lines, statuses = session.list_folders(*_wanted(session, ("MESSAGES", "UNSEEN") if counted else ()))
+    folders, tree = _read(session, lines)
+    if counted:
+        counts = _counts(session, statuses)
+        folders = [_with_counts(session, folder, counts.get(folder.ref)) for folder in folders]
+    return folders, tree
+
+
+def _read(session: Session, lines: Sequence[wire.Raw]) -> tuple[list[Folder], Tree]:
     rows = [row for line in lines if (row := _row(session, line))]
     tree = Tree(next((separator for _, separator, _ in rows if separator), ""), session.namespace_prefix())
     folders = [Folder(ref, tree.shown(ref), _role(ref, flags)) for flags, _, ref in rows if _can_be_opened(flags)]
     folders = _with_named_roles(_told_apart(folders))
-    if counted:
-        counts = _counts(session, statuses)
-        folders = [_with_counts(session, folder, counts.get(folder.ref)) for folder in folders]
     return sorted(folders, key=lambda folder: (folder.role != Role.INBOX, folder.name.casefold())), tree
 
 
-def _wanted(session: Session, counted: bool) -> list[str]:
+def _wanted(session: Session, items: Sequence[str]) -> list[str]:
     if not session.has("LIST-EXTENDED"):
         return []
     wanted = ["SPECIAL-USE"] if session.has("SPECIAL-USE") else []
-    return [*wanted, "STATUS (MESSAGES UNSEEN)"] if counted and session.has("LIST-STATUS") else wanted
+    return [*wanted, f"STATUS ({' '.join(items)})"] if items and session.has("LIST-STATUS") else wanted
 
 
 def _row(session: Session, line: wire.Raw) -> tuple[list[str], str, str] | None:
@@ -101,14 +120,20 @@ def _with_named_roles(folders: list[Folder]) -> list[Folder]:
 
 
 def _counts(session: Session, statuses: Sequence[wire.Raw]) -> dict[str, dict[str, int]]:
-    counts = {}
-    for group in wire.responses(statuses):
+    return {
+        ref: {name: int(value) for name, value in status.items()}
+        for ref, status in _statuses(session, statuses).items()
+    }
+
+
+def _statuses(session: Session, lines: Sequence[wire.Raw]) -> dict[str, dict[str, str]]:
+    """By ref of the folder."""
+    found = {}
+    for group in wire.responses(lines):
         tokens = wire.read_tokens(group)
         values = tokens[1] if len(tokens) > 1 and isinstance(tokens[1], list) else []
-        counts[session.read_name(tokens[0])] = {
-            values[i].decode().upper(): int(values[i + 1]) for i in range(0, len(values) - 1, 2)
-        }
-    return counts
+        found[session.read_name(tokens[0])] = wire.read_status(values)
+    return found
 
 
 def _with_counts(session: Session, folder: Folder, counts: dict[str, int] | None) -> Folder:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from postroom.model.errors import PermissionDenied, ProviderError
+from postroom.model.errors import NotFound, PermissionDenied, ProviderError
 from postroom.providers.imap.session import imapclient_internals as internals
 from postroom.providers.imap.session import wire
 from postroom.providers.imap.session.auth import Credentials
@@ -63,6 +63,8 @@ class Session:
         self._last_used = time.monotonic()
         self._memory: dict[str, Any] = {}
         self._changes = 0
+        self._prefix: str | None = None
+        self._enabled: set[str] = set()
 
     def has(self, capability: str) -> bool:
         return capability in self.capabilities
@@ -89,6 +91,29 @@ class Session:
         self.opened = None
         return self.open(folder)
 
+    def at(self, folder: str) -> Opened:
+        """The folder open, without asking for its current state where it is open already."""
+        return self.opened if self.opened is not None and self.opened.folder == folder else self.open(folder)
+
+    def deselect(self) -> None:
+        """No folder open, so that counts are current without asking. Opened for reading, CLOSE expunges nothing."""
+        if self.opened is None:
+            return
+        can = self.has("UNSELECT")
+        if not can and self.opened.writable:
+            self.open("INBOX")
+            return
+        self._ask(self._client.unselect_folder if can else self._client.close_folder)
+        self.opened = None
+        self._forget()
+
+    def enable(self, extension: str) -> None:
+        """Once; servers accept it only while no folder is open (RFC 5161)."""
+        if extension not in self._enabled:
+            self.deselect()
+            self._ask(self._client.enable, extension)
+            self._enabled.add(extension)
+
     def leave(self, folder: str) -> None:
         """Make sure that this folder is not open; some servers refuse to delete an open one."""
         if self.opened is not None and self.opened.folder == folder:
@@ -108,10 +133,27 @@ class Session:
         answer = self._ask(self._client.folder_status, folder, what)
         return {name.decode(): int(value) for name, value in answer.items()}
 
+    def raw_status(self, folder: str, what: Sequence[str]) -> dict[str, str]:
+        """As the server wrote it; nothing where the folder cannot be looked at."""
+        self._clear()
+        try:
+            words = (self._speech.write_name(folder).decode("utf-8"), f"({' '.join(what)})")
+            self._ask(internals.simple_command, self._client, "STATUS", *words)
+        except (NotFound, PermissionDenied, ProviderError) as refusal:
+            if refusal.retryable:
+                raise
+            return {}
+        lines = internals.announcements(self._client).pop("STATUS", [])
+        tokens = wire.read_tokens(lines)
+        return wire.read_status(tokens[1]) if len(tokens) > 1 and isinstance(tokens[1], list) else {}
+
     def namespace_prefix(self) -> str:
-        """The prefix of this account's own folders (``INBOX.`` at some servers)."""
-        if not self.has("NAMESPACE"):
-            return ""
+        """The prefix of this account's own folders (``INBOX.`` at some servers). Asked once per connection."""
+        if self._prefix is None:
+            self._prefix = self._ask_for_prefix() if self.has("NAMESPACE") else ""
+        return self._prefix
+
+    def _ask_for_prefix(self) -> str:
         _, answer = self._ask(internals.namespace, self._client)
         personal = wire.read_tokens(answer)[0]
         return self.read_name(personal[0][0]) if personal else ""
@@ -172,6 +214,13 @@ class Session:
                 self._forget()  # the responses contained changes
             found.update(answers)
         return found
+
+    def fetch_range(self, numbers: str, items: str, *modifiers: str) -> tuple[dict[int, wire.Item], list[int]]:
+        """By a range of UIDs; and those that the server reported as gone meanwhile (with QRESYNC)."""
+        words = [numbers.encode(), f"({items})".encode(), *(f"({words})".encode() for words in modifiers)]
+        found = wire.read_fetches(self._uid_command(b"FETCH", words, "FETCH"))
+        reports = internals.announcements(self._client).pop("VANISHED", [])
+        return found, [uid for report in reports if report for uid in wire.read_set(report.split()[-1])]
 
     def store(self, uids: Sequence[int], change: str, flags: Sequence[str]) -> None:
         """`change` is ``+FLAGS`` or ``-FLAGS``."""

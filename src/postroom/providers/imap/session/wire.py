@@ -81,6 +81,16 @@ def read_tokens(pieces: Iterable[Raw]) -> list[Any]:
     return outer[0]
 
 
+def read_status(values: Sequence[Any]) -> dict[str, str]:
+    """``MESSAGES 3 UIDNEXT 5``, as the server wrote it."""
+    pairs = ((values[i], values[i + 1]) for i in range(0, len(values) - 1, 2))
+    return {
+        name.decode("ascii", "replace").upper(): value.decode("ascii", "replace")
+        for name, value in pairs
+        if isinstance(name, bytes) and isinstance(value, bytes)
+    }
+
+
 def number(value: Any) -> int:
     """0 where it is not a number, or longer than any that mail servers use: Python refuses some of those."""
     return int(value) if isinstance(value, bytes) and len(value) <= _MAX_DIGITS and value.isdigit() else 0

@@ -27,6 +27,7 @@ from postroom.store.sends.states import FINISHED
 from postroom.store.vault.approval_file import ApprovalFile
 from postroom.store.vault.folder import APPROVED, DONE, PENDING, REJECTED, Found
 
+_STRAY = "Only files whose names end in .md are read."
 _OTHER_BYTES = "The message in the outbox is not the one that approval was requested for. It is not sent; reject it."
 
 
@@ -121,7 +122,8 @@ async def unheeded(gateway: Gateway) -> tuple[tuple[str, str], ...]:
         reasons = [
             (guarded(found.path.name), _problem(gateway, found)) for found in gateway.vault.newest(APPROVED, 100)
         ]
-        return (*gateway.vault.troubles(), *((name, reason) for name, reason in reasons if reason))
+        strays = [(guarded(name), _STRAY) for name in gateway.vault.strays(APPROVED)[:100]]
+        return (*gateway.vault.troubles(), *((name, reason) for name, reason in reasons if reason), *strays)
 
     return await gateway.in_thread(look)
 
@@ -130,7 +132,7 @@ def _problem(gateway: Gateway, found: Found) -> str:
     if found.file is None:
         return found.problem
     if not found.file.approval_id:  # written by hand; whether it counts depends on the message it is for
-        return handwritten.why_not(found.file, gateway.now()) if handwritten.are_allowed(gateway) else ""
+        return handwritten.why_not(gateway, found.file) if handwritten.are_allowed(gateway) else ""
     try:
         _check_covers(gateway, found.file)
     except PostroomError as error:

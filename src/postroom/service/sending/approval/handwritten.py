@@ -10,24 +10,26 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import date, datetime, time
 from pathlib import Path
 
 import anyio
 
 from postroom.model.address import check_email, masked
 from postroom.model.draft import Draft
-from postroom.model.errors import InvalidRequest, PermissionDenied, PostroomError
+from postroom.model.errors import AuthRequired, InvalidRequest, PermissionDenied, PostroomError
 from postroom.safety.judge import Finding, Kind
 from postroom.service.gateway import Gateway
-from postroom.service.sending import dispatch
+from postroom.service.sending import dispatch, staging
 from postroom.service.sending.order import Order
 from postroom.service.sending.receipts import receipt
 from postroom.service.views import SendView
-from postroom.store import Send
+from postroom.store import Send, State
 from postroom.store.sends.states import UNSENT
 from postroom.store.vault.approval_file import ApprovalFile
 from postroom.store.vault.folder import APPROVED, DONE, Found
+
+_WAITING = (State.RESERVED, State.STAGED, State.RETRYABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ async def require(gateway: Gateway, wanted: Wanted) -> None:
     if await gateway.in_thread(_matching, gateway, wanted) is None:
         with suppress(OSError):  # the person who is told to put a file there finds the folder
             await gateway.in_thread(gateway.vault.prepare)
-        raise _missing(wanted)
+        raise await gateway.in_thread(_missing, gateway, wanted)
 
 
 async def release(gateway: Gateway, order: Order, findings: Sequence[Finding]) -> SendView:
@@ -78,11 +80,21 @@ async def _send(gateway: Gateway, order: Order, taken: Path) -> Send:
             return reserved.send
         send_id = reserved.send.send_id
         send = await dispatch.go_on(gateway, reserved.send)
+        await _stop_without_login(gateway, send)
     except PostroomError:
         await gateway.in_thread(_give_back_unused, gateway, send_id, taken)
         raise
     await gateway.in_thread(_give_back_unused, gateway, send_id, taken)
     return send
+
+
+async def _stop_without_login(gateway: Gateway, send: Send) -> None:
+    """AuthRequired instead of a message that waits until somebody logs in: here nothing waits for a person."""
+    pause = await gateway.in_thread(gateway.store.pauses.of, send.account)
+    if pause is None or send.state not in _WAITING or send.may_have_left:
+        return
+    await staging.cleared(gateway, await gateway.in_thread(gateway.store.outbox.cancel, send.send_id))
+    raise AuthRequired(pause.reason)
 
 
 def _give_back_unused(gateway: Gateway, send_id: str, taken: Path) -> None:
@@ -107,15 +119,15 @@ def _claim(gateway: Gateway, wanted: Wanted) -> Path:
         taken = gateway.vault.claim(path, DONE)
         if taken is None:  # another call was faster; there may be a second file
             continue
-        if _fits(gateway.vault.look_again(Found(taken, None)), wanted, gateway.now()):
+        if _fits(gateway.vault.look_again(Found(taken, None)), wanted, _now(gateway)):
             return taken
         _give_back(gateway, taken)
-    raise _missing(wanted)
+    raise _missing(gateway, wanted)
 
 
 def _matching(gateway: Gateway, wanted: Wanted, without: Collection[Path] = ()) -> Path | None:
     """From memory first, then by a look at every file: among ten thousand the first finds most of them at once."""
-    now = gateway.now()
+    now = _now(gateway)
 
     def fits(found: Found) -> bool:
         return found.path not in without and _fits(found, wanted, now)
@@ -128,8 +140,11 @@ def _matching(gateway: Gateway, wanted: Wanted, without: Collection[Path] = ()) 
     return next((found.path for found in gateway.vault.scan(APPROVED) if id(found) not in judged and fits(found)), None)
 
 
-def why_not(file: ApprovalFile, now: datetime) -> str:
+def why_not(gateway: Gateway, file: ApprovalFile) -> str:
     """Why a hand-written file approves no message at all; empty where it does for some."""
+    now = _now(gateway)
+    if file.content_sha256:
+        return "It has `content_sha256`, as only files that Postroom wrote may. Remove that line."
     if file.status != "approved":
         return "Its status is not `approved`."
     if file.expires and not _is_ahead(file.expires, now):
@@ -166,20 +181,46 @@ def _covers(found: Found, wanted: Wanted) -> bool:
     return bool(wanted.keys) and wanted.keys <= found.recipients
 
 
+def _now(gateway: Gateway) -> datetime:
+    """In the operator's zone, which a time in a file is in where it names none."""
+    return gateway.now().astimezone(gateway.settings.server.zone)
+
+
 def _is_ahead(expires: str, now: datetime) -> bool:
-    """A date that cannot be read is one that has passed."""
+    """A date that cannot be read is one that has passed; a day lasts until it ends."""
     try:
-        moment = datetime.fromisoformat(expires)
+        moment = _end_of(expires)
     except ValueError:
         return False
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) > now
+    return (moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)) > now
 
 
-def _missing(wanted: Wanted) -> PermissionDenied:
+def _end_of(expires: str) -> datetime:
+    try:
+        day = date.fromisoformat(expires)
+    except ValueError:
+        return datetime.fromisoformat(expires)
+    return datetime.combine(day, time.max)
+
+
+def _ignored(gateway: Gateway) -> int:
+    """How many files in Approved have no effect, whatever the message."""
+    return len(gateway.vault.strays(APPROVED)) + sum(
+        found.file is None or bool(not found.file.approval_id and why_not(gateway, found.file))
+        for found in gateway.vault.remembered(APPROVED)
+    )
+
+
+def _missing(gateway: Gateway, wanted: Wanted) -> PermissionDenied:
     shown = ", ".join(map(masked, wanted.recipients[:5]))
     what = f"a reply in the thread {wanted.thread_ref}" if wanted.kind == "email_reply" else f"a message to {shown}"
     return PermissionDenied(
         f"Nothing was sent: no file in the vault's Approved folder approves {what}. Ask the user to write one.",
         reason="approval_missing",
-        details={"type": wanted.kind, "to": shown, "thread_id": wanted.thread_ref},
+        details={
+            "type": wanted.kind,
+            "to": shown,
+            "thread_id": wanted.thread_ref,
+            "ignored_files": _ignored(gateway),
+        },
     )

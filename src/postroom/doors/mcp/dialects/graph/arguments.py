@@ -86,6 +86,7 @@ class Attachment(BaseModel):
 Attachments = Annotated[list[Attachment], Field(max_length=100, description="Anhänge (Base64, je unter 4 MB)")]
 
 
-def account_of(gateway: Gateway, user_id: str) -> str | None:
-    """None is the default account: Graph calls it `me`."""
-    return gateway.accounts.of_user(user_id) if user_id and user_id != "me" else None
+def account_of(gateway: Gateway, user_id: str) -> str:
+    """Always one mailbox, and without a user the default account, which Graph calls `me`: an id that was shown for
+    another user is not answered from that user's mailbox unless it is named."""
+    return gateway.accounts.of_user(user_id) if user_id and user_id != "me" else gateway.accounts.named(None).name

@@ -50,11 +50,16 @@ def failure(error: PostroomError, tool: str) -> CallToolResult:
 
 
 def _name(error: PostroomError) -> str:
-    if error.reason == "email_gone":  # also where it went between the last look and the sending
+    if error.reason == "email_gone" or _is_elsewhere(error):  # also gone between the last look and the sending
         return "NotFoundError"
     if error.code == PermissionDenied.code and _is_the_providers(error):
         return "AuthError"
     return _NAMES[error.code]
+
+
+def _is_elsewhere(error: PostroomError) -> bool:
+    """An id of another user's mailbox than the one asked for."""
+    return error.code == InvalidRequest.code and error.reason == "wrong_account"
 
 
 def _is_the_providers(error: PostroomError) -> bool:
@@ -63,9 +68,11 @@ def _is_the_providers(error: PostroomError) -> bool:
 
 
 def _scope(error: PostroomError, tool: str) -> str:
-    """What is refused before anything is sent is not about sending: storing the draft that carries attachments, or
-    reading the original."""
+    """What is refused before anything is sent is not about sending: storing the draft that carries attachments,
+    reading the original, or opening somebody else's mailbox."""
     told: str = error.details.get("requiredScope", "")
+    if error.details.get("shared"):
+        return "Mail.Send.Shared" if tool in _SENDING else "Mail.Read.Shared"
     if told or tool not in _SENDING:
         return told or "Mail.Read"
     if error.code != PermissionDenied.code:
@@ -79,6 +86,8 @@ def _sentence(error: PostroomError, name: str, scope: str) -> str:
         return f"Der Anbieter verweigert den Zugriff; nötig ist die Berechtigung {scope}. {error.message}{queued}"
     if name == "RateLimitError" and error.details.get("queued"):
         return f"Zu viele Anfragen; neuer Versuch in {error.retry_after or 0:.0f} Sekunden. {_QUEUED}"
+    if _is_elsewhere(error):
+        return "Die E-Mail wurde nicht gefunden: Sie liegt in einem anderen Postfach. Dessen user_id angeben."
     if name == "NotFoundError" and error.reason in ("unknown_id", "email_gone"):
         return f"Die E-Mail wurde nicht gefunden: gelöscht, verschoben oder ungültige message_id. {error.message}"
     if error.reason == "attachment_too_large" and "size" in error.details:

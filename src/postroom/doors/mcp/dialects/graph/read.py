@@ -13,7 +13,7 @@ from postroom.doors.mcp.toolbox import Toolset
 from postroom.service.gateway import Gateway
 
 if TYPE_CHECKING:
-    from postroom.service.views import AttachmentView, EmailPage, EmailRow
+    from postroom.service.views import AttachmentView, EmailPage, EmailRow, OpenEmail
 
 toolset = Toolset("read")
 
@@ -42,6 +42,7 @@ class Page(TypedDict):
     emails: list[Row]
     totalCount: int | None
     hasMore: bool
+    warnings: list[str]  # what the page lacks, such as a filter that the provider cannot apply
 
 
 class Attachment(TypedDict):
@@ -130,15 +131,16 @@ async def read_email(
     email = await read.read_email(
         gateway, message_id, account=account_of(gateway, user_id), include_quoted=include_quoted, offset=offset
     )
+    warnings = [*email.facts.warnings, *email.defects, *_left_out(email)]
     structured = {
         **_row(email.row),
         "cc": list(email.cc),
         "body": email.body,
         "bodyChars": email.body_chars,
         "attachments": [_attachment(view) for view in email.attachments],
-        "warnings": list(email.facts.warnings),
+        "warnings": warnings,
     }
-    return answer(structured, f"{_line(email.row)}\n\n{email.body}")
+    return answer(structured, "\n".join([_line(email.row), *_warned(warnings), "", email.body]))
 
 
 @toolset.tool("Anhänge auflisten", returns=Attachments, read_only=True, idempotent=True)
@@ -182,8 +184,30 @@ def _page(page: EmailPage) -> CallToolResult:
         "emails": [_row(row) for row in page.results],
         "totalCount": page.total_count,
         "hasMore": page.has_more,
+        "warnings": [*_unapplied(page), *page.notices],
     }
-    return answer(structured, "\n".join(map(_line, page.results)) or "Keine E-Mails gefunden.")
+    rows = list(map(_line, page.results)) or ["Keine E-Mails gefunden."]
+    return answer(structured, "\n".join([*rows, *_warned(structured["warnings"])]))
+
+
+def _unapplied(page: EmailPage) -> list[str]:
+    names = ", ".join(page.filters_not_applied)
+    return [f"Der Anbieter kann diese Filter nicht anwenden: {names}."] if names else []
+
+
+def _left_out(email: OpenEmail) -> list[str]:
+    """What of the text is not shown here, and how to get it."""
+    end = email.body_offset + len(email.body)
+    parts = [
+        (email.truncated, f"Der Text geht weiter: offset={end}."),
+        (email.quoted_folded, "Zitierte frühere E-Mails sind weggelassen: include_quoted=true."),
+        (email.hidden_removed, "Text, den kein Leser sieht, wurde entfernt."),
+    ]
+    return [sentence for holds, sentence in parts if holds]
+
+
+def _warned(warnings: list[str]) -> list[str]:
+    return [f"Warnung: {warning}" for warning in warnings]
 
 
 def _row(row: EmailRow) -> Row:

@@ -10,22 +10,21 @@ from postroom.doors.mcp.dialects.postroom import (
     calendar,
     drafts,
     folders,
+    identities,
     organise,
     prompts,
     read,
     resources,
+    rules,
     send,
     subscriptions,
+    templates,
 )
 
 TOOLSETS = (
-    read.toolset,
-    organise.toolset,
-    drafts.toolset,
-    send.toolset,
-    folders.toolset,
-    subscriptions.toolset,
-    calendar.toolset,
+    *(read.toolset, organise.toolset, drafts.toolset, send.toolset),
+    *(folders.toolset, subscriptions.toolset, calendar.toolset),
+    *(rules.toolset, templates.toolset, identities.toolset),
 )
 RESOURCES = resources
 register_prompts = prompts.register

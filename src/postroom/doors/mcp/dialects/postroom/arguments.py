@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -29,6 +29,8 @@ Paths = Annotated[list[str], Field(description="Paths in allowed folders, or mai
 Html = Annotated[str, Field(description="HTML version of body; src=cid:NAME shows an attached image")]
 Inline = Annotated[bool, Field(description="Quote the original instead of attaching it")]
 Identity = Annotated[str, Field(description="Sender address; see list_identities")]
+Template = Annotated[str, Field(description="Template instead of body")]
+Variables = Annotated[dict[str, Any] | None, Field(description="For the template")]
 Importance = Literal["low", "normal", "high"]
 
 

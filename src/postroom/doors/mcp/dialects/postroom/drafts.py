@@ -21,6 +21,8 @@ from postroom.doors.mcp.dialects.postroom.arguments import (
     MoreAddresses,
     Offset,
     Paths,
+    Template,
+    Variables,
     listed,
     named,
 )
@@ -52,14 +54,19 @@ async def create_draft(
     attachments: Paths = [],  # noqa: B006 - read, never changed
     importance: Importance = "normal",
     identity: Identity = "",
+    signature: bool = True,
+    template: Template = "",
+    variables: Variables = None,
     account: AccountName = "",
 ) -> CallToolResult:
     """Save a new email as a draft. It is not sent."""
-    from postroom.service.writing import composing, draft
+    from postroom.service.writing import composing, draft, from_template
 
     request = composing.DraftRequest(
-        listed(to), listed(cc), listed(bcc), subject, body, body_html, listed(attachments), importance, identity
+        *(listed(to), listed(cc), listed(bcc), subject, body, body_html, listed(attachments), importance, identity),
+        signature=signature,
     )
+    request = await from_template.filled(gateway, request, template, variables)
     return results.draft(await draft.create_draft(gateway, request, account=named(account)), "saved")
 
 
@@ -73,12 +80,15 @@ async def draft_reply(
     body_html: Html = "",
     attachments: Paths = [],  # noqa: B006 - read, never changed
     identity: Identity = "",
+    signature: bool = True,
     account: AccountName = "",
 ) -> CallToolResult:
     """Save a reply to an email as a draft in its thread. It is not sent."""
     from postroom.service.writing import composing, draft
 
-    request = composing.ReplyRequest(body, body_html, reply_all, listed(attachments), identity, quote)
+    request = composing.ReplyRequest(
+        body, body_html, reply_all, listed(attachments), identity, quote, signature=signature
+    )
     return results.draft(await draft.draft_reply(gateway, email_id, request, account=named(account)), "saved")
 
 

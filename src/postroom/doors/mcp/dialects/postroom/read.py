@@ -169,9 +169,9 @@ async def read_attachment(
 @toolset.tool("List identities", returns=shapes.Identities, read_only=True, idempotent=True)
 async def list_identities(gateway: Gateway, account: AccountName = "") -> CallToolResult:
     """List the addresses an account may send from; the default comes first."""
-    from postroom.service.accounts import folders
+    from postroom.service.accounts import identities
 
-    return results.identities(await folders.list_identities(gateway, named(account)))
+    return results.identities(await identities.list_identities(gateway, named(account)))
 
 
 @toolset.tool("Find people", returns=shapes.People, read_only=True, idempotent=True)

@@ -65,6 +65,8 @@ def email_page(page: EmailPage, *, with_account: bool = False) -> CallToolResult
         shown["snippet"] = text.cut(row.snippet, min(room, text.MAX_SNIPPET))
     head = plain(replace(page, results=()))
     del head["notices"]  # given as text; filters_not_applied names the accounts
+    if not page.as_of:  # the server itself answered
+        del head["as_of"], head["complete"]
     notices = [TextContent(type="text", text=f"Notice: {each}") for each in page.notices]
     structured = {**head, "results": rows, "untrusted_fields": UNTRUSTED_FIELDS}
     return answer(structured, text.email_page(page, lines, room), notices)

@@ -21,6 +21,8 @@ from postroom.doors.mcp.dialects.postroom.arguments import (
     MoreAddresses,
     Offset,
     Paths,
+    Template,
+    Variables,
     listed,
     named,
 )
@@ -45,14 +47,17 @@ _sending = SendingTools(toolset, shapes.Sent, lambda view, _: send_results.sent(
 async def send_email(
     gateway: Gateway,
     to: Addresses,
-    subject: str,
-    body: Annotated[str, Field(description="Plain text")],
+    subject: str | None = None,
+    body: Annotated[str | None, Field(description="Plain text")] = None,
     cc: MoreAddresses = "",
     bcc: MoreAddresses = "",
     body_html: Html = "",
     attachments: Paths = [],  # noqa: B006 - read, never changed
     importance: Importance = "normal",
     identity: Identity = "",
+    signature: bool = True,
+    template: Template = "",
+    variables: Variables = None,
     send_at: SendAt = "",
     save_to_sent_items: bool = True,
     require_approval: RequireApproval = False,
@@ -62,13 +67,21 @@ async def send_email(
 ) -> Order:
     """Send a new email. Without confirm it only returns a preview: show it to the user before you confirm."""
     from postroom.service.sending import send
-    from postroom.service.writing import composing
+    from postroom.service.writing import composing, from_template
 
+    from_template.require(template, subject=subject, body=body)
     request = composing.DraftRequest(
-        listed(to), listed(cc), listed(bcc), subject, body, body_html, listed(attachments), importance, identity
+        *(listed(to), listed(cc), listed(bcc), subject or "", body or ""),
+        *(body_html, listed(attachments), importance, identity),
+        signature=signature,
     )
-    wishes = _wishes(confirm, idempotency_key, send_at, save_to_sent_items, require_approval)
-    return await send.order_mail(gateway, request, wishes, named(account))
+    request = await from_template.filled(gateway, request, template, variables)
+    return await send.order_mail(
+        gateway,
+        request,
+        _wishes(confirm, idempotency_key, send_at, save_to_sent_items, require_approval),
+        named(account),
+    )
 
 
 @_sending("Reply to email")
@@ -82,6 +95,7 @@ async def reply_email(
     attachments: Paths = [],  # noqa: B006 - read, never changed
     importance: Importance = "normal",
     identity: Identity = "",
+    signature: bool = True,
     send_at: SendAt = "",
     save_to_sent_items: bool = True,
     require_approval: RequireApproval = False,
@@ -93,7 +107,9 @@ async def reply_email(
     from postroom.service.sending import send
     from postroom.service.writing import composing
 
-    request = composing.ReplyRequest(body, body_html, reply_all, listed(attachments), identity, quote, importance)
+    request = composing.ReplyRequest(
+        body, body_html, reply_all, listed(attachments), identity, quote, importance, signature=signature
+    )
     wishes = _wishes(confirm, idempotency_key, send_at, save_to_sent_items, require_approval)
     return await send.order_reply(gateway, email_id, request, wishes, named(account))
 

@@ -33,6 +33,8 @@ class EmailPage(TypedDict):
     has_more: bool
     filters_not_applied: list[str]
     untrusted_fields: list[str]
+    as_of: NotRequired[str]
+    complete: NotRequired[bool]
 
 
 class FoundEmails(EmailPage):
@@ -279,6 +281,33 @@ class Sent(TypedDict):
     warnings: NotRequired[list[str]]
     preview: NotRequired[dict[str, Any]]  # service.views.Preview, with `sender` as `from`
     approval: NotRequired[dict[str, Any]]  # approval_id, expires, how
+
+
+class Variable(TypedDict):
+    name: str
+    required: bool
+    default: str
+    description: str
+
+
+class Template(TypedDict):
+    name: str
+    format: str
+    subject: str
+    description: str
+    variables: list[Variable]
+
+
+class Templates(TypedDict):
+    templates: list[Template]
+    problems: list[str]
+
+
+class RenderedTemplate(TypedDict):
+    template: str
+    subject: str
+    text: str
+    html: str
 
 
 class OutboxRow(TypedDict):

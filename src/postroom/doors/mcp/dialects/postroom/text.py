@@ -80,6 +80,7 @@ def email_page(page: EmailPage, bare: Sequence[str], room: int) -> str:
     marker = new_marker()
     head = f"{_counted(page.results, page.total_count, page.offset, 'emails')}{_next(page.has_more, page)} {LEGEND}"
     head += _offset([row.date for row in page.results])
+    head += "" if page.complete else " Not all mail has been mirrored yet: there may be more."
     return "\n".join([_with_filters(head, page), WARNING.format(marker=marker), fenced(marker, shown)])
 
 

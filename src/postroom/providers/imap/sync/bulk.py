@@ -1,0 +1,114 @@
+"""Whole messages in bulk: first what each is and how large, then the bytes, in batches of bounded size."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from postroom.model.changes import BulkMail, Marks
+from postroom.model.errors import NotFound
+from postroom.providers.imap.mail.convert import as_bytes
+from postroom.providers.imap.mail.refs import MailRef
+from postroom.providers.imap.session import wire
+from postroom.providers.imap.session.client import Session
+from postroom.providers.imap.session.pool import Pool
+from postroom.providers.imap.sync.changes import identity_item, identity_of, marks_of
+
+_MEASURED = 2_000  # messages whose sizes are asked for at once
+_BATCH, _BATCH_BYTES = 250, 4 * 1024 * 1024
+_UNDER_WAY = 2  # batches: two connections fetch 1.4 times as fast as one, and no round trip is waited for
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    uid: int
+    size: int
+    arrived: datetime | None
+    identity: str
+    marks: Marks
+
+
+async def bulk(
+    pool: Pool, folder: str, name: str, epoch: str, uids: Sequence[int], max_bytes: int
+) -> AsyncGenerator[list[BulkMail], None]:
+    under_way: deque[asyncio.Task[list[BulkMail]]] = deque()
+    try:
+        for start in range(0, len(uids), _MEASURED):
+            measured = await pool.run(folder, _measure, folder, epoch, uids[start : start + _MEASURED])
+            for batch in _batches(measured, max_bytes):
+                under_way.append(asyncio.create_task(pool.run(folder, _fetch, folder, name, epoch, batch, max_bytes)))
+                if len(under_way) >= _UNDER_WAY:
+                    yield await under_way.popleft()
+        while under_way:
+            yield await under_way.popleft()
+    finally:
+        for task in under_way:
+            task.cancel()
+        for task in under_way:
+            with suppress(asyncio.CancelledError, Exception):  # the first failure is the one to report
+                await task
+
+
+def _measure(session: Session, folder: str, epoch: str, uids: Sequence[int]) -> list[_Measured]:
+    """In the order of `uids`, without those that are gone or marked as deleted."""
+    if not _is_at(session, folder, epoch):
+        return []
+    items = session.fetch(uids, f"UID FLAGS RFC822.SIZE INTERNALDATE {identity_item(session)}".rstrip())
+    return [
+        _Measured(
+            uid,
+            wire.number(item.get("RFC822.SIZE")),
+            wire.read_internal_date(item.get("INTERNALDATE")),
+            identity_of(item),
+            marks,
+        )
+        for uid in uids
+        if (item := items.get(uid)) is not None and (marks := marks_of(item)) is not None
+    ]
+
+
+def _batches(measured: Sequence[_Measured], max_bytes: int) -> Iterator[list[_Measured]]:
+    batch: list[_Measured] = []
+    held = 0
+    for mail in measured:
+        size = min(mail.size, max_bytes)
+        if batch and (len(batch) >= _BATCH or held + size > _BATCH_BYTES):
+            yield batch
+            batch, held = [], 0
+        batch.append(mail)
+        held += size
+    if batch:
+        yield batch
+
+
+def _fetch(
+    session: Session, folder: str, name: str, epoch: str, batch: Sequence[_Measured], max_bytes: int
+) -> list[BulkMail]:
+    if not _is_at(session, folder, epoch):
+        return []
+    items = session.fetch([mail.uid for mail in batch], f"UID BODY.PEEK[]<0.{max_bytes}>")
+    return [
+        BulkMail(
+            mail.uid,
+            str(MailRef(folder, int(epoch), mail.uid)),
+            mail.identity,
+            as_bytes(items[mail.uid].get("BODY[]")),
+            mail.size,
+            mail.arrived,
+            mail.marks,
+            name,
+        )
+        for mail in batch
+        if mail.uid in items
+    ]
+
+
+def _is_at(session: Session, folder: str, epoch: str) -> bool:
+    try:
+        return str(session.at(folder).validity) == epoch
+    except NotFound:
+        return False

@@ -1,0 +1,90 @@
+"""What changed in one folder: by QRESYNC in one command, by CONDSTORE and a list of what is there, or by comparing
+everything."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from postroom.model.changes import FolderChanges, FolderState, Identified, Marks
+from postroom.providers.imap.mail.convert import as_bytes, read_flags
+from postroom.providers.imap.mail.refs import MailRef
+from postroom.providers.imap.session import wire
+from postroom.providers.imap.session.client import Session
+from postroom.providers.imap.sync.states import read_modseq
+from postroom.providers.keywords import labels_of
+
+_MARKS = "UID FLAGS"
+_IDENTITY = "UID FLAGS INTERNALDATE RFC822.SIZE BODY.PEEK[HEADER.FIELDS (MESSAGE-ID)]"
+
+
+def folder_changes(session: Session, folder: str, since: FolderState | None) -> FolderChanges:
+    if session.has("QRESYNC"):
+        session.enable("QRESYNC")
+    opened = session.reopen(folder)
+    epoch = str(opened.validity)
+    if since is None or since.epoch != epoch:
+        return FolderChanges(epoch, {}, present=session.search([b"ALL"]))
+    modseq = read_modseq(since.cursor)
+    if modseq and session.has("QRESYNC"):
+        items, gone = session.fetch_range("1:*", _MARKS, f"CHANGEDSINCE {modseq} VANISHED")
+        return FolderChanges(epoch, _marks(items), gone)
+    if modseq and session.has("CONDSTORE"):
+        items, _ = session.fetch_range("1:*", _MARKS, f"CHANGEDSINCE {modseq}")
+        return FolderChanges(epoch, _marks(items), present=session.search([b"ALL"]))
+    items, _ = session.fetch_range("1:*", _MARKS)
+    return FolderChanges(epoch, _marks(items), present=list(items))
+
+
+def _marks(items: dict[int, wire.Item]) -> dict[int, Marks | None]:
+    return {uid: marks_of(item) for uid, item in items.items() if "FLAGS" in item}
+
+
+def marks_of(item: wire.Item) -> Marks | None:
+    """None for one that a program marked as deleted: it is not shown any more."""
+    return _read(frozenset(read_flags(item)))
+
+
+@lru_cache(maxsize=4096)
+def _read(flags: frozenset[str]) -> Marks | None:
+    """The same few combinations recur: one object for each."""
+    low = frozenset(flag.lower() for flag in flags)
+    if "\\deleted" in low:
+        return None
+    return Marks(
+        unread="\\seen" not in low,
+        starred="\\flagged" in low,
+        answered="\\answered" in low,
+        forwarded="$forwarded" in low,
+        draft="\\draft" in low,
+        labels=labels_of(flags),
+    )
+
+
+def identify(session: Session, folder: str, epoch: str, uids: list[int]) -> list[Identified]:
+    from postroom.mime.read.parse import parse_headers
+
+    opened = session.at(folder)
+    if str(opened.validity) != epoch:
+        return []
+    items = session.fetch(uids, f"{_IDENTITY} {identity_item(session)}".rstrip())
+    return [
+        Identified(
+            uid,
+            str(MailRef(folder, opened.validity, uid)),
+            identity_of(item),
+            parse_headers(as_bytes(item.get("HEADERS"))).message_id,
+            wire.number(item.get("RFC822.SIZE")),
+            wire.read_internal_date(item.get("INTERNALDATE")),
+            marks_of(item),
+        )
+        for uid, item in items.items()
+    ]
+
+
+def identity_item(session: Session) -> str:
+    return "EMAILID" if session.has("OBJECTID") else ""
+
+
+def identity_of(item: wire.Item) -> str:
+    value = item.get("EMAILID")
+    return value[0].decode("ascii", "replace") if isinstance(value, list) and value else ""

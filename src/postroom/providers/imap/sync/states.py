@@ -1,0 +1,52 @@
+"""Every folder with a cursor that changes when anything in it does. One command where the server has LIST-STATUS and
+CONDSTORE; without CONDSTORE no counter shows a changed flag, and cursors are empty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from postroom.model.changes import FolderState
+from postroom.model.errors import Unsupported
+from postroom.model.folder import Folder
+from postroom.providers.imap.flavours.flavour import flavour_of
+from postroom.providers.imap.folders.listing import list_with_status
+from postroom.providers.imap.session.client import Session
+from postroom.providers.imap.session.detecting import PROVIDER
+
+_COUNTS = ("MESSAGES", "UNSEEN", "UIDNEXT", "UIDVALIDITY")
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """As text: the next UID, the number of messages and the highest modification sequence."""
+
+    next_uid: int
+    messages: int
+    modseq: int
+
+    def __str__(self) -> str:
+        return f"{self.next_uid}/{self.messages}/{self.modseq}" if self.modseq else ""
+
+
+def read_modseq(cursor: str) -> int:
+    """0 where it has none, or was not written here."""
+    last = cursor.rpartition("/")[2]
+    return int(last) if last.isascii() and last.isdigit() else 0
+
+
+def folder_states(session: Session) -> list[FolderState]:
+    if session.has("X-GM-EXT-1"):
+        # One message is in several folders there, with another ref in each; the API has one ref for it.
+        raise Unsupported(PROVIDER, 'a mirror of a Gmail account: set provider = "gmail"')
+    wanted = [*_COUNTS, *(["HIGHESTMODSEQ"] if session.has("CONDSTORE") else [])]
+    # Not MAILBOXID (RFC 8474): Cyrus 3.6 fills it with random bytes here. UIDVALIDITY survives a rename too.
+    session.deselect()
+    collections = flavour_of(session).collections
+    listed = list_with_status(session, wanted)
+    return [_state(folder, status) for folder, status in listed if folder.role not in collections]
+
+
+def _state(folder: Folder, status: dict[str, str]) -> FolderState:
+    numbers = {name: int(value) for name, value in status.items() if value.isascii() and value.isdigit()}
+    cursor = Cursor(numbers.get("UIDNEXT", 0), numbers.get("MESSAGES", 0), numbers.get("HIGHESTMODSEQ", 0))
+    return FolderState(folder, str(numbers.get("UIDVALIDITY", 0)), str(cursor))

@@ -1,0 +1,131 @@
+"""The mirrors of the accounts: synchronized, followed, described, removed with their account."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from postroom.model.errors import Conflict, InvalidRequest, PostroomError
+from postroom.settings.accounts import ServerAccount
+from postroom.sync.mirror import Mirror, mirror_path
+from postroom.sync.status import MirrorStatus
+
+if TYPE_CHECKING:
+    from postroom.service.gateway import Gateway
+    from postroom.settings import AccountSettings, Settings
+
+__all__ = ["MirrorStatus", "Synced", "follow", "mirrored_accounts", "remove_mirror", "status_of", "sync"]
+
+_UNTIL_FREE = 10.0  # seconds between looks whether another process still does it
+
+OnProgress = Callable[[str, int, int], None]  # account, messages in its mirror, messages on its server
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """`error` is what stopped it; empty when the mirror is complete and up to date."""
+
+    account: str
+    status: MirrorStatus
+    error: str = ""
+
+
+def mirrored_accounts(settings: Settings, wanted: str | None = None) -> Sequence[AccountSettings]:
+    """Those with a mirror. InvalidRequest for one that is named and has none."""
+    found = [
+        account
+        for account in settings.accounts
+        if isinstance(account, ServerAccount) and account.mirror != "off" and wanted in (None, account.name)
+    ]
+    if wanted is not None and not found:
+        known = any(account.name == wanted for account in settings.accounts)
+        reason = f'has no mirror. Set mirror = "full" for it in {settings.config_path}' if known else "is not known"
+        raise InvalidRequest(f"The account {wanted[:80]!r} {reason}.")
+    return found
+
+
+async def sync(
+    gateway: Gateway,
+    accounts: Sequence[AccountSettings],
+    *,
+    reset: bool = False,
+    on_progress: OnProgress | None = None,
+) -> list[Synced]:
+    """All of them side by side, each until it is complete and up to date."""
+    results: dict[str, Synced] = {}
+
+    async def run(account: AccountSettings) -> None:
+        mirror = mirror_of(gateway.settings, account.name)
+        error = ""
+        if reset:
+            mirror.ask_for_rebuild("reset")
+        try:
+            await _synced(gateway, account, mirror, on_progress, follow=False)
+        except Conflict as refusal:
+            error = refusal.message + (" It starts over now." if reset else "")
+        except PostroomError as failure:
+            error = failure.message
+        results[account.name] = Synced(account.name, mirror.status(), error)
+        mirror.close()
+
+    async with anyio.create_task_group() as tasks:
+        for account in accounts:
+            tasks.start_soon(run, account)
+    return [results[account.name] for account in accounts]
+
+
+async def follow(
+    gateway: Gateway, accounts: Sequence[AccountSettings], *, on_progress: OnProgress | None = None
+) -> None:
+    """Until cancelled. An account that another process takes care of is taken over when that ends."""
+
+    async def run(account: AccountSettings) -> None:
+        mirror = mirror_of(gateway.settings, account.name)
+        while True:
+            try:
+                await _synced(gateway, account, mirror, on_progress, follow=True)
+            except PostroomError:  # noted in the mirror where it is more than somebody else's turn
+                await anyio.sleep(_UNTIL_FREE)
+
+    async with anyio.create_task_group() as tasks:
+        for account in accounts:
+            tasks.start_soon(run, account)
+
+
+async def _synced(
+    gateway: Gateway, account: AccountSettings, mirror: Mirror, on_progress: OnProgress | None, *, follow: bool
+) -> None:
+    from postroom.sync.syncing import Syncing, Tools
+
+    def report(done: int, total: int) -> None:
+        if on_progress is not None:
+            on_progress(account.name, done, total)
+
+    assert isinstance(account, ServerAccount)
+    mailbox = gateway.accounts.at_server(account.name)
+    try:
+        async with Syncing(mirror, mailbox, account, Tools(gateway.store.handles, report)) as syncing:
+            await (syncing.follow() if follow else syncing.once())
+    finally:
+        with anyio.CancelScope(shield=True):
+            await mailbox.close()
+
+
+def mirror_of(settings: Settings, account: str) -> Mirror:
+    return Mirror(mirror_path(settings.home, account))
+
+
+def status_of(settings: Settings, account: str) -> MirrorStatus:
+    mirror = mirror_of(settings, account)
+    try:
+        return mirror.status()
+    finally:
+        mirror.close()
+
+
+def remove_mirror(home: Path, account: str) -> None:
+    Mirror(mirror_path(home, account)).remove()

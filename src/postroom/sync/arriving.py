@@ -1,0 +1,196 @@
+"""Messages on their way into a mirror: fetched, read and written at the same time, in order, with a bounded number of
+them in memory."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, cast
+
+import anyio
+
+from postroom.model.errors import PostroomError
+from postroom.sync import changing
+from postroom.sync.access import Access
+from postroom.sync.changing import Arrival
+from postroom.sync.limits import Limits
+from postroom.sync.places import Place
+from postroom.sync.reading import Begun, Reading, headers_only
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+    from postroom.providers.protocol import FolderSync, Mailbox
+
+_WAITING = 8  # batches between fetching and writing
+_BLOCK, _BLOCK_BYTES = 500, 16 * 1024 * 1024  # of one transaction
+_HEADERS = 250  # messages at once, without bodies
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Messages of one folder. In the first fill their numbers descend, `above` is how low the folder is filled before
+    them, and `is_last` says that there are none below them. `is_urgent`: somebody may be waiting for these."""
+
+    place: Place
+    epoch: str
+    numbers: Sequence[int]
+    above: int | None = None
+    is_last: bool = False
+    is_urgent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    turn: Turn
+    begun: Begun | list[Arrival]
+    above: int | None
+    low: int
+    is_end: bool
+
+    @property
+    def size(self) -> int:
+        mails = self.begun.mails if isinstance(self.begun, Begun) else ()
+        return sum(len(mail.raw) for mail in mails)
+
+
+class Arriving:
+    def __init__(
+        self,
+        access: Access,
+        mailbox: FolderSync,
+        reading: Reading,
+        limits: Limits,
+        clock: Callable[[], float],
+    ) -> None:
+        self._access = access
+        self._mailbox = mailbox
+        self._reading = reading
+        self._limits = limits
+        self._clock = clock
+        self._old_enough: set[int] = set()  # folders of which the rest is older than wanted
+
+    async def take_new(self, place: Place, epoch: str, numbers: Sequence[int]) -> None:
+        async def turns() -> AsyncGenerator[Turn, None]:
+            if numbers:
+                yield Turn(place, epoch, numbers)
+
+        await self.take(turns())
+
+    async def take(self, turns: AsyncIterable[Turn], after: Callable[[], Awaitable[None]] | None = None) -> None:
+        """`after` is called after each block that was written. What was fetched before a failure is still written."""
+        send, receive = anyio.create_memory_object_stream[_Batch](_WAITING)
+        failures: list[PostroomError] = []
+
+        async def fetch() -> None:
+            try:
+                await self._fetch(turns, send)
+            except PostroomError as error:
+                failures.append(error)
+
+        async with anyio.create_task_group() as tasks, receive:
+            tasks.start_soon(fetch)
+            try:
+                await self._write(receive, after)
+            except PostroomError as error:
+                failures.insert(0, error)
+                tasks.cancel_scope.cancel()
+        if failures:
+            raise failures[0]
+
+    async def _fetch(self, turns: AsyncIterable[Turn], send: MemoryObjectSendStream[_Batch]) -> None:
+        async with send:
+            async for turn in turns:
+                if turn.above is None or turn.place.number not in self._old_enough:
+                    async with aclosing(self._batches(turn)) as batches:
+                        async for batch in batches:
+                            await send.send(batch)
+
+    async def _batches(self, turn: Turn) -> AsyncGenerator[_Batch, None]:
+        """The last one of a turn lowers to its last number, even where the messages there are gone."""
+        above = turn.above
+        oldest = self._limits.oldest(self._clock()) if above is not None else None
+        source = self._headers(turn) if self._limits.mode == "headers" else self._whole(turn)
+        async with aclosing(source) as fetched:
+            async for begun, low, arrived in fetched:
+                is_old = oldest is not None and all(moment is not None and moment < oldest for moment in arrived)
+                if is_old and arrived:
+                    self._old_enough.add(turn.place.number)
+                    yield _Batch(turn, [], above, above or low, is_end=True)
+                    return
+                yield _Batch(turn, begun, above, low, is_end=False)
+                above = low if above is not None else None
+        yield _Batch(turn, [], above, 0 if turn.is_last else turn.numbers[-1], is_end=turn.is_last)
+
+    async def _whole(
+        self, turn: Turn
+    ) -> AsyncGenerator[tuple[Begun | list[Arrival], int, list[datetime | None]], None]:
+        source = self._mailbox.bulk(turn.place.ref, turn.epoch, turn.numbers, max_bytes=self._limits.max_bytes)
+        async with aclosing(source) as batches:
+            async for batch in batches:
+                if batch:
+                    yield self._reading.begin(batch), batch[-1].number, [mail.arrived for mail in batch]
+
+    async def _headers(
+        self, turn: Turn
+    ) -> AsyncGenerator[tuple[Begun | list[Arrival], int, list[datetime | None]], None]:
+        place, mailbox = turn.place, cast("Mailbox", self._mailbox)
+        for start in range(0, len(turn.numbers), _HEADERS):
+            numbers = turn.numbers[start : start + _HEADERS]
+            refs = [self._mailbox.ref_of(place.ref, turn.epoch, number) for number in numbers]
+            found = zip(numbers, await mailbox.envelopes(refs), strict=True)
+            arrivals = [
+                Arrival(headers_only(envelope), "", place.number, number) for number, envelope in found if envelope
+            ]
+            yield arrivals, numbers[-1], [arrival.entry.envelope.date for arrival in arrivals]
+
+    async def _write(
+        self, batches: MemoryObjectReceiveStream[_Batch], after: Callable[[], Awaitable[None]] | None
+    ) -> None:
+        block: list[tuple[_Batch, list[Arrival]]] = []
+        async for batch in batches:
+            block.append((batch, await self._read(batch)))
+            if batch.turn.is_urgent or _is_full(block) or not batches.statistics().current_buffer_used:
+                await self._access.write(_write_block, block, self._clock())
+                block = []
+                if after is not None:
+                    await after()
+        if block:
+            await self._access.write(_write_block, block, self._clock())
+
+    async def _read(self, batch: _Batch) -> list[Arrival]:
+        if isinstance(batch.begun, Begun):
+            return await self._reading.results(batch.begun, batch.turn.place.number)
+        return batch.begun
+
+
+def _is_full(block: Sequence[tuple[_Batch, list[Arrival]]]) -> bool:
+    messages = sum(len(arrivals) for _, arrivals in block)
+    return messages >= _BLOCK or sum(batch.size for batch, _ in block) >= _BLOCK_BYTES
+
+
+def _write_block(connection: sqlite3.Connection, block: Sequence[tuple[_Batch, list[Arrival]]], now: float) -> None:
+    """What came from an epoch that has ended, or from a folder that is gone, is void. A folder that is not filled down
+    to where a batch begins (its mirror was started over meanwhile) is not lowered by it."""
+    rows = connection.execute("SELECT number, epoch, name FROM mirrored_folder JOIN folder ON id = number")
+    now_there = {number: (epoch, name) for number, epoch, name in rows}
+    valid = [(batch, found) for batch, found in block if _is_valid(batch.turn, now_there)]
+    arrivals = [
+        changing.filed(arrival, now_there[batch.turn.place.number][1]) for batch, found in valid for arrival in found
+    ]
+    changing.add(connection, arrivals, now)
+    for batch, _ in valid:
+        if batch.above is not None:
+            connection.execute(
+                "UPDATE mirrored_folder SET low = min(low, ?), is_filled = is_filled OR ?"
+                " WHERE number = ? AND low <= ?",
+                (batch.low, batch.is_end, batch.turn.place.number, batch.above),
+            )
+
+
+def _is_valid(turn: Turn, now_there: dict[int, tuple[str, str]]) -> bool:
+    epoch, _ = now_there.get(turn.place.number, ("", ""))
+    return bool(epoch) and epoch == turn.epoch

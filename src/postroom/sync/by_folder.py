@@ -1,0 +1,252 @@
+"""A mirror of a mailbox that reports changes folder by folder (IMAP).
+
+A round asks for the state of all folders and takes over what changed; the fill goes through each folder from its newest
+message downwards, in turns. Every transaction leaves a consistent state: a process that is killed at any moment goes on
+where it was, and nothing is missing or there twice.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from postroom.model.changes import FolderChanges, FolderState, Identified, Marks
+from postroom.model.errors import NotFound, PermissionDenied, ProviderError
+from postroom.model.folder import Role
+from postroom.sync import changing, identity, places
+from postroom.sync.access import Access
+from postroom.sync.arriving import Arriving, Turn
+from postroom.sync.places import Place
+
+if TYPE_CHECKING:
+    from postroom.providers.protocol import FolderSync
+
+_FIRST_PAGE = 50
+_TURN = 1_000  # messages of one folder before the next has its turn
+
+
+@dataclass(slots=True)
+class _Looked:
+    """What one folder's changes mean for the mirror. `is_new`: its numbers mean nothing yet, or no longer."""
+
+    place: Place
+    state: FolderState
+    changes: FolderChanges
+    is_new: bool
+    gone: list[str] = field(default_factory=list)  # refs
+    marked: dict[str, Marks] = field(default_factory=dict)  # by ref
+    new: list[int] = field(default_factory=list)
+
+
+class ByFolder:
+    def __init__(
+        self,
+        access: Access,
+        mailbox: FolderSync,
+        arriving: Arriving,
+        leave_out: Sequence[str],
+        clock: Callable[[], float],
+    ) -> None:
+        self._access = access
+        self._mailbox = mailbox
+        self._arriving = arriving
+        self._leave_out = tuple(leave_out)
+        self._clock = clock
+        self.is_partial = False
+        self._has_begun = False
+
+    async def round(self) -> bool:
+        """Everything as the server has it now, as far as it is filled. True if something may have changed. The first
+        one is partial: it only begins the inbox, whose first page is what somebody waits for."""
+        asked_at = self._clock()
+        states = {state.folder.ref: state for state in await self._mailbox.folder_states()}
+        known = await self._access.write(self._take_over, list(states.values()))
+        mirrored = sorted((place for place in known if not (place.is_left_out or place.is_gone)), key=_in_order)
+        changed = [place for place in mirrored if _may_have_changed(place, states[place.ref])]
+        self.is_partial = not self._has_begun and len(mirrored) > 1 and all(place.low is None for place in mirrored)
+        self._has_begun = True
+        if self.is_partial:
+            changed = mirrored[:1]
+        looked = [found for place in changed if (found := await self._look(place, states[place.ref])) is not None]
+        await self._adopt(looked)
+        for one in looked:
+            if not one.is_new:
+                await self._arriving.take_new(one.place, one.changes.epoch, one.new)
+        for one in looked:  # after all that is new, so that a message that was moved is there before it is missed
+            await self._access.write(self._settle, one, asked_at)
+        unchanged = [place for place in mirrored if place not in changed and place.low is not None]
+        await self._access.write(_confirm, unchanged, asked_at)
+        await self._access.write(places.remove_gone, self._clock())
+        return bool(looked) or len(mirrored) < len(known)
+
+    def _take_over(self, connection: sqlite3.Connection, states: Sequence[FolderState]) -> list[Place]:
+        places.take_over(connection, states, self._leave_out, self._mailbox.ref_of)
+        identity.forget_old(connection, self._clock())
+        return places.places(connection)
+
+    async def _look(self, place: Place, state: FolderState) -> _Looked | None:
+        """None where the folder disappeared since, or is listed and cannot be opened: it stays as it is, without being
+        confirmed."""
+        changes = await self._changes(place, place.since if place.low is not None else None)
+        if changes is None:
+            return None
+        is_new = place.low is None or place.epoch != changes.epoch
+        return await self._access.read(_compared, _Looked(place, state, changes, is_new))
+
+    async def _changes(self, place: Place, since: FolderState | None) -> FolderChanges | None:
+        try:
+            return await self._mailbox.folder_changes(place.ref, since)
+        except (NotFound, PermissionDenied, ProviderError) as error:
+            if error.retryable:
+                raise
+            return None
+
+    async def _adopt(self, looked: Sequence[_Looked]) -> None:
+        """New messages that are known from another place take their row with them instead of being fetched."""
+        lost = await self._access.read(_lost, {ref for one in looked for ref in one.gone})
+        for one in looked:
+            if lost and one.new:
+                found = await self._mailbox.identify(one.place.ref, one.changes.epoch, one.new)
+                await self._access.write(self._take_rows, one, found, lost)
+
+    def _take_rows(
+        self, connection: sqlite3.Connection, one: _Looked, found: list[Identified], lost: dict[str, list[str]]
+    ) -> None:
+        """Drafts are fetched: programs save a changed one under its old Message-ID."""
+        marked: dict[str, Marks] = {}
+        adopted: set[int] = set()
+        for mail in sorted(found, key=lambda mail: mail.number):
+            rows = lost.get(identity.key(mail.identity, mail.message_id, mail.size, mail.arrived))
+            if rows and mail.marks is not None and not mail.marks.draft:
+                changing.move(connection, rows.pop(0), mail.ref, one.place.ref, number=mail.number, now=self._clock())
+                marked[mail.ref] = mail.marks
+                adopted.add(mail.number)
+        changing.set_marks(connection, marked)
+        one.new = [number for number in one.new if number not in adopted]
+
+    def _settle(self, connection: sqlite3.Connection, one: _Looked, asked_at: float) -> None:
+        changing.remove(connection, one.gone, self._clock(), seen_at=one.place.as_of)
+        changing.set_marks(connection, one.marked)
+        connection.execute(
+            "UPDATE mirrored_folder SET epoch = ?, cursor = ?, as_of = ? WHERE number = ?",
+            (one.changes.epoch, one.state.cursor, asked_at, one.place.number),
+        )
+        if one.is_new:  # the fill does the rest
+            top = max(one.changes.present or (), default=0)
+            connection.execute(
+                "UPDATE mirrored_folder SET low = ?, is_filled = ? WHERE number = ?",
+                (top + 1, not top, one.place.number),
+            )
+
+    # --- the first fill
+
+    async def is_behind(self) -> bool:
+        return self.is_partial or bool(await self._access.read(_unfilled))
+
+    async def fill(self, after: Callable[[], Awaitable[None]] | None = None) -> None:
+        """All folders that are not filled, in turns: a first page of each, the inbox first, then the rest. `after` is
+        called after every block."""
+        await self._arriving.take(self._turns(), after)
+
+    async def _turns(self) -> AsyncGenerator[Turn, None]:
+        """Folders that are begun meanwhile join in."""
+        waiting: dict[int, _Remaining] = {}
+        while True:
+            for place in await self._access.read(_unfilled):
+                if place.number not in waiting:
+                    waiting[place.number] = remaining = await self._remaining(place)
+                    yield remaining.turn(_FIRST_PAGE, is_urgent=True)
+            unfinished = [remaining for remaining in waiting.values() if remaining.numbers]
+            if not unfinished:
+                return
+            for remaining in unfinished:
+                yield remaining.turn(_TURN)
+
+    async def _remaining(self, place: Place) -> _Remaining:
+        """Nothing in another epoch."""
+        low = place.low or 0
+        changes = await self._changes(place, None)
+        if changes is None:
+            return _Remaining(place, "", [], low)
+        known = await self._access.read(_numbers, place)
+        present = changes.present or () if changes.epoch == place.epoch else ()
+        numbers = sorted(number for number in present if number < low and number not in known)
+        return _Remaining(place, changes.epoch, numbers, low)
+
+
+@dataclass(slots=True)
+class _Remaining:
+    """The numbers of a folder below `low` that are not in the index, ascending: turns are taken off the end."""
+
+    place: Place
+    epoch: str
+    numbers: list[int]
+    low: int
+
+    def turn(self, size: int, *, is_urgent: bool = False) -> Turn:
+        taken = self.numbers[-size:][::-1]
+        del self.numbers[-size:]
+        turn = Turn(self.place, self.epoch, taken, self.low, is_last=not self.numbers, is_urgent=is_urgent)
+        self.low = taken[-1] if taken else 0
+        return turn
+
+
+def _may_have_changed(place: Place, state: FolderState) -> bool:
+    """Without a cursor only a comparison tells."""
+    return place.low is None or not state.cursor or (place.epoch, place.cursor) != (state.epoch, state.cursor)
+
+
+def _compared(connection: sqlite3.Connection, looked: _Looked) -> _Looked:
+    place, changes = looked.place, looked.changes
+    rows = connection.execute("SELECT number, ref FROM mirrored WHERE folder = ?", (place.number,))
+    known: dict[int, str] = dict(rows.fetchall())
+    if looked.is_new:
+        looked.gone, looked.new = list(known.values()), sorted(changes.present or ())
+        return looked
+    shown = {number: marks for number, marks in changes.marks.items() if marks is not None}
+    hidden = changes.marks.keys() - shown.keys()
+    there = (shown.keys() | set(changes.present or ())) - hidden
+    gone = known.keys() - there if changes.present is not None else known.keys() & {*changes.gone, *hidden}
+    looked.gone = [known[number] for number in sorted(gone)]
+    looked.marked = {known[number]: marks for number, marks in shown.items() if number in known and number not in gone}
+    low = place.low or 0
+    looked.new = sorted(number for number in there - known.keys() - {*changes.gone} if number >= low)
+    return looked
+
+
+def _lost(connection: sqlite3.Connection, missing: set[str]) -> dict[str, list[str]]:
+    """The refs of messages that are no longer where they were, by what tells them apart."""
+    rows = connection.execute(
+        "SELECT ref FROM mirrored WHERE folder IN (SELECT number FROM mirrored_folder WHERE is_gone)"
+    )
+    found: dict[str, list[str]] = {}
+    for former in identity.describe(connection, missing | {ref for (ref,) in rows}):
+        if former.identity:
+            found.setdefault(former.identity, []).append(former.ref)
+    return found
+
+
+def _confirm(connection: sqlite3.Connection, unchanged: Sequence[Place], asked_at: float) -> None:
+    connection.executemany(
+        "UPDATE mirrored_folder SET as_of = ? WHERE number = ?", [(asked_at, place.number) for place in unchanged]
+    )
+
+
+def _unfilled(connection: sqlite3.Connection) -> list[Place]:
+    """Those that are begun."""
+    found = [
+        place
+        for place in places.places(connection)
+        if not (place.is_filled or place.is_left_out or place.is_gone or place.low is None)
+    ]
+    return sorted(found, key=_in_order)
+
+
+def _numbers(connection: sqlite3.Connection, place: Place) -> set[int]:
+    return {number for (number,) in connection.execute("SELECT number FROM mirrored WHERE folder = ?", (place.number,))}
+
+
+def _in_order(place: Place) -> tuple[bool, bool, int]:
+    return place.role != Role.INBOX, place.role in (Role.TRASH, Role.JUNK), place.number

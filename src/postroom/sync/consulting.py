@@ -1,0 +1,103 @@
+"""Whom to ask: the mirror, or the server, or the mirror again because the server does not answer."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import anyio
+import anyio.to_thread
+
+from postroom.model.errors import PostroomError, ProviderUnavailable, RateLimited
+from postroom.providers.layers.layered import Call
+from postroom.sync.coverage import coverage_of_all
+from postroom.sync.trust import Outage, Trust
+
+if TYPE_CHECKING:
+    from postroom.providers.protocol import Mailbox
+    from postroom.sync.mirror import Mirror
+
+R = TypeVar("R")
+CatchUp = Callable[[], Awaitable[None]]
+Look = Callable[[sqlite3.Connection, Trust], R | None]  # None: the mirror cannot tell, or is not trusted that far
+
+UNREACHABLE = (ProviderUnavailable, RateLimited)
+
+
+class Consulting:
+    """`outage` is on while the server cannot be reached and the mirror answers in its place."""
+
+    def __init__(self, mailbox: Mailbox, mirror: Mirror, catch_up: CatchUp | None, max_age: float) -> None:
+        self._mailbox = mailbox
+        self._mirror = mirror
+        self._catch_up = catch_up
+        self._max_age = timedelta(seconds=max_age)
+        self._readers = anyio.CapacityLimiter(8)
+        self._catching_up = anyio.Lock()
+        self._is_connected = False
+        self.outage = Outage()
+
+    async def answer(self, look: Look[R], ask: Call, *args: Any, **kwargs: Any) -> R:
+        """From the mirror, else from the server, else from the mirror whatever its age."""
+        found = await (self.last_resort(look) if self.outage.is_on else self.current(look))
+        return await self.ask_first(look, ask, *args, **kwargs) if found is None else found
+
+    async def ask_first(self, look: Look[R], ask: Call, *args: Any, **kwargs: Any) -> R:
+        """From the server, or from the mirror where that does not answer."""
+        try:
+            return cast("R", await self.ask(ask, *args, **kwargs))
+        except UNREACHABLE:
+            found = await self.last_resort(look)
+            if found is None:
+                raise
+            return found
+
+    async def current(self, look: Look[R]) -> R | None:
+        """What the mirror says now, after catching up where that can help."""
+        since = datetime.now(UTC) - self._max_age
+        found = await self._look(look, Trust(since))
+        if found is not None or self._catch_up is None or self.outage.is_on:
+            return found
+        if await self._look(_is_up_to_date, Trust(since)):
+            return None
+        began = datetime.now(UTC)
+        async with self._catching_up:
+            try:
+                await self._catch_up()
+            except PostroomError:
+                return None  # whoever asks the server next is told
+        return await self._look(look, Trust(min(since, began)))
+
+    async def ask(self, ask: Call, *args: Any, **kwargs: Any) -> Any:
+        try:
+            if not self._is_connected:
+                await self._mailbox.connect()
+                self._is_connected = True
+            answer = await ask(*args, **kwargs)
+        except UNREACHABLE:
+            self.outage.begin()
+            raise
+        self.outage.end()
+        return answer
+
+    async def last_resort(self, look: Look[R]) -> R | None:
+        """What the mirror has, however old."""
+        return await self._look(look, Trust(datetime.now(UTC), is_last_resort=True))
+
+    async def _look(self, look: Look[R], trust: Trust) -> R | None:
+        def run() -> R | None:
+            with self._mirror.snapshot() as connection:
+                return look(connection, trust)
+
+        if not self._mirror.path.exists():
+            return None
+        try:
+            return await anyio.to_thread.run_sync(run, limiter=self._readers)
+        except PostroomError:
+            return None
+
+
+def _is_up_to_date(connection: sqlite3.Connection, trust: Trust) -> bool | None:
+    return trust.accepts(coverage_of_all(connection)) or None

@@ -1,0 +1,80 @@
+"""What a mirror keeps of a message's content: its bytes where the provider hands them over in bulk, otherwise the
+message as the provider read it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from postroom.index.packing import pack, unpacked
+from postroom.index.rows import envelopes
+from postroom.index.words import storable
+from postroom.model.message import Attachment, Body, Envelope, Message
+
+_PLAIN, _COMPRESSED, _MESSAGE = 0, 1, 2
+MAX_BYTES: Final = 25 * 2**20  # of a message that was read: it is JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    form: int
+    content: bytes
+
+
+def raw_content(raw: bytes) -> Content:
+    packed = pack(raw)
+    return Content(_COMPRESSED if packed.is_compressed else _PLAIN, packed.content)
+
+
+def message_content(message: Message) -> Content | None:
+    kept = {
+        "body": asdict(message.body),
+        "attachments": [asdict(attachment) for attachment in message.attachments],
+        "headers": {name: list(values) for name, values in message.headers.items()},
+        "defects": list(message.defects),
+    }
+    text = json.dumps(kept, ensure_ascii=True, separators=(",", ":")).encode()
+    return Content(_MESSAGE, zlib.compress(text, 1)) if len(text) <= MAX_BYTES else None
+
+
+def raw_of(connection: sqlite3.Connection, ref: str) -> bytes | None:
+    """The message's own bytes; None where they are not kept."""
+    row = _row(connection, ref)
+    return None if row is None or row[0] == _MESSAGE else unpacked(row[0] == _COMPRESSED, row[1])
+
+
+def message_of(connection: sqlite3.Connection, ref: str) -> Message | None:
+    """With its current envelope; None where its content is not kept."""
+    row, (envelope,) = _row(connection, ref), envelopes(connection, [ref])
+    if row is None or envelope is None:
+        return None
+    form, content = row
+    return _kept(envelope, content) if form == _MESSAGE else _parsed(envelope, unpacked(form == _COMPRESSED, content))
+
+
+def _row(connection: sqlite3.Connection, ref: str) -> tuple[int, bytes] | None:
+    found: tuple[int, bytes] | None = connection.execute(
+        "SELECT form, content FROM content WHERE id = (SELECT id FROM mirrored WHERE ref = ?)", (storable(ref),)
+    ).fetchone()
+    return found
+
+
+def _parsed(envelope: Envelope, raw: bytes) -> Message:
+    from postroom.mime import guarded
+
+    parsed = guarded.parse(raw)
+    return Message(envelope, parsed.body, parsed.attachments, parsed.headers, parsed.defects)
+
+
+def _kept(envelope: Envelope, content: bytes) -> Message:
+    kept = json.loads(zlib.decompress(content))
+    return Message(
+        envelope,
+        Body(**kept["body"]),
+        tuple(Attachment(**attachment) for attachment in kept["attachments"]),
+        {name: tuple(values) for name, values in kept["headers"].items()},
+        tuple(kept["defects"]),
+    )

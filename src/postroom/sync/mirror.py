@@ -1,0 +1,136 @@
+"""The file of one account's mirror. Several processes may have it open: one fills it (see `lock`), all read it and
+write through what they changed on the server themselves."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from postroom.files import atomic_file
+from postroom.index.database import Database
+from postroom.model.errors import PostroomError, ProviderError
+from postroom.sqlite.errors import DAMAGED, FileKind
+from postroom.sync.lock import Lock
+from postroom.sync.schema import SCHEMA
+from postroom.sync.status import ABSENT, MirrorStatus, read_status
+
+FOLDER: Final = "mirrors"
+_FILE: Final = FileKind("mirror", ProviderError, "It is rebuilt from the server; nothing is lost.")
+_PARTS: Final = ("", "-wal", "-shm")
+
+
+def mirror_path(home: Path, account: str) -> Path:
+    return home / FOLDER / f"{account}.db"
+
+
+class Mirror:
+    """`snapshot` and `transaction` as in `sqlite.Database`. Opened on first use.
+
+    Whoever finds the file damaged asks for a rebuild; the process that holds the lock sets the file aside and starts a
+    new one (`rebuild`), and the others go on with that: each use looks whether the file is still the one it opened.
+    """
+
+    def __init__(self, path: Path, *, wait_for_lock: float = 5.0) -> None:
+        self.path = path
+        self._wait_for_lock = wait_for_lock
+        self._database: Database | None = None
+        self._inode = 0
+        self._opening = threading.Lock()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        with self._noticing_damage(), self._current().snapshot() as connection:
+            yield connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Not durable at a power cut: what is lost is fetched again."""
+        with self._noticing_damage(), self._current().transaction(durable=False) as connection:
+            yield connection
+
+    def status(self) -> MirrorStatus:
+        """Never raises for a mirror that is absent or damaged: it is just not complete."""
+        if not self.path.exists():
+            return ABSENT
+        try:
+            with self.snapshot() as connection:
+                return read_status(connection, self._size())
+        except PostroomError as error:
+            return MirrorStatus(complete=False, as_of=None, bytes=self._size(), last_error=error.message)
+
+    def lock(self) -> Lock | None:
+        """The right to fill this mirror; None while another process has it. Kept until it is closed."""
+        return Lock.taken(self.path.with_suffix(".lock"))
+
+    # --- rebuilding
+
+    def ask_for_rebuild(self, reason: str) -> None:
+        """The process that fills the mirror starts over as soon as it notices."""
+        with suppress(OSError):
+            atomic_file.replace(self._request, reason.encode())
+
+    @property
+    def is_rebuild_asked(self) -> bool:
+        return self._request.exists()
+
+    def rebuild(self) -> None:
+        """Starts an empty file. A damaged one is set aside as ``.damaged``, for whoever wants to know: only the latest.
+        Only under the lock."""
+        self.close()
+        is_damaged = self._request.exists() and self._request.read_bytes().startswith(DAMAGED.encode())
+        for part in _PARTS:
+            with suppress(FileNotFoundError):
+                if is_damaged:
+                    Path(f"{self.path}{part}").replace(f"{self.path.with_suffix('.damaged')}{part}")
+                else:
+                    Path(f"{self.path}{part}").unlink()
+        self._request.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """With everything that belongs to it."""
+        self.close()
+        for kept in self.path.parent.glob(f"{self.path.stem}.*"):
+            if kept.name.removeprefix(f"{self.path.stem}.").partition("-")[0] in ("db", "damaged", "lock", "rebuild"):
+                kept.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    @property
+    def _request(self) -> Path:
+        return self.path.with_suffix(".rebuild")
+
+    def _current(self) -> Database:
+        with self._opening:
+            if self._database is None or self._inode != _inode(self.path):
+                self.close()
+                database = Database(self.path, SCHEMA, wait_for_lock=self._wait_for_lock, kind=_FILE)
+                database.open()
+                self._database, self._inode = database, _inode(self.path)
+            return self._database
+
+    @contextmanager
+    def _noticing_damage(self) -> Iterator[None]:
+        try:
+            yield
+        except PostroomError as error:
+            if error.details.get(DAMAGED):
+                self.ask_for_rebuild(f"{DAMAGED} at {time.time():.0f}")
+            raise
+
+    def _size(self) -> int:
+        return sum(part.stat().st_size for name in _PARTS if (part := Path(f"{self.path}{name}")).exists())
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,302 @@
+"""A mailbox that answers from its mirror where that is complete and fresh, and otherwise asks the server.
+
+It is a layer around the provider's mailbox, so the result offers the same protocols (`isinstance` is as true or false
+as before), with the same answers.
+
+- Reads come from the index where every folder concerned is complete (`coverage`) and was confirmed recently
+  (`trust`). A mirror that is not fresh first catches up, which is one round trip where nothing changed. While a folder
+  is still being filled, the server is asked.
+- Drafts are the server's alone: they change under the same ref, and what is sent must be what is there.
+- With the server away, reads go on from the index, however old, and say so (`Page.as_of`, `MirrorLayer.outage`); writes
+  raise.
+- Writes go to the server first. What it confirmed is written to the index at once, so that the next read shows it; the
+  next synchronization settles the rest, and the server wins.
+- Whatever is wrong with the mirror itself (damaged, locked, absent) is no error for a caller: the server is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import anyio
+import anyio.to_thread
+
+from postroom.index.folders import list_folders
+from postroom.model.capabilities import Capabilities
+from postroom.model.errors import PostroomError
+from postroom.model.message import Envelope, Message, Page
+from postroom.model.query.tree import Query, Text
+from postroom.providers.layers.layered import Call, Layered
+from postroom.providers.protocol import FolderSync, Mailbox, Numbered, Transport
+from postroom.sync import contents, noting
+from postroom.sync.consulting import UNREACHABLE, CatchUp, Consulting
+from postroom.sync.coverage import Coverage, coverage_of, coverage_of_all, coverage_of_folders
+from postroom.sync.lookup import Lookup
+from postroom.sync.status import fact, note_fact
+from postroom.sync.trust import MAX_AGE, Outage, Trust
+
+if TYPE_CHECKING:
+    from postroom.model.folder import Folder
+    from postroom.model.outcome import ItemResult
+    from postroom.settings.accounts import ServerAccount
+    from postroom.sync.mirror import Mirror
+
+R = TypeVar("R")
+
+_CAPABILITIES = "capabilities"
+_STALING = frozenset({"create_draft", "update_draft", "delete_draft", "create_folder", "delete_folder"})
+_SENDING = frozenset({"submit", "stage", "discard_staged", "reconcile"})
+
+
+def mirrored(mailbox: Mailbox, layer: MirrorLayer, provider: str) -> Mailbox:
+    return cast("Mailbox", Layered(mailbox, provider, [layer]))
+
+
+def noticing_sends(transport: Transport, mirror: Mirror, provider: str) -> Transport:
+    """What was sent is in Sent, and a draft that was sent is gone: the next read looks."""
+
+    def layer(verb: str, call: Call) -> Call:
+        return partial(_then_stale, mirror, call) if verb in _SENDING else call
+
+    return cast("Transport", Layered(transport, provider, [layer]))
+
+
+class MirrorLayer:
+    """`catch_up` brings the mirror up to date, or raises; None where only another process can. `outage` is on while the
+    server cannot be reached and the mirror answers in its place."""
+
+    def __init__(
+        self,
+        mailbox: Mailbox,
+        mirror: Mirror,
+        settings: ServerAccount,
+        catch_up: CatchUp | None = None,
+        max_age: float = MAX_AGE,
+    ) -> None:
+        self._mailbox = mailbox
+        self.mirror = mirror
+        self._settings = settings
+        self._consult = Consulting(mailbox, mirror, catch_up, max_age)
+        self._lookup = Lookup(threads_by_headers=isinstance(mailbox, FolderSync))
+        self._methods: dict[str, Callable[..., Awaitable[Any]]] = {
+            "connect": self._connect,
+            "folders": self._folders,
+            "search": self._search,
+            "envelopes": self._envelopes,
+            "fetch": self._fetch,
+            "fetch_many": self._fetch_many,
+            "fetch_raw": self._fetch_raw,
+            "fetch_part": self._fetch_part,
+            "thread": self._thread,
+            "mails_with_ids": self._mails_with_ids,
+            "set_flags": self._set_flags,
+            "move": self._move,
+            "put_into": self._put_into,
+            "apply_label": self._apply_label,
+            "remove_label": self._remove_label,
+        }
+
+    @property
+    def outage(self) -> Outage:
+        return self._consult.outage
+
+    def __call__(self, verb: str, call: Call) -> Call:
+        if verb in self._methods:
+            return partial(self._methods[verb], call)
+        return partial(_then_stale, self.mirror, call) if verb in _STALING else call
+
+    # --- reading
+
+    async def _connect(self, ask: Call) -> Capabilities:
+        """With the server away: what it could do the last time."""
+        try:
+            found = cast("Capabilities", await self._consult.ask(ask))
+        except UNREACHABLE:
+            known = await self._consult.last_resort(lambda connection, _: fact(connection, _CAPABILITIES))
+            if not known:
+                raise
+            return _capabilities(known)
+        await self._note(note_fact, _CAPABILITIES, json.dumps(asdict(found)))
+        return found
+
+    async def _folders(self, ask: Call) -> list[Folder]:
+        """Asked of the server while it answers: only that knows what a folder is for."""
+
+        return await self._consult.ask_first(lambda connection, _: list_folders(connection) or None, ask)
+
+    async def _search(self, ask: Call, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
+        needs_bodies = self._settings.mirror == "headers" and any(isinstance(leaf, Text) for leaf in query.leaves())
+
+        def look(connection: sqlite3.Connection, trust: Trust) -> Page[Envelope] | None:
+            coverage = coverage_of(connection, query)
+            if not trust.accepts(coverage) or (needs_bodies and not trust.is_last_resort):
+                return None
+            page = self._lookup.search(connection, query, limit, offset)
+            if self._settings.mirror_days and not page.has_more and not trust.is_last_resort:
+                return None  # what is older than that only the server has
+            return self._dated(page, coverage, is_partial=needs_bodies)
+
+        return await self._consult.answer(look, ask, query, limit=limit, offset=offset)
+
+    def _dated(self, page: Page[Envelope], coverage: Coverage, *, is_partial: bool) -> Page[Envelope]:
+        leaves_out = coverage.leaves_out and bool(self._settings.mirror_leave_out)
+        is_all = coverage.is_whole and not leaves_out and not is_partial and not self._settings.mirror_days
+        total = None if self._settings.mirror_days else page.total
+        return replace(page, as_of=coverage.as_of, complete=is_all, total=total)
+
+    async def _envelopes(self, ask: Call, refs: Sequence[str]) -> list[Envelope | None]:
+        return await self._each(ask, refs, self._envelopes_found)
+
+    async def _fetch_many(self, ask: Call, refs: Sequence[str]) -> list[Message | None]:
+        return await self._each(ask, refs, self._messages_found)
+
+    async def _each(
+        self, ask: Call, refs: Sequence[str], look: Callable[[sqlite3.Connection, Trust, Sequence[str]], dict[str, R]]
+    ) -> list[R | None]:
+        """Those that the mirror has, and the others from the server."""
+        found = await self._consult.current(lambda connection, trust: look(connection, trust, refs) or None) or {}
+        missing = [ref for ref in refs if ref not in found]
+        if missing:
+            found = {**found, **await self._asked_for(ask, missing, look)}
+        return [found.get(ref) for ref in refs]
+
+    async def _asked_for(
+        self, ask: Call, refs: list[str], look: Callable[[sqlite3.Connection, Trust, Sequence[str]], dict[str, R]]
+    ) -> dict[str, R]:
+        """By ref. With the server away nobody knows whether the others are gone."""
+        try:
+            answers = await self._consult.ask(ask, refs)
+        except UNREACHABLE:
+            known = await self._consult.last_resort(lambda connection, trust: look(connection, trust, refs)) or {}
+            if len(known) < len(set(refs)):
+                raise
+            return known
+        return {ref: answer for ref, answer in zip(refs, answers, strict=True) if answer is not None}
+
+    def _envelopes_found(
+        self, connection: sqlite3.Connection, trust: Trust, refs: Sequence[str]
+    ) -> dict[str, Envelope]:
+        found = [envelope for envelope in self._lookup.envelopes(connection, refs) if envelope is not None]
+        numbers = {folder.name: folder.ref for folder in list_folders(connection)}
+        places = {numbers[name] for envelope in found for name in envelope.folders if name in numbers}
+        if not trust.accepts(coverage_of_folders(connection, places), whole=False):
+            return {}
+        return {one.ref: one for one in found if not one.draft or trust.is_last_resort}
+
+    def _messages_found(self, connection: sqlite3.Connection, trust: Trust, refs: Sequence[str]) -> dict[str, Message]:
+        there = self._envelopes_found(connection, trust, refs)
+        found = {ref: self._lookup.message(connection, ref) for ref in there}
+        return {ref: message for ref, message in found.items() if message is not None}
+
+    async def _fetch(self, ask: Call, ref: str) -> Message:
+        def look(connection: sqlite3.Connection, trust: Trust) -> Message | None:
+            return self._messages_found(connection, trust, [ref]).get(ref)
+
+        return await self._consult.answer(look, ask, ref)
+
+    async def _fetch_raw(self, ask: Call, ref: str) -> bytes:
+        return await self._consult.answer(partial(self._raw, ref), ask, ref)
+
+    async def _fetch_part(self, ask: Call, ref: str, part: str) -> bytes:
+        """A part has the same number in the mirror where it keeps the bytes; else only its provider knows the name."""
+
+        def look(connection: sqlite3.Connection, trust: Trust) -> bytes | None:
+            from postroom.mime.read import parse
+
+            raw = self._raw(ref, connection, trust)
+            return None if raw is None else parse.extract_part(raw, part)
+
+        return await self._consult.answer(look, ask, ref, part)
+
+    def _raw(self, ref: str, connection: sqlite3.Connection, trust: Trust) -> bytes | None:
+        return contents.raw_of(connection, ref) if self._envelopes_found(connection, trust, [ref]) else None
+
+    async def _thread(self, ask: Call, thread_ref: str) -> list[Envelope]:
+        def look(connection: sqlite3.Connection, trust: Trust) -> list[Envelope] | None:
+            if not trust.accepts(coverage_of_all(connection)):
+                return None
+            return self._lookup.thread(connection, thread_ref)
+
+        return await self._consult.answer(look, ask, thread_ref)
+
+    async def _mails_with_ids(self, ask: Call, message_ids: Sequence[str], *, near: str) -> list[Envelope]:
+        def look(connection: sqlite3.Connection, trust: Trust) -> list[Envelope] | None:
+            if not trust.accepts(coverage_of_all(connection)):
+                return None
+            return self._lookup.mails_with_ids(connection, message_ids)
+
+        return await self._consult.answer(look, ask, message_ids, near=near)
+
+    # --- writing
+
+    async def _set_flags(self, ask: Call, refs: Sequence[str], *, add: Sequence[Any]) -> list[ItemResult]:
+        results = cast("list[ItemResult]", await ask(refs, add=add))
+        await self._note(noting.flags, _ok(results), add)
+        return results
+
+    async def _move(self, ask: Call, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
+        results = cast("list[ItemResult]", await ask(refs, folder_ref))
+        moved = [result for result in results if result.ok]
+        numbers = [await self._number(result.new_ref) for result in moved]
+        placed = list(zip(moved, numbers, strict=True))
+        await self._note(noting.moved, placed, folder_ref, time.time())
+        return results
+
+    async def _number(self, ref: str) -> int:
+        return await self._mailbox.uid_of(ref) if ref and isinstance(self._mailbox, Numbered) else 0
+
+    async def _put_into(self, ask: Call, refs: Sequence[str], folder_refs: Sequence[str]) -> list[ItemResult]:
+        results = cast("list[ItemResult]", await ask(refs, folder_refs))
+        await self._note(noting.put_into, _ok(results), folder_refs)
+        return results
+
+    async def _apply_label(self, ask: Call, refs: Sequence[str], label: str) -> list[ItemResult]:
+        results = cast("list[ItemResult]", await ask(refs, label))
+        await self._note(noting.labelled, _ok(results), label, True)
+        return results
+
+    async def _remove_label(self, ask: Call, refs: Sequence[str], label: str) -> list[ItemResult]:
+        results = cast("list[ItemResult]", await ask(refs, label))
+        await self._note(noting.labelled, _ok(results), label, False)
+        return results
+
+    async def _note(self, change: Callable[..., None], *args: Any) -> None:
+        await _noted(self.mirror, change, *args)
+
+
+async def _then_stale(mirror: Mirror, call: Call, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return await call(*args, **kwargs)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _noted(mirror, noting.stale)
+
+
+async def _noted(mirror: Mirror, change: Callable[..., None], *args: Any) -> None:
+    """The server has it; a mirror that cannot be written learns it from there."""
+
+    def run() -> None:
+        with mirror.transaction() as connection:
+            change(connection, *args)
+
+    if not mirror.path.exists():
+        return
+    try:
+        await anyio.to_thread.run_sync(run)
+    except PostroomError:
+        return
+
+
+def _ok(results: Sequence[ItemResult]) -> list[str]:
+    return [result.ref for result in results if result.ok]
+
+
+def _capabilities(text: str) -> Capabilities:
+    known = json.loads(text)
+    return Capabilities(**{**known, "search_not_applied": tuple(known["search_not_applied"])})

@@ -1,0 +1,51 @@
+"""What was changed on the server through us, shown in the mirror at once. Each function is part of its caller's
+transaction; messages that the mirror does not have are skipped."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from postroom.index import placing, writing
+from postroom.model.outcome import ItemResult
+from postroom.model.query.tree import Flag
+from postroom.sync import changing
+
+
+def flags(connection: sqlite3.Connection, refs: Sequence[str], claims: Sequence[Flag]) -> None:
+    writing.set_flags(connection, refs, claims)
+
+
+def labelled(connection: sqlite3.Connection, refs: Sequence[str], label: str, is_on: bool) -> None:
+    change = writing.apply_label if is_on else writing.remove_label
+    change(connection, refs, label)
+
+
+def put_into(connection: sqlite3.Connection, refs: Sequence[str], folder_refs: Sequence[str]) -> None:
+    placing.put(connection, refs, folder_refs)
+
+
+def moved(
+    connection: sqlite3.Connection, results: Sequence[tuple[ItemResult, int]], folder_ref: str, now: float
+) -> None:
+    """With the number that each has in its new folder. Where a server does not tell the new ref, only a
+    synchronization finds the message again."""
+    here = changing.known(connection, [result.ref for result, _ in results])
+    for result, number in results:
+        if result.new_ref and result.ref in here:
+            changing.move(connection, result.ref, result.new_ref, folder_ref, number=number, now=now)
+    stayed = [result.ref for result, _ in results if not result.new_ref and result.ref in here]
+    if stayed and _is_numbered(connection, stayed[0]):
+        stale(connection)
+    elif stayed:
+        placing.move(connection, stayed, folder_ref)
+
+
+def stale(connection: sqlite3.Connection) -> None:
+    """Something changed that only the server can tell: the next read asks."""
+    connection.execute("UPDATE mirrored_folder SET as_of = NULL")
+
+
+def _is_numbered(connection: sqlite3.Connection, ref: str) -> bool:
+    (number,) = connection.execute("SELECT number FROM mirrored WHERE ref = ?", (ref,)).fetchone()
+    return bool(number)

@@ -1,0 +1,162 @@
+"""The folders of a mirror, compared with those the server has: new, renamed, numbered anew, gone."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from postroom.model.changes import FolderState
+from postroom.model.folder import Folder, match_folder
+from postroom.sync.changing import remove, rename
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A mirrored folder. The columns are explained in `schema`."""
+
+    number: int
+    ref: str
+    name: str
+    identity: str
+    epoch: str
+    cursor: str
+    low: int | None
+    is_filled: bool
+    as_of: float | None
+    is_left_out: bool
+    is_gone: bool
+    role: str | None
+
+    @property
+    def since(self) -> FolderState:
+        return FolderState(Folder(self.ref, self.name), self.epoch, self.cursor, self.identity)
+
+    def is_as(self, state: FolderState) -> bool:
+        """Whether everything that is kept of the folder itself is as the server has it."""
+        folder = state.folder
+        here = (self.ref, self.name, self.role, self.identity, self.is_gone)
+        return here == (folder.ref, folder.name, folder.role, state.identity, False)
+
+
+_COLUMNS = """number, ref, name, identity, epoch, cursor, low, is_filled, as_of, is_left_out, is_gone, role"""
+
+
+def places(connection: sqlite3.Connection) -> list[Place]:
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM folder JOIN mirrored_folder ON number = folder.id ORDER BY number"  # noqa: S608
+    )
+    return [Place(*row) for row in rows]
+
+
+RefOf = Callable[[str, str, int], str]  # folder ref, epoch, number within it
+
+
+def take_over(
+    connection: sqlite3.Connection, states: Sequence[FolderState], leave_out: Collection[str], ref_of: RefOf
+) -> None:
+    """The server's folders. What was in one that is gone stays until `remove_gone`: it may have been moved."""
+    known = places(connection)
+    pairs = _paired(known, states)
+    changed = [(place, state) for place, state in pairs if not place.is_as(state)]
+    there = {place.number for place, _ in pairs}
+    new = {state.folder.ref for state in states} - {state.folder.ref for _, state in pairs}
+    gone = [place for place in known if place.number not in there]
+    if changed or new or gone:
+        _put_aside(connection, [*gone, *(place for place, _ in changed)])
+        for place, state in changed:
+            _write(connection, place, state, ref_of)
+        for state in states:
+            if state.folder.ref in new:
+                _create(connection, state)
+        for place in gone:  # shown as before until it is removed, unless another has its name by now
+            connection.execute(
+                "UPDATE OR IGNORE folder SET name = ?, ref = ? WHERE id = ?", (place.name, place.ref, place.number)
+            )
+    connection.executemany(
+        "UPDATE mirrored_folder SET server_total = ? WHERE number = (SELECT id FROM folder WHERE ref = ?)",
+        [(state.folder.total or 0, state.folder.ref) for state in states],
+    )
+    _leave_out(connection, [state.folder for state in states], leave_out)
+
+
+def _paired(known: Iterable[Place], states: Iterable[FolderState]) -> list[tuple[Place, FolderState]]:
+    """By ref and epoch; then by what stays the same when a folder is renamed: its id, or its epoch where it has none
+    and no other folder has that epoch; then by ref alone, numbered anew."""
+    left, open_states = list(known), list(states)
+    pairs: list[tuple[Place, FolderState]] = []
+
+    def pair(is_same: Callable[[Place, FolderState], bool]) -> None:
+        for place in tuple(left):
+            found = [state for state in open_states if is_same(place, state)]
+            rivals = [other for other in left if found and is_same(other, found[0])]
+            if len(found) == 1 and len(rivals) == 1:
+                pairs.append((place, found[0]))
+                left.remove(place)
+                open_states.remove(found[0])
+
+    pair(lambda place, state: place.ref == state.folder.ref and place.epoch in ("", state.epoch))
+    pair(lambda place, state: bool(place.identity) and place.identity == state.identity)
+    pair(
+        lambda place, state: (
+            not place.identity and not state.identity and place.epoch == state.epoch and place.epoch not in ("", "0")
+        )
+    )
+    pair(lambda place, state: place.ref == state.folder.ref)
+    return pairs
+
+
+def _put_aside(connection: sqlite3.Connection, moving: Iterable[Place]) -> None:
+    """Under names and refs that no folder on a server has: two folders may have exchanged theirs."""
+    for place in moving:
+        aside = f"\x01{place.number}"
+        connection.execute("UPDATE folder SET name = ?, ref = ? WHERE id = ?", (aside, aside, place.number))
+        connection.execute("UPDATE mirrored_folder SET is_gone = 1 WHERE number = ?", (place.number,))
+
+
+def _write(connection: sqlite3.Connection, place: Place, state: FolderState, ref_of: RefOf) -> None:
+    folder = state.folder
+    connection.execute(
+        "UPDATE folder SET ref = ?, name = ?, role = ? WHERE id = ?",
+        (folder.ref, folder.name, folder.role, place.number),
+    )
+    connection.execute(
+        "UPDATE mirrored_folder SET identity = ?, is_gone = 0 WHERE number = ?", (state.identity, place.number)
+    )
+    if folder.ref != place.ref:
+        rows = connection.execute("SELECT ref, number FROM mirrored WHERE folder = ?", (place.number,)).fetchall()
+        rename(connection, {ref: ref_of(folder.ref, place.epoch, number) for ref, number in rows})
+        connection.execute("UPDATE mirrored_folder SET cursor = '' WHERE number = ?", (place.number,))
+
+
+def _create(connection: sqlite3.Connection, state: FolderState) -> None:
+    folder = state.folder
+    row = connection.execute(
+        "INSERT INTO folder (ref, name, role) VALUES (?, ?, ?)", (folder.ref, folder.name, folder.role)
+    )
+    connection.execute(
+        "INSERT INTO mirrored_folder (number, identity, epoch, server_total) VALUES (?, ?, ?, ?)",
+        (row.lastrowid, state.identity, state.epoch, folder.total or 0),
+    )
+
+
+def _leave_out(connection: sqlite3.Connection, folders: list[Folder], names: Collection[str]) -> None:
+    refs = [found.ref for name in names if (found := match_folder(folders, name)) is not None]
+    for place in places(connection):
+        if place.is_left_out != (place.ref in refs):
+            connection.execute(
+                "UPDATE mirrored_folder SET is_left_out = ?, low = NULL, is_filled = 0, cursor = '', as_of = NULL"
+                " WHERE number = ?",
+                (place.ref in refs, place.number),
+            )
+
+
+def remove_gone(connection: sqlite3.Connection, now: float) -> None:
+    """Folders that the server no longer has or the settings leave out, with what is still in them."""
+    for place in places(connection):
+        if place.is_left_out or place.is_gone:
+            refs = [ref for (ref,) in connection.execute("SELECT ref FROM mirrored WHERE folder = ?", (place.number,))]
+            remove(connection, refs, now, seen_at=place.as_of)
+        if place.is_gone:
+            connection.execute("DELETE FROM folder WHERE id = ?", (place.number,))
+            connection.execute("DELETE FROM mirrored_folder WHERE number = ?", (place.number,))

@@ -1,0 +1,73 @@
+"""What a mirror's file contains besides the index.
+
+`mail.ref` is the provider's current ref. It changes when a message is moved or its folder is reset; the row, its words
+and its content stay, and `renamed` tells the handles (see `handles`).
+"""
+
+from __future__ import annotations
+
+from postroom.index.schema import INDEX_TABLES, Schema
+
+# mirrored_folder.number is folder.id.
+#   identity  the server's id of a folder, the same after a rename; empty where it has none.
+#   epoch     numbers of another epoch mean other messages (IMAP's UIDVALIDITY).
+#   cursor    up to where changes are known; empty before the first time, and after an interrupted comparison.
+#   low       everything from this number upwards is in the index: the fill goes downwards from the newest.
+#             NULL: not begun.
+#   is_filled nothing below `low` is missing: it is older than the settings ask for, or there is nothing.
+#   as_of     when the server last confirmed the folder's state, in seconds since 1970; NULL: never.
+#   is_left_out  by the settings.
+#   is_gone   the server no longer has it; it is removed when what was in it has been looked for elsewhere.
+#
+# mirrored.ref is mail.ref. `number` is the message's number in `folder`, both 0 where the provider has no numbers.
+# `walk` is the latest comparison of everything that saw it there (see `by_listing`).
+# `identity` is the same in all folders and after a move (see `identity`); empty where nothing tells. `added_at` is when
+# the message was first seen there.
+#
+# content.id is mirrored.id; `form` is explained in `contents`.
+#
+# former are messages that disappeared: where one appears elsewhere later, it was moved, and its handles follow.
+#
+# renamed are changes of refs that the store's handles do not know yet. They are written together with the change, so
+# that a killed process loses none.
+_MIRROR = """
+CREATE TABLE mirrored_folder (
+    number INTEGER PRIMARY KEY,
+    identity TEXT NOT NULL DEFAULT '',
+    epoch TEXT NOT NULL DEFAULT '',
+    cursor TEXT NOT NULL DEFAULT '',
+    low INTEGER,
+    is_filled INTEGER NOT NULL DEFAULT 0,
+    as_of REAL,
+    is_left_out INTEGER NOT NULL DEFAULT 0,
+    is_gone INTEGER NOT NULL DEFAULT 0,
+    server_total INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE mirrored (
+    id INTEGER PRIMARY KEY,
+    ref TEXT NOT NULL UNIQUE,
+    folder INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    identity TEXT NOT NULL,
+    added_at REAL NOT NULL,
+    walk INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX mirrored_by_place ON mirrored (folder, number);
+CREATE INDEX mirrored_by_identity ON mirrored (identity) WHERE identity != '';
+CREATE INDEX mail_by_message_id ON mail (message_id) WHERE message_id != '';
+CREATE TABLE content (id INTEGER PRIMARY KEY, form INTEGER NOT NULL, content BLOB NOT NULL);
+CREATE TABLE former (
+    ref TEXT PRIMARY KEY,
+    identity TEXT NOT NULL,
+    message_id TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    date TEXT NOT NULL,
+    gone_at REAL NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX former_by_identity ON former (identity) WHERE identity != '';
+CREATE INDEX former_by_message_id ON former (message_id) WHERE message_id != '';
+CREATE TABLE renamed (id INTEGER PRIMARY KEY AUTOINCREMENT, old TEXT NOT NULL, new TEXT NOT NULL);
+CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+SCHEMA = Schema((INDEX_TABLES + _MIRROR,))

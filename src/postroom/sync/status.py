@@ -1,0 +1,83 @@
+"""How far a mirror is, and how fresh."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+LAST_ERROR, STARTED = "last_error", "started"
+
+
+@dataclass(frozen=True, slots=True)
+class FolderStatus:
+    """`complete`: every message that the server has there is in the index, within the limits of the settings.
+    `is_left_out`: it is not mirrored at all, and only the server can answer for it."""
+
+    ref: str
+    name: str
+    complete: bool
+    as_of: datetime | None
+    is_left_out: bool
+    messages: int
+    server_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorStatus:
+    """`complete` and `as_of` hold for all folders that are mirrored: the least complete and the least fresh of them.
+    `last_error` is why the latest attempt to synchronize failed; empty when it succeeded."""
+
+    complete: bool
+    as_of: datetime | None
+    folders: tuple[FolderStatus, ...] = ()
+    messages: int = 0
+    bytes: int = 0
+    last_error: str = ""
+
+    @property
+    def server_total(self) -> int:
+        return sum(folder.server_total for folder in self.folders if not folder.is_left_out)
+
+
+ABSENT = MirrorStatus(complete=False, as_of=None)
+
+
+def read_status(connection: sqlite3.Connection, size: int) -> MirrorStatus:
+    folders = _folders(connection)
+    mirrored = [folder for folder in folders if not folder.is_left_out]
+    moments = [folder.as_of for folder in mirrored]
+    known = [moment for moment in moments if moment is not None]
+    (messages,) = connection.execute("SELECT count(*) FROM mirrored").fetchone()
+    return MirrorStatus(
+        complete=bool(mirrored) and all(folder.complete for folder in mirrored),
+        as_of=min(known) if known and len(known) == len(moments) else None,
+        folders=tuple(folders),
+        messages=messages,
+        bytes=size,
+        last_error=fact(connection, LAST_ERROR),
+    )
+
+
+def _folders(connection: sqlite3.Connection) -> list[FolderStatus]:
+    rows = connection.execute(
+        "SELECT ref, name, is_filled, as_of, is_left_out, total, server_total"
+        " FROM folder JOIN mirrored_folder ON mirrored_folder.number = folder.id ORDER BY folder.id"
+    )
+    return [
+        FolderStatus(ref, name, bool(is_filled), _moment(as_of), bool(left_out), total, server_total)
+        for ref, name, is_filled, as_of, left_out, total, server_total in rows
+    ]
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def fact(connection: sqlite3.Connection, name: str) -> str:
+    row = connection.execute("SELECT value FROM fact WHERE name = ?", (name,)).fetchone()
+    return "" if row is None else str(row[0])
+
+
+def note_fact(connection: sqlite3.Connection, name: str, value: str) -> None:
+    connection.execute("INSERT OR REPLACE INTO fact (name, value) VALUES (?, ?)", (name, value))

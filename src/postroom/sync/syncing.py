@@ -1,0 +1,198 @@
+"""Keeps one account's mirror true to its server: once, or for as long as it runs.
+
+Only the holder of the mirror's lock does; whoever comes second notices and leaves it alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+
+from postroom.model.errors import Conflict, PostroomError
+from postroom.providers.protocol import FolderSync, Watcher
+from postroom.sync.access import Access
+from postroom.sync.arriving import Arriving
+from postroom.sync.by_folder import ByFolder
+from postroom.sync.by_listing import ByListing
+from postroom.sync.handles import pass_on
+from postroom.sync.limits import Limits, apply_limits
+from postroom.sync.reading import Reading
+from postroom.sync.status import LAST_ERROR, MirrorStatus, note_fact
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectSendStream
+
+    from postroom.providers.protocol import Mailbox
+    from postroom.settings.accounts import ServerAccount
+    from postroom.store.handles import Handles
+    from postroom.sync.mirror import Mirror
+
+Progress = Callable[[int, int], None]  # messages in the mirror, messages on the server
+
+POLL_SECONDS = 60.0  # where nothing is pushed, and for folders that are not watched
+_DURING_FILL = 5.0  # seconds between looks at the server while the fill goes on
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
+_FILLS = 20  # of one run: a folder that is numbered anew while it is filled is begun again, but not for ever
+
+
+class Engine(Protocol):
+    """How the mirror of one kind of mailbox is brought up to date. `is_partial`: the latest round left something out to
+    be quick, and another is due."""
+
+    is_partial: bool
+
+    async def round(self) -> bool:
+        """What changed on the server, as far as the mirror is filled. True if something may have."""
+        ...
+
+    async def is_behind(self) -> bool:
+        """Whether there is something to fill."""
+        ...
+
+    async def fill(self, after: Callable[[], Awaitable[None]] | None = None) -> None:
+        """`after` is called after each block that was written."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What synchronizing needs besides the mirror and the mailbox. Without `handles` none follow."""
+
+    handles: Handles | None = None
+    on_progress: Progress | None = None
+    clock: Callable[[], float] = time.time
+
+
+class Syncing:
+    """Use as a context: it holds the mirror's lock, and other processes that read messages for it."""
+
+    def __init__(self, mirror: Mirror, mailbox: Mailbox, settings: ServerAccount, tools: Tools | None = None) -> None:
+        self.mirror = mirror
+        self._mailbox = mailbox
+        self._settings = settings
+        self._tools = tools or Tools()
+        self._reading = Reading()
+        self._looked_at = 0.0
+
+    async def __aenter__(self) -> Syncing:
+        self._lock = self.mirror.lock()
+        if self._lock is None:
+            raise in_progress(self._settings.name)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._reading.rest()
+        if self._lock is not None:
+            self._lock.close()
+
+    async def once(self) -> MirrorStatus:
+        """Everything filled and up to date, or the error that prevented it; what was done so far is kept."""
+        try:
+            await self._begin()
+            await self._mailbox.connect()
+            engine = self._engine()
+            await self._round(engine)
+            for _ in range(_FILLS):
+                if not await engine.is_behind():
+                    break
+                await engine.fill(lambda: self._after_block(engine))
+                await self._round(engine)
+        except PostroomError as error:
+            await self._note(error.message)
+            raise
+        finally:
+            self._reading.rest()
+        await self._note("")
+        return self.mirror.status()
+
+    async def catch_up(self) -> None:
+        """What is in the mirror is as the server has it now; filling is left to whoever follows. One round trip where
+        nothing changed."""
+        self._rebuild_if_asked()
+        await self._round(self._engine())
+
+    async def follow(self) -> None:
+        """Until it is cancelled. What fails is tried again, after a pause that grows."""
+        async with anyio.create_task_group() as tasks:
+            send, receive = anyio.create_memory_object_stream[None](1)
+            if isinstance(self._mailbox, Watcher):
+                tasks.start_soon(_listen, self._mailbox, send)
+            pause = 0.0
+            while True:
+                try:
+                    await self.once()
+                    pause = 0.0
+                except PostroomError as error:
+                    pause = min(max(2 * pause, error.retry_after or _FIRST_PAUSE), _LONGEST_PAUSE)
+                    await anyio.sleep(_FIRST_PAUSE if self.mirror.is_rebuild_asked else pause)
+                    continue
+                with anyio.move_on_after(POLL_SECONDS):
+                    await receive.receive()
+
+    async def _after_block(self, engine: Engine) -> None:
+        self._report()
+        if self.mirror.is_rebuild_asked:
+            raise Conflict("The mirror is started over.")
+        if engine.is_partial or self._tools.clock() - self._looked_at > _DURING_FILL:
+            await self._round(engine)
+
+    async def _round(self, engine: Engine) -> None:
+        await engine.round()
+        self._looked_at = self._tools.clock()
+        if self._tools.handles is not None:
+            await anyio.to_thread.run_sync(pass_on, self.mirror, self._tools.handles, self._settings.name)
+        self._report()
+
+    def _engine(self) -> Engine:
+        access, clock = Access(self.mirror), self._tools.clock
+        limits, leave_out = limits_of(self._settings), self._settings.mirror_leave_out
+        if isinstance(self._mailbox, FolderSync):
+            arriving = Arriving(access, self._mailbox, self._reading, limits, clock)
+            return ByFolder(access, self._mailbox, arriving, leave_out, clock)
+        return ByListing(access, self._mailbox, limits, leave_out, clock)
+
+    def _report(self) -> None:
+        if self._tools.on_progress is not None:
+            status = self.mirror.status()
+            self._tools.on_progress(status.messages, max(status.server_total, status.messages))
+
+    async def _begin(self) -> None:
+        """With an empty file where one was asked for, or where messages without bodies are now wanted with them."""
+        if self.mirror.is_rebuild_asked:
+            self.mirror.rebuild()
+        limits, access = limits_of(self._settings), Access(self.mirror)
+        if not await access.write(apply_limits, limits):
+            self.mirror.rebuild()
+            await access.write(apply_limits, limits)
+
+    async def _note(self, error: str) -> None:
+        """Where even that fails, the file is the error."""
+        try:
+            await Access(self.mirror).write(note_fact, LAST_ERROR, error)
+        except PostroomError:
+            return
+
+
+def limits_of(settings: ServerAccount) -> Limits:
+    mode = "headers" if settings.mirror == "headers" else "full"
+    return Limits(mode, settings.mirror_max_mb * 2**20, settings.mirror_days)  # type: ignore[arg-type]
+
+
+def in_progress(account: str) -> Conflict:
+    return Conflict(f"Another process is synchronizing the account {account} already and keeps its mirror up to date.")
+
+
+async def _listen(mailbox: Watcher, send: MemoryObjectSendStream[None]) -> None:
+    """A watch that fails is begun again; meanwhile the server is looked at from time to time."""
+    while True:
+        with suppress(PostroomError):
+            async with aclosing(mailbox.changes()) as changes:
+                async for _ in changes:
+                    with suppress(anyio.WouldBlock):  # one look is enough for all
+                        send.send_nowait(None)
+        await anyio.sleep(POLL_SECONDS)

@@ -1,0 +1,91 @@
+"""The process that a server starts for its mirrors: it fills them, and it ends with the server, however that ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.peers.accounts import letter
+from tests.peers.dovecot import PASSWORD, Dovecot
+from tests.unit.sync.conftest import Mirrored
+
+from postroom.sync.mirror import Mirror, mirror_path
+
+CONFIG = """
+[[accounts]]
+name = "mine"
+provider = "imap"
+address = "{user}"
+host = "{host}"
+port = {port}
+security = "none"
+password_env = "MAIL_PASSWORD"
+mirror = "full"
+"""
+
+
+@pytest.fixture
+def home(dovecot: Dovecot, tmp_path: Path) -> Path:
+    user = dovecot.new_user("served")
+    with Mirrored(dovecot, user, Mirror(tmp_path / "none.db"), {}).client() as client:
+        client.append("INBOX", "", None, letter("first", text="An elephant."))
+    (tmp_path / "postroom.toml").write_text(CONFIG.format(user=user, host=dovecot.host, port=dovecot.imap))
+    return tmp_path
+
+
+def postroom(home: Path, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "postroom", *words, "--config", str(home / "postroom.toml")],
+        env={**os.environ, "POSTROOM_HOME": str(home), "MAIL_PASSWORD": PASSWORD},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def wait_until_complete(mirror: Mirror) -> None:
+    end = time.monotonic() + 60
+    while not mirror.status().complete:
+        assert time.monotonic() < end, mirror.status()
+        time.sleep(0.1)
+
+
+def test_a_server_fills_its_mirrors_and_takes_their_process_with_it_when_it_is_killed(home: Path) -> None:
+    mirror = Mirror(mirror_path(home, "mine"))
+    server = postroom(home, "serve")
+    try:
+        wait_until_complete(mirror)
+        refused = postroom(home, "sync")
+        told, _ = refused.communicate(timeout=60)
+        assert refused.returncode == 1
+        assert "Another process is synchronizing the account mine" in told
+    finally:
+        server.kill()
+        server.communicate(timeout=60)
+    with mirror.path.with_suffix(".lock").open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # waits for the end of whoever has it
+    mirror.close()
+
+
+def test_sync_tells_what_it_did_and_doctor_shows_it(home: Path) -> None:
+    done = postroom(home, "sync", "--account", "mine")
+    told, _ = done.communicate(timeout=60)
+    assert done.returncode == 0, told
+    assert "mine: 1 messages" in told
+    done = postroom(home, "sync", "--reset")
+    assert "up to date" in done.communicate(timeout=60)[0]
+    done = postroom(home, "doctor")
+    assert "mine: mirror: 1 of 1 messages" in done.communicate(timeout=60)[0]
+    done = postroom(home, "sync", "--account", "other")
+    assert "is not known" in done.communicate(timeout=60)[0]
+    assert done.returncode == 2
+
+    removed = postroom(home, "accounts", "remove", "mine")
+    assert removed.wait(60) == 0
+    assert list((home / "mirrors").iterdir()) == []

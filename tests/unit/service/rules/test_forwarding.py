@@ -1,0 +1,93 @@
+"""Forwards of a rule are sends: the gate decides, a person is asked where it wants one, nothing is sent twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.gate.rigs import gate_rig
+from tests.unit.service.rules.kit import fill, planned, rule, within
+
+from postroom.service.rules import running
+from postroom.service.sending.approval import approvals
+from postroom.service.sending.outbox import list_outbox
+
+FORWARD = rule("{type: forward, to: bob@demo.example}", "{type: archive}")
+
+
+@pytest.mark.parametrize("gate_name", ["auto", "preview", "elicit", "approval"])
+async def test_a_forward_waits_for_a_person_wherever_the_gate_wants_one(tmp_path: Path, gate_name: str) -> None:
+    async with gate_rig(tmp_path, gate=gate_name) as gate:
+        await fill(gate, ["one"])
+        ran = await running.run_rule(gate.gateway, (await planned(gate, FORWARD)).plan_id)
+
+        (item,) = ran.results
+        assert (item.ok, item.send_status) == (True, "needs_approval")
+        assert await gate.inbox("bob") == []
+        assert await within(gate, "Archive") == {"one"}
+        (waiting,) = await approvals.list_waiting(gate.gateway)
+        await approvals.approve(gate.gateway, waiting.approval_id, who="a person", how="command line")
+        assert await gate.inbox("bob") == ["Fwd: one"]
+
+
+async def test_where_a_confirmation_suffices_running_the_plan_is_one(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path) as gate:
+        await fill(gate, ["one", "two"])
+        ran = await running.run_rule(gate.gateway, (await planned(gate, FORWARD)).plan_id)
+
+        assert {item.send_status for item in ran.results} == {"sent"}
+        assert sorted(await gate.inbox("bob")) == ["Fwd: one", "Fwd: two"]
+
+
+async def test_a_scheduled_forward_always_waits_for_a_person(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path) as gate:
+        await fill(gate, ["one"])
+        ran = await running.run_rule(gate.gateway, (await planned(gate, FORWARD)).plan_id, scheduled=True)
+
+        assert ran.results[0].send_status == "needs_approval"
+        assert await gate.inbox("bob") == []
+
+
+async def test_a_mail_is_forwarded_once_however_often_the_rule_is_planned(tmp_path: Path) -> None:
+    only_forward = rule("{type: forward, to: bob@demo.example}")
+    async with gate_rig(tmp_path) as gate:
+        await fill(gate, ["one"])
+        first = await planned(gate, only_forward)
+        twin = await planned(gate, only_forward)
+        await running.run_rule(gate.gateway, first.plan_id)
+        again = await running.run_rule(gate.gateway, twin.plan_id)
+
+        assert again.results[0].send_status == "already_executed"
+        assert await gate.inbox("bob") == ["Fwd: one"]
+        assert (await planned(gate, only_forward)).matched == 0
+
+
+async def test_what_the_gate_refuses_is_not_archived_either(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path, block_recipients=["bob@demo.example"]) as gate:
+        await fill(gate, ["one"])
+        ran = await running.run_rule(gate.gateway, (await planned(gate, FORWARD)).plan_id)
+
+        (item,) = ran.results
+        assert item.error is not None
+        assert (item.ok, item.error.code, ran.failed) == (False, "PERMISSION_DENIED", 1)
+        assert await within(gate, "INBOX") == {"one"}
+        assert (await list_outbox(gate.gateway)).total_count == 0
+
+
+async def test_the_rate_limit_holds_for_rules_too(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path, sends_per_hour=2) as gate:
+        await fill(gate, ["one", "two", "three"])
+        ran = await running.run_rule(gate.gateway, (await planned(gate, FORWARD)).plan_id)
+
+        assert (ran.succeeded, ran.failed) == (2, 1)
+        assert len(await gate.inbox("bob")) == 2
+        assert (await planned(gate, FORWARD)).matched == 1
+
+
+async def test_dev_mode_sends_nothing(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path, dev_mode=True) as gate:
+        await fill(gate, ["one"])
+        ran = await running.run_rule(gate.gateway, (await planned(gate, FORWARD)).plan_id)
+
+        assert ran.results[0].send_status == "dev_mode"
+        assert await gate.inbox("bob") == []

@@ -1,0 +1,70 @@
+"""A mirror of a user's mailbox on Dovecot, and a second client that changes it."""
+
+from __future__ import annotations
+
+import imaplib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.peers import cyrus
+from tests.peers.accounts import imap_account, opened
+from tests.peers.cyrus import Cyrus
+from tests.peers.dovecot import PASSWORD, Dovecot
+
+from postroom.index.rows import ENVELOPE, envelopes_of
+from postroom.model.message import Envelope
+from postroom.providers.imap.provider import ImapMailbox
+from postroom.sync.mirror import Mirror
+from postroom.sync.syncing import Syncing, Tools
+
+
+@dataclass
+class Mirrored:
+    """An account and its mirror. `sync` is one run in this process."""
+
+    dovecot: Dovecot | Cyrus
+    user: str
+    mirror: Mirror
+    changes: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.dovecot, Cyrus):
+            self.changes = {"password": cyrus.PASSWORD, **self.changes}
+
+    def renumber(self) -> bool:
+        """The inbox gets another UIDVALIDITY. False where that cannot be brought about."""
+        if isinstance(self.dovecot, Dovecot):
+            self.dovecot.renumber(self.user)
+            return True
+        return False
+
+    @asynccontextmanager
+    async def mailbox(self) -> AsyncIterator[ImapMailbox]:
+        async with opened(imap_account(self.dovecot, self.user, **({"mirror": "full"} | self.changes))) as mailbox:
+            yield mailbox
+
+    async def sync(self, tools: Tools | None = None) -> None:
+        account = imap_account(self.dovecot, self.user, **({"mirror": "full"} | self.changes))
+        async with opened(account) as mailbox, Syncing(self.mirror, mailbox, account, tools) as syncing:
+            await syncing.once()
+
+    @contextmanager
+    def client(self) -> Iterator[imaplib.IMAP4]:
+        with imaplib.IMAP4(self.dovecot.host, self.dovecot.imap) as client:
+            client.login(self.user, self.changes.get("password", PASSWORD))
+            yield client
+
+    def rows(self) -> dict[str, Envelope]:
+        """Everything in the index, by ref."""
+        with self.mirror.snapshot() as connection:
+            rows = connection.execute(f"SELECT {ENVELOPE} FROM mail").fetchall()
+        return {row.ref: row for row in envelopes_of(rows)}
+
+
+@pytest.fixture
+def mirrored(dovecot: Dovecot, tmp_path: Path) -> Mirrored:
+    return Mirrored(dovecot, dovecot.new_user("mirror"), Mirror(tmp_path / "mirrors" / "mine.db"), {})

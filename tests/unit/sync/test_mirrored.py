@@ -1,0 +1,268 @@
+"""Who answers: the mirror where it is whole and fresh, the server where it is not, and the mirror again without one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from tests.peers.accounts import imap_account, letter
+from tests.peers.faultproxy import FaultProxy, faulty
+from tests.unit.sync.conftest import Mirrored
+
+from postroom.model.errors import ProviderUnavailable
+from postroom.model.message import Envelope, Page
+from postroom.model.query.tree import In, Query, Subject, Text
+from postroom.providers.context import ProviderContext
+from postroom.providers.imap.provider import ImapMailbox
+from postroom.providers.layers.layered import Call, Layered
+from postroom.sync.mirrored import MirrorLayer
+from postroom.sync.mirrored import mirrored as with_mirror
+from postroom.sync.syncing import Syncing
+
+pytestmark = pytest.mark.anyio
+
+INBOX = Query(In("INBOX"))
+
+
+class Desk:
+    """A mailbox behind its mirror, whose server can be taken away. `asked` counts what reached the server."""
+
+    def __init__(self, mirrored: Mirrored, proxy: FaultProxy, *, max_age: float, catches_up: bool) -> None:
+        self.mirrored, self.proxy = mirrored, proxy
+        self.account = imap_account(
+            mirrored.dovecot, mirrored.user, port=proxy.port, timeout=2, **({"mirror": "full"} | mirrored.changes)
+        )
+        self.asked: Counter[str] = Counter()
+        self._bare = ImapMailbox(self.account, ProviderContext(mirrored.mirror.path.parent))
+        self.server: Any = Layered(self._bare, "imap", [self._count])
+        catch_up = self._catch_up if catches_up else None
+        self.layer = MirrorLayer(self.server, mirrored.mirror, self.account, catch_up, max_age)
+        self.mailbox: Any = with_mirror(self.server, self.layer, "imap")
+
+    def _count(self, verb: str, call: Call) -> Call:
+        async def counted(*args: Any, **kwargs: Any) -> Any:
+            self.asked[verb] += 1
+            return await call(*args, **kwargs)
+
+        return counted
+
+    async def _catch_up(self) -> None:
+        async with Syncing(self.mirrored.mirror, self._bare, self.account) as syncing:
+            await syncing.catch_up()
+
+    def append(self, *letters: bytes, folder: str = "INBOX", flags: str = "") -> None:
+        with self.mirrored.client() as client:
+            for one in letters:
+                client.append(folder, flags, None, one)
+
+    def take_the_server_away(self) -> None:
+        self.proxy.reset(cut_after_down=0)
+        self.proxy.cut_all()
+
+    def bring_it_back(self) -> None:
+        self.proxy.reset()
+        self.layer.outage.end()
+
+    async def list(self, query: Query = INBOX) -> Page[Envelope]:
+        page: Page[Envelope] = await self.mailbox.search(query, limit=10, offset=0)
+        return page
+
+
+@asynccontextmanager
+async def desk(mirrored: Mirrored, *, max_age: float = 3600.0, catches_up: bool = False) -> AsyncIterator[Desk]:
+    with faulty(mirrored.dovecot.imap) as proxy:
+        made = Desk(mirrored, proxy, max_age=max_age, catches_up=catches_up)
+        await made.mailbox.connect()
+        try:
+            yield made
+        finally:
+            await made.mailbox.close()
+
+
+async def test_a_whole_and_fresh_mirror_answers_without_the_server(mirrored: Mirrored) -> None:
+    async with desk(mirrored) as it:
+        it.append(letter("one", text="An elephant."), letter("two"))
+        await mirrored.sync()
+        it.asked.clear()
+        found = await it.list(Query(Text("elephant")))
+        (one,) = found.items
+        message = await it.mailbox.fetch(one.ref)
+        assert (message.body.text.strip(), [row.ref for row in await it.mailbox.thread(one.thread_ref)]) == (
+            "An elephant.",
+            [one.ref],
+        )
+        assert found.as_of is not None
+        assert found.complete
+        assert not it.asked
+
+
+async def test_what_the_mirror_does_not_have_yet_is_asked_of_the_server(mirrored: Mirrored) -> None:
+    async with desk(mirrored) as it:
+        it.append(letter("one"))
+        found = await it.list()
+        assert ([row.subject for row in found.items], found.as_of) == (["one"], None)
+        await mirrored.sync()
+        with mirrored.mirror.transaction() as connection:
+            connection.execute("UPDATE mirrored_folder SET is_filled = 0")
+        assert (await it.list()).as_of is None
+        assert it.asked["search"] == 2
+
+
+async def test_a_mirror_that_is_not_fresh_catches_up_before_it_answers(mirrored: Mirrored) -> None:
+    async with desk(mirrored, max_age=0.0, catches_up=True) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+        it.append(letter("two"))
+        found = await it.list()
+        assert {row.subject for row in found.items} == {"one", "two"}
+        assert found.as_of is not None
+        assert it.asked["search"] == 0
+
+
+async def test_while_another_process_synchronizes_a_stale_mirror_leaves_the_answer_to_the_server(
+    mirrored: Mirrored,
+) -> None:
+    async with desk(mirrored, max_age=0.0, catches_up=True) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+        with mirrored.mirror.lock() as held:  # type: ignore[union-attr]
+            assert held is not None
+            found = await it.list()
+        assert ([row.subject for row in found.items], found.as_of) == (["one"], None)
+
+
+async def test_without_the_server_reading_goes_on_and_says_so_and_writing_fails(mirrored: Mirrored) -> None:
+    async with desk(mirrored, max_age=0.0, catches_up=True) as it:
+        it.append(letter("one", text="An elephant."))
+        await mirrored.sync()
+        (row,) = (await it.list()).items
+        it.take_the_server_away()
+        found = await it.list(Query(Text("elephant")))
+        assert [one.ref for one in found.items] == [row.ref]
+        assert found.as_of is not None
+        assert it.layer.outage.since is not None
+        assert (await it.mailbox.fetch(row.ref)).body.text.strip() == "An elephant."
+        assert "INBOX" in {folder.name for folder in await it.mailbox.folders()}
+        (refused,) = await it.mailbox.set_flags([row.ref], add=["starred"])
+        assert isinstance(refused.error, ProviderUnavailable)
+        it.bring_it_back()
+        (row,) = (await it.list()).items
+        assert not row.starred
+        assert it.layer.outage.since is None
+
+
+async def test_a_server_that_is_away_is_not_tried_again_by_every_reader(mirrored: Mirrored) -> None:
+    async with desk(mirrored, max_age=0.0) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+        it.take_the_server_away()
+        await it.list()
+        tried = it.asked["search"]
+        for _ in range(5):
+            assert len((await it.list()).items) == 1
+        assert it.asked["search"] == tried
+
+
+async def test_an_account_opens_without_its_server_once_it_was_open_before(mirrored: Mirrored) -> None:
+    async with desk(mirrored) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+        known = await it.mailbox.connect()
+    with faulty(mirrored.dovecot.imap) as proxy:
+        later = Desk(mirrored, proxy, max_age=0.0, catches_up=True)
+        later.take_the_server_away()
+        assert await later.mailbox.connect() == known
+        assert len((await later.list()).items) == 1
+        await later.mailbox.close()
+
+
+async def test_an_account_whose_mirror_is_empty_does_not_open_without_its_server(mirrored: Mirrored) -> None:
+    with faulty(mirrored.dovecot.imap) as proxy:
+        it = Desk(mirrored, proxy, max_age=0.0, catches_up=True)
+        it.take_the_server_away()
+        with pytest.raises(ProviderUnavailable):
+            await it.mailbox.connect()
+        await it.mailbox.close()
+
+
+async def test_a_draft_is_read_from_the_server_alone(mirrored: Mirrored) -> None:
+    async with desk(mirrored) as it:
+        it.append(letter("idea"), folder="Drafts", flags="(\\Draft)")
+        await mirrored.sync()
+        (row,) = (await it.list(Query(In("Drafts")))).items
+        it.asked.clear()
+        await it.mailbox.fetch(row.ref)
+        await it.mailbox.fetch_raw(row.ref)
+        assert it.asked == {"fetch": 1, "fetch_raw": 1}
+
+
+async def test_what_was_changed_through_us_is_seen_at_once(mirrored: Mirrored) -> None:
+    async with desk(mirrored) as it:
+        it.append(letter("one"), letter("two"))
+        await mirrored.sync()
+        two, one = sorted((row for row in (await it.list()).items), key=lambda row: row.subject, reverse=True)
+        archive = next(folder for folder in await it.mailbox.folders() if folder.name == "Archive")
+        await it.mailbox.set_flags([one.ref], add=["read", "starred"])
+        await it.mailbox.apply_label([one.ref], "Blue")
+        (moved,) = await it.mailbox.move([two.ref], archive.ref)
+        it.asked.clear()
+        (left,) = (await it.list()).items
+        assert (left.ref, left.unread, left.starred, left.labels) == (one.ref, False, True, ("Blue",))
+        (there,) = (await it.list(Query(In("Archive")))).items
+        assert there.ref == moved.new_ref
+        assert await it.mailbox.envelopes([two.ref]) == [None]
+        assert it.asked == {"envelopes": 1}, "only for the ref that is no more"
+        await mirrored.sync()
+        assert sorted(mirrored.rows()) == sorted([one.ref, moved.new_ref])
+
+
+async def test_after_a_draft_was_saved_through_us_the_next_reader_looks_anew(mirrored: Mirrored) -> None:
+    async with desk(mirrored, catches_up=True) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+        await it.mailbox.create_draft(letter("idea"))
+        found = await it.list(Query(In("Drafts")))
+        assert [row.subject for row in found.items] == ["idea"]
+
+
+async def test_a_mirror_of_headers_leaves_words_of_the_body_to_the_server(mirrored: Mirrored) -> None:
+    mirrored.changes["mirror"] = "headers"
+    async with desk(mirrored) as it:
+        it.append(letter("one", text="An elephant."))
+        await mirrored.sync()
+        it.asked.clear()
+        assert len((await it.list(Query(Subject("one")))).items) == 1
+        assert not it.asked
+        found = await it.list(Query(Text("elephant")))
+        assert (len(found.items), found.as_of, it.asked["search"]) == (1, None, 1)
+
+
+async def test_a_folder_that_is_left_out_is_the_servers_and_a_search_of_all_says_that_it_is_not_everything(
+    mirrored: Mirrored,
+) -> None:
+    mirrored.changes["mirror_leave_out"] = ("Archive",)
+    async with desk(mirrored) as it:
+        it.append(letter("one"))
+        it.append(letter("old"), folder="Archive")
+        await mirrored.sync()
+        found = await it.list(Query(In("Archive")))
+        assert ([row.subject for row in found.items], found.as_of) == (["old"], None)
+        found = await it.list(Query())
+        assert ([row.subject for row in found.items], found.complete) == (["one"], False)
+
+
+async def test_a_damaged_mirror_is_no_error_for_a_reader(mirrored: Mirrored) -> None:
+    async with desk(mirrored) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+    mirrored.mirror.close()
+    mirrored.mirror.path.write_bytes(b"not a database at all" * 400)
+    async with desk(mirrored) as it:
+        found = await it.list()
+        assert ([row.subject for row in found.items], found.as_of) == (["one"], None)
+        assert mirrored.mirror.is_rebuild_asked
+    await mirrored.sync()
+    assert len(mirrored.rows()) == 1

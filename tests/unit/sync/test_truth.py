@@ -1,0 +1,94 @@
+"""Whatever a second client does, after a run the mirror equals the server, message by message.
+
+MIRROR_SEEDS is how many random histories are played; the few of every run are always the same ones.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from tests.peers.accounts import imap_account, opened
+from tests.peers.cyrus import Cyrus
+from tests.peers.dovecot import Dovecot, running_dovecot
+from tests.peers.faultproxy import faulty
+from tests.unit.sync.checking import handles_lead_there, same
+from tests.unit.sync.conftest import Mirrored
+from tests.unit.sync.second_client import SecondClient
+
+from postroom.model.errors import PostroomError
+from postroom.store.database import Database
+from postroom.store.handles import Handles
+from postroom.sync.mirror import Mirror
+from postroom.sync.syncing import Syncing, Tools
+
+pytestmark = pytest.mark.anyio
+
+SEEDS = int(os.environ.get("MIRROR_SEEDS", "2"))
+STEPS = 8
+BASIC = "IMAP4rev1 LITERAL+ ID NAMESPACE UIDPLUS IDLE UNSELECT MOVE"
+
+
+@pytest.fixture(scope="module")
+def poor() -> Iterator[Dovecot]:
+    """It has neither CONDSTORE nor LIST-STATUS, and says so."""
+    with running_dovecot(capability=BASIC) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def middling() -> Iterator[Dovecot]:
+    with running_dovecot(capability=f"{BASIC} CONDSTORE ENABLE ESEARCH LIST-EXTENDED LIST-STATUS") as server:
+        yield server
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("peer", ["dovecot", "middling", "poor", "cyrus"])
+async def test_a_mirror_equals_its_server_after_every_run(
+    peer: str, seed: int, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    server: Dovecot | Cyrus = request.getfixturevalue(peer)
+    mirrored = Mirrored(server, server.new_user("truth"), Mirror(tmp_path / "mirrors" / "mine.db"), {})
+    chance = random.Random(f"{peer} {seed}")
+    second = SecondClient(mirrored, chance)
+    handles = Handles(Database(tmp_path / "state.db"))
+    shown: dict[str, str] = {}  # handle -> the key of the message it was issued for
+    alone: set[str] = set()  # the keys of messages that the server had once after the previous run
+    history: list[str] = []
+    for _ in range(STEPS):
+        history += second.act(chance.randint(1, 8))
+        if chance.random() < 0.4:
+            history.append("cut")
+            await _cut_run(mirrored, chance, handles)
+        await mirrored.sync(Tools(handles))
+        there = second.everything()
+        same(mirrored, there, history)
+        handles_lead_there(handles, shown, there, alone, history)
+        history.append("|")
+    await _same_as_the_provider_says(mirrored)
+
+
+async def _cut_run(mirrored: Mirrored, chance: random.Random, handles: Handles) -> None:
+    with faulty(mirrored.dovecot.imap) as proxy:
+        account = imap_account(
+            mirrored.dovecot, mirrored.user, port=proxy.port, **({"mirror": "full"} | mirrored.changes)
+        )
+        proxy.reset(cut_after_down=chance.randint(600, 12_000))
+        with suppress(PostroomError):
+            async with (
+                opened(account) as mailbox,
+                Syncing(mirrored.mirror, mailbox, account, Tools(handles)) as syncing,
+            ):
+                await syncing.once()
+
+
+async def _same_as_the_provider_says(mirrored: Mirrored) -> None:
+    rows = mirrored.rows()
+    assert len(rows) > 5
+    async with mirrored.mailbox() as mailbox:
+        asked = await mailbox.envelopes(list(rows))
+    assert {row.ref: row for row in asked if row is not None} == rows
