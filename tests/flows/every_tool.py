@@ -64,6 +64,13 @@ MORE = [
     call("save_template", name="hello", body="Hello {{ name }}"),
     call("render_template", name="hello", variables={"name": "Sam"}),
     call("create_alias", email="new@demo.example"),
+    call("create_folder", name="Empty"),
+    call("delete_folder", name="Empty"),
+    call("list_emails", {"any": "results.0.email_id"}),
+    call("apply_label", email_id="$any", label="soon"),
+    call("list_labels"),
+    call("rename_label", label="soon", new_name="later"),
+    call("delete_label", label="later"),
 ]
 
 _NONE = "m-none"
