@@ -62,7 +62,9 @@ async def listed(gateway: Gateway, count: int) -> list[str]:
 
 
 async def measure(rig: Rig, account: RigAccount, count: int) -> list[str]:
-    await rig.seed([SeedMail(mail(f"m{number}", days_ago=1 + number / 1440)) for number in range(count)])
+    for start in range(0, count, 100):
+        numbers = range(start, min(start + 100, count))
+        await rig.seed([SeedMail(mail(f"m{number}", days_ago=1 + number / 1440)) for number in numbers])
     await rig.settle()
     cells = []
     with opened(rig, account) as gateway:

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import anyio
 from tests.gate.rigs import gate_rig
 
 from postroom.model.errors import PostroomError
-from postroom.service.organising import batch
 from postroom.service.rules.running import run_rule
 
 
@@ -35,9 +35,9 @@ def dying(verb: Any, at: int, is_done: bool) -> Any:
 
 
 async def main(home: Path, plan_id: str, verb: str, at: int, is_done: bool) -> None:
-    batch._BLOCK = 1
     async with gate_rig(home) as gate:
         opened = await gate.gateway.accounts.open("alice")
+        opened.capabilities = replace(opened.capabilities, changes_at_once=1)
         if verb == "submit":
             transport: Any = opened.transport
             transport.submit = dying(transport.submit, at, is_done)

@@ -113,7 +113,7 @@ class Syncing:
     async def catch_up(self) -> None:
         """What is in the mirror is as the server has it now; filling is left to whoever follows. One round trip where
         nothing changed."""
-        self._rebuild_if_asked()
+        await self._begin()
         await self._round(self._engine())
 
     async def follow(self) -> None:

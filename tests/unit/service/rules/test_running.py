@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from tests.gate.rigs import SetClock, gate_rig
+from tests.gate.rigs import GateRig, SetClock, gate_rig
 from tests.unit.service.rules.kit import NEWS, fill, planned, rule, saved, within
 from tests.unit.service.test_batch import failing_from
 
 from postroom.model.errors import Conflict, InvalidRequest, NotFound, PermissionDenied, ProviderUnavailable
-from postroom.service.organising import batch, organise
+from postroom.service.organising import organise
 from postroom.service.rules import rules, running
 
 ARCHIVE = rule("{type: apply_label, label: news}", "{type: archive}")
+
+
+async def one_by_one(gate: GateRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    account = await gate.gateway.accounts.open("alice")
+    monkeypatch.setattr(account, "capabilities", replace(account.capabilities, changes_at_once=1))
 
 
 async def test_a_dry_run_changes_and_saves_nothing(tmp_path: Path) -> None:
@@ -152,10 +158,10 @@ async def test_a_run_that_was_cut_short_and_undone_does_not_go_on(
 async def test_a_run_cannot_be_undone_while_it_goes_on_nor_run_twice_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch, "_BLOCK", 1)
     async with gate_rig(tmp_path) as gate:
         await fill(gate, ["one", "two"])
         view = await planned(gate, ARCHIVE)
+        await one_by_one(gate, monkeypatch)
         refused: list[Exception] = []
 
         async def meddle(done: int, total: int) -> None:
@@ -176,10 +182,10 @@ async def test_a_run_cannot_be_undone_while_it_goes_on_nor_run_twice_at_once(
 
 
 async def test_a_cancelled_run_is_free_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "_BLOCK", 1)
     async with gate_rig(tmp_path) as gate:
         await fill(gate, ["one", "two", "three"])
         view = await planned(gate, ARCHIVE)
+        await one_by_one(gate, monkeypatch)
         with anyio.CancelScope() as scope:
 
             async def leave(done: int, total: int) -> None:

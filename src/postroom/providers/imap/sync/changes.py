@@ -14,6 +14,7 @@ from postroom.providers.imap.sync.states import read_modseq
 from postroom.providers.keywords import labels_of
 
 _MARKS = "UID FLAGS"
+_ANY = "1:4294967295"  # ``*`` is the highest UID that exists: Cyrus 3.6 reports nothing above it as vanished
 _IDENTITY = "UID FLAGS INTERNALDATE RFC822.SIZE BODY.PEEK[HEADER.FIELDS (MESSAGE-ID)]"
 
 
@@ -26,7 +27,7 @@ def folder_changes(session: Session, folder: str, since: FolderState | None) -> 
         return FolderChanges(epoch, {}, present=session.search([b"ALL"]))
     modseq = read_modseq(since.cursor)
     if modseq and session.has("QRESYNC"):
-        items, gone = session.fetch_range("1:*", _MARKS, f"CHANGEDSINCE {modseq} VANISHED")
+        items, gone = session.fetch_range(_ANY, _MARKS, f"CHANGEDSINCE {modseq} VANISHED")
         return FolderChanges(epoch, _marks(items), gone)
     if modseq and session.has("CONDSTORE"):
         items, _ = session.fetch_range("1:*", _MARKS, f"CHANGEDSINCE {modseq}")
