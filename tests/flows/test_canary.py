@@ -118,6 +118,12 @@ class Walk:
             "reply_email": {"body": MARK, **send},
             "forward_email": {"to": ALEX, "comment": MARK, **send},
             "download_attachment": {"attachment_id": "2"},
+            "read_attachment": {"attachment_id": "2"},
+            "find_people": {"text": MARK},
+            "unsubscribe": send,
+            "answer_invitation": {"response": "accept", "comment": MARK, **send},
+            "rename_label": {"label": MARK, "new_name": f"{MARK}{len(self.shown)}"},
+            "delete_label": {"label": MARK},
             "list_outbox": {"include_finished": True},
             "save_template": {"name": MARK, "subject": MARK, "body": f"{MARK} {{{{ {MARK} }}}}", "overwrite": True},
             "render_template": {"name": MARK, "variables": {MARK: MARK}},
@@ -136,6 +142,16 @@ class Walk:
         if tool in ("send_draft", "update_draft", "delete_draft"):
             draft = await self.call("create_draft", to=ALEX, subject=MARK, body=MARK)
             return {"draft_id": draft["draft_id"]} | ({"confirm": True} if tool == "send_draft" else {})
+        if tool in ("rename_label", "delete_label"):
+            await self.call("apply_label", email_id=(await self.a_mail())["email_id"], label=MARK)
+        if tool in ("unsubscribe", "answer_invitation"):  # of the planted mails, not of those that were sent since
+            await plant(self.gateway)
+            page = await search.search_emails(self.gateway, f"from:{MARK}@demo.example", limit=1)
+            return {"email_id": page.results[0].email_id}
+        if tool == "delete_folder":
+            name = f"{MARK} {len(self.shown)}"
+            await self.call("create_folder", name=name)
+            return {"name": name}
         if tool == "undo":
             done = await self.call("mark_email", email_id=(await self.a_mail())["email_id"], flag="starred")
             return {"operation_id": done["operation_id"]}
@@ -153,9 +169,15 @@ async def plant(gateway: Gateway) -> None:
     mail["Subject"], mail["Message-ID"] = f"{MARK} subject", f"<{MARK}@demo.example>"
     mail["List-Id"], mail[f"X-{MARK}"] = f"<{MARK}.demo.example>", MARK
     mail["Authentication-Results"] = f"{MARK}; spf=pass smtp.mailfrom={MARK}"
+    mail["List-Unsubscribe"] = f"<mailto:{ALEX}?subject={MARK}>"
     mail.set_content(f"{MARK} text https://{MARK}.example/")
     mail.add_alternative(f"<p>{MARK}</p><p style='display:none'>{MARK}</p>", subtype="html")
     mail.add_attachment(MARK.encode(), maintype="text", subtype=MARK, filename=f"{MARK}.txt")
+    invitation = (
+        f"BEGIN:VCALENDAR\nMETHOD:REQUEST\nBEGIN:VEVENT\nUID:{MARK}\nSUMMARY:{MARK}\nORGANIZER:mailto:{ALEX}\n"
+        f"ATTENDEE:mailto:{ALEX}\nEND:VEVENT\nEND:VCALENDAR\n"
+    )
+    mail.add_attachment(invitation.encode(), maintype="text", subtype="calendar", filename=f"{MARK}.ics")
     mailbox = unwrapped((await gateway.accounts.open("alex")).mailbox)
     for folder in ("INBOX", MARK):
         await mailbox.add_message(mail.as_bytes(), folder=folder, labels=[MARK])

@@ -13,7 +13,9 @@ from postroom.model.errors import InvalidRequest
 from postroom.settings.fields import AsList, ConfigPath, HomePath, Number, Section, Switch
 
 Dialect = Literal["postroom", "graph", "mailapi", "vault", "drafts", "intentmail"]
-Toolset = Literal["read", "organise", "drafts", "send", "rules", "templates", "identities"]
+Toolset = Literal[
+    "read", "organise", "drafts", "send", "folders", "subscriptions", "calendar", "rules", "templates", "identities"
+]
 # Names reserved for what this version does not have; no message suggests them.
 NOT_YET: dict[str, frozenset[str]] = {
     "dialect": frozenset(),

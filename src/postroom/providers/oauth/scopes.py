@@ -50,12 +50,19 @@ _INCLUDES: Mapping[str, Sequence[str]] = {
     "Mail.ReadWrite": ("Mail.Read",),
 }
 
+# Toolsets that do with other tools what another one does.
+RIGHT_OF_TOOLSET: Mapping[str, str] = {"folders": "organise", "subscriptions": "send", "calendar": "send"}
+
 
 def scopes_for(service: str, kind: str, toolsets: Iterable[str]) -> tuple[str, ...]:
     """In the order of the table, each once."""
     table = SCOPES.get((service, kind))
     if table is None:
         raise InvalidRequest(f"{service} has no OAuth login for {kind} accounts.")
-    wanted = dict.fromkeys(scope for part in ("always", *toolsets) for scope in table.get(part, ()))
+    wanted = dict.fromkeys(scope for part in ("always", *map(right_of, toolsets)) for scope in table.get(part, ()))
     included = {less for scope in wanted for less in _INCLUDES.get(scope, ())}
     return tuple(scope for scope in wanted if scope not in included)
+
+
+def right_of(toolset: str) -> str:
+    return RIGHT_OF_TOOLSET.get(toolset, toolset)

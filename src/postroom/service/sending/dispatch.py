@@ -169,7 +169,7 @@ async def _put_off(gateway: Gateway, send: Send, reason: PostroomError) -> Send:
 async def _submit(account: Account, request: SubmitRequest) -> SubmitOutcome:
     """Submit once. Anything but a clear response counts as no response."""
     try:
-        outcome = await account.transport.submit(request)
+        outcome = await account.transport_for(request.native).submit(request)
     except AuthRequired as error:
         return SubmitOutcome("retryable", reason=error.message, login_refused=True, error=error)
     except _NOT_SENT as error:

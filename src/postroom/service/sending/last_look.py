@@ -71,7 +71,7 @@ async def or_stopped(gateway: Gateway, send: Send) -> AsyncIterator[None]:
 
 async def _look_at_original(account: Account, action: NativeAction) -> None:
     """Asked of the provider again, as close to the submission as can be."""
-    transport = account.transport
+    transport = account.transport_for(action)
     if not (isinstance(transport, NativeActions) and action.kind in transport.native_kinds):
         raise PermissionDenied(f"The provider no longer offers a {action.kind.replace('_', ' ')} action of its own.")
     try:
