@@ -23,9 +23,9 @@ _MEANINGLESS_ALT = re.compile(
     re.IGNORECASE,
 )
 _NO_SIZE = re.compile(r"(?<![\w-])(?:max-)?(?:width|height)\s*+:\s*+[0-3](?:px)?+\s*+(?:;|!|\Z)", re.IGNORECASE)
-_LINE_ENDS = re.compile(r"(?<![ \t\\])[ \t\\]++(?=\n|\Z)")
-# A bullet, a quote mark or a heading with nothing after it; the line under a table's head does not count.
-_WITHOUT_WORDS = re.compile(r"(?:\n(?!\| -)[ \t\-*+#>|\\]++(?=\n|\Z))++")
+_LINE_END: Final = " \t\\"  # a backslash breaks the line in Markdown
+_BARE_MARKS: Final = " \t-*+#>|\\"
+_UNDER_HEAD: Final = "| -"  # the line under a table's head
 _SPACES = re.compile(r"(?<=\S)[ \t]{2,}")
 _TAG = re.compile(r"<(?=/?[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>|!--|!\[)")  # as text: the author wrote about HTML
 _DOUBT_SEAM = re.compile(re.escape(DOUBT_CLOSES) + r"(\s*)" + re.escape(DOUBT_OPENS))
@@ -72,12 +72,20 @@ def to_text_with_links(document: Document) -> str:
 
 def compact(text: str) -> str:
     """Cleaned once more (entities may have hidden something), no runs of spaces, no trailing spaces."""
-    text = _WITHOUT_WORDS.sub("", _LINE_ENDS.sub("", "\n" + clean_text(text[:MAX_RENDERED])))
-    if "  " in text or "\t" in text:
-        text = _SPACES.sub(" ", text)
+    lines = [line.rstrip(_LINE_END) for line in clean_text(text[:MAX_RENDERED]).split("\n")]
+    text = "\n".join([_single_spaced(line) for line in lines if not _is_bare(line)])
     while "\n\n\n" in text:
         text = text.replace("\n\n\n", "\n\n")
     return (_DOUBT_SEAM.sub(r"\1", text) if DOUBT_OPENS in text else text).strip()
+
+
+def _is_bare(line: str) -> bool:
+    """A bullet, a quote mark or a heading with nothing after it."""
+    return bool(line) and not line.strip(_BARE_MARKS) and not line.startswith(_UNDER_HEAD)
+
+
+def _single_spaced(line: str) -> str:
+    return _SPACES.sub(" ", line) if "  " in line or "\t" in line else line
 
 
 @cache
