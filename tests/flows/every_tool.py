@@ -56,12 +56,25 @@ RIGHT = [
     call("cancel_send", send_id="$send"),
     call("delete_email", email_id="$invoice"),
 ]
+RULE = """
+version: 1
+name: unread
+conditions: [{field: age_days, operator: greater_than, value: 0}]
+actions: [{type: mark_unread}]
+"""
+
 # Of toolsets that are off by default.
 MORE = [
     call("list_templates"),
     call("save_template", name="hello", body="Hello {{ name }}"),
     call("render_template", name="hello", variables={"name": "Sam"}),
     call("create_alias", email="new@demo.example"),
+    call("create_rule", rule_yaml=RULE),
+    call("create_rule", {"rule": "rule.rule_id"}, rule_yaml=RULE, dry_run=False),
+    call("list_rules"),
+    call("run_rule_plan", {"plan": "plan_id"}, rule_id="$rule"),
+    call("run_rule", plan_id="$plan"),
+    call("delete_rule", rule_id="$rule"),
 ]
 
 _NONE = "m-none"
