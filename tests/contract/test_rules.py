@@ -27,13 +27,16 @@ MAILS = {
         mail(
             "weekly",
             sender="Circuit Weekly <news@circuit.example>",
-            subject="Issue 41: the weekly round-up",
+            subject="Number 41: the weekly round-up",
             days_ago=9,
         )
     ),
     "fresh": SeedMail(
         mail(
-            "fresh", sender="Circuit Weekly <news@circuit.example>", subject="Issue 42: the weekly round-up", days_ago=2
+            "fresh",
+            sender="Circuit Weekly <news@circuit.example>",
+            subject="Number 42: the weekly round-up",
+            days_ago=2,
         )
     ),
     "accent": SeedMail(
@@ -97,7 +100,7 @@ CASES: dict[str, set[str]] = {
     "{field: subject, operator: contains, value: INVOICE}": {"invoice"},
     '{field: subject, operator: matches, value: "*voice*"}': {"invoice", "reminder"},
     "{field: from, operator: contains, value: grusse}": {"plain"},
-    '{field: subject, operator: matches, value: "issue 4?: *weekly*"}': {"weekly", "fresh"},
+    '{field: subject, operator: matches, value: "number 4?: *weekly*"}': {"weekly", "fresh"},
     "{field: subject, operator: equals, value: grüße aus köln}": {"accent"},
     "{field: subject, operator: contains, value: 請求書}": {"japanese"},
     "{field: body, operator: contains, value: Invoice}": {"invoice"},
