@@ -177,10 +177,11 @@ async def _mirror(gateway: Gateway, name: str) -> str:
     if status.as_of is None and not status.messages:
         return f"empty; a server fills it, or postroom sync --account {name}"
     much = f"{status.messages} of {max(status.server_total, status.messages)} messages, {status.bytes / 2**20:.0f} MB"
+    state = "complete" if status.complete else "being filled"
     if status.as_of is None:
-        return f"{much}, being filled"
+        return f"{much}, {state}, not yet compared with the server"
     age = max(0, round((gateway.now() - status.as_of).total_seconds()))
-    return f"{much}, {'complete, ' if status.complete else ''}as of {age} s ago"
+    return f"{much}, {state}, as of {age} s ago"
 
 
 async def _outbox(gateway: Gateway, name: str) -> str:
