@@ -33,7 +33,10 @@ MAILS = {
     ),
     "fresh": SeedMail(
         mail(
-            "fresh", sender="Circuit Weekly <news@circuit.example>", subject="Edition 42: the weekly round-up", days_ago=2
+            "fresh",
+            sender="Circuit Weekly <news@circuit.example>",
+            subject="Edition 42: the weekly round-up",
+            days_ago=2,
         )
     ),
     "accent": SeedMail(
