@@ -65,10 +65,11 @@ async def account(gateway: Gateway, name: str) -> AsyncIterator[Finding]:
         ("connect", _connect),
         ("folders", _folders),
         ("read", _read),
+        # Before the test draft, after which no mirror is up to date.
+        *((("mirror", _mirror),) if getattr(gateway.accounts.named(name), "mirror", "off") != "off" else ()),
         ("draft", _draft),
         ("send", _send),
         ("outbox", _outbox),
-        *((("mirror", _mirror),) if getattr(gateway.accounts.named(name), "mirror", "off") != "off" else ()),
     )
     for what, look in looks:
         finding = await _looked(f"{name}: {what}", look, gateway, name)
