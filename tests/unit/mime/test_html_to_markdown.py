@@ -140,6 +140,10 @@ def test_whatever_is_nested_in_what_there_is_no_tag_and_no_letter_is_lost(html: 
     assert letters <= Counter(filter(str.isalpha, render(Body(html=html), fmt="text", keep_quoted=True).text))
 
 
+def test_pieces_of_code_that_touch_are_written_without_tags() -> None:
+    assert markdown("<b><code>a_1</code><kbd>b</kbd></b> <code>c`d</code>") == "**`a_1``b`** c`d"
+
+
 def test_text_in_a_list_beside_its_items_is_kept() -> None:
     assert "loose" in markdown("<ul>loose<li>item</li></ul>")
     assert "loose" in render(Body(html="<ul><div>loose</div></ul>"), fmt="text", keep_quoted=True).text

@@ -36,7 +36,8 @@ _PICTURE: Final = "picture"
 _DEEPEST: Final = 10  # nested quotes and lists that are shown as such
 _DEEPEST_PLAIN: Final = 4  # the same in plain text, which indents further
 _MARKS: Final = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~", "strike": "~~"}
-_STRESSED: Final = f":is({','.join(_MARKS)})"
+_CODE: Final = ("code", "kbd", "samp", "tt")
+_STRESSED: Final = f":is({','.join((*_MARKS, *_CODE))})"
 _DEEPEST_STRESS: Final = 4  # each is rendered separately with its content
 _MAX_STRESSED: Final = 4_000  # characters
 
@@ -94,7 +95,10 @@ def _options() -> Markdown:
         escaping=Markdown.Escaping(mode="none", asterisks=False, underscores=False),
         tables=Markdown.Tables(cell_blocks="text"),
         links=Markdown.Links(skip_internal=True),
-        converters={tag: partial(_emphasised, mark) for tag, mark in _MARKS.items()},
+        converters={
+            **{tag: partial(_emphasised, mark) for tag, mark in _MARKS.items()},
+            **dict.fromkeys(_CODE, _coded),
+        },
     )
 
 
@@ -108,6 +112,11 @@ def _emphasised(mark: str, _element: Element, inner: str) -> str:
         return inner
     start = len(inner) - len(inner.lstrip())
     return f"{inner[:start]}{mark}{words}{mark}{inner[start + len(words) :]}"
+
+
+def _coded(element: Element, inner: str) -> str:
+    """As `_emphasised`: where two pieces of code touch, the library writes tags. Code within code is marked already."""
+    return inner if "`" in inner else _emphasised("`", element, inner)
 
 
 def _flatten_tables(document: Document) -> None:
