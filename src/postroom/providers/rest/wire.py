@@ -73,12 +73,12 @@ def read_problem(answer: Answer) -> Problem | None:
 
 def _is_no_success(answer: Answer) -> bool:
     """A read is judged by what it was to return. A change may be answered with nothing at all, or with any text, but
-    neither with a page, nor with half an object, nor with one that says that it failed."""
+    neither with half an object nor with one that says that it failed."""
     found = answer.parsed()
     if not answer.of_write:
         return isinstance(found, dict) and bool(found.get("error"))
     is_cut = answer.is_json and found is None and answer.body.strip() not in (b"", b"null")
-    return answer.is_page or is_cut or (isinstance(found, dict) and _says_failed(found))
+    return is_cut or (isinstance(found, dict) and _says_failed(found))
 
 
 def _says_failed(found: Mapping[str, Any]) -> bool:
