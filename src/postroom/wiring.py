@@ -24,6 +24,8 @@ from postroom.store.vault.folder import LOGS, Vault
 if TYPE_CHECKING:
     from datetime import datetime
 
+    import httpx2
+
     from postroom.providers.protocol import Mailbox, Transport
     from postroom.settings.accounts import ServerAccount
     from postroom.store.handles import Handles
@@ -170,6 +172,13 @@ async def open_working_gateway(settings: Settings) -> AsyncIterator[Gateway]:
                 tasks.start_soon(_mirror, settings)
             yield gateway
             tasks.cancel_scope.cancel()
+
+
+def new_http_client(settings: Settings) -> httpx2.AsyncClient:
+    """For what is not an account's."""
+    from postroom.providers.http.client import new_client
+
+    return new_client(proxies=settings.network.proxies)
 
 
 async def _work(gateway: Gateway) -> None:

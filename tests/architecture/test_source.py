@@ -45,6 +45,12 @@ def test_there_is_one_way_out_of_the_house() -> None:
     assert len(named) == 1, named
 
 
+def test_a_request_that_is_no_message_takes_the_same_way_out() -> None:
+    """Where a one-click request could be made, only the account that the gate submits to gets hold of it."""
+    named = [shown(path) for path in python_files() if re.search(r"\bOneClick\b", path.read_text(encoding="utf-8"))]
+    assert named == ["src/postroom/providers/oneclick.py", "src/postroom/service/open_accounts.py"]
+
+
 def test_no_name_is_one_that_explains_nothing() -> None:
     vague = re.compile(r"(^|_)(utils?|helpers?|manager|misc|common)(_|$)")
     assert [shown(path) for path in python_files() if vague.search(path.stem)] == []

@@ -7,6 +7,7 @@ import resource
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -77,11 +78,13 @@ def http_process(
 
 
 def read_to_end(client: socket.socket) -> bytes:
-    """Whatever comes until the server closes, orderly or not."""
-    received = b""
+    """Whatever comes until the server closes, orderly or not. A stream whose pings never end is a failure too."""
+    received, deadline = b"", time.monotonic() + PATIENCE
     try:
         while chunk := client.recv(65536):
             received += chunk
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"not ended after {PATIENCE} s: {received[-500:]!r}")
     except ConnectionError:
         pass
     return received

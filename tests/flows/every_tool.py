@@ -34,7 +34,9 @@ RIGHT = [
     call("get_thread", thread_id="$thread"),
     call("list_attachments", {"file": "attachments.0.attachment_id"}, email_id="$invoice"),
     call("download_attachment", email_id="$invoice", attachment_id="$file", as_base64=True),
+    call("read_attachment", email_id="$invoice", attachment_id="$file"),
     call("list_identities"),
+    call("find_people", text="bill"),
     call("mark_email", {"change": "operation_id"}, email_id="$mail", flag="starred"),
     call("undo", operation_id="$change"),
     call("create_folder", name="Projects"),
@@ -56,12 +58,32 @@ RIGHT = [
     call("cancel_send", send_id="$send"),
     call("delete_email", email_id="$invoice"),
 ]
+RULE = """
+version: 1
+name: unread
+conditions: [{field: age_days, operator: greater_than, value: 0}]
+actions: [{type: mark_unread}]
+"""
+
 # Of toolsets that are off by default.
 MORE = [
     call("list_templates"),
     call("save_template", name="hello", body="Hello {{ name }}"),
     call("render_template", name="hello", variables={"name": "Sam"}),
     call("create_alias", email="new@demo.example"),
+    call("create_folder", name="Empty"),
+    call("delete_folder", name="Empty"),
+    call("list_emails", {"any": "results.0.email_id"}),
+    call("apply_label", email_id="$any", label="soon"),
+    call("list_labels"),
+    call("rename_label", label="soon", new_name="later"),
+    call("delete_label", label="later"),
+    call("create_rule", rule_yaml=RULE),
+    call("create_rule", {"rule": "rule.rule_id"}, rule_yaml=RULE, dry_run=False),
+    call("list_rules"),
+    call("run_rule_plan", {"plan": "plan_id"}, rule_id="$rule"),
+    call("run_rule", plan_id="$plan"),
+    call("delete_rule", rule_id="$rule"),
 ]
 
 _NONE = "m-none"
@@ -75,7 +97,9 @@ WRONG = [
     call("get_thread", thread_id=_NONE),
     call("list_attachments", email_id=_NONE),
     call("download_attachment", email_id=_NONE, attachment_id="1"),
+    call("read_attachment", email_id=_NONE, attachment_id="1"),
     call("list_identities", account="nobody"),
+    call("find_people", limit=0),
     call("mark_email", email_id=_NONE, flag="read"),
     call("mark_email", email_id=[_NONE, "m-neither"], flag="read"),
     call("move_email", email_id=_NONE, to_mailbox="Archive"),

@@ -15,8 +15,12 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 from mcp_types import CallToolResult, ElicitResult, Tool
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from tests.gate.rigs import Meddled
 
+from postroom import tracing
 from postroom.doors.mcp import log as door_log
 from postroom.doors.mcp.server import build_server, load_dialect
 from postroom.providers.layers.layered import unwrapped
@@ -32,16 +36,30 @@ MARKED = (MARK, f"{MARK}@demo.example", f"{MARK} <{MARK}@demo.example>", f"{MARK
 ALEX = "alex@demo.example"
 
 
+class Logged(io.StringIO):
+    """And the spans that were exported."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.exporter = InMemorySpanExporter()
+
+    def spans(self) -> list[ReadableSpan]:
+        return list(self.exporter.get_finished_spans())
+
+
 @pytest.fixture
-def logged() -> Iterator[io.StringIO]:
+def logged() -> Iterator[Logged]:
     """Everything the process logs, at debug level, written the way a server writes it."""
     root = logging.getLogger()
     postroom = logging.getLogger("postroom")
     before = (root.handlers[:], root.level, postroom.level)
-    stream = io.StringIO()
+    stream = Logged()
     door_log.configure("debug", stream)
     root.setLevel(logging.DEBUG)
-    yield stream
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(stream.exporter))
+    with tracing.through(provider):
+        yield stream
     root.handlers[:], root.level, level = before
     postroom.setLevel(level)
 
@@ -100,12 +118,25 @@ class Walk:
             "reply_email": {"body": MARK, **send},
             "forward_email": {"to": ALEX, "comment": MARK, **send},
             "download_attachment": {"attachment_id": "2"},
+            "read_attachment": {"attachment_id": "2"},
+            "find_people": {"text": MARK},
+            "unsubscribe": send,
+            "answer_invitation": {"response": "accept", "comment": MARK, **send},
+            "rename_label": {"label": MARK, "new_name": f"{MARK}{len(self.shown)}"},
+            "delete_label": {"label": MARK},
             "list_outbox": {"include_finished": True},
             "save_template": {"name": MARK, "subject": MARK, "body": f"{MARK} {{{{ {MARK} }}}}", "overwrite": True},
             "render_template": {"name": MARK, "variables": {MARK: MARK}},
+            "create_rule": {"rule_yaml": self.a_rule()},
             "create_alias": {"email": f"{MARK}{len(self.shown)}@demo.example", "name": MARK, "signature": MARK},
         }
         return {**known, **arguments.get(tool, {}), **await self.a_thing(tool)}
+
+    def a_rule(self) -> str:
+        condition = f'{{field: subject, operator: contains, value: "{MARK}"}}'
+        actions = f'[{{type: apply_label, label: "{MARK}"}}, {{type: forward, to: "{ALEX}"}}]'
+        name = f"{MARK} {len(self.shown)}"
+        return f'version: 1\nname: "{name}"\nconditions: [{condition}]\nactions: {actions}\n'
 
     async def a_mail(self) -> dict[str, Any]:
         page = await search.list_emails(self.gateway, limit=1)
@@ -118,6 +149,20 @@ class Walk:
         if tool in ("send_draft", "update_draft", "delete_draft"):
             draft = await self.call("create_draft", to=ALEX, subject=MARK, body=MARK)
             return {"draft_id": draft["draft_id"]} | ({"confirm": True} if tool == "send_draft" else {})
+        if tool in ("rename_label", "delete_label"):
+            await self.call("apply_label", email_id=(await self.a_mail())["email_id"], label=MARK)
+        if tool in ("unsubscribe", "answer_invitation"):  # of the planted mails, not of those that were sent since
+            await plant(self.gateway)
+            page = await search.search_emails(self.gateway, f"from:{MARK}@demo.example", limit=1)
+            return {"email_id": page.results[0].email_id}
+        if tool == "delete_folder":
+            name = f"{MARK} {len(self.shown)}"
+            await self.call("create_folder", name=name)
+            return {"name": name}
+        if tool in ("run_rule_plan", "run_rule", "delete_rule"):
+            saved = await self.call("create_rule", rule_yaml=self.a_rule(), dry_run=False)
+            rule = {"rule_id": saved["rule"]["rule_id"]}
+            return {"plan_id": (await self.call("run_rule_plan", **rule))["plan_id"]} if tool == "run_rule" else rule
         if tool == "undo":
             done = await self.call("mark_email", email_id=(await self.a_mail())["email_id"], flag="starred")
             return {"operation_id": done["operation_id"]}
@@ -135,9 +180,15 @@ async def plant(gateway: Gateway) -> None:
     mail["Subject"], mail["Message-ID"] = f"{MARK} subject", f"<{MARK}@demo.example>"
     mail["List-Id"], mail[f"X-{MARK}"] = f"<{MARK}.demo.example>", MARK
     mail["Authentication-Results"] = f"{MARK}; spf=pass smtp.mailfrom={MARK}"
+    mail["List-Unsubscribe"] = f"<mailto:{ALEX}?subject={MARK}>"
     mail.set_content(f"{MARK} text https://{MARK}.example/")
     mail.add_alternative(f"<p>{MARK}</p><p style='display:none'>{MARK}</p>", subtype="html")
     mail.add_attachment(MARK.encode(), maintype="text", subtype=MARK, filename=f"{MARK}.txt")
+    invitation = (
+        f"BEGIN:VCALENDAR\nMETHOD:REQUEST\nBEGIN:VEVENT\nUID:{MARK}\nSUMMARY:{MARK}\nORGANIZER:mailto:{ALEX}\n"
+        f"ATTENDEE:mailto:{ALEX}\nEND:VEVENT\nEND:VCALENDAR\n"
+    )
+    mail.add_attachment(invitation.encode(), maintype="text", subtype="calendar", filename=f"{MARK}.ics")
     mailbox = unwrapped((await gateway.accounts.open("alex")).mailbox)
     for folder in ("INBOX", MARK):
         await mailbox.add_message(mail.as_bytes(), folder=folder, labels=[MARK])
@@ -168,11 +219,15 @@ async def walking(home: Path, **safety: Any) -> AsyncIterator[Walk]:
         yield Walk(client, rigs[0])
 
 
-def check_nothing_leaked(home: Path, gateway: Gateway, logged: io.StringIO) -> None:
+def check_nothing_leaked(home: Path, gateway: Gateway, logged: Logged) -> None:
     audit = json.dumps(gateway.store.audit.recent(100_000))
     mirror = "".join(path.read_text() for path in (home / "vault" / "Logs").rglob("*.jsonl"))
-    for place, text in {"the log": logged.getvalue(), "the audit": audit, "the vault's log": mirror}.items():
+    spans = "".join(span.to_json() for span in logged.spans())
+    places = {"the log": logged.getvalue(), "the audit": audit, "the vault's log": mirror, "a span": spans}
+    for place, text in places.items():
         assert MARK.lower() not in text.lower(), f"{place} holds a marked value"
+    assert {span.name for span in logged.spans()} >= {"tool_call", "provider_call"}
+    assert "demo.example" not in spans
     assert '"event": "tool_call"' in logged.getvalue()
 
 

@@ -152,3 +152,25 @@ async def test_an_address_that_the_server_would_send_on_passes_no_list(
         while email not in log.read_text():  # the log is written by a process of its own
             await anyio.sleep(0.05)
     assert untried not in log.read_text()
+
+
+async def test_a_mail_is_sent_as_an_identity_from_the_settings_with_its_signature(settings: Settings) -> None:
+    own, other = settings.accounts
+    sales = f"sales.{own.address}"
+    identity = {"address": sales, "name": "Sales", "signature": "The sales team"}
+    named = type(own).model_validate({**own.model_dump(), "identities": [identity]})
+    mail = {"to": other.address, "subject": "Offer", "body": "Nine.", "identity": sales}
+    async with Client(server_for(replace(settings, accounts=(named, other)))) as client:
+        call = Caller(client)
+        preview = (await call.ok("send_email", **mail))["preview"]
+        assert (preview["from"], preview["body_excerpt"]) == (f"Sales <{sales}>", "Nine.\n\n-- \nThe sales team")
+        sent = await call.ok("send_email", **mail, confirm=True)
+        assert sent["status"] == "sent", sent
+
+        async def inbox() -> list[Any]:
+            return (await call.ok("list_emails", account="bob"))["results"]
+
+        (row,) = await until(inbox)
+        assert row["from"] == f"Sales <{sales}>"
+        (copy,) = (await call.ok("list_emails", mailbox="sent"))["results"]
+        assert copy["subject"] == "Offer"

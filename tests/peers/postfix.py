@@ -70,7 +70,7 @@ def _furnish(server: Postfix, dovecot: Dovecot) -> None:
     (server.home / "etc" / "main.cf").write_text(_main(server.home, dovecot))
     (server.home / "etc" / "master.cf").write_text(_master(server))
     (server.home / "etc" / "recipients").write_text(f"if !/^nobody/\n/@{DOMAIN}$/ OK\nendif\n")
-    (server.home / "etc" / "logins").write_text("/^(.+)$/ $1\n")
+    (server.home / "etc" / "logins").write_text("/^sales[.](.+)$/ $1\n/^(.+)$/ $1\n")  # an alias, and oneself
 
 
 def _main(home: Path, dovecot: Dovecot) -> str:

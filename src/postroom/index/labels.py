@@ -26,6 +26,12 @@ def label_id(connection: sqlite3.Connection, name: str) -> int | None:
     return None if row is None else int(row[0])
 
 
+def forget_label(connection: sqlite3.Connection, name: str) -> None:
+    connection.execute(
+        "DELETE FROM label WHERE folded = ? AND id NOT IN (SELECT label FROM mail_label)", (label_key(name),)
+    )
+
+
 def make_label(connection: sqlite3.Connection, name: str) -> int:
     """Its number, whether it is new or not; the first spelling stays."""
     connection.execute("INSERT OR IGNORE INTO label (name, folded) VALUES (?, ?)", (name, label_key(name)))

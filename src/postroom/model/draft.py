@@ -50,6 +50,7 @@ class Draft:
     forwarded: bytes | None = None  # the original, attached whole as message/rfc822
     importance: Importance = Importance.NORMAL
     threading: Threading = Threading()
+    calendar: str = ""  # an answer to an invitation (iTIP REPLY), beside the text for calendars to read
 
     @property
     def recipients(self) -> tuple[Address, ...]:

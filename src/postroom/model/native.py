@@ -13,7 +13,7 @@ from typing import Any, Literal
 from postroom.model.address import Address
 from postroom.model.draft import Importance
 
-NativeKind = Literal["send", "reply", "reply_all", "forward"]
+NativeKind = Literal["send", "reply", "reply_all", "forward", "unsubscribe"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,8 @@ class NativeAction:
     including those whom the provider adds itself (`NativeActions.recipients_of`).
 
     `subject` is the one that the message will have, set only if the provider allows it. `original_sha256` covers
-    what the original said when it was shown: its content is sent along, quoted or forwarded.
+    what the original said when it was shown: its content is sent along, quoted or forwarded. An `unsubscribe` is no
+    message: it is a request to the URL in `text`, which the original named.
     """
 
     kind: NativeKind

@@ -27,6 +27,7 @@ RIGHT_OF: Mapping[str, Right] = {
     "put_into": "organise",
     "apply_label": "organise",
     "remove_label": "organise",
+    "forget_label": "organise",
     "create_folder": "organise",
     "delete_folder": "organise",
     "create_draft": "drafts",

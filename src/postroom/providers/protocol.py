@@ -127,6 +127,15 @@ class Labels(Protocol):
 
 
 @runtime_checkable
+class LabelNames(Protocol):
+    """A mailbox that keeps a list of labels apart from the messages that have them."""
+
+    async def forget_label(self, label: str) -> None:
+        """Take its name off the list, if no message has it. Ok when it is not there."""
+        ...
+
+
+@runtime_checkable
 class ManyFolders(Protocol):
     """capabilities.has_many_folders: a message may be in several folders at once."""
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar, TypeVarTuple
+from functools import cache
+from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
 
+if TYPE_CHECKING:
+    from anyio import CapacityLimiter
+    from anyio.lowlevel import RunVar
+
+_THREADS = 32  # more than accounts wait for each other's logins
 Arguments = TypeVarTuple("Arguments")
 T = TypeVar("T")
 
@@ -26,8 +32,26 @@ class TokenSource(Protocol):
 
 async def in_own_thread(call: Callable[[*Arguments], T], *args: *Arguments) -> T:
     """For blocking calls (a keyring, a disk). A caller that waits for a token may hold one of the shared threads, so
-    none of those is used: with all of them waiting, that would be a deadlock."""
-    import anyio
+    none of those is used: with all of them waiting, that would be a deadlock. A thousand requests that ask for a token
+    at once still need no thousand threads."""
     import anyio.to_thread
 
-    return await anyio.to_thread.run_sync(call, *args, limiter=anyio.CapacityLimiter(1))
+    return await anyio.to_thread.run_sync(call, *args, limiter=_own_threads())
+
+
+def _own_threads() -> CapacityLimiter:
+    import anyio
+
+    held = _of_this_loop()
+    try:
+        return held.get()
+    except LookupError:
+        held.set(limiter := anyio.CapacityLimiter(_THREADS))
+        return limiter
+
+
+@cache
+def _of_this_loop() -> RunVar[CapacityLimiter]:
+    from anyio.lowlevel import RunVar
+
+    return RunVar("postroom.token_threads")

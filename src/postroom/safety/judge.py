@@ -12,7 +12,7 @@ from postroom.model.address import Address, masked
 from postroom.model.draft import Draft
 from postroom.safety.policy import Gate, Policy
 
-Kind = Literal["email_send", "email_reply", "email_forward"]
+Kind = Literal["email_send", "email_reply", "email_forward", "unsubscribe"]
 Answer = Literal["accepted", "declined", "dismissed"]
 
 

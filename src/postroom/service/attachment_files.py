@@ -55,7 +55,7 @@ def decode_files(files: Sequence[EncodedFile], *, max_bytes: int = MAX_FILE_BYTE
     if len(files) > MAX_FILES:
         raise _refused(f"{len(files)} attachments are given; at most {MAX_FILES} are allowed.")
     if sum(len(file.content_base64) for file in files) // 4 * 3 > max_bytes + 2 * len(files):
-        raise _too_large(max_bytes)
+        raise too_large(max_bytes)
     return tuple(map(_decoded, files))
 
 
@@ -78,10 +78,10 @@ def _decoded(file: EncodedFile) -> File:
 
 def check_total(files: Sequence[File], max_bytes: int) -> None:
     if sum(len(file.content) for file in files) > max_bytes:
-        raise _too_large(max_bytes)
+        raise too_large(max_bytes)
 
 
-def _too_large(max_bytes: int) -> InvalidRequest:
+def too_large(max_bytes: int) -> InvalidRequest:
     return InvalidRequest(
         f"The attachments together are larger than {max_bytes // 2**20} MB. Attach fewer or smaller files.",
         reason="attachment_too_large",

@@ -13,6 +13,8 @@ import anyio
 from postroom.model.address import Address, parse_address
 from postroom.model.capabilities import Capabilities
 from postroom.model.errors import InvalidRequest, Unsupported
+from postroom.model.native import NativeAction
+from postroom.providers.layers.layered import at_server
 from postroom.service.own_identities import completed
 from postroom.service.recent import Recent
 
@@ -82,12 +84,26 @@ class Account:
         return self.settings.name
 
     @property
+    def at_server(self) -> Mailbox:
+        """The mailbox as its server has it now, never as a mirror has it."""
+        return cast("Mailbox", at_server(self.mailbox))
+
+    @property
     def transport(self) -> Transport:
         if not self.capabilities.can_send:
             raise Unsupported(self.capabilities.provider, "sending")
         if self._transport is None:
             self._transport = self._open_transport()
         return self._transport
+
+    def transport_for(self, action: NativeAction | None) -> Transport:
+        """The account's own; for a request that is no message, one that makes such requests."""
+        own = self.transport  # also where it is not used: an account that may not send makes no requests either
+        if action is None or action.kind != "unsubscribe":
+            return own
+        from postroom.providers.oneclick import OneClick
+
+        return OneClick()
 
     @property
     def raw_access(self) -> RawAccess:

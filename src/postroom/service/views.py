@@ -82,6 +82,15 @@ class OpenEmail:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadItem:
+    """One of several messages that were to be read: opened, or what was wrong with it."""
+
+    email_id: str
+    email: OpenEmail | None = None
+    error: ErrorView | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class WholeEmail:
     """A message as text, its HTML version made safe (empty if it has none), and its headers."""
 
@@ -126,6 +135,16 @@ class IdentityView:
     name: str
     is_default: bool
     signature_html: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonView:
+    """Somebody one writes with, as far as was looked: how many messages went to them, and came from them."""
+
+    address: str
+    written_to: int
+    heard_from: int
+    last: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +221,26 @@ class SavedFile:
     path: str = ""
     uri: str = ""
     content_base64: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AttachmentText:
+    """An attachment, read. `text` is one page of what it says; `image` its bytes, if it is a picture to be shown. A
+    `file` has neither, and `notes` say why."""
+
+    email_id: str
+    attachment_id: str
+    filename: str
+    mime_type: str  # what the bytes are, where that is known
+    size: int
+    kind: str  # text | image | file
+    offset: int
+    total_chars: int | None  # None: there is more, and nobody counted it
+    truncated: bool
+    notes: tuple[str, ...]
+    uri: str
+    text: str = ""
+    image: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

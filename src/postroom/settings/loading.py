@@ -19,7 +19,7 @@ from postroom.settings.exposure import refuse_exposed
 from postroom.settings.fields import CONFIG_FOLDER, HOME, Section
 from postroom.settings.model import ConfigFile, Settings
 from postroom.settings.paths import home_folder
-from postroom.settings.problems import SettingsError, explain
+from postroom.settings.problems import SettingsError, explain, suggest
 from postroom.settings.sections import SafetySettings
 
 DEMO_ACCOUNTS: Sequence[Mapping[str, str]] = (
@@ -74,6 +74,7 @@ def build(data: Mapping[str, Any], *, home: Path, config_path: Path | None = Non
         raise explain(error, ConfigFile) from None
     _refuse_twins(read.accounts)
     refuse_exposed(read.server, read.accounts)
+    _refuse_absent_accounts(read)
     _refuse_downloads_in_vault(read.safety)
     _refuse_templates_elsewhere(read)
     sections = {key: getattr(read, key) for key in ConfigFile.model_fields}
@@ -121,6 +122,16 @@ def _refuse_templates_elsewhere(read: ConfigFile) -> None:
         raise SettingsError("templates.dir: must not be in the vault, where a file could count as an approval")
     if place.is_relative_to(read.safety.download_dir.resolve()):
         raise SettingsError("templates.dir: must not be in safety.download_dir, where attachments are saved")
+
+
+def _refuse_absent_accounts(read: ConfigFile) -> None:
+    names = [account.name for account in read.accounts]
+    for place, grant in enumerate(read.authorization.grants):
+        for name in grant.accounts:
+            if name not in names:
+                raise SettingsError(
+                    f"authorization.grants[{place}].accounts: there is no account {name[:80]}{suggest(name, names)}"
+                )
 
 
 def _refuse_twins(accounts: Sequence[AccountSettings]) -> None:

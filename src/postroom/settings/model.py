@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from postroom.settings.accounts import AccountSettings
+from postroom.settings.authorization import AuthorizationSettings
 from postroom.settings.dialects import TRAITS, Traits
 from postroom.settings.fields import Section
 from postroom.settings.sections import (
@@ -25,6 +26,7 @@ class ConfigFile(Section):
     """Everything the TOML file may contain. `loading.build` reads an absent table as an empty one."""
 
     server: ServerSettings
+    authorization: AuthorizationSettings
     accounts: tuple[Annotated[AccountSettings, Field(discriminator="provider")], ...] = ()
     safety: SafetySettings
     templates: TemplateSettings
@@ -44,6 +46,7 @@ class Settings:
     store: StoreSettings
     network: NetworkSettings
     logging: LoggingSettings
+    authorization: AuthorizationSettings
     home: Path
     config_path: Path | None = None
     is_demo: bool = False

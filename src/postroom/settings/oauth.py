@@ -13,7 +13,7 @@ ServiceName = Literal["google", "microsoft", "fastmail", "other"]
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
-def _endpoint(url: str) -> str:
+def check_endpoint(url: str) -> str:
     """Tokens are sent there: unencrypted only within this machine, as in tests."""
     if not url:
         return url
@@ -29,7 +29,7 @@ def _endpoint(url: str) -> str:
     return url
 
 
-Endpoint = Annotated[str, AfterValidator(_endpoint)]
+Endpoint = Annotated[str, AfterValidator(check_endpoint)]
 
 
 class OAuthSettings(Section):

@@ -104,5 +104,9 @@ def _keys_beside(place: Sequence[str | int], root: type[BaseModel]) -> list[str]
         return list(BY_PROVIDER[str(place[2])].model_fields)
     if place[0] == "accounts":
         return list((IdentitySettings if place[3] == "identities" else OAuthSettings).model_fields)
+    if place[0] == "authorization" and len(place) == 4:
+        from postroom.settings.authorization import Grant
+
+        return list(Grant.model_fields)
     section: Any = root.model_fields[str(place[0])].annotation
     return list(section.model_fields)

@@ -13,7 +13,9 @@ from postroom.model.errors import InvalidRequest
 from postroom.settings.fields import AsList, ConfigPath, HomePath, Number, Section, Switch
 
 Dialect = Literal["postroom", "graph", "mailapi", "vault", "drafts", "intentmail"]
-Toolset = Literal["read", "organise", "drafts", "send", "rules", "templates", "identities"]
+Toolset = Literal[
+    "read", "organise", "drafts", "send", "folders", "subscriptions", "calendar", "rules", "templates", "identities"
+]
 # Names reserved for what this version does not have; no message suggests them.
 NOT_YET: dict[str, frozenset[str]] = {
     "dialect": frozenset(),
@@ -79,6 +81,7 @@ class ServerSettings(Section):
     tokens_file: ConfigPath | None = None
     trust_network: Switch = False
     requests_per_minute: Annotated[Number, Field(ge=0)] = 6000
+    calls_at_once: Annotated[Number, Field(ge=0)] = 8
     allowed_hosts: Annotated[tuple[str, ...], *AsList] = ()
     timezone: Annotated[str, AfterValidator(_timezone)] = ""
 

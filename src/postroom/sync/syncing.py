@@ -91,17 +91,15 @@ class Syncing:
             self._lock.close()
 
     async def once(self) -> MirrorStatus:
-        """Everything filled and up to date, or the error that prevented it; what was done so far is kept."""
+        """Everything filled and up to date, or the error that prevented it; what was done so far is kept. A file that
+        turns out to be damaged is replaced on the way."""
         try:
-            await self._begin()
-            await self._mailbox.connect()
-            engine = self._engine()
-            await self._round(engine)
-            for _ in range(_FILLS):
-                if not await engine.is_behind():
-                    break
-                await engine.fill(lambda: self._after_block(engine))
-                await self._round(engine)
+            try:
+                await self._run()
+            except PostroomError:
+                if not self.mirror.is_rebuild_asked:
+                    raise
+                await self._run()
         except PostroomError as error:
             await self._note(error.message)
             raise
@@ -109,6 +107,17 @@ class Syncing:
             self._reading.rest()
         await self._note("")
         return self.mirror.status()
+
+    async def _run(self) -> None:
+        await self._begin()
+        await self._mailbox.connect()
+        engine = self._engine()
+        await self._round(engine)
+        for _ in range(_FILLS):
+            if not await engine.is_behind():
+                break
+            await engine.fill(lambda: self._after_block(engine))
+            await self._round(engine)
 
     async def catch_up(self) -> None:
         """What is in the mirror is as the server has it now; filling is left to whoever follows. One round trip where

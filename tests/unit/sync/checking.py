@@ -18,7 +18,7 @@ def same(mirrored: Mirrored, server: dict[str, There], history: Sequence[str] = 
     """The mirror has what the server has, message by message, and finds each by its words."""
     wanted = {ref: one for ref, one in server.items() if "\\Deleted" not in one.flags}
     rows = mirrored.rows()
-    assert rows.keys() == wanted.keys(), history
+    assert (rows.keys() - wanted.keys(), wanted.keys() - rows.keys()) == (set(), set()), history
     for ref, one in wanted.items():
         assert _state(rows[ref]) == _state_of(one), (ref, history)
     with mirrored.mirror.snapshot() as connection:

@@ -6,9 +6,9 @@ import imaplib
 import itertools
 import random
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field
 
+from tests.peers.dovecot import Dovecot
 from tests.unit.sync.conftest import Mirrored
 
 _FOLDERS = ("INBOX", "Archive", "Trash", "Projects", "Projects/Aurora", "Büro &amp; Co", "日本語")
@@ -52,7 +52,7 @@ class SecondClient:
         done = []
         for _ in range(count):
             action = self.chance.choice(actions)
-            with suppress(imaplib.IMAP4.error), self.mirrored.client() as client:  # Cyrus 3.6 hangs up now and then
+            with self.mirrored.client() as client:
                 action(client)
             done.append(action.__name__)
         if self.chance.random() < 0.15 and self.mirrored.renumber():
@@ -100,7 +100,8 @@ class SecondClient:
 
     def rename(self, client: imaplib.IMAP4) -> None:
         old = self._folder(client)
-        if old not in ("Trash", "Sent", "Drafts", "Junk", "Archive"):
+        fixed = () if isinstance(self.mirrored.dovecot, Dovecot) else ("INBOX",)  # Cyrus 3.6 crashes on that
+        if old not in ("Trash", "Sent", "Drafts", "Junk", "Archive", *fixed):
             client.rename(_written(old), _written(f"{self.chance.choice(_FOLDERS)}{self.chance.randint(1, 9)}"))
 
     def delete(self, client: imaplib.IMAP4) -> None:

@@ -227,8 +227,6 @@ async def test_a_damaged_mirror_is_set_aside_and_filled_again(mirrored: Mirrored
 
     with suppress(PostroomError):
         found(reader, "word7x")  # whoever notices it first
-    with suppress(PostroomError):
-        await mirrored.sync()
     await mirrored.sync()
 
     assert mirrored.mirror.status().messages == 60

@@ -55,10 +55,18 @@ EVENTS = frozenset(
         "staging_unclear",
         "left_staged",
         "worker_paused",
+        "rule_run",
+        "rule_failed",
+        "rules_paused",
+        "mirror_process_not_started",
+        "mirror_process_ended",
+        "login_not_stored",
         "audit_failed",
         "connection_refused",
         "client_gone",
         "clients_unreadable",
+        "keys_unavailable",
+        "token_refused",
         "shutdown_forced",
     }
 )

@@ -6,7 +6,7 @@ Names come from our own tools and codes only, never from a caller, so neither te
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 # Upper ends of the buckets, in seconds: a local index answers in milliseconds, an IMAP server in seconds.
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -19,6 +19,7 @@ class Metrics:
         self._calls: Counter[tuple[str, str, str]] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._within: Counter[tuple[str, float]] = Counter()
+        self.turned_away: Callable[[], int] = lambda: 0  # requests, because the server was busy
 
     def called(self, tool: str, status: str, code: str, seconds: float) -> None:
         self._calls[tool, status, code] += 1
@@ -29,7 +30,13 @@ class Metrics:
 
     def text(self, outbox: Iterable[tuple[str, int]] = ()) -> str:
         """`outbox`: how many sends are in each state that is not final."""
-        return "\n".join([*self._call_lines(), *self._duration_lines(), *_outbox_lines(outbox), ""])
+        lines = [*self._call_lines(), *self._duration_lines(), *self._busy_lines(), *_outbox_lines(outbox), ""]
+        return "\n".join(lines)
+
+    def _busy_lines(self) -> Iterator[str]:
+        yield "# HELP postroom_requests_turned_away_total Requests answered with 503 because the server was busy."
+        yield "# TYPE postroom_requests_turned_away_total counter"
+        yield f"postroom_requests_turned_away_total {self.turned_away()}"
 
     def _call_lines(self) -> Iterator[str]:
         yield "# HELP postroom_tool_calls_total Tool calls by result; code is empty for calls that succeeded."

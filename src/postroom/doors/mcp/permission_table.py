@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from postroom.doors.mcp.server import dialect_names, load_dialect
 from postroom.doors.mcp.toolbox import ToolSpec
-from postroom.service.accounts.permissions import LoginKind, login_kinds
+from postroom.service.accounts.permissions import LoginKind, login_kinds, right_of
 
 Rights = tuple[str, ...]
 
@@ -21,6 +21,10 @@ _OTHER_RIGHTS: dict[str, Rights] = {
     "save_template": (),  # a file of ours
     "render_template": (),
     "delete_draft": ("read", "organise"),  # it is moved to the trash
+    "create_rule": ("read",),  # rules are kept and run here; only `postroom rules upload` writes some to the provider
+    "list_rules": (),
+    "run_rule": ("read", "organise", "send"),  # the last where a rule forwards
+    "delete_rule": (),
 }
 _COMMON_START = re.compile(r"https://(?:www\.googleapis\.com/auth/|outlook\.office\.com/|www\.fastmail\.com/dev/)")
 
@@ -29,7 +33,7 @@ def rights_of(spec: ToolSpec) -> Rights:
     """Everything but reading needs reading too: messages, folders and identities are looked up first."""
     if spec.name in _OTHER_RIGHTS:
         return _OTHER_RIGHTS[spec.name]
-    return ("read",) if spec.read_only else ("read", spec.toolset)
+    return ("read",) if spec.read_only else ("read", right_of(spec.toolset))
 
 
 def render() -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -29,6 +30,13 @@ def declare_output(tool: Tool, schema: dict[str, Any]) -> None:
     """Set our own schema for structured content that the tool builds itself; the SDK would derive one from the return
     type, and validate every result against it with a model."""
     tool.fn_metadata.output_schema = schema
+
+
+def without_own_spans(server: MCPServer[Any]) -> None:
+    """The SDK's spans name methods and tools as the client wrote them, and repeat messages of errors. Ours do not."""
+    lowlevel_server(server).middleware[:] = [
+        each for each in lowlevel_server(server).middleware if not isinstance(each, OpenTelemetryMiddleware)
+    ]
 
 
 def close_standing_streams(manager: StreamableHTTPSessionManager) -> None:

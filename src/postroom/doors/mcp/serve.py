@@ -6,8 +6,11 @@ import contextlib
 import gc
 import os
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -15,6 +18,7 @@ from postroom.doors.mcp import log
 from postroom.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
+    from postroom.doors.mcp.http.oauth.authorization import Authorization
     from postroom.doors.mcp.server import PostroomServer
     from postroom.service.gateway import Gateway
     from postroom.settings.clients import Client
@@ -28,7 +32,7 @@ def run_stdio(settings: Settings) -> None:
     Exits with 1 when the client closed stdout and a response could not be written.
     """
     log.configure(settings.logging.level, form=settings.logging.format)
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt), _tracing():
         with _loading():
             server = server_for(settings)
         if not anyio.run(_serve_stdio, server):
@@ -45,7 +49,7 @@ def run_http(settings: Settings, host: str, port: int, ready: Announce | None = 
         if ready is not None:
             ready(taken)
 
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt), _tracing():
         anyio.run(serve_http, settings, host, port, announce)
 
 
@@ -82,12 +86,14 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
             app.close_streams()
             await super().shutdown(sockets)
 
-    callers, server = Callers(tokens_for(settings, host), settings.home), server_for(settings)
+    authorization = authorization_for(settings)
+    callers, server = Callers(tokens_for(settings, host), settings.home, authorization), server_for(settings)
     app = http_app(
         server,
-        hosts=(host, *settings.server.allowed_hosts),
+        hosts=(host, *served_hosts(settings)),
         callers=callers,
         requests_per_minute=settings.server.requests_per_minute,
+        calls_at_once=settings.server.calls_at_once,
         server_for=lambda client: client_server(server, settings, client),
     )
     config = uvicorn.Config(
@@ -129,6 +135,25 @@ def client_server(server: PostroomServer, settings: Settings, client: Client) ->
     return build_server(narrowed, own, client=client.name, metrics=server.metrics)
 
 
+def authorization_for(settings: Settings) -> Authorization | None:
+    """None if no authorisation server is configured."""
+    if not settings.authorization.issuer:
+        return None
+    from postroom.doors.mcp.http.oauth.authorization import Authorization
+    from postroom.doors.mcp.http.oauth.keys import Keys
+    from postroom.doors.mcp.http.oauth.verifying import Verifier
+    from postroom.wiring import new_http_client
+
+    keys = Keys(settings.authorization, partial(new_http_client, settings))
+    return Authorization(settings, Verifier(settings.authorization, keys))
+
+
+def served_hosts(settings: Settings) -> tuple[str, ...]:
+    """The names under which clients reach the server; one of them is in the address that access tokens name."""
+    resource = urlsplit(settings.authorization.resource).hostname
+    return (*settings.server.allowed_hosts, *([resource] if resource else ()))
+
+
 def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:
     """The bearer tokens that admit to everything. An address that others can reach is not served to clients without a
     token, of these or of their own."""
@@ -138,7 +163,9 @@ def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:
 
     tokens, may_trust = resolve_tokens(settings.server), settings.traits.may_trust_network
     is_trusted = may_trust and settings.server.trust_network
-    if host not in LOOPBACK and not tokens and not load_clients(settings.home) and not is_trusted:
+    if host in LOOPBACK or is_trusted or tokens or settings.authorization.issuer:
+        return tokens
+    if not load_clients(settings.home):
         trust = " If everyone who can reach it may read and send this mail, start with --trust-network."
         raise SettingsError(
             f"server.bind_addr: {host} can be reached from other machines, so clients must send a token. "
@@ -146,6 +173,17 @@ def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:
             f"127.0.0.1.{trust if may_trust else ''}"
         )
     return tokens
+
+
+@contextlib.contextmanager
+def _tracing() -> Iterator[None]:
+    from postroom import __version__
+    from postroom.tracing import exporting
+
+    with exporting(os.environ, __version__) as problem:
+        if problem:
+            print(f"postroom: warning: {problem}", file=sys.stderr)  # noqa: T201
+        yield
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
 from typing import Any, Protocol, TypeVar
@@ -24,12 +24,13 @@ from mcp_types import (
     TextContent,
 )
 
-from postroom import __version__
+from postroom import __version__, tracing
 from postroom.doors.mcp import client_log, dialects, failures, subscriptions
 from postroom.doors.mcp.call_fields import fields_of
 from postroom.doors.mcp.live import Live, OpenGateway
 from postroom.doors.mcp.log import log
 from postroom.doors.mcp.metrics import Metrics
+from postroom.doors.mcp.sdk_internals import without_own_spans
 from postroom.doors.mcp.toolbox import Toolset, ToolSpec, bind, choose
 from postroom.model.errors import Conflict, PostroomError
 from postroom.service.gateway import Gateway
@@ -83,6 +84,7 @@ class PostroomServer(MCPServer[Gateway]):
         tools: list[Tool],
         lifespan: SharedGateway,
         live: Live | None,
+        name: str = "postroom",
         client: str = "",
         metrics: Metrics | None = None,
     ) -> None:
@@ -96,6 +98,8 @@ class PostroomServer(MCPServer[Gateway]):
             subscriptions=live.bus if live else False,
             log_level="WARNING",
         )
+        without_own_spans(self)
+        self._dialect = name
         self.gateway = lifespan
         self.listening: subscriptions.Listening | None = None
         self._traits = traits
@@ -112,8 +116,22 @@ class PostroomServer(MCPServer[Gateway]):
         """What the dialect's largest call may need."""
         return self._traits.request_bytes
 
+    def toolset_called(self, message: Mapping[str, Any]) -> str:
+        """Of the tool that a JSON-RPC message calls, whether it is offered or not; empty if it calls none."""
+        params = message.get("params")
+        name = params.get("name") if isinstance(params, Mapping) and message.get("method") == "tools/call" else None
+        return self._toolset_of.get(name, "") if isinstance(name, str) else ""
+
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Gateway, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        tracing.caused_by(_carriers(context))
+        shown = name if name in self._registered else "unknown"
+        with tracing.span("tool_call", tool=shown, dialect=self._dialect) as traced:
+            return await self._called(name, arguments, context, traced)
+
+    async def _called(
+        self, name: str, arguments: dict[str, Any], context: Context[Gateway, Any] | None, traced: tracing.Marks
     ) -> CallToolResult | InputRequiredResult:
         started, error = time.perf_counter(), None
         try:
@@ -126,6 +144,7 @@ class PostroomServer(MCPServer[Gateway]):
             raise
         finally:
             duration = time.perf_counter() - started
+            traced.mark(outcome=error.code if error else "ok")
             line = self._log(name, arguments, error, duration)
             await self._audit(name, arguments, error, duration)
             await client_log.tell(context, "warning" if error else "info", line)
@@ -205,6 +224,14 @@ class PostroomServer(MCPServer[Gateway]):
         return {key: value for key, value in arguments.items() if value is not None}
 
 
+def _carriers(context: Context[Gateway, Any] | None) -> Iterator[Mapping[str, Any] | None]:
+    """Where a client may say what a call belongs to: in the message, or in a header of the HTTP request."""
+    if context is not None:
+        ctx = context.request_context
+        yield ctx.meta
+        yield getattr(ctx.request, "headers", None)
+
+
 class SharedGateway:
     """The server's lifespan. The HTTP server enters it once per transport, nested: the outermost opens and closes."""
 
@@ -280,6 +307,7 @@ def build_server(
         tools=tools,
         lifespan=lifespan,
         live=live,
+        name=settings.server.dialect,
         client=client,
         metrics=metrics,
     )

@@ -23,10 +23,12 @@ _MEANINGLESS_ALT = re.compile(
     re.IGNORECASE,
 )
 _NO_SIZE = re.compile(r"(?<![\w-])(?:max-)?(?:width|height)\s*+:\s*+[0-3](?:px)?+\s*+(?:;|!|\Z)", re.IGNORECASE)
-_LINE_ENDS = re.compile(r"(?<![ \t\\])[ \t\\]++(?=\n|\Z)")
+# Each starts with what is rare and then looks back: the other way round, every character would be looked back from.
+_LINE_ENDS = re.compile(r"[ \t\\](?<![ \t\\]{2})[ \t\\]*+(?=\n|\Z)")
+_SPACES = re.compile(r"[ \t](?<=\S[ \t])[ \t]++")
+_HAS_LINE_END: Final = (" \n", "\t\n", "\\\n")
 # A bullet, a quote mark or a heading with nothing after it; the line under a table's head does not count.
-_WITHOUT_WORDS = re.compile(r"(?:\n(?!\| -)[ \t\-*+#>|\\]++(?=\n|\Z))++")
-_SPACES = re.compile(r"(?<=\S)[ \t]{2,}")
+_WITHOUT_WORDS = re.compile(r"\n(?!\| -)[ \t\-*+#>|\\]++(?=\n|\Z)")
 _TAG = re.compile(r"<(?=/?[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>|!--|!\[)")  # as text: the author wrote about HTML
 _DOUBT_SEAM = re.compile(re.escape(DOUBT_CLOSES) + r"(\s*)" + re.escape(DOUBT_OPENS))
 _FEW_WORDS: Final = 600  # characters of text up to which a linked picture without words is worth showing
@@ -72,7 +74,10 @@ def to_text_with_links(document: Document) -> str:
 
 def compact(text: str) -> str:
     """Cleaned once more (entities may have hidden something), no runs of spaces, no trailing spaces."""
-    text = _WITHOUT_WORDS.sub("", _LINE_ENDS.sub("", "\n" + clean_text(text[:MAX_RENDERED])))
+    text = f"\n{clean_text(text[:MAX_RENDERED])}\n"
+    if any(end in text for end in _HAS_LINE_END):
+        text = _LINE_ENDS.sub("", text)
+    text = _WITHOUT_WORDS.sub("", text)
     if "  " in text or "\t" in text:
         text = _SPACES.sub(" ", text)
     while "\n\n\n" in text:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 
 from postroom.mime.write.headers import CRLF, address_header, id_header, text_header
-from postroom.mime.write.parts import Part, file_part, message_part, multipart, text_part
+from postroom.mime.write.parts import Part, calendar_part, file_part, message_part, multipart, text_part
 from postroom.model.address import ascii_domain
 from postroom.model.draft import Draft, File, Importance
 from postroom.model.message import Body
@@ -82,6 +82,8 @@ def _content(draft: Draft) -> Part:
 
 
 def _body(draft: Draft, embedded: Sequence[File]) -> Part:
+    if draft.calendar:
+        return multipart("alternative", [text_part("plain", draft.text), calendar_part(draft.calendar)])
     if not draft.html:
         return text_part("plain", draft.text)
     html = text_part("html", draft.html)

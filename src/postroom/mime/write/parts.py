@@ -43,6 +43,13 @@ def text_part(subtype: Literal["plain", "html"], text: str) -> Part:
     return Part(head + f"Content-Transfer-Encoding: {encoding}{CRLF}", content)
 
 
+def calendar_part(text: str) -> Part:
+    """An answer to an invitation, marked as such (RFC 6047)."""
+    encoding, content = _encoded_text(_utf8(text.replace("\r\n", "\n")))
+    head = parameters_header("Content-Type", "text/calendar", [("charset", "utf-8"), ("method", "REPLY")])
+    return Part(head + f"Content-Transfer-Encoding: {encoding}{CRLF}", content)
+
+
 def file_part(file: File) -> Part:
     """An attachment in base64; a message given as a file is included unchanged (message/rfc822 allows no encoding)."""
     mime_type = _checked_type(file)

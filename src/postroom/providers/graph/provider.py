@@ -195,6 +195,9 @@ class GraphMailbox:
     async def remove_label(self, refs: Sequence[str], label: str) -> list[ItemResult]:
         return await self._organiser.label(refs, label, wanted=False)
 
+    async def forget_label(self, label: str) -> None:
+        await self._organiser.forget_label(label)
+
     # Drafts
 
     async def list_drafts(self, *, limit: int, offset: int) -> Page[tuple[SavedDraft, Envelope]]:

@@ -10,6 +10,7 @@ from typing import Any
 from postroom.model.address import masked
 from postroom.model.errors import InternalError, PostroomError
 from postroom.providers.layers.layered import Call
+from postroom.tracing import span
 
 LOGGER = logging.getLogger("postroom.providers")
 FIELDS = ("account", "provider", "verb", "duration_ms", "outcome")  # all that a line may carry
@@ -24,19 +25,21 @@ class Log:
         async def logged(*args: Any, **kwargs: Any) -> Any:
             started = time.perf_counter()
             outcome = InternalError.code
-            try:
-                answer = await call(*args, **kwargs)
-                outcome = "ok"
-            except PostroomError as error:
-                outcome = error.code
-                raise
-            except Exception:
-                raise
-            except BaseException:
-                outcome = "cancelled"
-                raise
-            finally:
-                self._line(verb, started, outcome)
+            with span("provider_call", provider=self.provider, verb=verb) as traced:
+                try:
+                    answer = await call(*args, **kwargs)
+                    outcome = "ok"
+                except PostroomError as error:
+                    outcome = error.code
+                    raise
+                except Exception:
+                    raise
+                except BaseException:
+                    outcome = "cancelled"
+                    raise
+                finally:
+                    self._line(verb, started, outcome)
+                    traced.mark(outcome=outcome)
             return answer
 
         return logged

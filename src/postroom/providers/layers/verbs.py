@@ -47,6 +47,7 @@ WRITING = frozenset(
         "delete_draft",
         "apply_label",
         "remove_label",
+        "forget_label",
         "create_folder",
         "delete_folder",
         "create_alias",

@@ -131,6 +131,9 @@ class LocalMailbox:
     async def remove_label(self, refs: Sequence[str], label: str) -> list[ItemResult]:
         return await self._write(writing.remove_label, refs, label)
 
+    async def forget_label(self, label: str) -> None:
+        await self._write(labels.forget_label, label)
+
     async def create_folder(self, name: str) -> Folder:
         return await self._write(adding.make_folder, name)
 

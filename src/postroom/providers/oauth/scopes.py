@@ -22,7 +22,7 @@ SCOPES: Mapping[tuple[str, str], Table] = {
         "organise": (f"{_GMAIL}modify",),
         "drafts": (f"{_GMAIL}readonly", f"{_GMAIL}compose"),
         "send": (f"{_GMAIL}compose",),  # a message is sent as a draft, which gmail.send cannot create
-        "rules": (f"{_GMAIL}settings.basic",),
+        "rules": (f"{_GMAIL}modify", f"{_GMAIL}settings.basic"),  # to run rules here, and to put some on the server
     },
     ("microsoft", "imap"): {
         "always": ("offline_access", f"{_OUTLOOK}IMAP.AccessAsUser.All"),
@@ -34,7 +34,7 @@ SCOPES: Mapping[tuple[str, str], Table] = {
         "organise": ("Mail.ReadWrite",),
         "drafts": ("Mail.ReadWrite",),
         "send": ("Mail.ReadWrite", "Mail.Send"),  # what is sent is a draft first
-        "rules": ("MailboxSettings.ReadWrite",),
+        "rules": ("Mail.ReadWrite", "MailboxSettings.ReadWrite"),
     },
     ("fastmail", "imap"): {"always": (f"{_FASTMAIL}imap",), "send": (f"{_FASTMAIL}smtp",)},
     ("fastmail", "jmap"): {
@@ -50,12 +50,19 @@ _INCLUDES: Mapping[str, Sequence[str]] = {
     "Mail.ReadWrite": ("Mail.Read",),
 }
 
+# Toolsets that do with other tools what another one does.
+RIGHT_OF_TOOLSET: Mapping[str, str] = {"folders": "organise", "subscriptions": "send", "calendar": "send"}
+
 
 def scopes_for(service: str, kind: str, toolsets: Iterable[str]) -> tuple[str, ...]:
     """In the order of the table, each once."""
     table = SCOPES.get((service, kind))
     if table is None:
         raise InvalidRequest(f"{service} has no OAuth login for {kind} accounts.")
-    wanted = dict.fromkeys(scope for part in ("always", *toolsets) for scope in table.get(part, ()))
+    wanted = dict.fromkeys(scope for part in ("always", *map(right_of, toolsets)) for scope in table.get(part, ()))
     included = {less for scope in wanted for less in _INCLUDES.get(scope, ())}
     return tuple(scope for scope in wanted if scope not in included)
+
+
+def right_of(toolset: str) -> str:
+    return RIGHT_OF_TOOLSET.get(toolset, toolset)

@@ -89,6 +89,12 @@ def _outgoing(request: SubmitRequest) -> tuple[Parsed, dict[str, Any]]:
     wanted = {Address(email).key for email in request.envelope.recipients}
     if not named <= wanted:
         raise InvalidRequest("The message names recipients it is not meant to be sent to. Nothing was sent.")
+    if any(file.mime_type == "text/calendar" for file in parsed.attachments):
+        raise InvalidRequest("The mail service cannot send answers to invitations. Nothing was sent.")
+    if any(file.inline and file.content_id for file in parsed.attachments):
+        raise InvalidRequest(
+            "The mail service cannot show pictures within the text. Nothing was sent; attach them only."
+        )
     files = [(file.filename, extract_part(request.raw, file.part)) for file in parsed.attachments]
     return parsed, {
         "to": to,

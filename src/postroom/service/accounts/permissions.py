@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from postroom.providers.oauth.scopes import SCOPES, scopes_for
+from postroom.providers.oauth.scopes import SCOPES, right_of, scopes_for
 from postroom.providers.permissions import LOGINS
 from postroom.providers.registry import MAILBOXES
+
+__all__ = ["LoginKind", "login_kinds", "right_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,9 @@ class LoginKind:
         if self.service:
             return scopes_for(self.service, self.provider, rights)
         table = LOGINS[self.provider]
-        return tuple(dict.fromkeys(name for right in ("always", *rights) for name in table.get(right, ())))
+        return tuple(
+            dict.fromkeys(name for right in ("always", *map(right_of, rights)) for name in table.get(right, ()))
+        )
 
 
 def login_kinds() -> Iterator[LoginKind]:

@@ -65,12 +65,32 @@ def labelling(label: str, wanted: bool) -> Change:
     )
 
 
+def relabelling(on: str, off: str) -> Change:
+    """The one label instead of the other."""
+
+    async def apply(account: Account, refs: Sequence[str]) -> list[ItemResult]:
+        account.folders.forget()
+        results = await account.labels.apply_label(refs, on)
+        labelled = [result.new_ref or result.ref for result in results if result.ok]
+        removed = iter(await account.labels.remove_label(labelled, off) if labelled else [])
+        return [next(removed) if result.ok else result for result in results]
+
+    return Change(
+        "rename_label",
+        apply,
+        lambda envelope: {"relabel": [off, on] if off in envelope.labels else [on, off]},
+        lambda _: {"relabel": [on, off]},
+    )
+
+
 def reversing(state: dict[str, Any]) -> Plan:
     """The change that brings back a journalled state."""
 
     async def plan(account: Account) -> Change:
         if "folder_ref" in state:
             return putting_back(Places(await folders_now(account)), state)
+        if "relabel" in state:
+            return relabelling(*state["relabel"])
         if "label" in state:
             return labelling(state["label"], state["on"])
         key, value = next(iter(state.items()))

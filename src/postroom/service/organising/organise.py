@@ -151,6 +151,11 @@ async def _unmake(gateway: Gateway, operation: Operation) -> UndoView:
     return UndoView("", (), 1, 0, operation.action, names, "removed")
 
 
+async def _make_again(gateway: Gateway, operation: Operation) -> UndoView:
+    view, _ = await create_folder(gateway, operation.detail["name"], account=operation.account)
+    return UndoView("", (), 1, 0, operation.action, (view.name,), "created again")
+
+
 async def _undo_parts(gateway: Gateway, operation: Operation) -> UndoView:
     """The last part first: what was labelled and then moved is moved back and then loses the label."""
     if await gateway.in_thread(gateway.store.plans.is_running, operation.detail["plan_id"]):
@@ -185,6 +190,8 @@ async def _reverse(gateway: Gateway, operation: Operation) -> UndoView:
 
 def _again(before: dict[str, Any]) -> str:
     """What undo does to a message, as text; empty for one that goes back to its folder."""
+    if "relabel" in before:
+        return f"labelled {clean_line(before['relabel'][0])} again"
     if "label" in before:
         label = clean_line(before["label"])
         return f"labelled {label} again" if before["on"] else f"no longer labelled {label}"
@@ -211,7 +218,7 @@ async def _folder_names(account: Account, refs: set[str]) -> tuple[str, ...]:
     return tuple(clean_line(folder.name) for folder in await folders_of(account) if folder.ref in refs)
 
 
-_UNDOING = {"create_folder": _unmake, "run_rule": _undo_parts}
+_UNDOING = {"create_folder": _unmake, "delete_folder": _make_again, "run_rule": _undo_parts}
 
 
 async def _run(

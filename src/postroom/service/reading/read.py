@@ -73,16 +73,16 @@ async def read_email(
 ) -> OpenEmail:
     reading = Reading(body_format, include_quoted, max_chars, offset)
     opened, ref = await locate(gateway, email_id, account)
-    return await _open(gateway, opened, await _fetch(opened, ref, email_id), reading)
+    return await open_message(gateway, opened, await _fetch(opened, ref, email_id), reading)
 
 
 async def read_whole(gateway: Gateway, email_id: str, *, account: str | None = None) -> WholeEmail:
     """Both versions and the headers, within bounds; quoted history included."""
     opened, ref = await locate(gateway, email_id, account)
     message = await _fetch(opened, ref, email_id)
-    email = await _open(gateway, opened, message, Reading("text", True, MAX_BODY_CHARS))
+    email = await open_message(gateway, opened, message, Reading("text", True, MAX_BODY_CHARS))
     reading = Reading("html", True, MAX_HTML_CHARS)
-    html = await _open(gateway, opened, message, reading) if message.body.html else None
+    html = await open_message(gateway, opened, message, reading) if message.body.html else None
     headers = {
         clean_line(name)[:100]: clean_line(", ".join(values)[: 2 * MAX_HEADER_CHARS])[:MAX_HEADER_CHARS]
         for name, values in list(message.headers.items())[:MAX_HEADERS]
@@ -152,7 +152,7 @@ async def download_attachment(
         filename=view.filename,
         mime_type=view.mime_type,
         size=len(content),
-        uri=_attachment_uri(owner, email_id, view.attachment_id),
+        uri=attachment_uri(owner, email_id, view.attachment_id),
     )
     if as_base64:
         return replace(saved, content_base64=_small_base64(content))
@@ -172,6 +172,14 @@ def _small_base64(content: bytes) -> str:
 async def attachment_bytes(
     gateway: Gateway, email_id: str, attachment_id: str, account: str | None = None
 ) -> tuple[AttachmentView, bytes]:
+    opened, ref, view = await find_attachment(gateway, email_id, attachment_id, account)
+    return view, await opened.mailbox.fetch_part(ref, attachment_id)
+
+
+async def find_attachment(
+    gateway: Gateway, email_id: str, attachment_id: str, account: str | None = None
+) -> tuple[Account, str, AttachmentView]:
+    """Its account, the ref of its message, and what is known of it before it is fetched."""
     opened, ref = await locate(gateway, email_id, account)
     views = _attachments((await _fetch(opened, ref, email_id)).attachments)
     view = next((view for view in views if view.attachment_id == attachment_id), None)
@@ -181,7 +189,7 @@ async def attachment_bytes(
             reason="attachment_unknown",
             details={"email_id": email_id},
         )
-    return view, await opened.mailbox.fetch_part(ref, attachment_id)
+    return opened, ref, view
 
 
 async def raw_email(gateway: Gateway, email_id: str, account: str | None = None) -> bytes:
@@ -249,7 +257,7 @@ async def _fetch_all(account: Account, envelopes: Sequence[Envelope]) -> dict[st
     return {ref: message for ref, message in found if message is not None}
 
 
-async def _open(gateway: Gateway, account: Account, message: Message, reading: Reading) -> OpenEmail:
+async def open_message(gateway: Gateway, account: Account, message: Message, reading: Reading) -> OpenEmail:
     if reading.body_format == "raw":
         return await _opened(gateway, account, message, reading, await _as_it_came(gateway, account, message))
     rendered = await gateway.read(_body, message, reading, None)
@@ -337,5 +345,5 @@ def _too_many(attachments: int) -> tuple[str, ...]:
     return (f"It has {attachments} attachments; {MAX_SHOWN} are shown here, list_attachments lists all.",)
 
 
-def _attachment_uri(account: str, email_id: str, attachment_id: str) -> str:
+def attachment_uri(account: str, email_id: str, attachment_id: str) -> str:
     return "mail://{}/{}/attachments/{}".format(*(quote(part, safe="") for part in (account, email_id, attachment_id)))

@@ -32,6 +32,7 @@ from postroom.service.sending.settling import finish, keys_of, reconcile, settle
 from postroom.service.sending.waiting import NotNow, account_of, ask_a_person, park, rest
 from postroom.store import Reservation, Send, State
 from postroom.store.sends.pauses import Pause
+from postroom.tracing import span
 
 log = logging.getLogger("postroom.outbox")
 _PARKED = 300.0  # how long a send that may not go out now waits before it is checked again
@@ -151,7 +152,10 @@ async def _deliver(gateway: Gateway, send: Send) -> Send:
         return await park(gateway, send, limited.retry_after or _PARKED, limited.message)
     except NotNow as later:
         return await _put_off(gateway, send, later.reason)
-    return await settle(gateway, sending, await _submit(account, request))
+    with span("submit", provider=account.settings.provider) as traced:
+        outcome = await _submit(account, request)
+        traced.mark(outcome=outcome.state)
+    return await settle(gateway, sending, outcome)
 
 
 async def _put_off(gateway: Gateway, send: Send, reason: PostroomError) -> Send:
@@ -165,7 +169,7 @@ async def _put_off(gateway: Gateway, send: Send, reason: PostroomError) -> Send:
 async def _submit(account: Account, request: SubmitRequest) -> SubmitOutcome:
     """Submit once. Anything but a clear response counts as no response."""
     try:
-        outcome = await account.transport.submit(request)
+        outcome = await account.transport_for(request.native).submit(request)
     except AuthRequired as error:
         return SubmitOutcome("retryable", reason=error.message, login_refused=True, error=error)
     except _NOT_SENT as error:

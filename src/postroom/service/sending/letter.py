@@ -29,6 +29,7 @@ _BY_PROVIDER = {
     "reply": "The provider composes this reply itself, with the original message below this text.",
     "reply_all": "The provider composes this reply itself: it adds everyone listed above, and puts the original "
     "message below this text.",
+    "unsubscribe": "This is no email: it is a request to the mailing list's server, which its message asked for.",
     "forward": "The provider forwards the original itself, with its attachments, below this text.",
 }
 _WORD = re.compile(r"\w+")
@@ -89,7 +90,7 @@ def letter_of(order: Order) -> Letter:
         original=_original(draft.forwarded) if draft.forwarded is not None else None,
         files=_files(draft, attaches_original=order.native is None),
         hosts=hosts(draft.text, draft.html),
-        notes=(*notes, *((_BY_PROVIDER[order.native.kind],) if order.native else ())),
+        notes=(*notes, *order.notes, *((_BY_PROVIDER[order.native.kind],) if order.native else ())),
         text=visible_text(draft.text),
         html=visible_text(draft.html),
         reading=reading,
@@ -256,6 +257,8 @@ def _original(raw: bytes) -> Original:
 
 def _files(draft: Draft, *, attaches_original: bool) -> tuple[str, ...]:
     files = [_file(file.filename, file.mime_type, len(file.content)) for file in draft.files]
+    if draft.calendar:
+        files.append(f"the answer for calendars (text/calendar, {len(draft.calendar.encode())} bytes)")
     if draft.forwarded is not None and attaches_original:
         files.append(f"the complete original message ({len(draft.forwarded)} bytes)")
     return tuple(files)

@@ -63,7 +63,7 @@ async def forward(
     account: Account, original: Message, request: ForwardRequest, draft: Draft, wishes: Wishes
 ) -> tuple[Draft, NativeAction | None]:
     """`draft` is the forward as it would be composed: the original in it is what the provider takes along."""
-    if request.identity or original.envelope.draft or not _offers(account, "forward", wishes):
+    if request.identity or request.inline or original.envelope.draft or not _offers(account, "forward", wishes):
         return draft, None
     if not await _is_to_default(account, original):
         return draft, None

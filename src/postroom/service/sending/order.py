@@ -68,6 +68,7 @@ class Order:
     answers_ref: str = ""  # the message being answered or forwarded: see `store.sends.send_rows`
     native: NativeAction | None = None  # then `raw` is its frozen form, and `draft` describes the message it comes to
     quoted: str = ""  # of the original, where the provider quotes it below
+    notes: tuple[str, ...] = ()  # what the person should know, in sentences
     looked_up: LookedUp = field(default_factory=LookedUp, compare=False, repr=False)
 
     @property

@@ -25,7 +25,7 @@ MAX_KEY = 200
 
 
 async def order_mail(gateway: Gateway, request: DraftRequest, wishes: Wishes, account: str | None = None) -> Order:
-    _check(wishes)
+    check_wishes(wishes)
     opened = await gateway.accounts.open(account)
     composed = await composing.new_mail(gateway, opened, request)
     kind: Kind = "email_reply" if request.in_reply_to else "email_send"
@@ -37,11 +37,11 @@ async def order_mail(gateway: Gateway, request: DraftRequest, wishes: Wishes, ac
 async def order_reply(
     gateway: Gateway, email_id: str, request: ReplyRequest, wishes: Wishes, account: str | None = None
 ) -> Order:
-    _check(wishes)
+    check_wishes(wishes)
     opened, ref = await locate(gateway, email_id, account)
     original = await composing.fetch_original(opened, ref, email_id)
     write = partial(make_order, gateway, opened, "reply_email", "email_reply")
-    known, answers = _known_by(original), await _lasting(gateway, opened, email_id, ref)
+    known, answers = known_by(original), await lasting(gateway, opened, email_id, ref)
     by_provider = await native.answer(opened, original, request, wishes)
     if by_provider is None:
         draft = await composing.reply_to(gateway, opened, original, request)
@@ -54,19 +54,19 @@ async def order_reply(
 async def order_forward(
     gateway: Gateway, email_id: str, request: ForwardRequest, wishes: Wishes, account: str | None = None
 ) -> Order:
-    _check(wishes)
+    check_wishes(wishes)
     opened, ref = await locate(gateway, email_id, account)
     original = await composing.fetch_original(opened, ref, email_id)
     composed = await composing.forward_of(gateway, opened, original, request)
     draft, action = await native.forward(opened, original, request, composed, wishes)
     write = partial(make_order, gateway, opened, "forward_email", "email_forward", draft, wishes)
-    answers = await _lasting(gateway, opened, email_id, ref)
-    return await write(original=_known_by(original), answers_ref=answers, native=action)
+    answers = await lasting(gateway, opened, email_id, ref)
+    return await write(original=known_by(original), answers_ref=answers, native=action)
 
 
 async def order_draft(gateway: Gateway, draft_id: str, wishes: Wishes, account: str | None = None) -> Order | SendView:
     """A result instead of an order where the draft is gone because the same call, by its key, has sent it before."""
-    _check(wishes)
+    check_wishes(wishes)
     try:
         opened, saved = await drafts.find_draft(gateway, draft_id, account)
         draft = await drafts.load_own_draft(opened, saved)
@@ -91,7 +91,7 @@ async def question(gateway: Gateway, order: Order) -> gate.Question | None:
     return await gate.question(gateway, order)
 
 
-async def _lasting(gateway: Gateway, account: Account, email_id: str, ref: str) -> str:
+async def lasting(gateway: Gateway, account: Account, email_id: str, ref: str) -> str:
     """The message's handle: it stays valid until the send is finished, wherever the message is moved meanwhile."""
     return (await gateway.ids.handles_of(gateway, account.name, {email_id: ref}))[0]
 
@@ -114,7 +114,7 @@ def _origin(draft: Draft) -> tuple[Kind, str]:
     return ("email_reply", answered) if answered else ("email_send", "")
 
 
-def _check(wishes: Wishes) -> None:
+def check_wishes(wishes: Wishes) -> None:
     if len(wishes.idempotency_key) > MAX_KEY or not wishes.idempotency_key.isprintable():
         raise InvalidRequest(
             f"idempotency_key must be at most {MAX_KEY} printable characters.", details={"field": "idempotency_key"}
@@ -123,7 +123,7 @@ def _check(wishes: Wishes) -> None:
         raise InvalidRequest("send_at needs an offset, like 2026-12-01T09:00:00+01:00.", details={"field": "send_at"})
 
 
-def _known_by(original: Message) -> tuple[str, str]:
+def known_by(original: Message) -> tuple[str, str]:
     """The message being answered, as a person is shown it."""
     from postroom.mime.visible import visible_line
 

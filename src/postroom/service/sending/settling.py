@@ -102,7 +102,7 @@ async def _evidence(account: Account, send: Send, frozen: SubmitRequest) -> Subm
         request = as_submitted(send, frozen)
     except InternalError as error:  # somebody changed the frozen action: nothing is left to look for
         return SubmitOutcome("unknown", reason=error.message)
-    return await account.transport.reconcile(request)
+    return await account.transport_for(request.native).reconcile(request)
 
 
 async def finish(gateway: Gateway, send: Send) -> Send:
@@ -112,7 +112,8 @@ async def finish(gateway: Gateway, send: Send) -> Send:
 
     def remember() -> None:
         gateway.store.duplicates.remember(send.account, seen)
-        gateway.store.recipients.remember(send.account, _accepted(send))
+        if send.kind != "unsubscribe":  # a list's server was not written to: nobody is known by it
+            gateway.store.recipients.remember(send.account, _accepted(send))
         path = gateway.vault.find(f"{send.kind}_{send.approval_id}.md") if send.approval_id else None
         if path is not None:
             with suppress(InternalError):  # a vault that takes no files must not keep a sent message from being done

@@ -10,25 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
-import anyio.to_thread
-
 from postroom.mime.write import reply
+from postroom.mime.write.inline import with_pictures
 from postroom.model.address import Address, parse_address, refuse_line_breaks
 from postroom.model.characters import spelt_out
 from postroom.model.draft import Draft, File, Identity, Importance
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.message import Envelope, Message
 from postroom.safety.limits import MAX_BODY, MAX_RECIPIENTS, MAX_SUBJECT
-from postroom.service.attachment_files import (
-    MAX_FILE_BYTES,
-    EncodedFile,
-    check_total,
-    decode_files,
-    load_files,
-    safe_filename,
-)
+from postroom.service.attachment_files import EncodedFile
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import gone, locate
+from postroom.service.writing.files import files_of
+from postroom.service.writing.forwarding import quoted_forward
 from postroom.service.writing.signatures import signed
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)  # one without an end goes on to the end
@@ -36,7 +30,7 @@ _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)  # one without 
 
 @dataclass(frozen=True, slots=True)
 class DraftRequest:
-    """A message in the caller's words. Attachments are paths inside the allowed folders."""
+    """A message in the caller's words. Attachments are named as `files` has it."""
 
     to: tuple[str, ...] = ()
     cc: tuple[str, ...] = ()
@@ -75,6 +69,7 @@ class ForwardRequest:
     comment: str = ""
     identity: str = ""
     importance: str = "normal"
+    inline: bool = False  # quote it, instead of attaching it whole
 
 
 def checked(request: DraftRequest) -> Draft:
@@ -93,7 +88,8 @@ def checked(request: DraftRequest) -> Draft:
     )
 
 
-async def new_mail(gateway: Gateway, account: Account, request: DraftRequest) -> Draft:
+async def new_mail(gateway: Gateway, account: Account, request: DraftRequest, kept: tuple[File, ...] = ()) -> Draft:
+    """`kept` are files that the message has already."""
     draft, wanted = checked(request), request.identity
     if request.in_reply_to:
         original = await _answered(gateway, account, request.in_reply_to)
@@ -101,8 +97,9 @@ async def new_mail(gateway: Gateway, account: Account, request: DraftRequest) ->
         draft = replace(draft, subject=subject, threading=reply.threading_for(original))
         wanted = wanted or addressed_as(original, await account.identities.get())
     identity = await find_identity(account, wanted)
-    text, html = await signed(gateway, account, identity, draft.text, draft.html, wanted=request.signature)
-    files = await _files(gateway, account, request.attachments, request.encoded_files)
+    files = await files_of(gateway, account, request.attachments, request.encoded_files)
+    html, files = with_pictures(draft.html, (*kept, *files))
+    text, html = await signed(gateway, account, identity, draft.text, html, wanted=request.signature)
     return replace(draft, sender=identity.address, text=text, html=html, files=files)
 
 
@@ -131,7 +128,9 @@ async def reply_to(gateway: Gateway, account: Account, original: Message, reques
         )
     identity = await find_identity(account, request.identity or addressed_as(original.envelope, identities))
     quoted = await gateway.read(quoted_text, original) if request.quote else ""
-    said = (request.body, request.body_html)
+    files = await files_of(gateway, account, request.attachments, request.encoded_files)
+    html, files = with_pictures(request.body_html, files)
+    said = (request.body, html)
     text, html = await signed(gateway, account, identity, *said, wanted=request.signature, is_quoted_below=bool(quoted))
     return Draft(
         sender=identity.address,
@@ -140,20 +139,20 @@ async def reply_to(gateway: Gateway, account: Account, original: Message, reques
         subject=reply.reply_subject(usable_subject(original.envelope.subject)),
         text=f"{text}\n\n{quoted}" if quoted else text,
         html=_html_with_quote(html, quoted),
-        files=await _files(gateway, account, request.attachments, request.encoded_files),
+        files=files,
         importance=parse_importance(request.importance),
         threading=reply.threading_for(original.envelope),
     )
 
 
 async def forward_of(gateway: Gateway, account: Account, original: Message, request: ForwardRequest) -> Draft:
-    """The original goes along whole, attachments and all, as it came, but for blind copies that it names. Where the
-    provider does not hand it out, its text goes along below the comment, and its attachments as files."""
+    """The original goes along whole, attachments and all, as it came, but for blind copies that it names. If
+    wanted, or where the provider does not hand it out, its text is quoted below the comment, with its files."""
     check_text("", request.comment, "")
     wanted = request.identity or addressed_as(original.envelope, await account.identities.get())
     identity = await find_identity(account, wanted)
-    has_raw = account.capabilities.has_raw
-    comment, _ = await signed(gateway, account, identity, request.comment, "", is_quoted_below=not has_raw)
+    is_attached = account.capabilities.has_raw and not request.inline
+    comment, _ = await signed(gateway, account, identity, request.comment, "", is_quoted_below=not is_attached)
     draft = Draft(
         sender=identity.address,
         to=parse_addresses(request.to, "to"),
@@ -163,29 +162,10 @@ async def forward_of(gateway: Gateway, account: Account, original: Message, requ
         text=comment,
         importance=parse_importance(request.importance),
     )
-    if has_raw:
+    if is_attached:
         raw = await account.raw_access.fetch_raw(original.envelope.ref)
         return replace(draft, forwarded=reply.without_blind_copies(raw))
-    return replace(
-        draft,
-        text=await anyio.to_thread.run_sync(_forwarded_in_words, comment, original),
-        files=await attached_files(account, original),
-    )
-
-
-async def attached_files(account: Account, message: Message) -> tuple[File, ...]:
-    """With their bytes; refused before they are fetched where they are too large to be sent on."""
-    limit = _most_bytes(account)
-    if sum(attachment.size for attachment in message.attachments) > limit:
-        raise InvalidRequest(
-            f"The attachments together are larger than {limit // 2**20} MB and cannot be included. Download those that "
-            "matter and attach them to a new message."
-        )
-    contents = [await account.mailbox.fetch_part(message.envelope.ref, file.part) for file in message.attachments]
-    return tuple(
-        File(safe_filename(file.filename, file.mime_type), file.mime_type, content, file.inline, file.content_id)
-        for file, content in zip(message.attachments, contents, strict=True)
-    )
+    return await quoted_forward(gateway, account, original, draft)
 
 
 async def fetch_original(account: Account, ref: str, email_id: str) -> Message:
@@ -263,27 +243,6 @@ def check_text(subject: str, body: str, body_html: str) -> None:
             raise InvalidRequest(f"{field} contains a NUL character. Remove it.", details={"field": field})
 
 
-async def _files(
-    gateway: Gateway, account: Account, paths: Sequence[str], encoded: Sequence[EncodedFile]
-) -> tuple[File, ...]:
-    if not paths and not encoded:
-        return ()
-    most = _most_bytes(account)
-
-    def read() -> tuple[File, ...]:
-        loaded = load_files(paths, gateway.settings.safety.attachment_dirs, max_bytes=most) if paths else ()
-        files = (*loaded, *decode_files(encoded, max_bytes=most))
-        check_total(files, most)
-        return files
-
-    return await gateway.in_thread(read)
-
-
-def _most_bytes(account: Account) -> int:
-    limit = account.capabilities.max_attachment_size_mb
-    return min(MAX_FILE_BYTES, limit * 2**20) if limit else MAX_FILE_BYTES
-
-
 def addressed_as(original: Envelope, own: Sequence[Identity]) -> str:
     """Answer from the address the message was sent to; one of our own messages, from the address it was sent from."""
     emails = {identity.address.key: identity.address.email for identity in own}
@@ -305,14 +264,6 @@ def quoted_text(original: Message) -> str:
 
     rendered = render(original.body, fmt="words", keep_quoted=True)
     return reply.quote(rendered.text[:MAX_BODY], original.envelope.sender, original.envelope.date)
-
-
-def _forwarded_in_words(comment: str, original: Message) -> str:
-    from postroom.mime.guarded import render
-
-    rendered = render(original.body, fmt="text", keep_quoted=True)
-    forwarded = reply.forwarded_text(original.envelope, rendered.text[:MAX_BODY])
-    return f"{comment}\n\n{forwarded}" if comment else forwarded
 
 
 def _html_with_quote(html: str, quoted: str) -> str:

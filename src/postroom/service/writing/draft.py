@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 import anyio.to_thread
 
@@ -25,7 +26,11 @@ from postroom.service.reading.search import check_page
 from postroom.service.views import DraftPage, DraftView, ErrorView
 from postroom.service.writing import composing
 from postroom.service.writing.composing import DraftRequest, ForwardRequest, ReplyRequest
+from postroom.service.writing.files import attached_files
 from postroom.service.writing.signatures import signed
+
+if TYPE_CHECKING:
+    from postroom.providers.protocol import RawAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +160,11 @@ def _not_deleted(draft_id: str, error: ErrorView) -> PostroomError:
 
 
 async def load_draft(account: Account, saved: SavedDraft) -> Draft:
-    """Read a saved draft back, files and threading included."""
+    """Read a saved draft back, files and threading included: from the server, since it may be sent as it is read."""
     if not account.capabilities.has_raw:
-        message = await account.mailbox.fetch(saved.message_ref)
-        return reply.draft_from(message, await composing.attached_files(account, message))
-    raw = await account.raw_access.fetch_raw(saved.message_ref)
+        message = await account.at_server.fetch(saved.message_ref)
+        return reply.draft_from(message, await attached_files(account, message))
+    raw = await cast("RawAccess", account.at_server).fetch_raw(saved.message_ref)
     return await anyio.to_thread.run_sync(_read_back, raw)
 
 
@@ -192,7 +197,8 @@ async def _changed(gateway: Gateway, account: Account, draft: Draft, changes: Dr
         importance=changes.importance or "normal",
         identity=changes.identity or "",
     )
-    fresh = await composing.new_mail(gateway, account, replace(request, signature=False))
+    kept = draft.files if changes.attachments is None else ()
+    fresh = await composing.new_mail(gateway, account, replace(request, signature=False), kept)
     taken = {
         "to": changes.to,
         "cc": changes.cc,
@@ -200,7 +206,7 @@ async def _changed(gateway: Gateway, account: Account, draft: Draft, changes: Dr
         "subject": changes.subject,
         "text": changes.body,
         "html": changes.body_html,
-        "files": changes.attachments,
+        "files": changes.body_html if changes.attachments is None else changes.attachments,  # it may show them
         "importance": changes.importance,
         "sender": changes.identity,
     }

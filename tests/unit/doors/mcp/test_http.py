@@ -169,3 +169,37 @@ def test_one_gateway_is_opened_for_both_transports_and_closed_at_the_end(server:
         assert (door.opened, door.closed) == (1, 0)
 
     assert (door.opened, door.closed) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"method": "tools/list", "id": 1},
+        {**LIST, "jsonrpc": "1.0"},
+        {**LIST, "method": 7},
+        {**LIST, "params": [1]},
+        *({**LIST, "id": wrong} for wrong in (None, 1.5, True, [1], {"secret": 1})),
+    ],
+)
+def test_what_is_no_request_is_refused_in_words_and_never_dropped_in_silence(url: str, body: Any) -> None:
+    answer = post(url, body)
+
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == -32600
+    assert "secret" not in answer.text
+
+
+@pytest.mark.parametrize("kind", ["", "text/plain", "application/x-www-form-urlencoded"])
+def test_what_is_not_posted_as_json_is_refused_with_what_to_send(url: str, kind: str) -> None:
+    answer = post(url, LIST, content_type=kind)
+
+    assert answer.status_code == 415
+    assert "Content-Type: application/json" in answer.json()["error"]["message"]
+
+
+def test_a_slash_at_the_end_of_the_address_is_no_redirect(url: str) -> None:
+    """Behind a proxy it would lead to plain HTTP, with the token."""
+    answer = httpx2.post(f"{url}/mcp/", json=LIST, follow_redirects=False)
+
+    assert answer.status_code == 200
+    assert answer.json()["result"]["tools"]

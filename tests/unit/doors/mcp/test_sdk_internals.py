@@ -81,7 +81,8 @@ def test_no_attribute_of_ours_covers_one_of_the_sdks(tmp_path: Path) -> None:
     assert set(theirs) <= set(ours)
     mine = {name for name in ours if name not in theirs}
     assert mine == {
-        "gateway", "listening", "_client", "_traits", "_resources", "_inboxes", "_toolset_of", "_registered",
+        "gateway", "listening", "_client",
+        "_dialect", "_traits", "_resources", "_inboxes", "_toolset_of", "_registered",
         "_failure", "metrics",
     }  # fmt: skip
     assert not mine & set(dir(MCPServer))

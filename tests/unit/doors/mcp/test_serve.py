@@ -42,10 +42,12 @@ def test_a_contract_without_tokens_is_served_on_a_network_that_is_said_to_be_tru
         tokens_for(settings_with(tmp_path, trust_network=True), "0.0.0.0")
 
 
-@pytest.mark.parametrize("toolsets", [["templates"], []])
-def test_toolsets_without_any_tool_are_a_mistake_that_names_the_choice(tmp_path: Path, toolsets: list[str]) -> None:
-    with pytest.raises(SettingsError, match=r"server.toolsets: .* choose from read, organise, drafts, send"):
-        server_for(settings_with(tmp_path, toolsets=toolsets))
+@pytest.mark.parametrize(("dialect", "toolsets"), [("drafts", ["templates"]), ("postroom", [])])
+def test_toolsets_without_any_tool_are_a_mistake_that_names_the_choice(
+    tmp_path: Path, dialect: str, toolsets: list[str]
+) -> None:
+    with pytest.raises(SettingsError, match=r"server.toolsets: .* choose from read, (organise, )?drafts"):
+        server_for(settings_with(tmp_path, dialect=dialect, toolsets=toolsets))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1"])

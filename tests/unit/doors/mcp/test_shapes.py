@@ -26,7 +26,6 @@ PAIRS: list[Shape] = [
     (shapes.Written, views.WriteView, set(), set()),
     (shapes.Undone, views.UndoView, set(), {"done"}),
     (shapes.Draft, views.DraftView, set(), set()),
-    (shapes.DraftPage, views.DraftPage, set(), set()),
     (shapes.Sent, views.SendView, set(), {"message_ref", "thread_ref", "at", "findings"}),
     (shapes.OutboxRow, views.OutboxRow, set(), set()),
     (shapes.OutboxPage, views.OutboxPage, set(), set()),

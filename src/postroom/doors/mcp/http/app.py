@@ -11,26 +11,30 @@ A client with settings of its own has a `McpApp` of its own: its sessions are kn
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import PARSE_ERROR
+from mcp_types import INTERNAL_ERROR
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.routing import Mount
 from starlette.types import Message, Receive, Scope, Send
 
-from postroom.doors.mcp.http.callers import Callers
+from postroom.doors.mcp.http.admission import RETRY_SECONDS, Admission, Busy
+from postroom.doors.mcp.http.callers import CALLER, MISSING, Callers
+from postroom.doors.mcp.http.challenges import scope_missing
 from postroom.doors.mcp.http.guard import MAX_BODY, Guard
 from postroom.doors.mcp.http.health import health_routes
 from postroom.doors.mcp.http.per_client import PerClient, ServerFor
-from postroom.doors.mcp.http.problems import problem
+from postroom.doors.mcp.http.posted import read_posted
+from postroom.doors.mcp.http.problems import problem, wait
 from postroom.doors.mcp.http.rate import RequestRate
+from postroom.doors.mcp.http.request_ids import RequestIds
 from postroom.doors.mcp.sdk_internals import close_standing_streams
 from postroom.doors.mcp.server import PostroomServer
 from postroom.settings import SettingsError
@@ -38,6 +42,9 @@ from postroom.settings.clients import Client
 
 EVENT_STREAM = "text/event-stream"
 PATH = "/mcp"
+LISTEN = "subscriptions/listen"  # stays open, and does nothing
+BUSY = "The server is busy, and nothing was done."
+ID_IN_USE = "Invalid request: another request with the same id is in progress. Give each an id of its own."
 
 
 def http_app(
@@ -46,18 +53,25 @@ def http_app(
     hosts: Iterable[str] = (),
     callers: Callers | None = None,
     requests_per_minute: int = 0,
+    calls_at_once: int = 0,
     server_for: ServerFor | None = None,
 ) -> HttpApp:
     """The HTTP server as one ASGI application, guard included. `server_for` builds the server of one client."""
-    callers = callers or Callers()
-    per_client = PerClient(McpApp(server), callers, lambda client: McpApp((server_for or _no_clients)(client)))
+    callers, admission = callers or Callers(), Admission(calls_at_once)
+    server.metrics.turned_away = lambda: admission.turned_away
+    per_client = PerClient(
+        McpApp(server, callers, admission),
+        callers,
+        lambda client: McpApp((server_for or _no_clients)(client), callers, admission),
+    )
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with per_client.running():
+        async with admission.open(), per_client.running():
             yield
 
-    routes = [*health_routes(server), Mount("/", app=per_client)]
+    metadata = callers.authorization.routes() if callers.authorization else []
+    routes = [*health_routes(server), *metadata, Mount("/", app=per_client)]
     guard = Guard(
         Starlette(routes=routes, lifespan=lifespan),
         hosts=hosts,
@@ -85,10 +99,13 @@ class McpApp:
     """One server over HTTP: the SDK's application is chosen by what the request is, never by who the client says it
     is."""
 
-    def __init__(self, server: PostroomServer) -> None:
+    def __init__(self, server: PostroomServer, callers: Callers, admission: Admission) -> None:
         checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard has done it
         largest = max(MAX_BODY, server.request_bytes)
         self._server = server
+        self._callers = callers
+        self._admission = admission
+        self._ids = RequestIds()
         self._sessions = server.streamable_http_app(
             streamable_http_path=PATH, transport_security=checked, max_request_body_size=largest
         )
@@ -113,24 +130,44 @@ class McpApp:
         close_standing_streams(self._manager)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST":
+        if scope["path"] == f"{PATH}/":  # a redirect would go astray behind a proxy, and take the token along
+            scope = {**scope, "path": PATH, "raw_path": PATH.encode()}
+        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != PATH:
             await self._sessions(scope, receive, send)
             return
-        message = await receive()
+        message, headers = await receive(), Headers(scope=scope)
+        posted = read_posted(headers, message["body"])
+        if isinstance(posted, Response):
+            await posted(scope, receive, send)
+            return
+        with self._ids.taken(headers.get("mcp-session-id"), posted) as is_free:
+            if is_free:
+                await self._in_turn(posted, scope, _again(message, receive), send)
+            else:
+                await problem(400, ID_IN_USE)(scope, receive, send)
+
+    async def _in_turn(self, posted: Mapping[str, Any], scope: Scope, receive: Receive, send: Send) -> None:
+        """Responses and notifications do not wait: a call that is in progress may be waiting for them."""
+        if "id" not in posted or posted.get("method", LISTEN) == LISTEN:
+            await self._post(posted, scope, receive, send)
+            return
         try:
-            posted = _parsed(message["body"])
-        except ValueError:
-            await problem(400, "Parse error: the body is not valid JSON.", PARSE_ERROR)(scope, receive, send)
+            async with self._admission.turn(scope.get(CALLER, "")):
+                await self._post(posted, scope, receive, send)
+        except Busy:
+            await wait(503, BUSY, RETRY_SECONDS, INTERNAL_ERROR, posted["id"])(scope, receive, send)
+
+    async def _post(self, posted: Mapping[str, Any], scope: Scope, receive: Receive, send: Send) -> None:
+        missing = scope.get(MISSING, {}).get(self._server.toolset_called(posted), "")
+        if missing:
+            await scope_missing(self._callers, missing)(scope, receive, send)
             return
-        if not isinstance(posted, dict) or posted.keys().isdisjoint(("method", "result", "error")):
-            await problem(400, "Invalid request: the body is not one JSON-RPC message.")(scope, receive, send)
+        if _belongs_to_a_session(Headers(scope=scope), posted.get("method", "")):
+            await self._sessions(scope, receive, send)
             return
-        method = posted["method"] if isinstance(posted.get("method"), str) else ""
-        target = self._sessions if _belongs_to_a_session(Headers(scope=scope), method) else self._stateless
-        if target is self._stateless:
-            scope = {**scope, "headers": list(scope["headers"])}
-            MutableHeaders(scope=scope)["accept"] = f"application/json, {EVENT_STREAM}"
-        await target(scope, _again(message, receive), send)
+        scope = {**scope, "headers": list(scope["headers"])}
+        MutableHeaders(scope=scope)["accept"] = f"application/json, {EVENT_STREAM}"
+        await self._stateless(scope, receive, send)
 
 
 def _belongs_to_a_session(headers: Headers, method: str) -> bool:
@@ -140,14 +177,6 @@ def _belongs_to_a_session(headers: Headers, method: str) -> bool:
         return False
     version = headers.get("mcp-protocol-version", "")
     return method == "initialize" or (version != "" and version not in HANDSHAKE_PROTOCOL_VERSIONS)
-
-
-def _parsed(body: bytes) -> Any:
-    """ValueError if it is not JSON."""
-    try:
-        return json.loads(body)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
 
 
 def _again(message: Message, receive: Receive) -> Receive:

@@ -1,45 +1,79 @@
-"""Whose request it is, by its bearer token: the operator's own, or a client with settings of its own."""
+"""Whose request it is, by its bearer token: the operator's own, a client with settings of its own, or the bearer of an
+authorisation server's access token."""
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from postroom.doors.mcp.log import log
 from postroom.settings import SettingsError
 from postroom.settings.clients import FILE, Client, digest, load_clients
 
+if TYPE_CHECKING:
+    from postroom.doors.mcp.http.oauth.authorization import Authorization
+
 CLIENT = "postroom.client"  # in the scope of an admitted request; None is the operator's own
+CALLER = "postroom.caller"  # in the scope: the caller's name, or its address where no token is required
+MISSING = "postroom.missing_scopes"  # in the scope: toolsets that the bearer would have with the scope beside them
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
     name: str = ""  # empty where no token is required
     client: Client | None = None
+    missing: Mapping[str, str] = field(default_factory=dict)
 
 
 class Callers:
-    """`tokens` admit to everything; the clients of `home` to what each was given. With neither, everybody is admitted:
-    `serve` sees to it that this happens on loopback only."""
+    """`tokens` admit to everything; the clients of `home` to what each was given, and so do access tokens that
+    `authorization` accepts. With none of them, everybody is admitted: `serve` sees to it that this happens on loopback
+    only."""
 
-    def __init__(self, tokens: Iterable[str] = (), home: Path | None = None) -> None:
+    def __init__(
+        self, tokens: Iterable[str] = (), home: Path | None = None, authorization: Authorization | None = None
+    ) -> None:
         self._operators = [digest(token) for token in tokens]
         self._file = home / FILE if home else None
+        self.authorization = authorization
         self._seen: object = None
         self._clients: tuple[Client, ...] | None = None
 
-    def by_header(self, header: str) -> Caller | None:
-        """None: not admitted. Every token is compared in full, so that timing reveals nothing about any of them."""
+    async def by_headers(self, headers: Sequence[str]) -> Caller | None:
+        """None: not admitted, and so if there are two, of which a proxy may have read the other. What the
+        authorisation server's tokens are refused for is raised; see `oauth.refusals`."""
         clients = self.clients()
-        if not self._operators and clients is None:
+        if not self._operators and clients is None and self.authorization is None:
             return Caller()
-        scheme, _, given = header.partition(" ")
+        scheme, _, given = headers[0].partition(" ") if len(headers) == 1 else ("", "", "")
+        if scheme.casefold() != "bearer" or not given.strip():
+            return None
+        return self._by_token(given, clients or ()) or await self._by_access_token(given.strip())
+
+    def _by_token(self, given: str, clients: Iterable[Client]) -> Caller | None:
+        """Every token is compared in full, so that timing reveals nothing about any of them."""
         found = [Caller("operator")] * _matches(given, self._operators)
-        for client in clients or ():
+        for client in clients:
             found += [Caller(f"client {client.name}", client)] * _matches(given, [client.digest])
-        return found[0] if found and scheme.casefold() == "bearer" else None
+        return found[0] if found else None
+
+    async def _by_access_token(self, given: str) -> Caller | None:
+        if self.authorization is None:
+            return None
+        granted = await self.authorization.admit(given)
+        return Caller(f"client {granted.client.name}", granted.client, granted.missing)
+
+    def current(self) -> set[Client]:
+        """Whose applications are to go on."""
+        bearers = self.authorization.clients() if self.authorization else ()
+        return {*(self.clients() or ()), *bearers}
+
+    def is_expired(self, client: Client) -> bool:
+        """Whether its open streams are to end."""
+        return self.authorization is not None and self.authorization.is_expired(client)
 
     def clients(self) -> tuple[Client, ...] | None:
         """As the file has them now: a revoked token is refused from the next request on. If the file cannot be read,

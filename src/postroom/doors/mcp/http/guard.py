@@ -5,7 +5,6 @@ The SDK guards only its own route and only when bound to loopback; this guard co
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
@@ -13,17 +12,18 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from postroom.doors.mcp.http.callers import CLIENT, Callers
-from postroom.doors.mcp.http.problems import problem
+from postroom.doors.mcp.http.callers import CALLER, CLIENT, MISSING, Caller, Callers
+from postroom.doors.mcp.http.challenges import identify
+from postroom.doors.mcp.http.problems import problem, wait
 from postroom.doors.mcp.http.rate import RequestRate
 
 MAX_BODY = 4 * 1024 * 1024  # unless a dialect takes files within a call
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-OPEN_PATHS = ("/healthz", "/readyz")  # reveal nothing that needs a token
+OPEN_PATHS = frozenset({"/healthz", "/readyz"})  # reveal nothing that needs a token
 
 
 class Guard:
-    """ASGI middleware. What it admits carries its client in the scope, under `CLIENT`."""
+    """ASGI middleware. What it admits carries its client in the scope, under `CLIENT`, and no token any more."""
 
     def __init__(
         self,
@@ -39,12 +39,14 @@ class Guard:
         self._hosts = {host.casefold() for host in (*LOOPBACK, *hosts)}
         self._callers = callers
         self._rate = rate
+        self._open = OPEN_PATHS | set(callers.authorization.paths if callers.authorization else ())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(scope, Headers(scope=scope))
+        headers = Headers(scope=scope)
+        refusal = self._misdirected(headers) or await self._not_admitted(scope, headers) or self._too_long(headers)
         if refusal is not None:
             await refusal(scope, receive, send)
             return
@@ -54,23 +56,27 @@ class Guard:
         if len(body) > self._max_body:
             await _too_large(self._max_body)(scope, receive, send)
             return
-        await self._app(scope, _replaying(body, receive), send)
+        await self._app(_without_token(scope), _replaying(body, receive), send)
 
-    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+    def _misdirected(self, headers: Headers) -> Response | None:
         if not self._is_ours(headers.get("host", "")):
             return problem(421, "This host name is not served here. The operator can add it to server.allowed_hosts.")
-        origin = headers.get("origin")
-        if origin is not None and not self._is_ours(_host_of(origin)):
+        if not all(self._is_ours(_host_of(origin)) for origin in headers.getlist("origin")):
             return problem(403, "Requests from this web origin are refused.")
-        if scope["path"] not in OPEN_PATHS:
-            caller = self._callers.by_header(headers.get("authorization", ""))
-            if caller is None:
-                return _unauthorised()
-            scope[CLIENT] = caller.client
-            address = (scope.get("client") or ("",))[0]
-            seconds = self._rate.seconds_to_wait(caller.name or address)
-            if seconds:
-                return _too_many(seconds)
+        return None
+
+    async def _not_admitted(self, scope: Scope, headers: Headers) -> Response | None:
+        if scope["path"] in self._open:
+            return None
+        caller = await identify(self._callers, headers.getlist("authorization"))
+        if not isinstance(caller, Caller):
+            return caller
+        scope[CLIENT], scope[MISSING] = caller.client, caller.missing
+        scope[CALLER] = caller.name or (scope.get("client") or ("",))[0]
+        seconds = self._rate.seconds_to_wait(scope[CALLER])
+        return wait(429, "Too many requests from this client.", seconds) if seconds else None
+
+    def _too_long(self, headers: Headers) -> Response | None:
         length = headers.get("content-length", "0")
         return _too_large(self._max_body) if length.isdecimal() and int(length) > self._max_body else None
 
@@ -94,16 +100,9 @@ def _too_large(limit: int) -> Response:
     return problem(413, f"The request is larger than {limit // 2**20} MB. Send less; attach files by path.")
 
 
-def _unauthorised() -> Response:
-    refusal = problem(401, "A bearer token is required: send Authorization: Bearer <token>.")
-    refusal.headers["www-authenticate"] = 'Bearer realm="postroom"'
-    return refusal
-
-
-def _too_many(seconds: float) -> Response:
-    refusal = problem(429, "Too many requests from this client. Wait as long as Retry-After says.")
-    refusal.headers["retry-after"] = str(math.ceil(seconds))
-    return refusal
+def _without_token(scope: Scope) -> Scope:
+    """What comes after this has no use for it."""
+    return {**scope, "headers": [header for header in scope["headers"] if header[0] != b"authorization"]}
 
 
 async def _read_body(receive: Receive, limit: int) -> bytes | None:

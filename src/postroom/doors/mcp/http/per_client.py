@@ -19,6 +19,7 @@ from postroom.settings.clients import Client
 
 ServerFor = Callable[[Client], PostroomServer]  # SettingsError if nothing is left that this client may do
 LOOK_SECONDS = 2.0  # how often open streams of revoked clients are looked for
+FINISH_SECONDS = 30.0  # that requests which have begun may take to end once their client is revoked
 
 
 class App(Protocol):
@@ -34,6 +35,27 @@ class _Started:
     app: App
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     is_settled: anyio.Event = field(default_factory=anyio.Event)
+    in_progress: int = 0
+    is_idle: anyio.Event = field(default_factory=anyio.Event)  # once it is to end
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.in_progress += 1
+        try:
+            await self.is_settled.wait()
+            await self.app(scope, receive, send)
+        finally:
+            self.in_progress -= 1
+            if not self.in_progress:
+                self.is_idle.set()
+
+    async def end(self) -> None:
+        """What has begun, such as a send, is finished and answered; streams that only wait are closed."""
+        self.app.close_streams()
+        self.is_idle = anyio.Event()
+        if self.in_progress:
+            with anyio.move_on_after(FINISH_SECONDS):
+                await self.is_idle.wait()
+        self.scope.cancel()
 
     async def run(self) -> None:
         try:
@@ -72,8 +94,7 @@ class PerClient:
         except SettingsError as error:
             await problem(403, f"Nothing is left that this client may use. {error.message}")(scope, receive, send)
             return
-        await started.is_settled.wait()
-        await started.app(scope, receive, send)
+        await started.answer(scope, receive, send)
 
     def close_streams(self) -> None:
         for app in (self._everything, *(started.app for started in self._started.values())):
@@ -90,8 +111,11 @@ class PerClient:
         while True:
             await anyio.sleep(LOOK_SECONDS)
             self._stop_outdated()
+            for client, started in self._started.items():
+                if self._callers.is_expired(client):
+                    started.app.close_streams()
 
     def _stop_outdated(self) -> None:
-        current = set(self._callers.clients() or ())
+        current = self._callers.current()
         for client in [each for each in self._started if each not in current]:
-            self._started.pop(client).scope.cancel()
+            self._tasks.start_soon(self._started.pop(client).end)

@@ -68,6 +68,15 @@ class Organiser:
             found = [text(name) for one in objects(newest.get("value")) for name in one.get("categories") or ()]
         return sorted({name for name in found if name}, key=str.casefold)
 
+    async def forget_label(self, label: str) -> None:
+        """Without the permission to change the list, the name stays on it."""
+        self._offered.discard(label.casefold())
+        with suppress(PermissionDenied, NotFound):
+            async for page in self._client.pages(_CATEGORIES, {"$select": "id,displayName"}):
+                for one in page:
+                    if text(one.get("displayName")) == label:
+                        await self._client.write("DELETE", f"{_CATEGORIES}/{text(one.get('id'))}")
+
     async def label(self, refs: Sequence[str], label: str, *, wanted: bool) -> list[ItemResult]:
         _check_label(label)
         if wanted and refs:

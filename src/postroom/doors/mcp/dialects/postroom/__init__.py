@@ -7,7 +7,9 @@ service is imported by the first call that needs it: a client that starts the se
 from __future__ import annotations
 
 from postroom.doors.mcp.dialects.postroom import (
+    calendar,
     drafts,
+    folders,
     identities,
     organise,
     prompts,
@@ -15,11 +17,13 @@ from postroom.doors.mcp.dialects.postroom import (
     resources,
     rules,
     send,
+    subscriptions,
     templates,
 )
 
 TOOLSETS = (
     *(read.toolset, organise.toolset, drafts.toolset, send.toolset),
+    *(folders.toolset, subscriptions.toolset, calendar.toolset),
     *(rules.toolset, templates.toolset, identities.toolset),
 )
 RESOURCES = resources

@@ -8,9 +8,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 MAX_BATCH = 1000
+MAX_READ = 20
 
 AccountName = Annotated[str, Field(description="Default: first account")]
 EmailId = Annotated[str, Field(description="Email id (e...)")]
+FewEmailIds = Annotated[
+    str | Annotated[list[str], Field(min_length=1, max_length=MAX_READ)],
+    Field(description="Email id (e...), or up to 20"),
+]
 EmailIds = Annotated[
     str | Annotated[list[str], Field(min_length=1, max_length=MAX_BATCH)],
     Field(description="Email id, or a list of up to 1000"),
@@ -20,8 +25,9 @@ Limit = Annotated[int, Field(ge=1, le=100)]
 Offset = Annotated[int, Field(ge=0)]
 Addresses = Annotated[str | list[str], Field(description="a@example.com, Name <a@example.com>, or a list")]
 MoreAddresses = str | list[str]
-Paths = Annotated[list[str], Field(description="File paths in folders allowed for attachments")]
-Html = Annotated[str, Field(description="HTML version of body")]
+Paths = Annotated[list[str], Field(description="Paths in allowed folders, or mail:email_id/attachment_id")]
+Html = Annotated[str, Field(description="HTML version of body; src=cid:NAME shows an attached image")]
+Inline = Annotated[bool, Field(description="Quote the original instead of attaching it")]
 Identity = Annotated[str, Field(description="Sender address; see list_identities")]
 Template = Annotated[str, Field(description="Template instead of body")]
 Variables = Annotated[dict[str, Any] | None, Field(description="For the template")]

@@ -16,6 +16,7 @@ from postroom.doors.mcp.dialects.postroom.arguments import (
     Html,
     Identity,
     Importance,
+    Inline,
     Limit,
     MoreAddresses,
     Offset,
@@ -99,13 +100,14 @@ async def draft_forward(
     comment: Annotated[str, Field(description="Text above the forwarded email")] = "",
     cc: MoreAddresses = "",
     bcc: MoreAddresses = "",
+    inline: Inline = False,
     identity: Identity = "",
     account: AccountName = "",
 ) -> CallToolResult:
     """Save a forward of an email as a draft, the complete original attached. It is not sent."""
     from postroom.service.writing import composing, draft
 
-    request = composing.ForwardRequest(listed(to), listed(cc), listed(bcc), comment, identity)
+    request = composing.ForwardRequest(listed(to), listed(cc), listed(bcc), comment, identity, inline=inline)
     return results.draft(await draft.draft_forward(gateway, email_id, request, account=named(account)), "saved")
 
 
@@ -119,7 +121,7 @@ async def update_draft(
     cc: MoreAddresses | None = None,
     bcc: MoreAddresses | None = None,
     body_html: str | None = None,
-    attachments: Annotated[list[str] | None, Field(description="File paths; replaces all attachments")] = None,
+    attachments: Annotated[list[str] | None, Field(description="Replaces all attachments")] = None,
     importance: Importance | None = None,
     identity: str | None = None,
     account: AccountName = "",

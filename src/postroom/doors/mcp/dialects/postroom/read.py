@@ -8,7 +8,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from postroom.doors.mcp.dialects.postroom import results, shapes
-from postroom.doors.mcp.dialects.postroom.arguments import AccountName, EmailId, Limit, Offset, named
+from postroom.doors.mcp.dialects.postroom.arguments import AccountName, EmailId, FewEmailIds, Limit, Offset, named
 from postroom.doors.mcp.toolbox import Toolset
 from postroom.service.gateway import Gateway
 
@@ -70,7 +70,7 @@ async def list_emails(
     return results.email_page(page, with_account=account == "all")
 
 
-@toolset.tool("Search emails", returns=shapes.EmailPage, read_only=True, idempotent=True)
+@toolset.tool("Search emails", returns=shapes.FoundEmails, read_only=True, idempotent=True)
 async def search_emails(
     gateway: Gateway,
     query: QueryText,
@@ -88,29 +88,23 @@ async def search_emails(
     return results.email_page(page, with_account=account == "all")
 
 
-@toolset.tool("Read email", returns=shapes.Email, read_only=True, idempotent=True)
+@toolset.tool("Read email", returns=shapes.Email | shapes.Emails, read_only=True, idempotent=True)
 async def read_email(
     gateway: Gateway,
-    email_id: EmailId,
+    email_id: FewEmailIds,
     body_format: Literal["markdown", "text", "html", "links", "raw"] = "markdown",
     include_quoted: Annotated[bool, Field(description="Include quoted history")] = False,
     max_chars: MaxChars = 3500,
     offset: Annotated[int, Field(ge=0, description="Start position in the body")] = 0,
     account: AccountName = "",
 ) -> CallToolResult:
-    """Read an email: headers, sender checks, body, attachments. It stays unread; use mark_email to change that."""
-    from postroom.service.reading import read
+    """Read emails: headers, sender checks, body, attachments. They stay unread; use mark_email to change that."""
+    from postroom.service.reading import read, several
 
-    email = await read.read_email(
-        gateway,
-        email_id,
-        account=named(account),
-        body_format=body_format,
-        include_quoted=include_quoted,
-        max_chars=max_chars,
-        offset=offset,
-    )
-    return results.open_email(email)
+    reading = read.Reading(body_format, include_quoted, max_chars, offset)
+    if isinstance(email_id, str):
+        return results.open_email(await several.read_one(gateway, email_id, reading, account=named(account)))
+    return results.open_emails(await several.read_emails(gateway, email_id, reading, account=named(account)))
 
 
 @toolset.tool("Get thread", returns=shapes.Thread, read_only=True, idempotent=True)
@@ -154,9 +148,40 @@ async def download_attachment(
     return results.saved_file(file)
 
 
+@toolset.tool("Read attachment", returns=shapes.AttachmentText, read_only=True, idempotent=True)
+async def read_attachment(
+    gateway: Gateway,
+    email_id: EmailId,
+    attachment_id: str,
+    max_chars: MaxChars = 3500,
+    offset: Offset = 0,
+    account: AccountName = "",
+) -> CallToolResult:
+    """Read an attachment: text of PDF, Office, HTML, calendar and text files; small pictures as images."""
+    from postroom.service.reading import attachment_text
+
+    view = await attachment_text.read_attachment(
+        gateway, email_id, attachment_id, account=named(account), max_chars=max_chars, offset=offset
+    )
+    return results.attachment_text(view)
+
+
 @toolset.tool("List identities", returns=shapes.Identities, read_only=True, idempotent=True)
 async def list_identities(gateway: Gateway, account: AccountName = "") -> CallToolResult:
     """List the addresses an account may send from; the default comes first."""
     from postroom.service.accounts import identities
 
     return results.identities(await identities.list_identities(gateway, named(account)))
+
+
+@toolset.tool("Find people", returns=shapes.People, read_only=True, idempotent=True)
+async def find_people(
+    gateway: Gateway,
+    text: Annotated[str, Field(max_length=200, description="Part of a name or address")] = "",
+    limit: Annotated[int, Field(ge=1, le=50)] = 10,
+    account: AccountOrAll = "",
+) -> CallToolResult:
+    """Find addresses of people written to or heard from, best match first."""
+    from postroom.service.reading import people
+
+    return results.people(await people.find_people(gateway, text, account=named(account), limit=limit))

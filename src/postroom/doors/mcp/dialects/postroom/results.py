@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
-from mcp_types import CallToolResult, ContentBlock, ResourceLink, TextContent
+from mcp_types import CallToolResult, ContentBlock, ImageContent, ResourceLink, TextContent
 from pydantic_core import to_json
 
 from postroom.doors.mcp.dialects.postroom import shapes, text
@@ -18,6 +19,7 @@ from postroom.model.capabilities import Capabilities
 if TYPE_CHECKING:
     from postroom.service.views import (
         AccountView,
+        AttachmentText,
         AttachmentView,
         DraftPage,
         DraftView,
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
         IdentityView,
         ItemView,
         OpenEmail,
+        PersonView,
+        ReadItem,
         SavedFile,
         ThreadView,
         UndoView,
@@ -70,8 +74,29 @@ def email_page(page: EmailPage, *, with_account: bool = False) -> CallToolResult
 
 def open_email(email: OpenEmail, *, has_fences: bool = True) -> CallToolResult:
     marker = text.new_marker() if has_fences else ""
+    structured = _open_email(email, marker)
+    return answer(structured, text.open_email(email, marker), _links(structured["attachments"]))
+
+
+def open_emails(items: Sequence[ReadItem]) -> CallToolResult:
+    """One result per id, in order. If none could be read the result is an error: that of the first."""
+    marker = text.new_marker()
+    emails = [
+        _open_email(item.email, marker) if item.email else {"email_id": item.email_id, "error": plain(item.error)}
+        for item in items
+    ]
+    failed = sum(item.email is None for item in items)
+    structured: dict[str, Any] = {"emails": emails, "failed": failed}
+    result = answer(structured, text.open_emails(items, marker))
+    if failed == len(items):
+        result.is_error = True
+        structured["error"] = emails[0]["error"]
+    return result
+
+
+def _open_email(email: OpenEmail, marker: str) -> dict[str, Any]:
     row = plain(email.row)
-    structured = {
+    return {
         **{name: row[name] for name in ("email_id", "thread_id", "account", "mailbox", "from", "to")},
         **{name: list(getattr(email, name)) for name in ("cc", "bcc", "reply_to")},
         **{name: row[name] for name in ("subject", "date", "unread", "starred", "labels", "size")},
@@ -86,7 +111,6 @@ def open_email(email: OpenEmail, *, has_fences: bool = True) -> CallToolResult:
         "defects": list(email.defects),
         "untrusted": {"marker": marker, "body": email.body},
     }
-    return answer(structured, text.open_email(email, marker), _links(structured["attachments"]))
 
 
 def thread(view: ThreadView) -> CallToolResult:
@@ -113,6 +137,21 @@ def saved_file(file: SavedFile) -> CallToolResult:
     return answer(structured, text.saved_file(file), [_link(file.uri, file.filename, file.mime_type, file.size)])
 
 
+def attachment_text(view: AttachmentText) -> CallToolResult:
+    """A picture is shown as one, and what cannot be read as a link."""
+    marker = text.new_marker()
+    named = ("kind", "filename", "mime_type", "size", "total_chars", "truncated", "notes", "uri")
+    structured = {name: plain(getattr(view, name)) for name in named}
+    structured["untrusted"] = {"marker": marker, "body": view.text}
+    blocks: list[ContentBlock] = []
+    if view.kind == "image":
+        data = base64.b64encode(view.image).decode("ascii")
+        blocks = [ImageContent(type="image", data=data, mime_type=view.mime_type)]
+    elif view.kind == "file":
+        blocks = [_link(view.uri, view.filename, view.mime_type, view.size)]
+    return answer(structured, text.attachment_text(view, marker), blocks)
+
+
 def accounts(views: Sequence[AccountView]) -> CallToolResult:
     return answer({"accounts": [plain(view) for view in views]}, text.accounts(views))
 
@@ -135,13 +174,23 @@ def folders(views: Sequence[FolderView]) -> CallToolResult:
     return answer({"folders": [plain(view) for view in views]}, text.folders(views))
 
 
-def created_folder(view: FolderView, operation_id: str) -> CallToolResult:
-    words = f"Created folder {view.name} in account {view.account}. Undo with operation_id {operation_id}."
+def created_folder(view: FolderView, operation_id: str, done: str = "Created") -> CallToolResult:
+    words = f"{done} folder {view.name} in account {view.account}. Undo with operation_id {operation_id}."
     return answer({"folder": plain(view), "operation_id": operation_id}, words)
+
+
+def labels(account: str, names: Sequence[str]) -> CallToolResult:
+    return answer(
+        {"account": account, "labels": list(names)}, text.set_apart("\n".join(names)) if names else "No labels."
+    )
 
 
 def identities(views: Sequence[IdentityView]) -> CallToolResult:
     return answer({"identities": [plain(view) for view in views]}, text.identities(views))
+
+
+def people(views: Sequence[PersonView]) -> CallToolResult:
+    return answer({"people": [plain(view) for view in views]}, text.people(views))
 
 
 def written(view: WriteView, done: str) -> CallToolResult:
@@ -158,8 +207,8 @@ def undone(view: UndoView) -> CallToolResult:
     result = written(view, view.done)
     assert result.structured_content is not None
     del result.structured_content["done"]
-    if view.action == "create_folder":
-        result.content = [TextContent(type="text", text=f"Folder {', '.join(view.folders)} removed.")]
+    if view.action in ("create_folder", "delete_folder"):
+        result.content = [TextContent(type="text", text=f"Folder {', '.join(view.folders)} {view.done}.")]
     return result
 
 

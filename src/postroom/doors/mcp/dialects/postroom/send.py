@@ -16,6 +16,7 @@ from postroom.doors.mcp.dialects.postroom.arguments import (
     Html,
     Identity,
     Importance,
+    Inline,
     Limit,
     MoreAddresses,
     Offset,
@@ -121,6 +122,7 @@ async def forward_email(
     comment: Annotated[str, Field(description="Text above the forwarded email")] = "",
     cc: MoreAddresses = "",
     bcc: MoreAddresses = "",
+    inline: Inline = False,
     importance: Importance = "normal",
     identity: Identity = "",
     send_at: SendAt = "",
@@ -134,7 +136,7 @@ async def forward_email(
     from postroom.service.sending import send
     from postroom.service.writing import composing
 
-    request = composing.ForwardRequest(listed(to), listed(cc), listed(bcc), comment, identity, importance)
+    request = composing.ForwardRequest(listed(to), listed(cc), listed(bcc), comment, identity, importance, inline)
     wishes = _wishes(confirm, idempotency_key, send_at, save_to_sent_items, require_approval)
     return await send.order_forward(gateway, email_id, request, wishes, named(account))
 

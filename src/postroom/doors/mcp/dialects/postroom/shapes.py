@@ -37,6 +37,12 @@ class EmailPage(TypedDict):
     complete: NotRequired[bool]
 
 
+class FoundEmails(EmailPage):
+    """As EmailPage, said in fewer bytes."""
+
+    results: list[dict[str, Any]]  # type: ignore[misc]  # EmailRow
+
+
 class Attachment(TypedDict):
     attachment_id: str
     filename: str
@@ -83,8 +89,8 @@ Email = TypedDict(
         "starred": bool,
         "labels": list[str],
         "size": int,
-        "sender_checks": SenderFacts,
-        "attachments": list[Attachment],
+        "sender_checks": dict[str, Any],  # SenderFacts
+        "attachments": list[dict[str, Any]],  # Attachment
         "body_format": str,
         "offset": int,
         "total_chars": int,
@@ -97,6 +103,13 @@ Email = TypedDict(
 )
 
 
+class Emails(TypedDict):
+    """Each an Email, or `email_id` and `error`."""
+
+    emails: list[dict[str, Any]]
+    failed: int
+
+
 ThreadEmail = TypedDict(
     "ThreadEmail",
     {
@@ -106,7 +119,7 @@ ThreadEmail = TypedDict(
         "to": list[str],
         "date": str,
         "unread": bool,
-        "attachments": list[Attachment],
+        "attachments": list[dict[str, Any]],  # Attachment
         "warnings": list[str],
         "truncated": bool,
         "quoted_folded": int,
@@ -163,6 +176,11 @@ class CreatedFolder(TypedDict):
     operation_id: str
 
 
+class Labels(TypedDict):
+    account: str
+    labels: list[str]
+
+
 class Identity(TypedDict):
     account: str
     email: str
@@ -175,6 +193,10 @@ class Identities(TypedDict):
     identities: list[Identity]
 
 
+class People(TypedDict):
+    people: list[dict[str, Any]]  # address, written_to, heard_from, last
+
+
 class SavedFile(TypedDict):
     email_id: str
     attachment_id: str
@@ -184,6 +206,18 @@ class SavedFile(TypedDict):
     path: NotRequired[str]
     uri: str
     content_base64: NotRequired[str]
+
+
+class AttachmentText(TypedDict):
+    kind: str  # text | image | file
+    filename: NotRequired[str]
+    mime_type: NotRequired[str]
+    size: NotRequired[int]
+    total_chars: NotRequired[int | None]
+    truncated: NotRequired[bool]
+    notes: NotRequired[list[str]]
+    uri: NotRequired[str]
+    untrusted: Untrusted
 
 
 class Item(TypedDict):
@@ -220,7 +254,7 @@ class Draft(TypedDict):
 
 
 class DraftPage(TypedDict):
-    results: list[Draft]
+    results: list[dict[str, Any]]  # Draft
     total_count: int | None
     limit: int
     offset: int
@@ -234,19 +268,9 @@ class Deleted(TypedDict):
 
 
 class Sent(TypedDict):
-    status: Literal[
-        "preview",
-        "needs_approval",
-        "held",
-        "scheduled",
-        "sent",
-        "already_executed",
-        "unknown",
-        "rejected",
-        "cancelled",
-        "needs_human",
-        "dev_mode",
-    ]
+    # preview | needs_approval | held | scheduled | sent | already_executed | unknown | rejected | cancelled |
+    # needs_human | dev_mode
+    status: str
     account: str
     message: str
     send_id: NotRequired[str]

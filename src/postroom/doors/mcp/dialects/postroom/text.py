@@ -12,6 +12,7 @@ from postroom.service.times import side_by_side
 if TYPE_CHECKING:
     from postroom.service.views import (
         AccountView,
+        AttachmentText,
         AttachmentView,
         DraftPage,
         DraftView,
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
         FolderView,
         IdentityView,
         OpenEmail,
+        PersonView,
+        ReadItem,
         SavedFile,
         ThreadView,
         WriteView,
@@ -83,13 +86,33 @@ def email_page(page: EmailPage, bare: Sequence[str], room: int) -> str:
 
 def open_email(email: OpenEmail, marker: str) -> str:
     """Without a marker the sender's text is not fenced, for dialects that want it that way."""
-    row = email.row
-    head = f"Email {row.email_id} in {row.mailbox}, account {row.account}, thread {row.thread_id}."
-    parts = [head, *_facts(email), *_set_apart(marker, _letter(email))]
-    if email.truncated:
-        end = email.body_offset + len(email.body)
-        parts.append(f"Truncated at {end} of {email.body_chars} characters; continue with offset={end}.")
+    return "\n".join([_head(email), *_facts(email), *_set_apart(marker, _letter(email)), *_rest(email)])
+
+
+def open_emails(items: Sequence[ReadItem], marker: str) -> str:
+    """The warning stands once, before the first."""
+    if all(item.email is None for item in items):
+        return "\n".join(f"{item.error.code}: {item.error.message}" for item in items if item.error)
+    parts = [WARNING.format(marker=marker)]
+    for item in items:
+        email = item.email
+        if email is not None:
+            parts += ["", _head(email), *_facts(email), fenced(marker, _letter(email)), *_rest(email)]
+        elif item.error is not None:
+            parts += ["", f"Email {item.email_id}: {item.error.code}: {item.error.message}"]
     return "\n".join(parts)
+
+
+def _head(email: OpenEmail) -> str:
+    row = email.row
+    return f"Email {row.email_id} in {row.mailbox}, account {row.account}, thread {row.thread_id}."
+
+
+def _rest(email: OpenEmail) -> list[str]:
+    end = email.body_offset + len(email.body)
+    if not email.truncated:
+        return []
+    return [f"Truncated at {end} of {email.body_chars} characters; continue with offset={end}."]
 
 
 def _set_apart(marker: str, text: str) -> list[str]:
@@ -130,6 +153,20 @@ def saved_file(file: SavedFile) -> str:
     return f"{head}\n{set_apart(f'{file.path or file.filename} ({file.mime_type})')}"
 
 
+def attachment_text(view: AttachmentText, marker: str) -> str:
+    """The sender chose the file's name; what it is was found out."""
+    kind = {"text": "as text", "image": "as a picture", "file": "not read"}[view.kind]
+    head = f"Attachment {view.attachment_id} of {view.email_id}, {_size(view.size)}, {kind}."
+    notes = [f"Note: {note}" for note in view.notes]
+    shown = f"{view.filename} ({view.mime_type})" + (f"\n\n{view.text}" if view.kind == "text" else "")
+    parts = [head, *notes, WARNING.format(marker=marker), fenced(marker, shown)]
+    if view.truncated:
+        end = view.offset + len(view.text)
+        of = f" of {view.total_chars}" if view.total_chars is not None else ""
+        parts.append(f"Truncated at {end}{of} characters; continue with offset={end}.")
+    return "\n".join(parts)
+
+
 def accounts(views: Sequence[AccountView]) -> str:
     return "\n".join(
         f"{view.name}{' (default)' if view.is_default else ''}: {view.address or 'no address'}, {view.provider}"
@@ -159,6 +196,17 @@ def identities(views: Sequence[IdentityView]) -> str:
         (f"{view.name} <{view.email}>" if view.name else view.email) + (" (default)" if view.is_default else "")
         for view in views
     )
+
+
+def people(views: Sequence[PersonView]) -> str:
+    """Senders chose the names."""
+    if not views:
+        return "Nobody found. Try a shorter part of the name or address."
+    lines = [
+        f"{view.address} | written to: {view.written_to}, heard from: {view.heard_from}, last: {view.last[:10]}"
+        for view in views
+    ]
+    return set_apart("\n".join(lines))
 
 
 def written(view: WriteView, done: str) -> str:

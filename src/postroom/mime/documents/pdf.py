@@ -1,0 +1,67 @@
+"""PDF: the text of its pages, in order, as far as time and need go."""
+
+from __future__ import annotations
+
+import logging
+import time
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from postroom.mime.documents.document import NotReadable, Reading
+from postroom.mime.documents.limits import MAX_PAGES, SECONDS_FOR_PAGES
+
+if TYPE_CHECKING:
+    from pypdf import PdfReader
+
+_LOCKED = "The PDF is protected by a password and cannot be read."
+_DAMAGED = "The PDF is damaged and cannot be read."
+_SCANNED = "No text was found in it: probably pictures of pages, a scan. Download it to look at it."
+
+
+def read_pdf(content: bytes, enough: int, seconds: float = SECONDS_FOR_PAGES) -> Reading:
+    """Text that is drawn invisibly is included: that is how scans carry the words of their pictures."""
+    from pypdf import PdfReader  # 100 ms to import: only where there is a PDF
+    from pypdf.errors import PyPdfError
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)  # its warnings repeat what is in the file
+    until = time.monotonic() + seconds
+    try:
+        reader = PdfReader(BytesIO(content))
+        is_locked = reader.is_encrypted and not reader.decrypt("")
+        count = 0 if is_locked else len(reader.pages)
+    except (PyPdfError, RecursionError):
+        raise NotReadable(_DAMAGED) from None
+    if is_locked:
+        raise NotReadable(_LOCKED)
+    return _read_pages(reader, count, enough, until)
+
+
+def _read_pages(reader: PdfReader, count: int, enough: int, until: float) -> Reading:
+    said: list[str] = []
+    notes: list[str] = []
+    chars = read = found = 0
+    for number in range(min(count, MAX_PAGES)):
+        if chars > enough or time.monotonic() > until:
+            break
+        words = _page(reader, number)
+        read += 1
+        if words is None:
+            notes.append(f"Page {number + 1} is damaged and was left out.")
+            continue
+        found += bool(words.strip())
+        said += [f"[page {number + 1} of {count}]", words.strip(), ""]
+        chars += len(words)
+    if read == count and not found:
+        raise NotReadable(notes[0] if notes and len(notes) == count else _SCANNED)
+    if read < count and chars <= enough:
+        notes.append(f"Only the first {read} of {count} pages could be read in the time allowed.")
+    return Reading("\n".join(said), tuple(notes[:20]), read == count)
+
+
+def _page(reader: PdfReader, number: int) -> str | None:
+    try:
+        return reader.pages[number].extract_text()
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 - one page that breaks the library costs nobody the others
+        return None

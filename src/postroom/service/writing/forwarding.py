@@ -1,0 +1,45 @@
+"""A forward that quotes: the original's text below the comment, its files attached, its pictures where they were."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html import escape
+
+from postroom.mime.write import reply
+from postroom.mime.write.inline import shown_ids
+from postroom.model.draft import Draft, File
+from postroom.model.message import Message
+from postroom.safety.limits import MAX_BODY
+from postroom.service.gateway import Account, Gateway
+from postroom.service.writing.files import attached_files
+
+
+async def quoted_forward(gateway: Gateway, account: Account, original: Message, draft: Draft) -> Draft:
+    """The HTML version goes along as a reader sees it: without scripts, trackers and hidden text."""
+    text, html = await gateway.read(_both_versions, draft.text, original)
+    files = await attached_files(account, original)
+    return replace(draft, text=text, html=html, files=_in_their_places(html, files))
+
+
+def _both_versions(comment: str, original: Message) -> tuple[str, str]:
+    from postroom.mime.guarded import render
+
+    words = render(original.body, fmt="text", keep_quoted=True).text[:MAX_BODY]
+    forwarded = reply.forwarded_text(original.envelope, words)
+    text = f"{comment}\n\n{forwarded}" if comment else forwarded
+    if not original.body.html:
+        return text, ""
+    shown = render(original.body, fmt="html", keep_quoted=True).text
+    above = "\n".join(filter(None, [comment, "", reply.forwarded_text(original.envelope, "")]))
+    html = f'<div style="white-space:pre-wrap">{escape(above.strip())}</div><br>{shown}'
+    return text, html if len(html) <= 2 * MAX_BODY else ""
+
+
+def _in_their_places(html: str, files: tuple[File, ...]) -> tuple[File, ...]:
+    """What the HTML does not show is an ordinary attachment."""
+    shown = shown_ids(html)
+    return tuple(
+        replace(file, inline=True) if file.content_id.strip("<>") in shown and file.content_id
+        else replace(file, inline=False, content_id="")
+        for file in files
+    )  # fmt: skip
