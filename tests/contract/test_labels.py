@@ -19,10 +19,10 @@ def mailbox(account: RigAccount) -> Any:
 
 async def test_a_new_label_is_made_applied_and_listed(rig: Rig, account: RigAccount, mailbox: Any) -> None:
     first, second = await rig.seed([SeedMail(mail("first")), SeedMail(mail("second"))])
-    (result,) = await mailbox.apply_label([first], "errand")
+    (result,) = await mailbox.apply_label([first], "errands/town")
     assert result.ok
-    assert "errand" in await mailbox.labels()
-    assert (await envelope_of(account, first)).labels == ("errand",)
+    assert "errands/town" in await mailbox.labels()
+    assert (await envelope_of(account, first)).labels == ("errands/town",)
     assert (await envelope_of(account, second)).labels == ()
 
 

@@ -28,6 +28,9 @@ def _listed(rows: dict[str, dict[str, Any]], arguments: Arguments, state: str) -
 
 
 def mailbox_get(state: State, arguments: Arguments) -> dict[str, Any]:
+    wanted = arguments.get("ids")
+    if not state.lists_every_mailbox and len(state.mailboxes if wanted is None else wanted) > MOST:
+        raise Refused("requestTooLarge")
     return _listed(state.mailboxes, arguments, "1")
 
 
@@ -35,6 +38,12 @@ def email_get(state: State, arguments: Arguments) -> dict[str, Any]:
     if len(arguments["ids"]) > MOST:
         raise Refused("requestTooLarge")
     return _listed(state.emails, arguments, str(state.version))
+
+
+def mailbox_query(state: State, arguments: Arguments) -> dict[str, Any]:
+    """Four at most."""
+    position = arguments.get("position", 0)
+    return {"ids": list(state.mailboxes)[position : position + 4], "position": position, "queryState": "1"}
 
 
 def email_query(state: State, arguments: Arguments) -> dict[str, Any]:
@@ -157,6 +166,7 @@ def _is_script(state: State, blob: str) -> bool:
 
 METHODS: dict[str, Callable[[State, Arguments], dict[str, Any]]] = {
     "Mailbox/get": mailbox_get,
+    "Mailbox/query": mailbox_query,
     "Email/get": email_get,
     "Email/query": email_query,
     "Thread/get": thread_get,

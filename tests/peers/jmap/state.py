@@ -33,6 +33,7 @@ class State:
     version: int = 1
     submitted: int = 0
     files_what_it_sends: bool = True
+    lists_every_mailbox: bool = True  # in one call, however many there are
     _numbers: Any = field(default_factory=lambda: count(1))
 
     def new_id(self, kind: str) -> str:

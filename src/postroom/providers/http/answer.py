@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from postroom.model.errors import ProviderError
+from postroom.model.errors import PostroomError, ProviderError
 from postroom.providers.http.unclear import UnclearWrite
 
 if TYPE_CHECKING:
@@ -70,10 +70,13 @@ class Answer:
         found = self.parsed()
         if isinstance(found, dict):
             return found
+        raise self.unreadable()
+
+    def unreadable(self) -> PostroomError:
         what = "a web page; a proxy or login page may be in between" if self.is_page else "no valid JSON object"
         if self.of_write:
-            raise UnclearWrite(self.host, f"answered {self.status} with {what}")
-        raise ProviderError(f"{self.host} answered {self.status} with {what}.", details={"status": self.status})
+            return UnclearWrite(self.host, f"answered {self.status} with {what}")
+        return ProviderError(f"{self.host} answered {self.status} with {what}.", details={"status": self.status})
 
 
 def host_of(url: str) -> str:

@@ -173,6 +173,8 @@ class Api:
     def _checked(self, answer: Answer) -> Answer:
         problem = self._read_problem(answer)
         if answer.is_success and problem is None:
+            if answer.of_write and answer.is_page:  # of the network or a proxy: the service may not have been asked
+                raise answer.unreadable()
             return answer
         error = error_of(answer, problem, account=self._account, now=self._wall_clock())
         if error.retry_after:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from postroom.model.errors import Conflict, NotFound
+from postroom.model.errors import Conflict, InvalidRequest, NotFound
 from postroom.model.folder import Folder, Role, check_folder_name, match_folder
 from postroom.model.query.tree import In, Query
 from postroom.model.role_names import role_by_name
@@ -18,6 +18,7 @@ from postroom.providers.jmap.wire import is_id, set_error
 _KEPT = 60.0  # seconds
 _LISTED = ["id", "name", "parentId", "role", "totalEmails", "unreadEmails"]
 _DEEPEST = 50
+_MOST = 20_000  # folders
 _ROLES = {role.value: role for role in Role}
 
 
@@ -29,9 +30,30 @@ class Directory:
 
     async def counted(self) -> list[Folder]:
         """Fresh from the server."""
-        replies = await self._client.read(("Mailbox/get", {"ids": None, "properties": _LISTED}))
-        self._folders, self._listed_at = read_folders(replies[0].get("list")), time.monotonic()
+        try:
+            rows = await self._got(None)
+        except InvalidRequest as error:
+            if error.details.get("type") != "requestTooLarge":
+                raise
+            rows = await self._got_in_parts()
+        self._folders, self._listed_at = read_folders(rows), time.monotonic()
         return self._folders
+
+    async def _got(self, ids: list[str] | None) -> Any:
+        return (await self._client.read(("Mailbox/get", {"ids": ids, "properties": _LISTED})))[0].get("list")
+
+    async def _got_in_parts(self) -> list[Any]:
+        """A server may refuse to list more at once than it gives by id (RFC 8620, 5.1)."""
+        ids: dict[str, None] = {}
+        while len(ids) < _MOST:
+            reply = (await self._client.read(("Mailbox/query", {"position": len(ids)})))[0]
+            more = [ref for ref in reply.get("ids") or () if isinstance(ref, str) and ref not in ids]
+            if not more:
+                break
+            ids.update(dict.fromkeys(more))
+        size, wanted = (await self._client.session()).limits["maxObjectsInGet"], list(ids)
+        parts = [await self._got(wanted[start : start + size]) for start in range(0, len(wanted), size)]
+        return [row for part in parts for row in part or ()]
 
     async def known(self, *, having: set[str] | frozenset[str] = frozenset()) -> list[Folder]:
         """Listed again when it is old, or lacks one of these."""

@@ -42,8 +42,24 @@ class Organiser:
         return await self._changed(refs, lambda _: patch)
 
     async def label(self, refs: Sequence[str], label: str, *, wanted: bool) -> list[ItemResult]:
-        patch = {f"keywords/{_escaped(keyword_of(label))}": True if wanted else None}
+        keyword = keyword_of(label)
+        if set("/~") & set(keyword):
+            return await self._label_by_all_keywords(refs, keyword, wanted=wanted)
+        patch = {f"keywords/{keyword}": True if wanted else None}
         return await self._changed(refs, lambda _: patch)
+
+    async def _label_by_all_keywords(self, refs: Sequence[str], keyword: str, *, wanted: bool) -> list[ItemResult]:
+        """In the path of a patch / and ~ are escaped (RFC 6901), which Cyrus 3.6 takes for a part of the keyword. So
+        all keywords of the message are set; a flag that another program sets in the same moment is lost by that."""
+        emails = await self._reader.emails(refs)
+
+        def patch(ref: str) -> Patch | None:
+            if ref not in emails:
+                return None
+            others = [name for name in keywords_of(emails[ref]) if name.casefold() != keyword.casefold()]
+            return {"keywords": dict.fromkeys([*others, keyword] if wanted else others, True)}
+
+        return await self._changed(refs, patch)
 
     async def labels(self) -> list[str]:
         newest = await self._reader.found(ALL, _LABELLED)
@@ -101,8 +117,3 @@ class Organiser:
 def _refusal(error: Any) -> PostroomError:
     found = set_error(error)
     return gone() if isinstance(found, NotFound) else found
-
-
-def _escaped(keyword: str) -> str:
-    """In the path of a patch (RFC 6901)."""
-    return keyword.replace("~", "~0").replace("/", "~1")

@@ -33,6 +33,7 @@ FLAGS: Mapping[Flag, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 MENTIONED = "mentioned"
 _ADDRESS = re.compile(r"[^\s<>\"'(),;:]{1,100}@[^\s<>\"'(),;:]{1,200}")
+_FAILED_STATES = frozenset({"failed", "failure", "error", "rejected", "refused", "denied"})
 SENT_STATES = frozenset({"", "sent", "queued", "accepted", "ok", "success", "delivered", "pending"})
 
 
@@ -64,11 +65,29 @@ def read_problem(answer: Answer) -> Problem | None:
     How they word an error is not shown, only searched for the recipients of a message that was refused."""
     is_of_send = answer.url.endswith(SEND)
     if answer.is_success:
-        found = answer.parsed()
-        return Problem() if not is_of_send and isinstance(found, dict) and found.get("error") else None
+        return Problem() if not is_of_send and _is_no_success(answer) else None
     if is_of_send:
         return Problem(details={MENTIONED: _ADDRESS.findall(answer.body[:100_000].decode("utf-8", "replace"))})
     return None
+
+
+def _is_no_success(answer: Answer) -> bool:
+    """A read is judged by what it was to return. A change may be answered with nothing at all, or with any text, but
+    neither with half an object nor with one that says that it failed."""
+    found = answer.parsed()
+    if not answer.of_write:
+        return isinstance(found, dict) and bool(found.get("error"))
+    is_cut = answer.is_json and found is None and answer.body.strip() not in (b"", b"null")
+    return is_cut or (isinstance(found, dict) and _says_failed(found))
+
+
+def _says_failed(found: Mapping[str, Any]) -> bool:
+    is_denied = found.get("success") is False or found.get("ok") is False
+    return is_denied or bool(found.get("error") or found.get("errors")) or _status(found) in _FAILED_STATES
+
+
+def _status(found: Mapping[str, Any]) -> str:
+    return text(found, "status").casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +139,8 @@ def has(row: Row, flag: str) -> bool:
 def says_sent(answer: Answer) -> bool:
     """It names the message or says so in its status, and nothing in it says the opposite."""
     found = answer.object()
-    has_failed = found.get("error") or found.get("errors") or found.get("success") is False or found.get("ok") is False
-    status = text(found, "status").casefold()
-    return not has_failed and status in SENT_STATES and bool(status or sent_id(answer))
+    status = _status(found)
+    return not _says_failed(found) and status in SENT_STATES and bool(status or sent_id(answer))
 
 
 def sent_id(answer: Answer) -> str:

@@ -33,10 +33,16 @@ async def test_a_write_without_a_settling_answer_is_unclear_and_sent_once(
     assert submit_outcome(caught.value).state == "unknown"
 
 
-async def test_a_success_that_cannot_be_read_is_unclear(server: Server, api: Api) -> None:
+async def test_a_web_page_is_no_success_whether_or_not_the_response_is_looked_at(server: Server, api: Api) -> None:
     server.replies = [Reply(200, body="<html>Welcome to the hotel")]
-    answer = await api.write("POST", "/send", content={})
     with pytest.raises(UnclearWrite, match="web page"):
+        await api.write("POST", "/send", content={})
+
+
+async def test_a_success_that_cannot_be_read_is_unclear(server: Server, api: Api) -> None:
+    server.replies = [Reply(200, body='{"half":')]
+    answer = await api.write("POST", "/send", content={})
+    with pytest.raises(UnclearWrite, match="no valid JSON"):
         answer.object()
 
 

@@ -16,7 +16,7 @@ from tests.peers.scripted_smtp import HANG_UP
 from postroom.model.errors import AuthRequired, NotFound
 from postroom.model.folder import Role
 from postroom.model.outcome import SubmitRequest, WireEnvelope
-from postroom.model.query.tree import Query
+from postroom.model.query.tree import Label, Query
 from postroom.providers.context import ProviderContext
 from postroom.providers.jmap.provider import JmapMailbox
 from postroom.providers.jmap.transport import JmapTransport
@@ -94,6 +94,22 @@ async def test_a_message_in_several_folders_leaves_the_one_it_is_shown_in(box: J
     assert await _folders(box, ref) == (trash.name,)
     with pytest.raises(NotFound):
         await box.put_into([ref], ["no-such-folder"])
+
+
+async def test_a_label_with_levels_is_kept_found_and_taken_away_again(box: JmapMailbox) -> None:
+    """Cyrus 3.6 takes the ~1 that stands for / in the path of a patch (RFC 6901) for a part of the keyword."""
+    ref = (await box.create_draft(mail("one"))).ref
+    await box.apply_label([ref], "Projects/Aurora ~2")
+    await box.set_flags([ref], add=["starred"])
+    await box.apply_label([ref], "projects/aurora ~2")
+    page = await box.search(Query(Label("Projects/Aurora ~2")), limit=5, offset=0)
+    assert [(row.ref, [label.casefold() for label in row.labels]) for row in page.items] == [
+        (ref, ["projects/aurora ~2"])
+    ]
+    await box.remove_label([ref], "PROJECTS/Aurora ~2")
+    (row,) = await box.envelopes([ref])
+    assert row is not None
+    assert (row.labels, row.starred, row.draft) == ((), True, True)
 
 
 async def _folders(box: JmapMailbox, ref: str) -> tuple[str, ...]:

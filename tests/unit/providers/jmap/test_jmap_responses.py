@@ -78,9 +78,9 @@ async def test_a_methods_error_is_named_by_its_type_and_never_by_its_words(
     server: FakeJmap, mailbox: JmapMailbox, kind: Any, expected: type[PostroomError]
 ) -> None:
     error = {"type": kind, "description": "Dear Sir, a secret"}
-    server.answer_next("POST", "Mailbox/get", json.dumps({"methodResponses": [["error", error, "0"]]}))
+    server.answer_next("POST", "Email/get", json.dumps({"methodResponses": [["error", error, "0"]]}))
     with pytest.raises(expected) as caught:
-        await mailbox.folders()
+        await mailbox.envelopes(["E1"])
     assert "Sir" not in caught.value.message
     assert "script" not in caught.value.message
 
@@ -93,6 +93,16 @@ async def test_a_listing_is_one_request(server: FakeJmap, mailbox: JmapMailbox) 
     page = await mailbox.search(Query(In("inbox")), limit=2, offset=0)
     assert [row.subject for row in page.items] == ["Subject of two", "Subject of one"]
     assert [request.operation for request in server.requests] == ["Email/query"]
+
+
+async def test_more_folders_than_the_server_lists_at_once_are_listed_in_parts(
+    server: FakeJmap, mailbox: JmapMailbox
+) -> None:
+    """RFC 8620, 5.1: a server may refuse to list everything where that is more than maxObjectsInGet."""
+    usual = await mailbox.folders()
+    server.state.lists_every_mailbox = False
+    assert await mailbox.folders() == usual
+    assert len(usual) == 6
 
 
 async def test_a_page_is_whole_even_where_the_server_gives_fewer_at_once(

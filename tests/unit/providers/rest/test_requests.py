@@ -111,6 +111,24 @@ async def test_a_move_that_is_answered_without_an_id_keeps_it(api: Any, me: Any,
     assert (result.ok, result.new_ref) == (True, "")
 
 
+@pytest.mark.parametrize(
+    "body",
+    ["<!DOCTYPE html><html>log in</html>", '{"success": false}', '{"ok": false}', '{"status": "failed"}',
+     '{"errors": ["disk full"]}', '{"id": "m'],
+)  # fmt: skip
+async def test_a_change_is_not_claimed_where_the_success_says_otherwise(
+    api: Any, me: Any, box: RestMailbox, body: str
+) -> None:
+    ref = me.store.add(mail("one"))
+    api.answer_next("PATCH", "message.flags", body)
+    api.answer_next("POST", "message.move", body)
+    (flagged,) = await box.set_flags([ref], add=["starred"])
+    (moved,) = await box.move([ref], "Archive")
+    for result in (flagged, moved):
+        assert result.error is not None
+        assert "may or may not have happened" in result.error.message
+
+
 async def test_a_change_whose_answer_is_lost_is_not_repeated_and_said_to_be_unclear(
     api: Any, me: Any, box: RestMailbox
 ) -> None:
