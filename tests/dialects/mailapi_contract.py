@@ -84,9 +84,12 @@ TOOLS: dict[str, dict[str, Any]] = {
 
 # What its roadmap names for later, as additions that no client of the seven has to know.
 MORE_ARGUMENTS = {
-    "send_email": {"attachments"},
+    "send_email": {"attachments", "template", "variables"},
     "search_emails": {
         "from_address", "to_address", "subject", "after", "before", "unread_only", "has_attachment",
     },
 }  # fmt: skip
-MORE_TOOLS = {"list_attachments", "get_attachment", "delete_emails", "move_emails", "mark_emails"}
+MORE_TOOLS = {
+    "list_attachments", "get_attachment", "delete_emails", "move_emails", "mark_emails",
+    "list_templates", "save_template", "render_template",
+}  # fmt: skip

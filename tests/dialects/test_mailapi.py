@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import json
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 
@@ -89,7 +90,7 @@ async def client_of(settings, answer=None):
         async def call(tool, **arguments):
             return text_of(await client.call_tool(tool, arguments))
 
-        call.asked = asked
+        call.asked, call.client = asked, client
         yield call
 
 
@@ -504,6 +505,58 @@ async def test_several_emails_are_changed_at_once_and_each_failure_is_named(call
     assert text.startswith("2 of 3 email(s) moved to Archive.\nFailed: m424242: ")
     assert await call("delete_emails", email_ids=refs[2:]) == "1 of 1 email(s) moved to Trash."
     assert (len(refs_in(inbox, "Archive")), refs_in(inbox, "Trash")) == (2, refs[2:])
+
+
+@pytest.fixture
+def with_templates(settings):
+    server = settings.server.model_copy(update={"toolsets": (*settings.server.toolsets, "templates")})
+    return replace(settings, server=server)
+
+
+WELCOME = {"name": "welcome", "subject": "Welcome, {{ who }}", "body": "Dear {{ who }}, see you in {{ place }}."}
+
+
+async def test_templates_are_saved_listed_and_rendered(with_templates):
+    async with client_of(with_templates) as call:
+        assert await call("list_templates") == "No templates found."
+        saved = await call("save_template", **WELCOME, description="First email", variables={"place": "Rome"})
+        row = ("Name: welcome", "Subject: Welcome, {{ who }}", "Format: text", "Description: First email",
+               "Variables: place (default: Rome), who")  # fmt: skip
+        assert saved == "Template saved.\n\n" + "\n".join(row)
+        with pytest.raises(MCPError, match=r"Failed to save template: .*overwrite"):
+            await call("save_template", **WELCOME)
+        assert await call("list_templates") == "Found 1 template(s):\n\n1. " + "\n   ".join(row) + "\n\n"
+        text = await call("render_template", name="welcome", variables={"who": "Zoë"})
+        assert text == "Subject: Welcome, Zoë\n\nDear Zoë, see you in Rome."
+        with pytest.raises(MCPError, match="who") as refused:
+            await call("render_template", name="welcome")
+        assert refused.value.error.code == INVALID_PARAMS
+        with_templates.templates.dir.joinpath("bad.txt").write_text("{{ if x }}")
+        _, problem = (await call.client.call_tool("list_templates", {})).content
+        assert problem.text.startswith("Not usable: bad.txt")
+
+
+async def test_an_email_is_sent_from_a_template(settings, api):
+    """Also where the tools for templates are off, as by default."""
+    settings.templates.dir.mkdir(parents=True)
+    settings.templates.dir.joinpath("welcome.md").write_text(
+        '---\nsubject: "Welcome, {{ who }}"\n---\nDear **{{ who }}**.\n'
+    )
+    filled = {"to": [YOU], "template": "welcome", "variables": {"who": "Zoë"}}
+    async with client_of(settings, YES) as call:
+        with pytest.raises(MCPError, match="list_templates"):
+            await call("list_templates")
+        for wrong in ({"body": "Hi"}, {"template": ""}, {"template": "absent"}, {"variables": {}}):
+            with pytest.raises(MCPError):
+                await call("send_email", **{"subject": "", "body": "", **filled, **wrong})
+        assert call.asked == []
+        assert (await call("send_email", subject="", body="", **filled)).startswith("Email sent successfully.")
+        assert "Dear **Zoë**." in call.asked[0]
+        await call("send_email", subject="My own", body="", **filled)
+    assert {mail["subject"] for mail in arrived(api)} == {"Welcome, Zoë", "My own"}
+    for mail in arrived(api):
+        assert mail.get_body(("plain",)).get_content().strip() == "Dear **Zoë**."
+        assert "<strong>Zoë</strong>" in mail.get_body(("html",)).get_content()
 
 
 # --- configuration

@@ -70,7 +70,7 @@ def http_process(
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, hard)),
         )
     try:
-        wait_for_listener(port, stderr)
+        wait_for_listener(port, stderr, process=process)
         yield HttpProcess(port, process, stderr)
     finally:
         process.terminate()

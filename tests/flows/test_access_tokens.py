@@ -180,6 +180,37 @@ async def test_a_stream_ends_when_the_token_it_was_opened_with_expires(url: str,
         assert (await client.post(url, json=listing, headers={**session, **renewed})).status_code == 200
 
 
+class Bearer:
+    """One who holds a session."""
+
+    def __init__(self, client: httpx2.AsyncClient, url: str, token: str) -> None:
+        self._client, self._url = client, url
+        self.headers = {"authorization": f"Bearer {token}", **STREAMS}
+
+    async def send(self, method: str) -> int:
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": HELLO if method == "initialize" else {}}
+        answer = await self._client.post(self._url, json=message, headers=self.headers)
+        if method == "initialize":
+            self.headers["mcp-session-id"] = answer.headers["mcp-session-id"]
+        return answer.status_code
+
+
+async def test_a_bearer_who_had_to_make_room_can_come_back(
+    url: str, issuer: FakeIssuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(per_client, "MOST_BEARERS", 1)
+    async with httpx2.AsyncClient(timeout=60) as client:
+        alice, bob = (Bearer(client, url, issuer.token(sub=sub, scope="mail.read")) for sub in ("alice", "bob"))
+        await alice.send("initialize")
+        async with client.stream("GET", url, headers=alice.headers) as listening:
+            assert (await bob.send("initialize"), await bob.send("tools/list")) == (200, 200)
+            await listening.aread()
+
+        assert await alice.send("tools/list") == 404
+        del alice.headers["mcp-session-id"]
+        assert (await alice.send("initialize"), await alice.send("tools/list")) == (200, 200)
+
+
 async def test_nothing_of_a_token_reaches_the_log(
     url: str, issuer: FakeIssuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

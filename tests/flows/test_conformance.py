@@ -31,7 +31,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     command = [sys.executable, "-m", "tests.peers.conformance_server", str(port), str(home)]
     with log.open("wb") as stderr, subprocess.Popen(command, cwd=ROOT, stderr=stderr) as process:
         try:
-            wait_for_listener(port, log, PATIENCE)
+            wait_for_listener(port, log, PATIENCE, process)
             yield f"http://127.0.0.1:{port}/mcp"
         finally:
             process.terminate()

@@ -136,7 +136,7 @@ async def test_a_server_that_is_told_to_end_does_so_though_clients_listen(filled
             [*command(filled), "--http", f"127.0.0.1:{port}"], env=environment(filled), stdout=errors, stderr=errors
         )
     try:
-        wait_for_listener(port, log)
+        wait_for_listener(port, log, process=process)
         async with listening(f"http://127.0.0.1:{port}/mcp", era, INBOX):
             process.send_signal(signal.SIGINT)
             assert await anyio.to_thread.run_sync(process.wait, BOUND) == 0

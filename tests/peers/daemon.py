@@ -7,6 +7,7 @@ import random
 import shutil
 import signal
 import socket
+import subprocess
 import time
 from pathlib import Path
 
@@ -57,9 +58,12 @@ def free_ports(count: int) -> list[int]:
             holder.close()
 
 
-def wait_for_listener(port: int, log: Path, seconds: float = 20) -> None:
+def wait_for_listener(
+    port: int, log: Path, seconds: float = 120, process: subprocess.Popen[bytes] | None = None
+) -> None:
+    """Generous, for machines with much else to do; a `process` that has ended is not waited for."""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and (process is None or process.poll() is None):
         try:
             socket.create_connection((LOOPBACK, port), timeout=1).close()
         except OSError:
@@ -67,7 +71,8 @@ def wait_for_listener(port: int, log: Path, seconds: float = 20) -> None:
         else:
             return
     tail = log.read_text(errors="replace")[-2000:] if log.exists() else "(no log)"
-    raise RuntimeError(f"nothing listens on {port} after {seconds} s:\n{tail}")
+    waited = f"after {seconds} s" if process is None or process.poll() is None else "and the process has ended"
+    raise RuntimeError(f"nothing listens on {port} {waited}:\n{tail}")
 
 
 def kill_by_pid_file(pid_file: Path, seconds: float = 10) -> None:

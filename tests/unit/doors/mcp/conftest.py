@@ -28,7 +28,8 @@ class CountingDoor:
     async def __call__(self) -> AsyncIterator[Gateway]:
         self.opened += 1
         account = SimpleNamespace(name="alex", provider="local", address="alex@demo.example")
-        yield cast("Any", SimpleNamespace(accounts=SimpleNamespace(configured=(account,)), store=NO_PAUSES))
+        accounts = SimpleNamespace(configured=(account,), outages=dict)
+        yield cast("Any", SimpleNamespace(accounts=accounts, store=NO_PAUSES))
         self.closed += 1
 
 

@@ -44,6 +44,13 @@ def test_other_origins_are_refused(origin: str) -> None:
     assert client().get("/healthz", headers={"origin": origin}).status_code == 403
 
 
+@pytest.mark.parametrize("own_is_first", [True, False])
+def test_every_origin_of_a_request_must_be_ours(own_is_first: bool) -> None:
+    origins = [("origin", "http://localhost:8090"), ("origin", "http://evil.example")]
+
+    assert client().get("/mcp", headers=origins if own_is_first else origins[::-1]).status_code == 403
+
+
 def test_the_own_origin_is_accepted() -> None:
     assert client().get("/mcp", headers={"origin": "http://localhost:8090"}).status_code == 200
 
@@ -60,6 +67,13 @@ def test_a_request_without_the_right_token_is_refused_and_told_what_to_send(head
 @pytest.mark.parametrize("header", ["Bearer right", "bearer other", "Bearer  right"])
 def test_any_of_the_tokens_opens(header: str) -> None:
     assert client(tokens=["right", "other"]).get("/mcp", headers={"authorization": header}).status_code == 200
+
+
+@pytest.mark.parametrize("second", ["Bearer right", "Bearer wrong", "Basic right"])
+def test_a_request_with_two_tokens_is_refused_though_the_first_is_right(second: str) -> None:
+    headers = [("authorization", "Bearer right"), ("authorization", second)]
+
+    assert client(tokens=["right"]).get("/mcp", headers=headers).status_code == 401
 
 
 def test_health_needs_no_token() -> None:

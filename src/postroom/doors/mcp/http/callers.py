@@ -68,8 +68,11 @@ class Callers:
 
     def current(self) -> set[Client]:
         """Whose applications are to go on."""
-        bearers = self.authorization.clients() if self.authorization else ()
-        return {*(self.clients() or ()), *bearers}
+        return {*(self.clients() or ()), *self.bearers()}
+
+    def bearers(self) -> list[Client]:
+        """Of access tokens."""
+        return self.authorization.clients() if self.authorization else []
 
     def is_expired(self, client: Client) -> bool:
         """Whether its open streams are to end."""

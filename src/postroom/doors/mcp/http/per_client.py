@@ -1,8 +1,9 @@
-"""One application per client: started when the client first asks, stopped when what it may do changes."""
+"""One application per client: started when the client first asks, stopped when what it may do changes. Of bearers of
+access tokens, who may be many, only those who asked last have one."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Set
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -19,7 +20,8 @@ from postroom.settings.clients import Client
 
 ServerFor = Callable[[Client], PostroomServer]  # SettingsError if nothing is left that this client may do
 LOOK_SECONDS = 2.0  # how often open streams of revoked clients are looked for
-FINISH_SECONDS = 30.0  # that requests which have begun may take to end once their client is revoked
+FINISH_SECONDS = 30.0  # that requests which have begun may take to end once their application is to stop
+MOST_BEARERS = 100  # of access tokens, whose applications run at once; each takes 1.4 MB
 
 
 class App(Protocol):
@@ -74,7 +76,7 @@ class PerClient:
         self._everything = everything
         self._callers = callers
         self._build = build
-        self._started: dict[Client, _Started] = {}
+        self._started: dict[Client, _Started] = {}  # whoever asked last is last
         self._tasks: TaskGroup
 
     @asynccontextmanager
@@ -102,10 +104,24 @@ class PerClient:
 
     def _for(self, client: Client) -> _Started:
         self._stop_outdated()
-        if client not in self._started:
-            self._started[client] = _Started(self._build(client))
-            self._tasks.start_soon(self._started[client].run)
-        return self._started[client]
+        started = self._started.pop(client, None) or self._start(client)
+        self._started[client] = started
+        return started
+
+    def _start(self, client: Client) -> _Started:
+        started = _Started(self._build(client))
+        self._tasks.start_soon(started.run)
+        bearers = self._callers.bearers()
+        if client in bearers:
+            self._make_room(set(bearers))
+        return started
+
+    def _make_room(self, bearers: Set[Client]) -> None:
+        """For one more of them. Whoever has to go loses its sessions, and gets new ones when it asks again."""
+        running = [each for each in self._started if each in bearers]
+        if len(running) >= MOST_BEARERS:
+            idle = [each for each in running if not self._started[each].in_progress]
+            self._stop((idle or running)[0])
 
     async def _keep_looking(self) -> None:
         while True:
@@ -118,4 +134,7 @@ class PerClient:
     def _stop_outdated(self) -> None:
         current = self._callers.current()
         for client in [each for each in self._started if each not in current]:
-            self._tasks.start_soon(self._started.pop(client).end)
+            self._stop(client)
+
+    def _stop(self, client: Client) -> None:
+        self._tasks.start_soon(self._started.pop(client).end)

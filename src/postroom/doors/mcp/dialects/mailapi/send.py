@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, Field
 
@@ -32,13 +32,17 @@ async def send_email(
     cc: Annotated[list[str], Field(description="CC recipients (optional)")] = [],  # noqa: B006 - read, never changed
     bcc: Annotated[list[str], Field(description="BCC recipients (optional)")] = [],  # noqa: B006
     attachments: Annotated[list[SentFile], Field(description="Files with their content (optional)")] = [],  # noqa: B006
+    template: Annotated[str, Field(description="Saved template to fill in; leave body empty (optional)")] = "",
+    variables: Annotated[dict[str, Any] | None, Field(description="Values for the template (optional)")] = None,
 ) -> Order:
     """Send a new email. IMPORTANT: Always confirm with the user before sending."""
     from postroom.service.attachment_files import EncodedFile
     from postroom.service.sending import send
     from postroom.service.sending.order import Wishes
+    from postroom.service.writing import from_template
     from postroom.service.writing.composing import DraftRequest
 
     files = tuple(EncodedFile(file.filename, file.content_base64) for file in attachments)
     request = DraftRequest(tuple(to), tuple(cc), tuple(bcc), subject, body, encoded_files=files)
+    request = await from_template.filled(gateway, request, template, variables)
     return await send.order_mail(gateway, request, Wishes(confirm=True))

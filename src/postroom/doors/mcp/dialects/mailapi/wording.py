@@ -22,6 +22,9 @@ from postroom.model.errors import (
 
 if TYPE_CHECKING:
     from postroom.service.gateway import Gateway
+    from postroom.service.templates.library import Broken
+    from postroom.service.templates.rendering import Rendered
+    from postroom.service.templates.template import Template, Variable
     from postroom.service.views import (
         AttachmentView,
         EmailPage,
@@ -47,6 +50,9 @@ _FAILED_TO = {
     "delete_emails": "delete emails",
     "move_emails": "move emails",
     "mark_emails": "mark emails",
+    "list_templates": "list templates",
+    "save_template": "save template",
+    "render_template": "render template",
 }
 _KINDS = (InvalidRequest, NotFound, PermissionDenied, AuthRequired, RateLimited, Conflict)
 _NOT_THERE = ("unknown_tool", "tool_not_enabled")
@@ -149,6 +155,34 @@ def attachments(views: Sequence[AttachmentView]) -> CallToolResult:
 def attachment(file: SavedFile) -> CallToolResult:
     where = f"Content (base64): {file.content_base64}" if file.content_base64 else f"Saved as: {file.path}"
     return said(f"Filename: {file.filename}\nType: {file.mime_type}\nSize: {file.size} bytes\n{where}")
+
+
+def templates(found: Sequence[Template], broken: Sequence[Broken]) -> CallToolResult:
+    """Each file that cannot be used is in a block of its own."""
+    rows = [f"{number}. {_template(each, '   ')}\n\n" for number, each in enumerate(found, 1)]
+    head = f"Found {len(found)} template(s):\n\n{''.join(rows)}" if found else "No templates found."
+    return said(head, *(f"Not usable: {each.problem}" for each in broken))
+
+
+def template_saved(template: Template) -> CallToolResult:
+    return said(f"Template saved.\n\n{_template(template)}")
+
+
+def _template(template: Template, indent: str = "") -> str:
+    lines = [f"Name: {template.name}", f"Subject: {template.subject}", f"Format: {template.format}"]
+    lines += [f"Description: {template.description}"] if template.description else []
+    lines.append(f"Variables: {', '.join(map(_variable, template.variables)) or 'none'}")
+    return f"\n{indent}".join(lines)
+
+
+def _variable(variable: Variable) -> str:
+    if variable.required:
+        return variable.name
+    return f"{variable.name} (default: {variable.default})" if variable.default else f"{variable.name} (optional)"
+
+
+def rendered(email: Rendered) -> CallToolResult:
+    return said(f"Subject: {email.subject}\n\n{email.text or email.html}")
 
 
 def _raised(error: ErrorView) -> PostroomError:

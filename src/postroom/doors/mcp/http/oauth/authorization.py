@@ -18,6 +18,7 @@ from postroom.settings.clients import Client
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 # How long the sessions of a bearer outlive the token: most clients renew theirs only when it is refused.
 KEPT_SECONDS = 1800.0
+REMEMBERED = 1000  # bearers; whoever asked longest ago is forgotten first
 
 
 class Authorization:
@@ -25,13 +26,15 @@ class Authorization:
         self._settings = settings
         self._verifier = verifier
         self._clock = clock
-        self._expires: dict[Client, float] = {}  # by the longest-lived token of each
+        self._expires: dict[Client, float] = {}  # by the longest-lived token of each, whoever asked last is last
 
     async def admit(self, token: str) -> Granted:
         """TokenRefused, ScopeMissing or KeysUnavailable if it does not admit."""
         bearer = await self._verifier.verify(token)
         granted = grant(self._settings, bearer)
-        self._expires[granted.client] = max(bearer.expires, self._expires.get(granted.client, 0.0))
+        self._expires[granted.client] = max(bearer.expires, self._expires.pop(granted.client, 0.0))
+        if len(self._expires) > REMEMBERED:
+            del self._expires[next(iter(self._expires))]
         return granted
 
     def clients(self) -> list[Client]:
