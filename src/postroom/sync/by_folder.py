@@ -219,8 +219,8 @@ def _compared(connection: sqlite3.Connection, looked: _Looked) -> _Looked:
 
 
 def _lost(connection: sqlite3.Connection, missing: set[str]) -> dict[str, list[str]]:
-    """The refs of messages that are no longer where they were, by the server's own ids: without one, only a message that
-    was fetched is known to be the same."""
+    """The refs of messages that are no longer where they were, by the server's own ids: without one, only a message
+    that was fetched is known to be the same."""
     rows = connection.execute(
         "SELECT ref FROM mirrored WHERE folder IN (SELECT number FROM mirrored_folder WHERE is_gone)"
     )
