@@ -57,7 +57,7 @@ class Gateway:
 
 
 async def is_known(mailbox: Mailbox, *, made_by_tools: bool = False) -> bool:
-    account: Any = SimpleNamespace(name="mine", mailbox=mailbox)
+    account: Any = SimpleNamespace(name="mine", at_server=mailbox, identities_now=mailbox.identities)
     gateway: Any = Gateway(made_by_tools)
     known = await acquainted(gateway, account, [BOB.key])
     assert known <= {BOB.key}
@@ -133,7 +133,7 @@ def mail(number: int, *recipients: Address, folder: str = "Sent") -> Envelope:
 
 
 async def known_of(mailbox: Mailbox, *people: Address) -> set[str]:
-    account: Any = SimpleNamespace(name="mine", mailbox=mailbox)
+    account: Any = SimpleNamespace(name="mine", at_server=mailbox, identities_now=mailbox.identities)
     gateway: Any = Gateway()
     return await acquainted(gateway, account, [person.key for person in people])
 
@@ -197,7 +197,7 @@ async def test_sent_is_asked_for_each_recipient_and_every_folder_for_copies() ->
 
 async def test_nobody_asks_about_nobody() -> None:
     mailbox = Mailbox([MAIL])
-    account: Any = SimpleNamespace(name="mine", mailbox=mailbox)
+    account: Any = SimpleNamespace(name="mine", at_server=mailbox, identities_now=mailbox.identities)
     gateway: Any = Gateway()
     assert await acquainted(gateway, account, []) == set()
     assert mailbox.asked == []
