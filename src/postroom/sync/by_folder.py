@@ -19,6 +19,7 @@ from postroom.sync import changing, identity, places
 from postroom.sync.access import Access
 from postroom.sync.arriving import Arriving, Turn
 from postroom.sync.places import Place
+from postroom.sync.status import note_answer
 
 if TYPE_CHECKING:
     from postroom.providers.protocol import FolderSync
@@ -127,6 +128,7 @@ class ByFolder:
         one.new = [number for number in one.new if number not in adopted]
 
     def _settle(self, connection: sqlite3.Connection, one: _Looked, asked_at: float) -> None:
+        note_answer(connection, asked_at)
         changing.remove(connection, one.gone, self._clock(), seen_at=one.place.as_of)
         changing.set_marks(connection, one.marked)
         connection.execute(
@@ -230,6 +232,7 @@ def _lost(connection: sqlite3.Connection, missing: set[str]) -> dict[str, list[s
 
 
 def _confirm(connection: sqlite3.Connection, unchanged: Sequence[Place], asked_at: float) -> None:
+    note_answer(connection, asked_at)
     connection.executemany(
         "UPDATE mirrored_folder SET as_of = ? WHERE number = ?", [(asked_at, place.number) for place in unchanged]
     )

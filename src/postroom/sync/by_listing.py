@@ -25,7 +25,7 @@ from postroom.sync.access import Access
 from postroom.sync.changing import Arrival
 from postroom.sync.limits import IS_DUE, Limits
 from postroom.sync.reading import headers_only, opened
-from postroom.sync.status import fact, note_fact
+from postroom.sync.status import fact, note_answer, note_fact
 
 if TYPE_CHECKING:
     from postroom.providers.protocol import Mailbox
@@ -257,10 +257,12 @@ def _filled(connection: sqlite3.Connection, now: float) -> None:
 def _confirm(connection: sqlite3.Connection, asked_at: float) -> None:
     """Not while a comparison is due: only after it the mirror is as the server was. New folders have nothing yet that
     was not reported as changed."""
+    note_answer(connection, asked_at)
     if fact(connection, IS_DUE):
         return
     connection.execute(
-        "UPDATE mirrored_folder SET as_of = ?, is_filled = 1, low = 0 WHERE NOT is_left_out", (asked_at,)
+        "UPDATE mirrored_folder SET as_of = ?, is_filled = 1, low = 0 WHERE NOT is_left_out",
+        (asked_at,),
     )
 
 

@@ -13,6 +13,7 @@ import anyio.to_thread
 from postroom.model.errors import PostroomError, ProviderUnavailable, RateLimited
 from postroom.providers.layers.layered import Call
 from postroom.sync.coverage import coverage_of_all
+from postroom.sync.limits import is_of
 from postroom.sync.trust import Outage, Trust
 
 if TYPE_CHECKING:
@@ -27,11 +28,13 @@ UNREACHABLE = (ProviderUnavailable, RateLimited)
 
 
 class Consulting:
-    """`outage` is on while the server cannot be reached and the mirror answers in its place."""
+    """`outage` is on while the server cannot be reached and the mirror answers in its place. A mirror of
+    another mailbox than `owner`, which had this account's name before, is none."""
 
-    def __init__(self, mailbox: Mailbox, mirror: Mirror, catch_up: CatchUp | None, max_age: float) -> None:
+    def __init__(self, mailbox: Mailbox, mirror: Mirror, owner: str, catch_up: CatchUp | None, max_age: float) -> None:
         self._mailbox = mailbox
         self._mirror = mirror
+        self._owner = owner
         self._catch_up = catch_up
         self._max_age = timedelta(seconds=max_age)
         self._readers = anyio.CapacityLimiter(8)
@@ -41,6 +44,7 @@ class Consulting:
 
     async def answer(self, look: Look[R], ask: Call, *args: Any, **kwargs: Any) -> R:
         """From the mirror, else from the server, else from the mirror whatever its age."""
+        await self._notice_its_return()
         found = await (self.last_resort(look) if self.outage.is_on else self.current(look))
         return await self.ask_first(look, ask, *args, **kwargs) if found is None else found
 
@@ -70,6 +74,12 @@ class Consulting:
                 return None  # whoever asks the server next is told
         return await self._look(look, Trust(min(since, began)))
 
+    async def _notice_its_return(self) -> None:
+        """Whoever follows the server may have reached it before any reader asked again."""
+        since = self.outage.since
+        if since is not None and await self._look(_is_up_to_date, Trust(since)):
+            self.outage.end()
+
     async def ask(self, ask: Call, *args: Any, **kwargs: Any) -> Any:
         try:
             if not self._is_connected:
@@ -89,7 +99,7 @@ class Consulting:
     async def _look(self, look: Look[R], trust: Trust) -> R | None:
         def run() -> R | None:
             with self._mirror.snapshot() as connection:
-                return look(connection, trust)
+                return look(connection, trust) if is_of(connection, self._owner) else None
 
         if not self._mirror.path.exists():
             return None

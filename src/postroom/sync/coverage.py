@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from postroom.index.folders import list_folders
 from postroom.model.folder import Role, match_folder
 from postroom.model.query.tree import And, In, Node, Query
+from postroom.sync.status import STALE_AT, fact
 
 _UNSEARCHED = (Role.TRASH, Role.JUNK)  # unless a query names a folder
 
@@ -17,13 +18,14 @@ _UNSEARCHED = (Role.TRASH, Role.JUNK)  # unless a query names a folder
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """`is_known`: the mirror has a folder by that name at all. `is_whole`: each folder concerned is complete.
-    `leaves_out`: some folder concerned is not mirrored. `as_of`: the least fresh of them; None: never confirmed, or
-    changed through us since."""
+    `leaves_out`: some folder concerned is not mirrored. `as_of`: the least fresh of them; None: never confirmed.
+    `is_stale`: something was changed through us since."""
 
     is_known: bool = False
     is_whole: bool = False
     leaves_out: bool = False
     as_of: datetime | None = None
+    is_stale: bool = False
 
 
 def coverage_of(connection: sqlite3.Connection, query: Query) -> Coverage:
@@ -51,13 +53,19 @@ def coverage_of_folders(connection: sqlite3.Connection, refs: Collection[str]) -
     ).fetchall()
     concerned = [(is_filled, as_of, left_out) for ref, is_filled, as_of, left_out in states if ref in refs]
     mirrored = [(is_filled, as_of) for is_filled, as_of, left_out in concerned if not left_out]
-    moments = [as_of for _, as_of in mirrored]
+    as_of = _least([as_of for _, as_of in mirrored])
     return Coverage(
         is_known=bool(mirrored) and len(concerned) == len(refs),
         is_whole=bool(mirrored) and all(is_filled for is_filled, _ in mirrored),
         leaves_out=len(mirrored) < len(concerned),
-        as_of=None if not moments or None in moments else datetime.fromtimestamp(min(moments), UTC),
+        as_of=None if as_of is None else datetime.fromtimestamp(as_of, UTC),
+        is_stale=as_of is not None and as_of <= float(fact(connection, STALE_AT) or 0),
     )
+
+
+def _least(moments: Sequence[float | None]) -> float | None:
+    known = [moment for moment in moments if moment is not None]
+    return min(known) if known and len(known) == len(moments) else None
 
 
 def _folders_named(node: Node | None) -> list[str]:

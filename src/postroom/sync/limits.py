@@ -1,16 +1,21 @@
-"""How much of a mailbox its mirror keeps, and what a change of that means for what is there."""
+"""Whose mailbox a mirror is of and how much of it is kept, and what a change of that means for what is there."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from postroom.sync.status import fact, note_fact
 
+if TYPE_CHECKING:
+    from postroom.settings.accounts import ServerAccount
+
 IS_DUE = "is_due"  # a comparison of everything, where messages have no numbers (see `by_listing`)
-_MODE, _DAYS = "mode", "days"
+_MODE, _DAYS, _OWNER = "mode", "days", "owner"
+_NAMING = ("provider", "host", "base_url", "session_url", "address", "username")  # of a mailbox, in any settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,15 +23,31 @@ class Limits:
     mode: Literal["full", "headers"] = "full"
     max_bytes: int = 25 * 2**20
     days: int = 0  # 0: of any age
+    owner: str = ""  # see `owner_of`
 
     def oldest(self, now: float) -> datetime | None:
         return datetime.fromtimestamp(now, UTC) - timedelta(days=self.days) if self.days else None
 
 
+def limits_of(settings: ServerAccount) -> Limits:
+    mode: Literal["full", "headers"] = "headers" if settings.mirror == "headers" else "full"
+    return Limits(mode, settings.mirror_max_mb * 2**20, settings.mirror_days, owner_of(settings))
+
+
+def owner_of(settings: ServerAccount) -> str:
+    """The mailbox itself: an account's name may come to stand for another."""
+    return json.dumps([str(getattr(settings, name, "")).casefold() for name in _NAMING])
+
+
+def is_of(connection: sqlite3.Connection, owner: str) -> bool:
+    """Whether it is the mirror of this mailbox."""
+    return fact(connection, _OWNER) == owner
+
+
 def apply_limits(connection: sqlite3.Connection, limits: Limits) -> bool:
     """False if the mirror must be started over. Where older messages are wanted now, the fill goes on."""
-    mode, days = fact(connection, _MODE) or limits.mode, fact(connection, _DAYS)
-    if mode != limits.mode:
+    mode, days = fact(connection, _MODE), fact(connection, _DAYS)
+    if mode and (mode != limits.mode or not is_of(connection, limits.owner)):
         return False
     if days != str(limits.days):
         if days:
@@ -34,4 +55,5 @@ def apply_limits(connection: sqlite3.Connection, limits: Limits) -> bool:
             note_fact(connection, IS_DUE, "1")
         note_fact(connection, _MODE, limits.mode)
         note_fact(connection, _DAYS, str(limits.days))
+        note_fact(connection, _OWNER, limits.owner)
     return True

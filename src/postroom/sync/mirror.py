@@ -94,9 +94,11 @@ class Mirror:
     def remove(self) -> None:
         """With everything that belongs to it."""
         self.close()
-        for kept in self.path.parent.glob(f"{self.path.stem}.*"):
-            if kept.name.removeprefix(f"{self.path.stem}.").partition("-")[0] in ("db", "damaged", "lock", "rebuild"):
-                kept.unlink(missing_ok=True)
+        for kept in (self.path, self.path.with_suffix(".damaged")):
+            for part in _PARTS:
+                Path(f"{kept}{part}").unlink(missing_ok=True)
+        for suffix in (".lock", ".rebuild"):
+            self.path.with_suffix(suffix).unlink(missing_ok=True)
 
     def close(self) -> None:
         if self._database is not None:

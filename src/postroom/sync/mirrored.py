@@ -37,6 +37,7 @@ from postroom.providers.protocol import FolderSync, Mailbox, Numbered, Transport
 from postroom.sync import contents, noting
 from postroom.sync.consulting import UNREACHABLE, CatchUp, Consulting
 from postroom.sync.coverage import Coverage, coverage_of, coverage_of_all, coverage_of_folders
+from postroom.sync.limits import owner_of
 from postroom.sync.lookup import Lookup
 from postroom.sync.status import fact, note_fact
 from postroom.sync.trust import MAX_AGE, Outage, Trust
@@ -90,7 +91,7 @@ class MirrorLayer:
         self._mailbox = mailbox
         self.mirror = mirror
         self._settings = settings
-        self._consult = Consulting(mailbox, mirror, catch_up, max_age)
+        self._consult = Consulting(mailbox, mirror, owner_of(settings), catch_up, max_age)
         self._lookup = Lookup(threads_by_headers=isinstance(mailbox, FolderSync))
         self._methods: dict[str, Callable[..., Awaitable[Any]]] = {
             "connect": self._connect,
@@ -134,7 +135,7 @@ class MirrorLayer:
             if not known:
                 raise
             return _capabilities(known)
-        await self._note(note_fact, _CAPABILITIES, json.dumps(asdict(found)))
+        await _noted(self.mirror, note_fact, _CAPABILITIES, json.dumps(asdict(found)))
         return found
 
     async def _folders(self, ask: Call) -> list[Folder]:
@@ -279,7 +280,7 @@ class MirrorLayer:
         return results
 
     async def _note(self, change: Callable[..., None], *args: Any) -> None:
-        await _noted(self.mirror, change, *args)
+        await _noted(self.mirror, noting.changed, change, *args)
 
 
 async def _then_stale(mirror: Mirror, call: Call, *args: Any, **kwargs: Any) -> Any:
@@ -287,7 +288,7 @@ async def _then_stale(mirror: Mirror, call: Call, *args: Any, **kwargs: Any) -> 
         return await call(*args, **kwargs)
     finally:
         with anyio.CancelScope(shield=True):
-            await _noted(mirror, noting.stale)
+            await _noted(mirror, noting.changed, noting.stale)
 
 
 async def _noted(mirror: Mirror, change: Callable[..., None], *args: Any) -> None:

@@ -4,12 +4,21 @@ transaction; messages that the mirror does not have are skipped."""
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from postroom.index import placing, writing
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag
 from postroom.sync import changing
+from postroom.sync.status import CHANGED_AT, STALE_AT, note_fact
+
+
+def changed(connection: sqlite3.Connection, change: Callable[..., None], *args: Any) -> None:
+    """Every change goes through here: whoever asked the server before it does not know of it."""
+    change(connection, *args)
+    note_fact(connection, CHANGED_AT, repr(time.time()))
 
 
 def flags(connection: sqlite3.Connection, refs: Sequence[str], claims: Sequence[Flag]) -> None:
@@ -43,7 +52,7 @@ def moved(
 
 def stale(connection: sqlite3.Connection) -> None:
     """Something changed that only the server can tell: the next read asks."""
-    connection.execute("UPDATE mirrored_folder SET as_of = NULL")
+    note_fact(connection, STALE_AT, repr(time.time()))
 
 
 def _is_numbered(connection: sqlite3.Connection, ref: str) -> bool:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 LAST_ERROR, STARTED = "last_error", "started"
+CHANGED_AT = "changed_at"  # when something was last changed on the server through us
+STALE_AT = "stale_at"  # what the server confirmed up to then no longer counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,14 @@ def _folders(connection: sqlite3.Connection) -> list[FolderStatus]:
 
 def _moment(seconds: float | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def note_answer(connection: sqlite3.Connection, asked_at: float) -> None:
+    """Before what the server said is written: it does not count where something was changed through us since it was
+    asked, and may have undone that here."""
+    changed_at = fact(connection, CHANGED_AT)
+    if changed_at and asked_at <= float(changed_at):
+        note_fact(connection, STALE_AT, changed_at)
 
 
 def fact(connection: sqlite3.Connection, name: str) -> str:

@@ -20,7 +20,7 @@ from postroom.sync.arriving import Arriving
 from postroom.sync.by_folder import ByFolder
 from postroom.sync.by_listing import ByListing
 from postroom.sync.handles import pass_on
-from postroom.sync.limits import Limits, apply_limits
+from postroom.sync.limits import apply_limits, limits_of
 from postroom.sync.reading import Reading
 from postroom.sync.status import LAST_ERROR, MirrorStatus, note_fact
 
@@ -171,7 +171,8 @@ class Syncing:
             self._tools.on_progress(status.messages, max(status.server_total, status.messages))
 
     async def _begin(self) -> None:
-        """With an empty file where one was asked for, or where messages without bodies are now wanted with them."""
+        """With an empty file where one was asked for, where it is of another mailbox, or where messages without bodies
+        are now wanted with them."""
         if self.mirror.is_rebuild_asked:
             self.mirror.rebuild()
         limits, access = limits_of(self._settings), Access(self.mirror)
@@ -185,11 +186,6 @@ class Syncing:
             await Access(self.mirror).write(note_fact, LAST_ERROR, error)
         except PostroomError:
             return
-
-
-def limits_of(settings: ServerAccount) -> Limits:
-    mode = "headers" if settings.mirror == "headers" else "full"
-    return Limits(mode, settings.mirror_max_mb * 2**20, settings.mirror_days)  # type: ignore[arg-type]
 
 
 def in_progress(account: str) -> Conflict:

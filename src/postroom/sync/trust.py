@@ -27,7 +27,7 @@ class Trust:
         return (coverage.is_whole or not whole) and self._is_fresh(coverage)
 
     def _is_fresh(self, coverage: Coverage) -> bool:
-        return coverage.as_of is not None and coverage.as_of >= self.since
+        return coverage.as_of is not None and coverage.as_of >= self.since and not coverage.is_stale
 
 
 class Outage:

@@ -12,7 +12,7 @@ from tests.unit.sync.conftest import Mirrored
 from postroom.model.ids import Kind
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync import contents
+from postroom.sync import contents, noting
 from postroom.sync.syncing import Tools
 
 pytestmark = pytest.mark.anyio
@@ -97,3 +97,17 @@ async def test_of_two_that_are_alike_the_one_that_was_moved_is_shown(mirrored: M
     assert text == b"Pay 999 to Eve."
     assert handles.resolve(forged, Kind.EMAIL).ref == there
     assert handles.resolve(mine, Kind.EMAIL).ref != there
+
+
+async def test_a_handle_follows_a_move_by_others_after_a_change_through_us_too(
+    mirrored: Mirrored, handles: Handles
+) -> None:
+    put(mirrored, MINE)
+    handle = await handle_of_the_only_message(mirrored, handles)
+    with mirrored.mirror.transaction() as connection:
+        noting.changed(connection, noting.stale)
+    with mirrored.client() as client:
+        client.select("INBOX")
+        client.uid("MOVE", "1", "Archive")
+    await mirrored.sync(Tools(handles))
+    assert [handles.resolve(handle, Kind.EMAIL).ref] == list(mirrored.rows())

@@ -266,3 +266,53 @@ async def test_a_damaged_mirror_is_no_error_for_a_reader(mirrored: Mirrored) -> 
         assert mirrored.mirror.is_rebuild_asked
     await mirrored.sync()
     assert len(mirrored.rows()) == 1
+
+
+async def test_an_outage_is_over_once_the_server_confirmed_the_mirror_again(mirrored: Mirrored) -> None:
+    async with desk(mirrored) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+        it.take_the_server_away()
+        await it.mailbox.folders()
+        assert it.layer.outage.since is not None
+        it.proxy.reset()
+        await mirrored.sync()  # by whoever follows the server
+        assert len((await it.list()).items) == 1
+        assert it.layer.outage.since is None
+
+
+async def test_a_look_that_began_before_a_change_through_us_does_not_make_the_mirror_fresh(mirrored: Mirrored) -> None:
+    async with desk(mirrored) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+
+        async def saving_meanwhile(*args: Any) -> Any:
+            states = await bare.folder_states(*args)
+            await it.mailbox.create_draft(letter("idea"))
+            return states
+
+        bare = it._bare
+        account = it.account
+        looking: Any = Layered(bare, "imap", [lambda verb, call: saving_meanwhile if verb == "folder_states" else call])
+        async with Syncing(mirrored.mirror, looking, account) as syncing:
+            await syncing.catch_up()
+        found = await it.list(Query(In("Drafts")))
+        assert ([row.subject for row in found.items], found.as_of) == (["idea"], None)
+        it.take_the_server_away()
+        assert (await it.list()).as_of is not None, "what the mirror says is never passed off as the server's word"
+
+
+async def test_the_mirror_of_another_mailbox_under_the_same_name_answers_for_nothing(mirrored: Mirrored) -> None:
+    async with desk(mirrored) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+        assert (await it.list()).as_of is not None
+    mirrored.user = mirrored.dovecot.new_user("other")
+    async with desk(mirrored) as it:
+        found = await it.list()
+        assert (found.items, found.as_of) == ((), None)
+        it.take_the_server_away()
+        with pytest.raises(ProviderUnavailable):
+            await it.list()
+    await mirrored.sync()
+    assert mirrored.rows() == {}

@@ -17,7 +17,7 @@ from postroom.model.errors import Conflict, PostroomError
 from postroom.model.query.tree import Query, Text
 from postroom.sync import arriving, by_folder
 from postroom.sync.contents import message_of, raw_of
-from postroom.sync.mirror import Mirror
+from postroom.sync.mirror import Mirror, mirror_path
 from postroom.sync.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
@@ -244,3 +244,11 @@ async def test_a_reset_fills_it_again(mirrored: Mirrored) -> None:
     await mirrored.sync()
     assert mirrored.mirror.status().messages == 3
     assert not mirrored.mirror.is_rebuild_asked
+
+
+def test_removing_a_mirror_leaves_those_of_accounts_with_a_longer_name(tmp_path: Path) -> None:
+    for name in ("john", "john.db-x"):
+        mirror_path(tmp_path, name).parent.mkdir(exist_ok=True)
+        mirror_path(tmp_path, name).touch()
+    Mirror(mirror_path(tmp_path, "john")).remove()
+    assert [path.name for path in (tmp_path / "mirrors").iterdir()] == ["john.db-x.db"]

@@ -22,7 +22,7 @@ from postroom.service.templates.template import Template, Variable
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-_HTML_TAG = re.compile(r"(<[^>]*>)")
+_HTML_TAG = re.compile(r"(<[^<>]*+>)")
 
 
 @dataclass(frozen=True, slots=True)
