@@ -83,7 +83,7 @@ def test_sync_tells_what_it_did_and_doctor_shows_it(home: Path) -> None:
     done = postroom(home, "doctor")
     assert "mine: mirror: 1 of 1 messages" in done.communicate(timeout=60)[0]
     done = postroom(home, "sync", "--account", "other")
-    assert "is not known" in done.communicate(timeout=60)[0]
+    assert "There is no account 'other'. Use one of: mine." in done.communicate(timeout=60)[0]
     assert done.returncode == 2
 
     removed = postroom(home, "accounts", "remove", "mine")
