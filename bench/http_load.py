@@ -188,7 +188,7 @@ async def watch(server: HttpProcess, load: Load, peer: TimedPeer | None, faults:
         await asyncio.sleep(0.02)
         while peer and pending and load.left < total * pending / (faults + 1):
             pending -= 1
-            peer.fail_next("*", "message*", status=(500, 503, 429)[pending % 3])
+            peer.fail_next("*", "/api/message*", status=(500, 503, 429)[pending % 3])
         if shown - load.left >= step:
             shown = load.left
             print(f"{total - load.left:7} calls {memory(server):7.1f} MB", flush=True)

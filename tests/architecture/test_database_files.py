@@ -32,7 +32,6 @@ OPENS_FILES = {
     "store/clock.py": "the kernel's boot id",
     "store/sends/owner.py": "lock files in a folder of their own",
     "store/vault/folder.py": "new files only (O_EXCL)",
-    "doors/cli/rules.py": "rules that a person wrote",
     "sync/lock.py": "lock files beside mirrors",
     "sync/mirror.py": "the request to start a mirror over",
 }

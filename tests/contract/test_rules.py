@@ -27,7 +27,7 @@ MAILS = {
         mail(
             "weekly",
             sender="Circuit Weekly <news@circuit.example>",
-            subject="Edition 41: the weekly round-up",
+            subject="Number 41: the weekly round-up",
             days_ago=9,
         )
     ),
@@ -35,7 +35,7 @@ MAILS = {
         mail(
             "fresh",
             sender="Circuit Weekly <news@circuit.example>",
-            subject="Edition 42: the weekly round-up",
+            subject="Number 42: the weekly round-up",
             days_ago=2,
         )
     ),
@@ -100,7 +100,7 @@ CASES: dict[str, set[str]] = {
     "{field: subject, operator: contains, value: INVOICE}": {"invoice"},
     '{field: subject, operator: matches, value: "*voice*"}': {"invoice", "reminder"},
     "{field: from, operator: contains, value: grusse}": {"plain"},
-    '{field: subject, operator: matches, value: "edition 4?: *weekly*"}': {"weekly", "fresh"},
+    '{field: subject, operator: matches, value: "number 4?: *weekly*"}': {"weekly", "fresh"},
     "{field: subject, operator: equals, value: grüße aus köln}": {"accent"},
     "{field: subject, operator: contains, value: 請求書}": {"japanese"},
     "{field: body, operator: contains, value: Invoice}": {"invoice"},

@@ -58,6 +58,13 @@ RIGHT = [
     call("cancel_send", send_id="$send"),
     call("delete_email", email_id="$invoice"),
 ]
+RULE = """
+version: 1
+name: unread
+conditions: [{field: age_days, operator: greater_than, value: 0}]
+actions: [{type: mark_unread}]
+"""
+
 # Of toolsets that are off by default.
 MORE = [
     call("list_templates"),
@@ -71,6 +78,12 @@ MORE = [
     call("list_labels"),
     call("rename_label", label="soon", new_name="later"),
     call("delete_label", label="later"),
+    call("create_rule", rule_yaml=RULE),
+    call("create_rule", {"rule": "rule.rule_id"}, rule_yaml=RULE, dry_run=False),
+    call("list_rules"),
+    call("run_rule_plan", {"plan": "plan_id"}, rule_id="$rule"),
+    call("run_rule", plan_id="$plan"),
+    call("delete_rule", rule_id="$rule"),
 ]
 
 _NONE = "m-none"

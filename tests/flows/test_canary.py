@@ -127,9 +127,16 @@ class Walk:
             "list_outbox": {"include_finished": True},
             "save_template": {"name": MARK, "subject": MARK, "body": f"{MARK} {{{{ {MARK} }}}}", "overwrite": True},
             "render_template": {"name": MARK, "variables": {MARK: MARK}},
+            "create_rule": {"rule_yaml": self.a_rule()},
             "create_alias": {"email": f"{MARK}{len(self.shown)}@demo.example", "name": MARK, "signature": MARK},
         }
         return {**known, **arguments.get(tool, {}), **await self.a_thing(tool)}
+
+    def a_rule(self) -> str:
+        condition = f'{{field: subject, operator: contains, value: "{MARK}"}}'
+        actions = f'[{{type: apply_label, label: "{MARK}"}}, {{type: forward, to: "{ALEX}"}}]'
+        name = f"{MARK} {len(self.shown)}"
+        return f'version: 1\nname: "{name}"\nconditions: [{condition}]\nactions: {actions}\n'
 
     async def a_mail(self) -> dict[str, Any]:
         page = await search.list_emails(self.gateway, limit=1)
@@ -152,6 +159,10 @@ class Walk:
             name = f"{MARK} {len(self.shown)}"
             await self.call("create_folder", name=name)
             return {"name": name}
+        if tool in ("run_rule_plan", "run_rule", "delete_rule"):
+            saved = await self.call("create_rule", rule_yaml=self.a_rule(), dry_run=False)
+            rule = {"rule_id": saved["rule"]["rule_id"]}
+            return {"plan_id": (await self.call("run_rule_plan", **rule))["plan_id"]} if tool == "run_rule" else rule
         if tool == "undo":
             done = await self.call("mark_email", email_id=(await self.a_mail())["email_id"], flag="starred")
             return {"operation_id": done["operation_id"]}

@@ -111,6 +111,7 @@ async def gate_rig(
     read_only: bool = False,
     timezone: str = "UTC",
     accounts: Sequence[dict[str, Any]] = (),
+    toolsets: Sequence[str] = (),
     **safety: Any,
 ) -> AsyncIterator[GateRig]:
     """Local accounts, unless others are given."""
@@ -119,7 +120,8 @@ async def gate_rig(
         for name in ACCOUNTS
     ]
     time = time or SetClock()
-    server = {"dialect": dialect, "read_only": read_only, "timezone": timezone}
+    server: dict[str, Any] = {"dialect": dialect, "read_only": read_only, "timezone": timezone}
+    server |= {"toolsets": list(toolsets)} if toolsets else {}
     settings = build({"server": server, "accounts": accounts, "safety": {"gate": "confirm", **safety}}, home=home)
     async with open_gateway(settings, clock=time.clock()) as gateway:
         yield GateRig(gateway, time)

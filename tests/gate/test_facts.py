@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.gate.rigs import MAIL, gate_rig
 
+from postroom.model.address import Address
 from postroom.model.errors import ProviderUnavailable
 from postroom.safety.judge import Facts
 from postroom.safety.policy import Policy
@@ -27,7 +28,7 @@ async def test_an_order_is_described_whole(tmp_path):
             can_elicit=True,
             answer="accepted",
             known=frozenset({"bob@demo.example"}),
-            own_domain="demo.example",
+            own=Address("alice@demo.example"),
             unreachable=("nobody@elsewhere.example",),
         )
         again = await facts_for(gate.gateway, await gate.order(wishes=Wishes()), Policy())

@@ -16,6 +16,7 @@ from postroom.model.outcome import SubmitOutcome
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox
 from postroom.safety.policy import Policy
+from postroom.service.accounts.identities import create_alias
 from postroom.service.organising import organise
 from postroom.service.reading import search
 from postroom.service.sending.facts import known_recipients
@@ -46,6 +47,21 @@ async def test_only_those_are_remembered_whom_the_provider_took_the_mail_for(tmp
         await gate.send(replace(MAIL, to=(BOB,), cc=(CAROL,)))
 
         assert await known(gate, BOB, CAROL) == {BOB}
+
+
+async def test_an_alias_that_tools_made_makes_nobody_known(tmp_path: Path) -> None:
+    """Writing as an address to that same address is writing to oneself only where the address is the account's own."""
+    mallory = "mallory@evil.example"
+    async with gate_rig(tmp_path, gate="auto") as gate:
+        await create_alias(gate.gateway, mallory)
+        to_itself = replace(MAIL, to=(mallory,), identity=mallory)
+        await gate.send(to_itself, confirm=False)
+
+        assert (await gate.send(to_itself)).status == "needs_approval"
+
+        to_oneself = replace(MAIL, to=("alice@demo.example",))
+        await gate.send(to_oneself, confirm=False)
+        assert (await gate.send(to_oneself)).status == "sent"
 
 
 @pytest.mark.parametrize("state", ["rejected", "retryable", "unknown"])

@@ -6,10 +6,12 @@ import zlib
 from dataclasses import dataclass
 
 from postroom.index.words import normal, storable
+from postroom.model.by_fields import pickled_by_fields
 from postroom.model.message import Envelope
 from postroom.model.words import folded
 
 
+@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Texts:
     """A message's words as the index stores them. Computing them needs no file: it may be done ahead, elsewhere."""
@@ -20,6 +22,7 @@ class Texts:
     filenames: tuple[str, ...]
 
 
+@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Entry:
     """`envelope.folders` name folders of this index. An empty `envelope.thread_ref` means: find its thread.
@@ -33,11 +36,18 @@ class Entry:
     texts: Texts | None = None
 
 
+def packed(words: str) -> bytes:
+    """Single words repeat little, and are read back only to be removed: searching for repetitions takes twice as long
+    and gains a sixth."""
+    packer = zlib.compressobj(1, strategy=zlib.Z_HUFFMAN_ONLY)
+    return packer.compress(words.encode()) + packer.flush()
+
+
 def texts_of(subject: str, body: str, filenames: tuple[str, ...]) -> Texts:
     words = normal(body)
     return Texts(
         subject=normal(subject),
         body=words,
-        packed_body=zlib.compress(words.encode(), 1),
+        packed_body=packed(words),
         filenames=tuple(folded(storable(name)) for name in filenames),
     )

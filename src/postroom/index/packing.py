@@ -7,11 +7,14 @@ import zlib
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from postroom.model.by_fields import pickled_by_fields
+
 _WORTH_COMPRESSING = 512  # bytes
 _SAMPLE = 1024  # bytes in the middle of a message that show what most of it is
 _BASE64 = re.compile(rb"[A-Za-z0-9+/\r\n]{1024}")
 
 
+@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Packed:
     """A message's bytes, ready to be written."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from postroom.index import state
-from postroom.index.entry import Entry, texts_of
+from postroom.index.entry import Entry, packed, texts_of
 from postroom.index.folders import folder_ids, unknown_folder
 from postroom.index.keys import UNDATED, free_key
 from postroom.index.labels import FORWARDED, check_label_name, label_id, make_label
@@ -187,7 +187,7 @@ def stored_words(connection: sqlite3.Connection, key: int) -> state.Words:
 
 def write_words(connection: sqlite3.Connection, key: int, words: state.Words) -> None:
     """New words for a message whose old ones were removed from the full text."""
-    body = zlib.compress(words[-1].encode(), 1)
+    body = packed(words[-1])
     connection.execute("UPDATE mail_text SET words = ?, body = ? WHERE id = ?", (_json(words[:-1]), body, key))
 
 

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from postroom.model.by_fields import pickled_by_fields
 from postroom.model.characters import address_sign_in, is_hidden, spelt_out
 from postroom.model.errors import InvalidRequest
 
@@ -26,6 +27,7 @@ _ROUTES = re.compile(r'[%!:/@,;"\\()<>\[\]\s]|\Aimcea', re.IGNORECASE)
 MAX_LOCAL, MAX_LABEL, MAX_EMAIL = 64, 63, 254  # octets
 
 
+@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Address:
     """One correspondent. `email` keeps its spelling; compare with `key`."""

@@ -58,14 +58,12 @@ class FolderChanges:
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """What tells whether a message is one that was seen before, in another place. `identity` is the server's id of its
-    content; empty where it has none: then Message-ID, size and time of arrival tell. None as `marks`: not shown."""
+    """What a server tells of whether a message is one that was seen before, in another place. `identity` is its id of
+    the content; empty where it has none. None as `marks`: not shown."""
 
     number: int
     ref: str
     identity: str
-    message_id: str
-    size: int
     arrived: datetime | None
     marks: Marks | None
 

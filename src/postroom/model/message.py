@@ -8,10 +8,12 @@ from datetime import datetime
 from typing import Generic, TypeVar
 
 from postroom.model.address import Address
+from postroom.model.by_fields import pickled_by_fields
 
 T = TypeVar("T")
 
 
+@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Envelope:
     """Everything a list shows. `ref` and `thread_ref` are the provider's own ids, never shown by the default dialect.

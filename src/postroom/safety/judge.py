@@ -24,6 +24,9 @@ class Ask(StrEnum):
     APPROVAL = "approval"
 
 
+_NOBODY = Address("")
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What is known about this request when the judge looks at it."""
@@ -35,7 +38,7 @@ class Facts:
     answer: Answer | None = None  # to a question about exactly this content
     approved: bool = False  # an approval that covers exactly this content was taken
     known: frozenset[str] = frozenset()  # Address.key of recipients this account has written to before
-    own_domain: str = ""
+    own: Address = _NOBODY  # the account's own address; an alias that a tool made is none
     duplicate: bool = False
     unreachable: tuple[str, ...] = ()  # recipients that the provider says it would refuse
 
@@ -124,7 +127,7 @@ def policy_denial_of(recipients: Sequence[str], policy: Policy) -> Deny | None:
 
 def strangers(draft: Draft, policy: Policy, facts: Facts) -> tuple[Address, ...]:
     """Recipients never written to before and vouched for by nobody, and those of whom nobody can know it."""
-    familiar = facts.known | {draft.sender.key}
+    familiar = facts.known | {facts.own.key}
     return tuple(
         address
         for address in draft.recipients
@@ -144,9 +147,9 @@ def findings(draft: Draft, policy: Policy, facts: Facts) -> tuple[Finding, ...]:
         found.append(
             Finding("unreachable", f"This account cannot reach {_some(facts.unreachable)}: mail would be refused.")
         )
-    outside = [address for address in draft.recipients if address.is_routed or address.domain != facts.own_domain]
-    if facts.kind == "email_forward" and facts.own_domain and outside:
-        found.append(Finding("external_forward", f"Forwards a received message outside {facts.own_domain}."))
+    outside = [address for address in draft.recipients if address.is_routed or address.domain != facts.own.domain]
+    if facts.kind == "email_forward" and facts.own.domain and outside:
+        found.append(Finding("external_forward", f"Forwards a received message outside {facts.own.domain}."))
     if len(draft.recipients) > 20:
         found.append(Finding("many_recipients", f"Goes to {len(draft.recipients)} people."))
     return tuple(found)

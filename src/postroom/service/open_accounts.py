@@ -14,6 +14,7 @@ from postroom.model.address import Address, parse_address
 from postroom.model.capabilities import Capabilities
 from postroom.model.errors import InvalidRequest, Unsupported
 from postroom.model.native import NativeAction
+from postroom.providers.layers.layered import at_server
 from postroom.service.own_identities import completed
 from postroom.service.recent import Recent
 
@@ -81,6 +82,11 @@ class Account:
     @property
     def name(self) -> str:
         return self.settings.name
+
+    @property
+    def at_server(self) -> Mailbox:
+        """The mailbox as its server has it now, never as a mirror has it."""
+        return cast("Mailbox", at_server(self.mailbox))
 
     @property
     def transport(self) -> Transport:

@@ -103,12 +103,8 @@ class Plans:
                     details={"plan_id": plan.plan_id},
                     retry_after=5.0,
                 )
-            if plan.state == "ready" and self._has_expired(plan):
-                raise Conflict(
-                    f"The plan {plan.plan_id} has expired: a plan can be run for 24 hours. Nothing was changed; make a "
-                    "new one with run_rule_plan.",
-                    details={"plan_id": plan.plan_id},
-                )
+            if self._has_expired(plan):
+                raise _expired(plan)
             connection.execute(
                 "UPDATE plans SET state = 'running', owner = ? WHERE plan_id = ?", (self._owner.name, plan.plan_id)
             )
@@ -132,12 +128,16 @@ class Plans:
         self._leave(plan_id, "interrupted", report)
 
     def unfinished(self, rule_id: str) -> StoredPlan | None:
-        """A plan of that rule whose scheduled run was cut short and that nobody is running."""
+        """A plan of that rule whose scheduled run was cut short, that nobody is running, and that can still be run."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT plan_id, owner, state FROM plans WHERE rule_id = ? AND is_scheduled"
-                " AND state IN ('running', 'interrupted') ORDER BY created_at DESC LIMIT 1",
-                (rule_id,),
+                " AND state IN ('running', 'interrupted') AND expires_at >= ?"
+                " AND NOT EXISTS (SELECT 1 FROM operations AS done WHERE done.undone_at IS NOT NULL AND"
+                "  (done.operation_id = plans.operation_id OR"
+                "   (plans.operation_id != '' AND done.part_of = plans.operation_id)))"
+                " ORDER BY created_at DESC LIMIT 1",
+                (rule_id, self._clock.wall()),
             ).fetchall()
             for row in rows:
                 if row["state"] == "interrupted" or not self._owner.is_alive(row["owner"] or ""):
@@ -178,6 +178,17 @@ class Plans:
                 " WHERE plan_id = ? AND owner = ?",
                 (state, told, plan_id, self._owner.name),
             )
+
+
+def _expired(plan: StoredPlan) -> Conflict:
+    done = "Nothing was changed"
+    if plan.operation_id:
+        done = f"What it did before it was cut short can be undone with operation_id {plan.operation_id}"
+    return Conflict(
+        f"The plan {plan.plan_id} has expired: a plan can be run for 24 hours. {done}; make a new one with "
+        "run_rule_plan.",
+        details={"plan_id": plan.plan_id},
+    )
 
 
 def _owner(connection: sqlite3.Connection, plan_id: str) -> str | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 import anyio
 
 from postroom.model.errors import PostroomError
-from postroom.sync import changing
+from postroom.sync import changing, identity
 from postroom.sync.access import Access
 from postroom.sync.changing import Arrival
 from postroom.sync.limits import Limits
@@ -23,6 +23,8 @@ from postroom.sync.reading import Begun, Reading, headers_only
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+    from postroom.model.changes import Identified
+    from postroom.model.message import Envelope
     from postroom.providers.protocol import FolderSync, Mailbox
 
 _WAITING = 8  # batches between fetching and writing
@@ -141,9 +143,12 @@ class Arriving:
         for start in range(0, len(turn.numbers), _HEADERS):
             numbers = turn.numbers[start : start + _HEADERS]
             refs = [self._mailbox.ref_of(place.ref, turn.epoch, number) for number in numbers]
+            told = {one.number: one for one in await self._mailbox.identify(place.ref, turn.epoch, numbers)}
             found = zip(numbers, await mailbox.envelopes(refs), strict=True)
             arrivals = [
-                Arrival(headers_only(envelope), "", place.number, number) for number, envelope in found if envelope
+                Arrival(headers_only(envelope), _identity(envelope, told.get(number)), place.number, number)
+                for number, envelope in found
+                if envelope
             ]
             yield arrivals, numbers[-1], [arrival.entry.envelope.date for arrival in arrivals]
 
@@ -165,6 +170,10 @@ class Arriving:
         if isinstance(batch.begun, Begun):
             return await self._reading.results(batch.begun, batch.turn.place.number)
         return batch.begun
+
+
+def _identity(envelope: Envelope, told: Identified | None) -> str:
+    return "" if told is None else identity.of_server(told.identity) or identity.of_envelope(envelope, told.arrived)
 
 
 def _is_full(block: Sequence[tuple[_Batch, list[Arrival]]]) -> bool:

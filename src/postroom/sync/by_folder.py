@@ -118,7 +118,7 @@ class ByFolder:
         marked: dict[str, Marks] = {}
         adopted: set[int] = set()
         for mail in sorted(found, key=lambda mail: mail.number):
-            rows = lost.get(identity.key(mail.identity, mail.message_id, mail.size, mail.arrived))
+            rows = lost.get(identity.of_server(mail.identity))
             if rows and mail.marks is not None and not mail.marks.draft:
                 changing.move(connection, rows.pop(0), mail.ref, one.place.ref, number=mail.number, now=self._clock())
                 marked[mail.ref] = mail.marks
@@ -217,13 +217,14 @@ def _compared(connection: sqlite3.Connection, looked: _Looked) -> _Looked:
 
 
 def _lost(connection: sqlite3.Connection, missing: set[str]) -> dict[str, list[str]]:
-    """The refs of messages that are no longer where they were, by what tells them apart."""
+    """The refs of messages that are no longer where they were, by the server's own ids: without one, only a message
+    that was fetched is known to be the same."""
     rows = connection.execute(
         "SELECT ref FROM mirrored WHERE folder IN (SELECT number FROM mirrored_folder WHERE is_gone)"
     )
     found: dict[str, list[str]] = {}
     for former in identity.describe(connection, missing | {ref for (ref,) in rows}):
-        if former.identity:
+        if former.identity.startswith(identity.BY_SERVER):
             found.setdefault(former.identity, []).append(former.ref)
     return found
 

@@ -48,7 +48,7 @@ def add(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float)
     writing.add(connection, [arrival.entry for arrival in new])
     for arrival in new:
         _add_row(connection, arrival, now)
-    identity.find_again(connection, [(arrival.identity, arrival.entry.envelope) for arrival in new], note_renamed)
+    identity.find_again(connection, [(one.identity, one.entry.envelope.ref) for one in new], note_renamed)
     return [arrival.entry.envelope.ref for arrival in new]
 
 

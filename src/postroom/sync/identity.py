@@ -1,21 +1,23 @@
 """Whether a message that appeared is one that was seen before in another place.
 
-The server's own id of a message's content tells where it has one (RFC 8474). Elsewhere a message keeps its Message-ID,
-its size and its time of arrival when it is moved or copied, or when its folder is numbered anew. Where a server gives
-it another time of arrival, its own date tells: enough for a handle to follow, though it is then fetched again.
+Only what nobody else can bring about counts: the server's own id of a message's content where it has one (RFC 8474),
+otherwise the content itself. Message-ID, size and date are the sender's to choose, and programs save a changed draft
+under all three. Where a mirror has no content, the time of arrival and what a list shows tell as well.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sqlite3
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from postroom.index.rows import chunks, marks
-from postroom.index.words import storable
-from postroom.model.message import Envelope
+from postroom.model.message import Envelope, Message
 
+BY_SERVER = "id "
 KEPT_SECONDS = 30 * 24 * 3600.0  # how long a message that disappeared may reappear
 
 
@@ -23,21 +25,41 @@ KEPT_SECONDS = 30 * 24 * 3600.0  # how long a message that disappeared may reapp
 class Former:
     ref: str
     identity: str
-    message_id: str
-    size: int
-    date: str
 
 
-_COLUMNS = "identity, message_id, size, date"
+def of_server(identity: str) -> str:
+    """Of the server's own id. Empty where it has none."""
+    return f"{BY_SERVER}{identity}" if identity else ""
 
 
-def key(identity: str, message_id: str, size: int, arrived: datetime | None) -> str:
+def of_bytes(raw: bytes, size: int, arrived: datetime | None) -> str:
+    """Of a message whose beginning may be all that was fetched: then it has arrived at the same time as well."""
+    if len(raw) >= size:
+        return f"bytes {hashlib.sha256(raw).hexdigest()}"
+    return "" if arrived is None else f"bytes {hashlib.sha256(raw).hexdigest()} {size} {arrived.timestamp():.0f}"
+
+
+def of_message(message: Message) -> str:
+    """Of one that its provider has read."""
+    parts = [[file.filename, file.mime_type, file.size] for file in message.attachments]
+    return f"read {_digest([*_shown(message.envelope), asdict(message.body), parts])}"
+
+
+def of_envelope(envelope: Envelope, arrived: datetime | None) -> str:
     """Empty where nothing tells."""
-    if identity:
-        return f"id {identity}"
-    if not message_id or arrived is None:
+    if not envelope.message_id or arrived is None:
         return ""
-    return f"{arrived.timestamp():.0f} {size} {storable(message_id)}"
+    return f"shown {_digest([*_shown(envelope), envelope.snippet, arrived.timestamp()])}"
+
+
+def _shown(envelope: Envelope) -> list[object]:
+    people = [[one.email for one in group] for group in ((envelope.sender,), envelope.to, envelope.cc, envelope.bcc)]
+    date = envelope.date.isoformat() if envelope.date else ""
+    return [envelope.message_id, envelope.size, date, envelope.subject, people]
+
+
+def _digest(values: list[object]) -> str:
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
 
 def describe(connection: sqlite3.Connection, refs: Iterable[str]) -> list[Former]:
@@ -45,8 +67,7 @@ def describe(connection: sqlite3.Connection, refs: Iterable[str]) -> list[Former
     found: list[Former] = []
     for chunk in chunks(refs):
         rows = connection.execute(
-            f"SELECT mail.ref, {_COLUMNS} FROM mail JOIN mirrored ON mirrored.ref = mail.ref"  # noqa: S608
-            f" WHERE mail.ref IN ({marks(chunk)})",
+            f"SELECT ref, identity FROM mirrored WHERE ref IN ({marks(chunk)})",  # noqa: S608
             chunk,
         )
         found += [Former(*row) for row in rows]
@@ -55,12 +76,8 @@ def describe(connection: sqlite3.Connection, refs: Iterable[str]) -> list[Former
 
 def remember(connection: sqlite3.Connection, formers: Iterable[Former], now: float) -> None:
     connection.executemany(
-        f"INSERT OR REPLACE INTO former (ref, {_COLUMNS}, gone_at) VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608
-        [
-            (one.ref, one.identity, one.message_id, one.size, one.date, now)
-            for one in formers
-            if one.identity or one.message_id
-        ],
+        "INSERT OR REPLACE INTO former (ref, identity, gone_at) VALUES (?, ?, ?)",
+        [(one.ref, one.identity, now) for one in formers if one.identity],
     )
 
 
@@ -70,23 +87,18 @@ def forget_old(connection: sqlite3.Connection, now: float) -> None:
 
 def find_again(
     connection: sqlite3.Connection,
-    appeared: Iterable[tuple[str, Envelope]],
+    appeared: Iterable[tuple[str, str]],
     found: Callable[[sqlite3.Connection, str, str], None],
 ) -> None:
-    """Calls `found` with the old and the new ref of each that had disappeared; it is then forgotten."""
+    """`appeared` are identities and refs. Calls `found` with the old and the new ref of each that had disappeared; it
+    is then forgotten."""
     if connection.execute("SELECT 1 FROM former LIMIT 1").fetchone() is None:
         return
-    for own, envelope in appeared:
-        date = envelope.date.isoformat() if envelope.date else ""
-        row = connection.execute(
-            "SELECT ref FROM former WHERE identity != '' AND identity = ?"
-            " UNION ALL SELECT ref FROM former WHERE message_id != '' AND message_id = ? AND size = ? AND date = ?"
-            " LIMIT 1",
-            (own, storable(envelope.message_id), envelope.size, date),
-        ).fetchone()
-        if row is not None:
-            connection.execute("DELETE FROM former WHERE ref = ?", row)
-            found(connection, row[0], envelope.ref)
+    for own, ref in appeared:
+        row = connection.execute("SELECT ref FROM former WHERE identity != '' AND identity = ? LIMIT 1", (own,))
+        if (former := row.fetchone()) is not None:
+            connection.execute("DELETE FROM former WHERE ref = ?", former)
+            found(connection, former[0], ref)
 
 
 def appeared_since(connection: sqlite3.Connection, former: Former, since: float) -> str:
@@ -94,21 +106,9 @@ def appeared_since(connection: sqlite3.Connection, former: Former, since: float)
 
     One that was there before is a copy, not where this message went.
     """
-    if former.identity:
-        found = _refs(connection, "mirrored.identity = ?", (former.identity,), former.ref, since)
-        if found:
-            return found[0] if len(found) == 1 else ""
-    if not former.message_id:
-        return ""
-    values = (former.message_id, former.size, former.date)
-    found = _refs(connection, "message_id = ? AND size = ? AND date = ?", values, former.ref, since)
-    return found[0] if len(found) == 1 else ""
-
-
-def _refs(connection: sqlite3.Connection, sql: str, values: tuple[object, ...], own: str, since: float) -> list[str]:
     rows = connection.execute(
-        f"SELECT mail.ref FROM mirrored JOIN mail ON mail.ref = mirrored.ref WHERE {sql}"  # noqa: S608
-        " AND mail.ref != ? AND added_at >= ? LIMIT 2",
-        (*values, own, since),
+        "SELECT ref FROM mirrored WHERE identity != '' AND identity = ? AND ref != ? AND added_at >= ? LIMIT 2",
+        (former.identity, former.ref, since),
     )
-    return [ref for (ref,) in rows]
+    found = [ref for (ref,) in rows]
+    return found[0] if len(found) == 1 else ""

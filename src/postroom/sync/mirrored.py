@@ -55,7 +55,15 @@ _SENDING = frozenset({"submit", "stage", "discard_staged", "reconcile"})
 
 
 def mirrored(mailbox: Mailbox, layer: MirrorLayer, provider: str) -> Mailbox:
-    return cast("Mailbox", Layered(mailbox, provider, [layer]))
+    return cast("Mailbox", _Mirrored(mailbox, layer, provider))
+
+
+class _Mirrored(Layered):
+    """`at_server` see `layers.layered`."""
+
+    def __init__(self, mailbox: Mailbox, layer: MirrorLayer, provider: str) -> None:
+        super().__init__(mailbox, provider, [layer])
+        self.at_server = Layered(mailbox, provider, [layer.asking_only])
 
 
 def noticing_sends(transport: Transport, mirror: Mirror, provider: str) -> Transport:
@@ -110,6 +118,10 @@ class MirrorLayer:
         if verb in self._methods:
             return partial(self._methods[verb], call)
         return partial(_then_stale, self.mirror, call) if verb in _STALING else call
+
+    def asking_only(self, verb: str, call: Call) -> Call:
+        """A layer that knows of the mirror only whether the server could be reached."""
+        return partial(self._consult.ask, call) if verb in self._methods and verb != "connect" else call
 
     # --- reading
 

@@ -15,7 +15,7 @@ from postroom.model.changes import BulkMail
 from postroom.model.message import Envelope, Message
 from postroom.sync.changing import Arrival
 from postroom.sync.contents import Content, message_content, raw_content
-from postroom.sync.identity import key
+from postroom.sync.identity import of_bytes, of_message, of_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +92,7 @@ def _read(mail: BulkMail, parsed: Parsed, snippet: str, words: str) -> Read:
     return Read(
         Entry(envelope, texts=texts_of(parsed.subject, words, filenames)),
         raw_content(mail.raw) if is_whole else None,
-        key(mail.identity, parsed.message_id, mail.size, mail.arrived),
+        of_server(mail.identity) or of_bytes(mail.raw, mail.size, mail.arrived),
     )
 
 
@@ -150,8 +150,7 @@ def opened(message: Message) -> Arrival:
     envelope = message.envelope
     filenames = tuple(part.filename for part in message.attachments)
     entry = Entry(envelope, texts=texts_of(envelope.subject, guarded.search_text(message.body), filenames))
-    own = key("", envelope.message_id, envelope.size, envelope.date)
-    return Arrival(entry, own, content=message_content(message))
+    return Arrival(entry, of_message(message), content=message_content(message))
 
 
 def headers_only(envelope: Envelope) -> Entry:

@@ -59,13 +59,9 @@ CREATE TABLE content (id INTEGER PRIMARY KEY, form INTEGER NOT NULL, content BLO
 CREATE TABLE former (
     ref TEXT PRIMARY KEY,
     identity TEXT NOT NULL,
-    message_id TEXT NOT NULL,
-    size INTEGER NOT NULL,
-    date TEXT NOT NULL,
     gone_at REAL NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX former_by_identity ON former (identity) WHERE identity != '';
-CREATE INDEX former_by_message_id ON former (message_id) WHERE message_id != '';
 CREATE TABLE renamed (id INTEGER PRIMARY KEY AUTOINCREMENT, old TEXT NOT NULL, new TEXT NOT NULL);
 CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """

@@ -93,7 +93,7 @@ def test_the_allow_list_vouches_and_case_does_not_matter():
 
 
 def test_writing_to_oneself_is_no_stranger():
-    assert strangers(Draft(ALICE, to=(ALICE,), subject="x", text="x"), Policy(), Facts()) == ()
+    assert strangers(Draft(ALICE, to=(ALICE,), subject="x", text="x"), Policy(), Facts(own=ALICE)) == ()
 
 
 def test_one_stranger_among_friends_still_needs_a_person():
@@ -105,7 +105,7 @@ def test_one_stranger_among_friends_still_needs_a_person():
 
 def test_findings_name_duplicates_external_forwards_and_crowds():
     crowd = tuple(Address(f"p{n}@other.example") for n in range(21))
-    facts = Facts(kind="email_forward", duplicate=True, own_domain="example.com", known=frozenset(a.key for a in crowd))
+    facts = Facts(kind="email_forward", duplicate=True, own=ALICE, known=frozenset(a.key for a in crowd))
     found = findings(Draft(ALICE, to=crowd, subject="x", text="x"), Policy(), facts)
     assert [(finding.code, finding.message) for finding in found] == [
         ("duplicate", "A message with the same recipients, subject and opening was just sent."),
@@ -118,10 +118,10 @@ def test_twenty_recipients_are_no_crowd_and_a_forward_within_the_house_is_not_ex
     colleagues = tuple(Address(f"p{n}@example.com") for n in range(20))
     known = frozenset(address.key for address in colleagues)
     draft = Draft(ALICE, to=colleagues, subject="x", text="x")
-    assert findings(draft, Policy(), Facts(kind="email_forward", own_domain="example.com", known=known)) == ()
+    assert findings(draft, Policy(), Facts(kind="email_forward", own=ALICE, known=known)) == ()
     outside = Draft(ALICE, to=(EVE,), subject="x", text="x")
     vouched = Policy(allow=(EVE.email,))
-    assert findings(outside, vouched, Facts(own_domain="example.com")) == ()
+    assert findings(outside, vouched, Facts(own=ALICE)) == ()
     assert findings(outside, vouched, Facts(kind="email_forward")) == ()
 
 
@@ -143,7 +143,7 @@ def test_what_is_allowed_or_asked_about_still_tells_what_was_found():
 
 def test_nothing_is_taken_for_granted():
     """A request about which nothing is known is an unconfirmed mail to strangers."""
-    assert Facts() == Facts("email_send", False, False, False, None, False, frozenset(), "", False)
+    assert Facts() == Facts("email_send", False, False, False, None, False, frozenset(), Address(""), False)
     assert judge(DRAFT, Policy(), Facts(confirm=True)) == NeedsHuman(Ask.APPROVAL, findings(DRAFT, Policy(), Facts()))
     assert Policy() == Policy(Gate.AUTO, (), (), 26_214_400)
 
@@ -212,14 +212,14 @@ def test_ordinary_addresses_are_judged_by_the_lists(email):
 
 
 def test_a_forward_to_an_address_that_routes_elsewhere_is_external():
-    facts = Facts(kind="email_forward", own_domain="example.com")
+    facts = Facts(kind="email_forward", own=ALICE)
     draft = Draft(ALICE, to=(Address("mallory%evil.example@example.com"),), subject="Hi", text="x")
     assert "external_forward" in [finding.code for finding in findings(draft, Policy(), facts)]
 
 
 def test_of_a_request_nothing_is_believed_that_was_not_found_out():
     facts = Facts()
-    assert (facts.kind, facts.answer, facts.known, facts.own_domain) == ("email_send", None, frozenset(), "")
+    assert (facts.kind, facts.answer, facts.known, facts.own) == ("email_send", None, frozenset(), Address(""))
     beliefs = (facts.confirm, facts.previewed, facts.can_elicit, facts.approved, facts.duplicate)
     assert beliefs == (False,) * 5
     assert facts.unreachable == ()

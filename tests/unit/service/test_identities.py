@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.gate.rigs import gate_rig
 from tests.unit.service.test_without_extras import provided
 
 from postroom.model.address import Address
 from postroom.model.draft import Identity
 from postroom.model.errors import InvalidRequest, Unsupported
-from postroom.service.accounts.identities import create_alias
+from postroom.service.accounts.identities import create_alias, list_identities
 from postroom.service.own_identities import completed
 from postroom.service.writing.signatures import _signed
 from postroom.settings import ImapAccount, SettingsError, build
@@ -47,6 +48,24 @@ async def test_where_no_alias_can_be_made_the_error_says_how_a_person_does_it(
         assert refused.value.details["feature"] == "creating aliases"
         with pytest.raises(InvalidRequest):
             await create_alias(gateway, "new@example.com", "x\ny")
+
+
+@pytest.mark.parametrize(
+    ("email", "name"),
+    [
+        ("*@demo.example", ""),
+        ("mallory%evil.example@demo.example", ""),
+        ("new@demo.example", "Bob <bob@demo.example>"),
+        ("new@demo.example", "bob\uff20demo.example"),
+        ("new@demo.example", "Bob\u202eecilA"),
+    ],
+)
+async def test_an_alias_can_pass_for_no_other_address(tmp_path: Path, email: str, name: str) -> None:
+    """As an identity ``*@`` would be every address of its domain; the others deceive whoever reads the sender."""
+    async with gate_rig(tmp_path) as gate:
+        with pytest.raises(InvalidRequest):
+            await create_alias(gate.gateway, email, name)
+        assert len(await list_identities(gate.gateway)) == 1
 
 
 @pytest.mark.parametrize(

@@ -65,10 +65,11 @@ async def account(gateway: Gateway, name: str) -> AsyncIterator[Finding]:
         ("connect", _connect),
         ("folders", _folders),
         ("read", _read),
+        # Before the test draft, after which no mirror is up to date.
+        *((("mirror", _mirror),) if getattr(gateway.accounts.named(name), "mirror", "off") != "off" else ()),
         ("draft", _draft),
         ("send", _send),
         ("outbox", _outbox),
-        *((("mirror", _mirror),) if getattr(gateway.accounts.named(name), "mirror", "off") != "off" else ()),
     )
     for what, look in looks:
         finding = await _looked(f"{name}: {what}", look, gateway, name)
@@ -177,10 +178,11 @@ async def _mirror(gateway: Gateway, name: str) -> str:
     if status.as_of is None and not status.messages:
         return f"empty; a server fills it, or postroom sync --account {name}"
     much = f"{status.messages} of {max(status.server_total, status.messages)} messages, {status.bytes / 2**20:.0f} MB"
+    state = "complete" if status.complete else "being filled"
     if status.as_of is None:
-        return f"{much}, being filled"
+        return f"{much}, {state}, not yet compared with the server"
     age = max(0, round((gateway.now() - status.as_of).total_seconds()))
-    return f"{much}, {'complete, ' if status.complete else ''}as of {age} s ago"
+    return f"{much}, {state}, as of {age} s ago"
 
 
 async def _outbox(gateway: Gateway, name: str) -> str:

@@ -232,14 +232,14 @@ def _is_file(rule: str) -> bool:
 
 
 def _source(rule: str) -> str:
+    from postroom.files.plain_file import read_below
     from postroom.model.errors import InvalidRequest
     from postroom.service.rules.yaml_parts import MAX_CHARS
 
+    path, most = Path(rule).resolve(), 4 * MAX_CHARS
     try:
-        raw = sys.stdin.buffer.read(MAX_CHARS * 4 + 1) if rule == "-" else Path(rule).read_bytes()
+        raw = sys.stdin.buffer.read(most) if rule == "-" else read_below(path.parent, [path.name], rule, most)
         return raw.decode("utf-8-sig")
-    except OSError as error:
-        raise InvalidRequest(f"{rule}: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise InvalidRequest(f"{rule} is not UTF-8.") from None
 

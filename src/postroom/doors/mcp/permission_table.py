@@ -21,6 +21,10 @@ _OTHER_RIGHTS: dict[str, Rights] = {
     "save_template": (),  # a file of ours
     "render_template": (),
     "delete_draft": ("read", "organise"),  # it is moved to the trash
+    "create_rule": ("read",),  # rules are kept and run here; only `postroom rules upload` writes some to the provider
+    "list_rules": (),
+    "run_rule": ("read", "organise", "send"),  # the last where a rule forwards
+    "delete_rule": (),
 }
 _COMMON_START = re.compile(r"https://(?:www\.googleapis\.com/auth/|outlook\.office\.com/|www\.fastmail\.com/dev/)")
 

@@ -23,10 +23,12 @@ _MEANINGLESS_ALT = re.compile(
     re.IGNORECASE,
 )
 _NO_SIZE = re.compile(r"(?<![\w-])(?:max-)?(?:width|height)\s*+:\s*+[0-3](?:px)?+\s*+(?:;|!|\Z)", re.IGNORECASE)
-_LINE_END: Final = " \t\\"  # a backslash breaks the line in Markdown
-_BARE_MARKS: Final = " \t-*+#>|\\"
-_UNDER_HEAD: Final = "| -"  # the line under a table's head
-_SPACES = re.compile(r"(?<=\S)[ \t]{2,}")
+# Each starts with what is rare and then looks back: the other way round, every character would be looked back from.
+_LINE_ENDS = re.compile(r"[ \t\\](?<![ \t\\]{2})[ \t\\]*+(?=\n|\Z)")
+_SPACES = re.compile(r"[ \t](?<=\S[ \t])[ \t]++")
+_HAS_LINE_END: Final = (" \n", "\t\n", "\\\n")
+# A bullet, a quote mark or a heading with nothing after it; the line under a table's head does not count.
+_WITHOUT_WORDS = re.compile(r"\n(?!\| -)[ \t\-*+#>|\\]++(?=\n|\Z)")
 _TAG = re.compile(r"<(?=/?[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>|!--|!\[)")  # as text: the author wrote about HTML
 _DOUBT_SEAM = re.compile(re.escape(DOUBT_CLOSES) + r"(\s*)" + re.escape(DOUBT_OPENS))
 _FEW_WORDS: Final = 600  # characters of text up to which a linked picture without words is worth showing
@@ -72,20 +74,15 @@ def to_text_with_links(document: Document) -> str:
 
 def compact(text: str) -> str:
     """Cleaned once more (entities may have hidden something), no runs of spaces, no trailing spaces."""
-    lines = [line.rstrip(_LINE_END) for line in clean_text(text[:MAX_RENDERED]).split("\n")]
-    text = "\n".join([_single_spaced(line) for line in lines if not _is_bare(line)])
+    text = f"\n{clean_text(text[:MAX_RENDERED])}\n"
+    if any(end in text for end in _HAS_LINE_END):
+        text = _LINE_ENDS.sub("", text)
+    text = _WITHOUT_WORDS.sub("", text)
+    if "  " in text or "\t" in text:
+        text = _SPACES.sub(" ", text)
     while "\n\n\n" in text:
         text = text.replace("\n\n\n", "\n\n")
     return (_DOUBT_SEAM.sub(r"\1", text) if DOUBT_OPENS in text else text).strip()
-
-
-def _is_bare(line: str) -> bool:
-    """A bullet, a quote mark or a heading with nothing after it."""
-    return bool(line) and not line.strip(_BARE_MARKS) and not line.startswith(_UNDER_HEAD)
-
-
-def _single_spaced(line: str) -> str:
-    return _SPACES.sub(" ", line) if "  " in line or "\t" in line else line
 
 
 @cache

@@ -205,6 +205,7 @@ def _capabilities(session: Session, *, can_send: bool, can_create_alias: bool, h
         max_attachment_size_mb=_largest_attachment(session),
         burst=int(session.limits["maxConcurrentRequests"]),
         paces_itself=True,
+        changes_at_once=int(min(session.limits["maxObjectsInSet"], 500)),
     )
 
 

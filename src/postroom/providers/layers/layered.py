@@ -51,6 +51,11 @@ def unwrapped(provider: Any) -> Any:
     return provider
 
 
+def at_server(mailbox: Any) -> Any:
+    """The same mailbox where no layer answers in the server's place: what a decision to send rests on."""
+    return getattr(mailbox, "at_server", mailbox)
+
+
 def _covered(verb: str, call: Call, layers: Sequence[Layer]) -> Call:
     for layer in layers:
         call = layer(verb, call)

@@ -22,7 +22,7 @@ SCOPES: Mapping[tuple[str, str], Table] = {
         "organise": (f"{_GMAIL}modify",),
         "drafts": (f"{_GMAIL}readonly", f"{_GMAIL}compose"),
         "send": (f"{_GMAIL}compose",),  # a message is sent as a draft, which gmail.send cannot create
-        "rules": (f"{_GMAIL}settings.basic",),
+        "rules": (f"{_GMAIL}modify", f"{_GMAIL}settings.basic"),  # to run rules here, and to put some on the server
     },
     ("microsoft", "imap"): {
         "always": ("offline_access", f"{_OUTLOOK}IMAP.AccessAsUser.All"),
@@ -34,7 +34,7 @@ SCOPES: Mapping[tuple[str, str], Table] = {
         "organise": ("Mail.ReadWrite",),
         "drafts": ("Mail.ReadWrite",),
         "send": ("Mail.ReadWrite", "Mail.Send"),  # what is sent is a draft first
-        "rules": ("MailboxSettings.ReadWrite",),
+        "rules": ("Mail.ReadWrite", "MailboxSettings.ReadWrite"),
     },
     ("fastmail", "imap"): {"always": (f"{_FASTMAIL}imap",), "send": (f"{_FASTMAIL}smtp",)},
     ("fastmail", "jmap"): {

@@ -6,6 +6,7 @@ from html import escape
 
 from postroom.mime.clean import clean_line
 from postroom.model.address import Address, check_email, refuse_line_breaks
+from postroom.model.characters import address_sign_in
 from postroom.model.draft import Identity
 from postroom.model.errors import Conflict, InvalidRequest, Unsupported
 from postroom.service.gateway import Account, Gateway
@@ -47,7 +48,18 @@ def _checked(email: str, name: str, signature_html: str) -> Address:
     if len(name) > 200 or len(signature_html) > _MAX_SIGNATURE:
         field = "name" if len(name) > 200 else "signature"
         raise InvalidRequest(f"The {field} is too long.", details={"field": field})
-    return Address(check_email(email.strip()), name.strip())
+    address = Address(check_email(email.strip()), " ".join(name.split()))
+    if address.is_routed or "*" in address.email:
+        raise InvalidRequest(
+            "An alias is one plain address: * means a whole domain, and % or ! a route to another server.",
+            details={"field": "email"},
+        )
+    if address_sign_in(address.name) or clean_line(address.name) != address.name:
+        raise InvalidRequest(
+            "The name contains @, <, >, a look-alike of one, or an invisible character. Write it without.",
+            details={"field": "name"},
+        )
+    return address
 
 
 def _view(account: Account, identity: Identity) -> IdentityView:

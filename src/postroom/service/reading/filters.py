@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 
 from postroom.model.address import refuse_line_breaks
 from postroom.model.errors import InvalidRequest
@@ -58,9 +58,9 @@ class Filters:
         if self.unread is not None:
             yield Is("unread" if self.unread else "read")
         if self.after:
-            yield After(read_moment("after", self.after.strip(), zone))
+            yield After(_moment("after", self.after, zone))
         if self.before:
-            yield Before(read_moment("before", self.before.strip(), zone))
+            yield Before(_moment("before", self.before, zone))
 
 
 NO_FILTERS = Filters()
@@ -71,6 +71,17 @@ def _text(field: str, value: str) -> str:
     if len(value) > MAX_CHARS:
         raise _refused(field, f"is longer than {MAX_CHARS} characters")
     return value.strip()
+
+
+def _moment(field: str, value: str, zone: tzinfo | None) -> datetime:
+    try:
+        return read_moment(field, value.strip(), zone)
+    except InvalidRequest:
+        raise InvalidRequest(
+            f"The date {field} which messages are wanted must be ISO 8601, like 2026-01-31 or "
+            "2026-01-31T09:00:00+01:00.",
+            details={"field": field},
+        ) from None
 
 
 def _refused(field: str, why: str) -> InvalidRequest:

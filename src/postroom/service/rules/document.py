@@ -45,7 +45,7 @@ def read_rule(rule_yaml: str) -> Definition:
         rule=Rule(document["name"].text(80), conditions, actions),
         enabled=document["enabled"].switch() if "enabled" in document else True,
         every_minutes=_schedule(document["schedule"]) if "schedule" in document else None,
-        safety=_safety(document["safety"]) if "safety" in document else Safety(),
+        safety=_safety(document["safety"], len(actions)) if "safety" in document else Safety(),
     )
 
 
@@ -145,15 +145,15 @@ def _schedule(part: Part) -> int:
     )
 
 
-def _safety(part: Part) -> Safety:
+def _safety(part: Part, actions: int) -> Safety:
+    """A message gets all its actions or none: a run that may do fewer than a message has would never do any."""
     entries = part.entries(("dry_run_required", "audit", "max_actions_per_run"))
     usual = Safety()
+    most = entries["max_actions_per_run"].whole(1, MAX_RUN) if "max_actions_per_run" in entries else None
+    if most is not None and most < actions:
+        raise entries["max_actions_per_run"].refused(f"must be at least {actions}, which one message may need")
     return Safety(
         dry_run_required=entries["dry_run_required"].switch() if "dry_run_required" in entries else True,
         audit=entries["audit"].switch() if "audit" in entries else True,
-        max_actions_per_run=(
-            entries["max_actions_per_run"].whole(1, MAX_RUN)
-            if "max_actions_per_run" in entries
-            else usual.max_actions_per_run
-        ),
+        max_actions_per_run=usual.max_actions_per_run if most is None else most,
     )

@@ -64,9 +64,9 @@ async def _change(account: Account, places: Places, action: Action) -> Change | 
         check_label(action.target)
         _ = account.labels  # Unsupported where there are none
         return labelling(action.target, action.type == "apply_label")
-    target = pick_folder(account, places.folders, _ROLES.get(action.type, action.target))
-    if action.type == "move_folder":
-        places.require_open_to_all(target)
+    target = places.with_role(_ROLES[action.type]) if action.type in _ROLES else None
+    target = target or pick_folder(account, places.folders, _ROLES.get(action.type, action.target))
+    places.require_open_to_all(target)
     return moving("delete" if action.type == "delete" else "move", places, target)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+from postroom.model.address import Address
 from postroom.model.errors import PostroomError
 from postroom.model.message import Envelope
 from postroom.model.rule import Action, Definition
@@ -32,10 +33,10 @@ async def forward(
     scheduled: bool,
 ) -> RunItem:
     """The gate decides; what it wants a person to see waits for that person in the outbox."""
-    name, mail = definition.rule.name, mail_key(envelope)
+    name, mail, target = definition.rule.name, mail_key(envelope), Address(action.target).key
     wishes = Wishes(
         confirm=True,
-        idempotency_key=_key(account.name, name, mail, action.target),
+        idempotency_key=_key(account.name, name.casefold(), mail, target),
         require_approval=_needs_person(gateway, account, scheduled=scheduled),
         actor="rule",
     )
@@ -50,7 +51,7 @@ async def forward(
         view = SendView("unknown", account.name, error.message, send_id=error.details["send_id"])
     if view.status in _ON_ITS_WAY:
         note = gateway.store.plans.note_forward
-        await gateway.in_thread(note, account.name, name, mail, action.target, view.send_id)
+        await gateway.in_thread(note, account.name, name, mail, target, view.send_id)
     return _item(email_id, view)
 
 
@@ -63,8 +64,10 @@ def _item(email_id: str, view: SendView) -> RunItem:
 
 def _needs_person(gateway: Gateway, account: Account, *, scheduled: bool) -> bool:
     """A preview in the conversation is shown to somebody who then confirms; in a run nobody is there to do so. Only
-    where the operator lets a caller's confirmation suffice does running the plan count as one."""
-    return scheduled or policy_for(gateway, account).gate is not Gate.CONFIRM
+    where the operator lets a caller's confirmation suffice, and has given it the tools that send, does running the
+    plan count as one."""
+    may_send = "send" in gateway.settings.server.toolsets
+    return scheduled or not may_send or policy_for(gateway, account).gate is not Gate.CONFIRM
 
 
 def _key(*parts: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from postroom.mime.clean import clean_line
 from postroom.mime.guarded import search_text
+from postroom.model.address import Address
 from postroom.model.errors import Unsupported
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope, Message
@@ -203,7 +204,7 @@ async def forwarded(
         if action.type == "forward":
             mails = [mail_key(envelope) for envelope in envelopes]
             known = await gateway.in_thread(
-                gateway.store.plans.forwarded, account.name, rule.name, mails, action.target
+                gateway.store.plans.forwarded, account.name, rule.name, mails, Address(action.target).key
             )
             found |= {(mail, action.target) for mail in known}
     return found

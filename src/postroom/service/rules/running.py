@@ -123,7 +123,8 @@ async def _begun(
     done to it may be why it no longer fulfils the rule."""
     operation_id = plan.operation_id or await _operation(gateway, plan)
     parts = await gateway.in_thread(gateway.store.journal.parts, operation_id)
-    if (await gateway.in_thread(gateway.store.journal.load, operation_id)).undone_at is not None:
+    whole = await gateway.in_thread(gateway.store.journal.load, operation_id)
+    if any(operation.undone_at is not None for operation in (whole, *parts)):
         raise Conflict("This run was cut short and then undone. Make a new plan with run_rule_plan.")
     begun = {item.handle for part in parts for item in part.items}
     found = await _envelopes(gateway, account, plan.items)

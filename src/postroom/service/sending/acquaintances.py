@@ -3,7 +3,7 @@
 A message there counts when it is from one of our own identities, is not a draft, and no copy with its Message-ID is
 anywhere else, as a received message would be. The folder counts when the mail server itself marks it as Sent; where a
 server marks no folder, the one of that name does, unless tools created it. In doubt a recipient stays unknown, and a
-person is asked.
+person is asked. The server itself is asked: a mirror may leave folders out, and keeps what was there a while ago.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ async def acquainted(gateway: Gateway, account: Account, keys: Sequence[str]) ->
     if not keys:
         return set()
     try:
-        folders = await account.mailbox.folders()
+        folders = await account.at_server.folders()
         sent = await _sent_folder(gateway, account, folders)
         if sent is None:
             return set()
@@ -66,7 +66,7 @@ async def _evidence(
     """For each recipient the Message-IDs of our messages to them, newest first; and whether that is all."""
     named = Or(tuple(Correspondent(field, key) for key in keys for field in _FIELDS))
     query = Query().narrowed(In(sent.ref), named)
-    page = await account.mailbox.search(query, limit=_room_for(keys), offset=0)
+    page = await account.at_server.search(query, limit=_room_for(keys), offset=0)
     ours = [mail for mail in page.items if mail.sender.key in own and not mail.draft and mail.message_id]
     return {
         key: [mail.message_id for mail in ours if _names(mail, key)][:_LOOKED_AT] for key in keys
@@ -96,7 +96,7 @@ async def _lie_only_there(account: Account, folders: Sequence[Folder], ids: Sequ
     if not ids:
         return {}
     wanted = Or(tuple(map(MessageId, ids))) if len(ids) > 1 else MessageId(ids[0])
-    page = await account.mailbox.search(Query(wanted, anywhere=True), limit=_room_for(ids), offset=0)
+    page = await account.at_server.search(Query(wanted, anywhere=True), limit=_room_for(ids), offset=0)
     if page.has_more and len(ids) > 1:
         return {one: (await _lie_only_there(account, folders, [one]))[one] for one in ids}
     homes = {folder.name for folder in folders if folder.role in (Role.SENT, Role.DRAFTS)}

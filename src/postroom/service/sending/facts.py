@@ -52,10 +52,17 @@ async def facts_for(gateway: Gateway, order: Order, policy: Policy) -> Facts:
         can_elicit=wishes.can_elicit,
         answer=wishes.answer.verdict if wishes.answer else None,
         known=seen.known,
-        own_domain=order.draft.sender.domain,
+        own=await _own_address(order.account),
         duplicate=duplicate,
         unreachable=seen.unreachable,
     )
+
+
+async def _own_address(account: Account) -> Address:
+    """Never the address that a message is from: tools can make an alias of any address that the provider takes."""
+    if account.settings.address:
+        return Address(account.settings.address)
+    return next((one.address for one in await account.identities.get() if one.is_default), Address(""))
 
 
 async def _unreachable(account: Account, recipients: Iterable[Address]) -> tuple[str, ...]:

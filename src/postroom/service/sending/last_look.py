@@ -76,7 +76,7 @@ async def _look_at_original(account: Account, action: NativeAction) -> None:
         raise PermissionDenied(f"The provider no longer offers a {action.kind.replace('_', ' ')} action of its own.")
     try:
         reached = await answered(transport.recipients_of(action))
-        original = await answered(account.mailbox.fetch(action.original_ref)) if action.original_ref else None
+        original = await answered(account.at_server.fetch(action.original_ref)) if action.original_ref else None
     except NotFound:
         raise Conflict("Not sent: the message that it replies to or forwards is gone.", reason="email_gone") from None
     check_original(action, original, reached)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 import anyio.to_thread
 
@@ -27,6 +28,9 @@ from postroom.service.writing import composing
 from postroom.service.writing.composing import DraftRequest, ForwardRequest, ReplyRequest
 from postroom.service.writing.files import attached_files
 from postroom.service.writing.signatures import signed
+
+if TYPE_CHECKING:
+    from postroom.providers.protocol import RawAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +160,11 @@ def _not_deleted(draft_id: str, error: ErrorView) -> PostroomError:
 
 
 async def load_draft(account: Account, saved: SavedDraft) -> Draft:
-    """Read a saved draft back, files and threading included."""
+    """Read a saved draft back, files and threading included: from the server, since it may be sent as it is read."""
     if not account.capabilities.has_raw:
-        message = await account.mailbox.fetch(saved.message_ref)
+        message = await account.at_server.fetch(saved.message_ref)
         return reply.draft_from(message, await attached_files(account, message))
-    raw = await account.raw_access.fetch_raw(saved.message_ref)
+    raw = await cast("RawAccess", account.at_server).fetch_raw(saved.message_ref)
     return await anyio.to_thread.run_sync(_read_back, raw)
 
 

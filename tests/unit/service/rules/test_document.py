@@ -85,6 +85,7 @@ def test_sizes_numbers_and_words_of_yaml_are_taken_as_they_are_meant() -> None:
         (8, "  - {type: delete}", "actions[1]", "archive contradicts delete"),
         (8, "  - {type: explode}", "actions[0].type", "must be one of apply_label"),
         (10, "safety: {max_actions_per_run: 0}", "safety.max_actions_per_run", "from 1 to 1000"),
+        (10, "safety: {max_actions_per_run: 1}", "safety.max_actions_per_run", "must be at least 2"),
         (10, "schedule: {every_minutes: 1}", "schedule.every_minutes", "from 5 to"),
         (10, "schedule: often", "schedule", "hourly, daily, weekly"),
         (10, "name: again", "name", "stands here twice"),

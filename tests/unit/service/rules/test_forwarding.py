@@ -62,6 +62,27 @@ async def test_a_mail_is_forwarded_once_however_often_the_rule_is_planned(tmp_pa
         assert (await planned(gate, only_forward)).matched == 0
 
 
+async def test_another_spelling_of_an_address_is_the_same_address(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path) as gate:
+        await fill(gate, ["one"])
+        ready = await planned(gate, rule("{type: forward, to: BOB@demo.example}"))
+        first = await planned(gate, rule("{type: forward, to: bob@demo.example}"))
+        await running.run_rule(gate.gateway, first.plan_id)
+        await running.run_rule(gate.gateway, ready.plan_id)
+
+        assert await gate.inbox("bob") == ["Fwd: one"]
+        assert (await planned(gate, rule("{type: forward, to: Bob@Demo.Example}"))).matched == 0
+
+
+async def test_without_the_tools_that_send_a_forward_waits_for_a_person(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path, toolsets=["read", "organise", "rules"]) as gate:
+        await fill(gate, ["one"])
+        ran = await running.run_rule(gate.gateway, (await planned(gate, FORWARD)).plan_id)
+
+        assert ran.results[0].send_status == "needs_approval"
+        assert await gate.inbox("bob") == []
+
+
 async def test_what_the_gate_refuses_is_not_archived_either(tmp_path: Path) -> None:
     async with gate_rig(tmp_path, block_recipients=["bob@demo.example"]) as gate:
         await fill(gate, ["one"])

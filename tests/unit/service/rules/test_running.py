@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import anyio
 import pytest
@@ -13,6 +14,7 @@ from tests.unit.service.rules.kit import NEWS, fill, planned, rule, saved, withi
 from tests.unit.service.test_batch import failing_from
 
 from postroom.model.errors import Conflict, InvalidRequest, NotFound, PermissionDenied, ProviderUnavailable
+from postroom.model.folder import Folder, Role
 from postroom.service.organising import organise
 from postroom.service.rules import rules, running
 
@@ -153,6 +155,41 @@ async def test_a_run_that_was_cut_short_and_undone_does_not_go_on(
 
         with pytest.raises(Conflict, match="undone"):
             await running.run_rule(gate.gateway, view.plan_id)
+
+
+async def test_a_run_that_was_cut_short_is_not_taken_up_again_after_its_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time = SetClock()
+    async with gate_rig(tmp_path, time=time) as gate:
+        await fill(gate, ["one"])
+        view = await planned(gate, ARCHIVE)
+        mailbox: Any = (await gate.gateway.accounts.open("alice")).mailbox
+        monkeypatch.setattr(mailbox, "move", failing_from(1, mailbox.move), raising=False)
+        stopped = await running.run_rule(gate.gateway, view.plan_id)
+        monkeypatch.undo()
+        time.pass_(86_401)
+
+        with pytest.raises(Conflict, match=f"expired.*{stopped.operation_id}"):
+            await running.run_rule(gate.gateway, view.plan_id)
+        assert await within(gate, "INBOX") == {"one"}
+
+
+@pytest.mark.parametrize(("action", "name", "role"), [("archive", "archive", "Archive"), ("delete", "trash", "Trash")])
+async def test_archive_and_delete_mean_the_folder_with_that_role_and_not_one_of_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, name: str, role: str
+) -> None:
+    async with gate_rig(tmp_path) as gate:
+        await fill(gate, ["one"])
+        mailbox: Any = (await gate.gateway.accounts.open("alice")).mailbox
+        folders = [Folder("decoy", name, Role.SENT), *await mailbox.folders()]
+        monkeypatch.setattr(mailbox, "folders", AsyncMock(return_value=folders), raising=False)
+
+        view = await planned(gate, rule(f"{{type: {action}}}"))
+        ran = await running.run_rule(gate.gateway, view.plan_id)
+
+        assert ran.succeeded == 1
+        assert await within(gate, role) == {"one"}
 
 
 async def test_a_run_cannot_be_undone_while_it_goes_on_nor_run_twice_at_once(

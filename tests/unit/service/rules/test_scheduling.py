@@ -10,6 +10,7 @@ from tests.gate.rigs import SetClock, gate_rig
 from tests.unit.service.rules.kit import fill, rule, saved, within
 from tests.unit.service.test_batch import failing_from
 
+from postroom.service.organising import organise
 from postroom.service.rules import rules, running, scheduling
 
 FREE = "schedule: hourly\nsafety: {dry_run_required: false}"
@@ -93,6 +94,27 @@ async def test_a_run_that_the_provider_cut_short_is_finished_at_the_next_time(
         assert await within(gate, "Archive") == {"one"}
 
 
+async def test_after_a_run_that_was_cut_short_is_undone_the_schedule_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time = SetClock()
+    async with gate_rig(tmp_path, time=time) as gate:
+        await fill(gate, ["one"])
+        kept = await saved(gate, rule("{type: star}", "{type: archive}", more=FREE))
+        mailbox: Any = (await gate.gateway.accounts.open("alice")).mailbox
+        monkeypatch.setattr(mailbox, "move", failing_from(1, mailbox.move), raising=False)
+        time.pass_(3600)
+        await scheduling.run_due(gate.gateway)
+        monkeypatch.undo()
+        stopped = gate.gateway.store.plans.unfinished(kept.rule_id)
+        assert stopped is not None
+        await organise.undo(gate.gateway, stopped.operation_id)
+        time.pass_(3600)
+        await scheduling.run_due(gate.gateway)
+
+        assert await within(gate, "Archive") == {"one"}
+
+
 async def test_a_rule_whose_folder_is_gone_says_so_and_does_not_stop_the_others(tmp_path: Path) -> None:
     time = SetClock()
     async with gate_rig(tmp_path, time=time) as gate:
@@ -103,8 +125,6 @@ async def test_a_rule_whose_folder_is_gone_says_so_and_does_not_stop_the_others(
         opened = await gate.gateway.accounts.open("alice")
         (folder,) = [one for one in await opened.mailbox.folders() if one.name == "Projects"]
         found = [row.email_id for row in (await rules_of(gate, "Projects"))]
-        from postroom.service.organising import organise
-
         await organise.move(gate.gateway, found, "INBOX")
         await opened.folder_maker.delete_folder(folder.ref)
         opened.folders.forget()

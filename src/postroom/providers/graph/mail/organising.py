@@ -70,6 +70,7 @@ class Organiser:
 
     async def forget_label(self, label: str) -> None:
         """Without the permission to change the list, the name stays on it."""
+        self._offered.discard(label.casefold())
         with suppress(PermissionDenied, NotFound):
             async for page in self._client.pages(_CATEGORIES, {"$select": "id,displayName"}):
                 for one in page:

@@ -28,6 +28,7 @@ def detect(session: Session, account: ImapAccount) -> Capabilities:
         has_server_side_rules=bool(account.sieve_host),
         has_push=session.has("IDLE"),
         has_uids=True,
+        changes_at_once=500,  # as many as one command names; a move costs a server the same for one or for all
         max_attachment_size_mb=_largest_attachment(session),
         burst=account.max_connections,
     )

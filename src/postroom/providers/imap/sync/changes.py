@@ -6,7 +6,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from postroom.model.changes import FolderChanges, FolderState, Identified, Marks
-from postroom.providers.imap.mail.convert import as_bytes, read_flags
+from postroom.model.errors import NotFound
+from postroom.providers.imap.mail.convert import read_flags
 from postroom.providers.imap.mail.refs import MailRef
 from postroom.providers.imap.session import wire
 from postroom.providers.imap.session.client import Session
@@ -15,7 +16,7 @@ from postroom.providers.keywords import labels_of
 
 _MARKS = "UID FLAGS"
 _ANY = "1:4294967295"  # ``*`` is the highest UID that exists: Cyrus 3.6 reports nothing above it as vanished
-_IDENTITY = "UID FLAGS INTERNALDATE RFC822.SIZE BODY.PEEK[HEADER.FIELDS (MESSAGE-ID)]"
+_IDENTITY = "UID FLAGS INTERNALDATE"
 
 
 def folder_changes(session: Session, folder: str, since: FolderState | None) -> FolderChanges:
@@ -62,9 +63,10 @@ def _read(flags: frozenset[str]) -> Marks | None:
 
 
 def identify(session: Session, folder: str, epoch: str, uids: list[int]) -> list[Identified]:
-    from postroom.mime.read.parse import parse_headers
-
-    opened = session.at(folder)
+    try:
+        opened = session.at(folder)
+    except NotFound:
+        return []
     if str(opened.validity) != epoch:
         return []
     items = session.fetch(uids, f"{_IDENTITY} {identity_item(session)}".rstrip())
@@ -73,8 +75,6 @@ def identify(session: Session, folder: str, epoch: str, uids: list[int]) -> list
             uid,
             str(MailRef(folder, opened.validity, uid)),
             identity_of(item),
-            parse_headers(as_bytes(item.get("HEADERS"))).message_id,
-            wire.number(item.get("RFC822.SIZE")),
             wire.read_internal_date(item.get("INTERNALDATE")),
             marks_of(item),
         )
