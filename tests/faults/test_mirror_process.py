@@ -87,7 +87,7 @@ def test_sync_tells_what_it_did_and_doctor_shows_it(home: Path) -> None:
     # The test draft that doctor saved and deleted awaits the next look at the server.
     assert re.fullmatch(r"\d of \d messages, \d MB, complete, (as of \d+ s ago|not yet compared .*)", found[1]), told
     done = postroom(home, "sync", "--account", "other")
-    assert "is not known" in done.communicate(timeout=60)[0]
+    assert "There is no account 'other'. Use one of: mine." in done.communicate(timeout=60)[0]
     assert done.returncode == 2
 
     removed = postroom(home, "accounts", "remove", "mine")

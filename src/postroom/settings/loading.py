@@ -47,6 +47,7 @@ def load(
     data = _layered(found, environ, overrides, warnings)
     if not data.get("accounts"):
         if found is not None:
+            _validated(data, home_folder(environ), found)  # [[account]] is a misspelling, not a file without accounts
             raise SettingsError(f"{found}: names no account; run postroom accounts add, or postroom demo to try it out")
         return _demo(data, environ, None)
     return replace(build(data, home=home_folder(environ), config_path=found), warnings=tuple(warnings))
@@ -67,11 +68,7 @@ def load_demo(
 def build(data: Mapping[str, Any], *, home: Path, config_path: Path | None = None, is_demo: bool = False) -> Settings:
     """Settings from a mapping in the shape of the file. Relative paths are resolved against `home`; those of
     certificates and secret files against the folder of the configuration file."""
-    context = {HOME: home, CONFIG_FOLDER: config_path.parent if config_path else home}
-    try:
-        read = ConfigFile.model_validate({**_EMPTY_TABLES, **data}, context=context)
-    except ValidationError as error:
-        raise explain(error, ConfigFile) from None
+    read = _validated(data, home, config_path)
     _refuse_twins(read.accounts)
     refuse_exposed(read.server, read.accounts)
     _refuse_absent_accounts(read)
@@ -79,6 +76,14 @@ def build(data: Mapping[str, Any], *, home: Path, config_path: Path | None = Non
     _refuse_templates_elsewhere(read)
     sections = {key: getattr(read, key) for key in ConfigFile.model_fields}
     return Settings(**{**sections, **_chosen_by_dialect(read)}, home=home, config_path=config_path, is_demo=is_demo)
+
+
+def _validated(data: Mapping[str, Any], home: Path, config_path: Path | None) -> ConfigFile:
+    context = {HOME: home, CONFIG_FOLDER: config_path.parent if config_path else home}
+    try:
+        return ConfigFile.model_validate({**_EMPTY_TABLES, **data}, context=context)
+    except ValidationError as error:
+        raise explain(error, ConfigFile) from None
 
 
 def _chosen_by_dialect(read: ConfigFile) -> dict[str, Section]:

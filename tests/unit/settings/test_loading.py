@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,18 @@ def test_a_missing_file_that_was_named_is_an_error_that_says_who_named_it(tmp_pa
 def test_a_file_without_accounts_is_an_error_and_not_the_demo(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="names no account"):
         read(tmp_path, "[safety]\ndev_mode = true\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[account]]\nname = "work"\n', "account: unknown key; did you mean accounts"),
+        ('[safety]\ngate = "ask"\n', "safety.gate: unknown value 'ask'"),
+    ],
+)
+def test_a_file_without_accounts_is_first_told_its_other_mistakes(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(said)):
+        read(tmp_path, text)
 
 
 def test_the_demo_ignores_the_users_own_file_but_not_the_environment(tmp_path: Path) -> None:

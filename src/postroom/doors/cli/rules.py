@@ -91,7 +91,10 @@ def _state(rule: RuleView) -> str:
 
 
 async def _plan(gateway: Gateway, args: argparse.Namespace) -> int:
-    print("\n".join(_planned(await _made_plan(gateway, args))))
+    plan = await _made_plan(gateway, args)
+    print("\n".join(_planned(plan)))
+    if plan.results:
+        print(f"to run exactly this: postroom rules run {plan.plan_id}")
     return 0
 
 

@@ -36,8 +36,10 @@ def _register_create(verbs: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     from postroom.doors.cli import table
     from postroom.settings import load
-    from postroom.settings.clients import load_clients
+    from postroom.settings.clients import FILE, load_clients
 
+    home = load(args.config).home
+    clients = load_clients(home)
     rows = [
         (
             client.name,
@@ -47,10 +49,12 @@ def run(args: argparse.Namespace) -> int:
             "read-only" if client.read_only else "",
             client.created,
         )
-        for client in load_clients(load(args.config).home) or ()
+        for client in clients or ()
     ]
     header = ("NAME", "ACCOUNTS", "TOOLSETS", "GATE", "", "CREATED")
     print("\n".join(table.lines(header, rows)) or "No client has a token. Create one: postroom tokens create laptop")
+    if clients == ():
+        print(f"Every request still needs one; to serve without tokens again, delete {home / FILE}")
     return 0
 
 

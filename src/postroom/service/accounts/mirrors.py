@@ -42,10 +42,19 @@ def mirrored_accounts(settings: Settings, wanted: str | None = None) -> Sequence
         if isinstance(account, ServerAccount) and account.mirror != "off" and wanted in (None, account.name)
     ]
     if wanted is not None and not found:
-        known = any(account.name == wanted for account in settings.accounts)
-        reason = f'has no mirror. Set mirror = "full" for it in {settings.config_path}' if known else "is not known"
-        raise InvalidRequest(f"The account {wanted[:80]!r} {reason}.")
+        raise InvalidRequest(_why_not(settings, wanted))
     return found
+
+
+def _why_not(settings: Settings, wanted: str) -> str:
+    account = next((account for account in settings.accounts if account.name == wanted), None)
+    if account is None:
+        names = ", ".join(account.name for account in settings.accounts)
+        return f"There is no account {wanted[:80]!r}. Use one of: {names}."
+    if not isinstance(account, ServerAccount):
+        return f"The account {wanted!r} is on this machine and needs no mirror."
+    place = settings.config_path or "the settings"
+    return f'The account {wanted!r} has no mirror. Set mirror = "full" for it in {place}.'
 
 
 async def sync(

@@ -73,7 +73,9 @@ async def _invitation(gateway: Gateway, account: Account, original: Message) -> 
     identities = await account.identities.get()
     invited = next((identity for identity in identities if identity.address.key in attendees), None)
     if invited is None:
-        raise InvalidRequest("None of this account's addresses is among those invited. Nothing was sent.")
+        raise InvalidRequest(
+            "None of this account's addresses is among those invited; reply instead. Nothing was sent."
+        )
     return _Invitation(content, event, parse_address(event.organizer.email), invited)
 
 

@@ -50,7 +50,7 @@ def _values(template: Template, given: Mapping[str, Any]) -> dict[str, str]:
     missing = [name for name, variable in known.items() if variable.required and not _is_given(given, name)]
     if missing:
         raise InvalidRequest(
-            f"The template {template.name} needs {_described(known, missing)}. Give them in `variables`.",
+            f"The template {template.name} needs {_described(known, missing)}. Give a value for each variable.",
             reason="template_variables",
             details={"field": "variables", "missing": missing},
         )

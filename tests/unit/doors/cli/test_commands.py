@@ -219,3 +219,46 @@ def test_a_template_without_its_values_is_a_mistake_that_names_them(
     assert "needs name" in capsys.readouterr().err
     assert run("templates", "render", "hello", "name") == 2
     assert "name=value" in capsys.readouterr().err
+
+
+def test_a_plan_of_a_rule_says_how_to_run_it_and_a_run_how_to_reverse_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = tmp_path / "rule.yaml"
+    rule.write_text(
+        "version: 1\nname: news\nconditions:\n- {field: from, operator: matches, value: '*@circuitweekly.example'}\n"
+        "actions:\n- {type: star}\n"
+    )
+
+    def next_command(*argv: str) -> tuple[str, ...]:
+        assert run(*argv) == 0
+        return tuple(capsys.readouterr().out.splitlines()[-1].partition("postroom ")[2].split())
+
+    to_run = next_command("rules", "plan", str(rule))
+    assert to_run[:2] == ("rules", "run")
+    to_reverse = next_command(*to_run, "--yes")
+    assert to_reverse[:2] == ("rules", "undo")
+    assert run(*to_reverse) == 0
+
+
+def test_tokens_says_after_the_last_revocation_that_requests_still_need_one(
+    own_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("tokens") == 0
+    assert "still needs" not in capsys.readouterr().out
+    assert (run("tokens", "create", "laptop"), run("tokens", "revoke", "laptop"), run("tokens")) == (0, 0, 0)
+    assert f"Every request still needs one; to serve without tokens again, delete {own_home}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("account", "said"),
+    [
+        ("alex", "The account 'alex' is on this machine and needs no mirror."),
+        ("bob", "There is no account 'bob'. Use one of: alex, sam."),
+    ],
+)
+def test_sync_of_an_account_that_can_have_no_mirror_says_why(
+    account: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("sync", "--account", account) == 2
+    assert said in capsys.readouterr().err

@@ -166,7 +166,7 @@ async def test_reconciling_tells_sent_from_not_sent(town: Any, raw: Raw) -> None
 async def test_a_locked_mailbox_can_be_tried_again_and_completes_what_was_begun(
     town: Any, raw: Raw, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Database.__init__, "__kwdefaults__", {"read_only": False, "wait_for_lock": 0.05})
+    monkeypatch.setitem(Database.__init__.__kwdefaults__, "wait_for_lock", 0.05)
     transport, asked = await town.transport("ann"), request(raw(), "bob@town.example", "cat@town.example")
     await town.mailbox("cat")
     other = sqlite3.connect(town.folder / "cat.db", isolation_level=None)

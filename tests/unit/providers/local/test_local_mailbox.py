@@ -200,7 +200,7 @@ async def test_an_alias_that_is_no_address_is_refused(mailbox: LocalMailbox) -> 
 async def test_a_locked_file_is_said_while_everything_else_goes_on(
     town: Any, raw: Raw, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Database.__init__, "__kwdefaults__", {"read_only": False, "wait_for_lock": 0.2})
+    monkeypatch.setitem(Database.__init__.__kwdefaults__, "wait_for_lock", 0.2)
     mailbox = await town.mailbox("ann")
     ref = await mailbox.add_message(raw())
     other = sqlite3.connect(town.folder / "ann.db", isolation_level=None)

@@ -132,6 +132,26 @@ def test_the_pdfs_and_pictures_are_real(alex: list[tuple[NewMail, Parsed]]) -> N
         assert len(zlib.decompress(content[41 : 41 + length])) % 3 == int.from_bytes(content[20:24], "big") % 3
 
 
+def test_invitations_name_whom_they_invite_so_that_they_can_be_answered(alex: list[tuple[NewMail, Parsed]]) -> None:
+    from postroom.mime.calendar.events import parse_calendar
+    from postroom.mime.read.parse import extract_part
+
+    invited = [
+        {person.address.email for person in parse_calendar(extract_part(mail.raw, file.part)).events[0].attendees}
+        for mail, parsed in alex
+        for file in parsed.attachments
+        if file.mime_type == "text/calendar" and mail.folder == "INBOX"
+    ]
+    assert len(invited) == 4
+    assert all(ALEX.email in guests for guests in invited)
+
+
+def test_newsletters_can_be_left_by_mail(alex: list[tuple[NewMail, Parsed]]) -> None:
+    letters = [mail.raw for mail, _ in alex if b"\r\nList-Unsubscribe: " in mail.raw]
+    assert letters
+    assert all(b"\r\nList-Unsubscribe: <mailto:" in raw for raw in letters)
+
+
 def test_the_phishing_try_shows_every_warning_sign(alex: list[tuple[NewMail, Parsed]]) -> None:
     (phish,) = (parsed for _, parsed in alex if parsed.sender.domain == "dem0.example")
     facts = judge(phish.headers, phish.sender, phish.reply_to, ["demo.example"])

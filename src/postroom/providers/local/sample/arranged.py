@@ -30,7 +30,8 @@ def _invitations(now: datetime) -> list[Letter]:
     for place, (host, guests, what, where, in_days, hour, hours, days_ago) in enumerate(_MEETINGS):
         day = midnight + timedelta(days=in_days)
         start = day + timedelta(days=7 - day.weekday() if day.weekday() > 4 else 0, hours=hour)
-        ics = invitation(f"meeting-{place}", what, where, host.email, start, start + timedelta(hours=hours))
+        end = start + timedelta(hours=hours)
+        ics = invitation(f"meeting-{place}", what, where, host.email, [guest.email for guest in guests], start, end)
         text = f"{what}\n{start:%A, %d %B}, {start:%H:%M} UTC\n{where}\n\n{host.name} invites you."
         letters.append(
             Letter(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Sequence
 from datetime import datetime
 
 from postroom.providers.local.sample.letters import Enclosure
@@ -58,7 +59,9 @@ def csv(filename: str, *rows: str) -> Enclosure:
     return Enclosure(filename, "text/csv", ("\r\n".join(rows) + "\r\n").encode())
 
 
-def invitation(uid: str, summary: str, place: str, organiser: str, start: datetime, end: datetime) -> Enclosure:
+def invitation(
+    uid: str, summary: str, place: str, organiser: str, invited: Sequence[str], start: datetime, end: datetime
+) -> Enclosure:
     """A meeting request as calendar programs send it."""
     stamp = "%Y%m%dT%H%M%SZ"
     lines = (
@@ -74,6 +77,7 @@ def invitation(uid: str, summary: str, place: str, organiser: str, start: dateti
         f"SUMMARY:{summary}",
         f"LOCATION:{place}",
         f"ORGANIZER:mailto:{organiser}",
+        *(f"ATTENDEE;RSVP=TRUE:mailto:{guest}" for guest in invited),
         "END:VEVENT",
         "END:VCALENDAR",
     )

@@ -27,7 +27,10 @@ def _issue(series: Series, place: int, title: str, stories: tuple[Story, ...]) -
         days_ago=series.newest + place * series.every,
         headers=(
             ("List-Id", f"<news.{host}>"),
-            ("List-Unsubscribe", f"<https://{host}/unsubscribe?u={_token(key, 24)}>"),
+            (
+                "List-Unsubscribe",
+                f"<mailto:{series.sender.email}?subject=unsubscribe>, <https://{host}/unsubscribe?u={_token(key, 24)}>",
+            ),
             ("Precedence", "bulk"),
         ),
         labels=("newsletters",),
