@@ -39,3 +39,15 @@ def test_a_file_of_ours_is_known_by_its_name_and_no_other_is():
         assert approval_id_of(file_name(kind, "a0123456789")) == "a0123456789"
     for name in ("email_delete_a0123456789.md", "email_send_a0123456789.txt", "x email_send_a0123456789.md", "bob.md"):
         assert approval_id_of(name) == ""
+
+
+async def test_the_letter_says_what_the_gate_found(tmp_path):
+    """Whoever approves in the vault knows as much as whoever sees the preview."""
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        asked = await gate.send()
+        assert asked.warnings
+        (name,) = gate.gateway.vault.names("Pending_Approval")
+        letter = (gate.gateway.vault.root / "Pending_Approval" / name).read_text()
+        assert all(warning in letter for warning in asked.warnings)
+        await approvals.approve(gate.gateway, asked.approval.approval_id, who="ada", how="test")
+        assert await gate.inbox() == ["Lunch?"]

@@ -37,7 +37,8 @@ async def ask(gateway: Gateway, order: Order, findings: Sequence[Finding]) -> Se
     """Freeze the order, put it before a person, and stop."""
     created = gateway.now().astimezone(gateway.settings.server.zone)
     expires = created + LIFETIME
-    file = await gateway.in_thread(pending_file, order, created, expires)  # what nobody could approve is refused here
+    shown = replace(order, notes=(*order.notes, *(finding.message for finding in findings)))
+    file = await gateway.in_thread(pending_file, shown, created, expires)  # what nobody could approve is refused here
     prepared = await dispatch.prepare(gateway, order)
 
     def letter(approval_id: str) -> tuple[str, bytes]:
