@@ -28,10 +28,8 @@ async def account(it: Desk) -> Account:
 
 
 def in_our_name(it: Desk) -> bytes:
-    return (
-        letter("forged")
-        .replace(b"Ada <ada@friends.example>", it.account.address.encode())
-        .replace(b"To: me@example.test", f"To: {MALLORY}".encode())
+    return letter("forged").replace(b"Ada <ada@friends.example>", it.account.address.encode()).replace(
+        b"To: me@example.test", f"To: {MALLORY}".encode()
     )
 
 
