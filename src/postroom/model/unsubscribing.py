@@ -51,8 +51,8 @@ def _covers(signature: str) -> bool:
 
 
 def host_of(url: str) -> str:
-    """The host that a one-click request goes to, as it is on the wire. InvalidRequest for a URL that is not one to be posted to:
-    only https, only its usual port, a name and no number, no login in it."""
+    """The host that a one-click request goes to, as it is on the wire. InvalidRequest for a URL that is not one to be
+    posted to: only https, only its usual port, a name and no number, no login in it."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port

@@ -277,7 +277,8 @@ def test_text_that_a_document_hides_by_a_style_or_moved_away_is_left_out() -> No
 
 
 def test_white_and_tiny_text_is_counted() -> None:
-    runs = '<w:r><w:rPr><w:color w:val="ffffff"/></w:rPr><w:t>a</w:t></w:r><w:r><w:rPr><w:sz w:val="2"/></w:rPr><w:t>b</w:t></w:r>'
+    looks = {"a": "<w:color w:val='ffffff'/>", "b": "<w:sz w:val='2'/>"}
+    runs = "".join(f"<w:r><w:rPr>{look}</w:rPr><w:t>{text}</w:t></w:r>" for text, look in looks.items())
     document = read(attached.word(f"<w:p>{runs}<w:r><w:t>c</w:t></w:r></w:p>"), "a.docx", "", ENOUGH)
 
     assert (document.text.strip(), document.notes) == ("abc", ("White or tiny pieces of text: 2.",))

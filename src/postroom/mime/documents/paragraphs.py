@@ -1,7 +1,8 @@
 """Text documents and slides: paragraphs, tables, headings. Word and PowerPoint use the same names for them.
 
-Left out as readers leave it out: deleted and moved text, hidden text (`w:vanish`, also by a style), field codes, and the
-second version of what has two (`mc:Fallback`). White and tiny text stays, as it may be on a dark ground, and is counted.
+Left out as readers leave it out: deleted and moved text, hidden text (`w:vanish`, also by a style), field codes, and
+the second version of what has two (`mc:Fallback`). White and tiny text stays, because it may be on a dark ground, and
+is counted.
 """
 
 from __future__ import annotations
@@ -133,9 +134,9 @@ class _Styles(Handler):
     def start(self, name: str, attributes: Attributes) -> None:
         if name == "style":
             self._style = attributes.get("styleId", "")
-        elif name == "vanish" and attributes.get("val", "1") not in _OFF:
-            self.hiding.add(self._style)
-        elif name == "basedOn" and attributes.get("val") in self.hiding:
+            return
+        value = attributes.get("val", "")
+        if (name == "vanish" and value not in _OFF) or (name == "basedOn" and value in self.hiding):
             self.hiding.add(self._style)
 
 
