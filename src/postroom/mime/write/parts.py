@@ -51,8 +51,8 @@ def calendar_part(text: str) -> Part:
 
 
 def sendable_type(claimed: str) -> str:
-    """The type under which a received file can be sent on. Where its sender wrote none that is valid, or one that a file
-    in base64 must not have, it is just a file."""
+    """The type under which a received file can be sent on. Where its sender wrote none that is valid, or one that a
+    file in base64 must not have, it is just a file."""
     is_container = claimed.lower().startswith(("multipart/", "message/")) and claimed.lower() != "message/rfc822"
     return claimed if _TYPE.match(claimed) and not is_container else "application/octet-stream"
 
