@@ -249,3 +249,52 @@ async def test_long_mails_get_what_short_ones_leave(caller: Caller) -> None:
 async def test_when_none_of_several_can_be_read_the_call_has_failed(caller: Caller) -> None:
     assert (await caller.error("read_email", email_id=["e-none", "e-neither"]))["code"]
     assert "one message" in (await caller.error("read_email", email_id=["e1", "e2"], offset=5))["message"]
+
+
+ODD = b"""From: sam@demo.example\r
+To: alex@demo.example\r
+Subject: Oddities\r
+MIME-Version: 1.0\r
+Content-Type: multipart/mixed; boundary=b\r
+\r
+--b\r
+Content-Type: text/plain\r
+\r
+See below.\r
+--b\r
+Content-Type: application/..\r
+Content-Disposition: attachment; filename=odd.bin\r
+\r
+odd\r
+--b\r
+Content-Type: message/external-body; access-type=URL; URL="http://127.0.0.1/"\r
+Content-Disposition: attachment; filename=outside\r
+Content-Transfer-Encoding: base64\r
+\r
+b2Rk\r
+--b\r
+Content-Type: image/png\r
+Content-ID: <not an id>\r
+Content-Disposition: inline; filename=face.png\r
+\r
+odd\r
+--b--\r
+"""
+
+
+async def test_files_with_types_and_ids_that_cannot_be_sent_are_passed_on_as_plain_files(settings: Settings) -> None:
+    mailbox = LocalMailbox(settings.accounts[0], ProviderContext(home=settings.home, neighbours=settings.accounts))
+    await mailbox.connect()
+    await mailbox.add_messages([NewMail(raw=ODD, folder="INBOX")])
+    await mailbox.close()
+    async with Client(server_for(settings)) as client:
+        call = Caller(client)
+        email_id = await call.email_id("subject:oddities")
+        files = (await call.ok("list_attachments", email_id=email_id))["attachments"]
+        names = [f"mail:{email_id}/{file['attachment_id']}" for file in files]
+        taken = await call.ok("send_email", to="sam@demo.example", subject="x", body="y", attachments=names)
+        forward = await call.ok("forward_email", email_id=email_id, to="sam@demo.example", inline=True)
+
+    for shown in (taken, forward):
+        types = [file.partition(" ")[2] for file in shown["preview"]["attachments"]]
+        assert [each.partition(",")[0] for each in types] == [*["(application/octet-stream"] * 2, "(image/png"]

@@ -63,6 +63,25 @@ def test_a_comment_and_a_title_cannot_add_lines() -> None:
     assert "COMMENT:a\\;b\\,c\\nATTENDEE:mailto:eve@evil.example\\\\" in lines
 
 
+@pytest.mark.parametrize("outer", ["X-BOX", "VEVENT", "VTIMEZONE"])
+def test_a_time_zone_cannot_hold_a_second_answer(outer: str) -> None:
+    """The lines of a zone are repeated; nobody is shown them."""
+    second = "BEGIN:VEVENT\r\nUID:other\r\nATTENDEE;PARTSTAT=ACCEPTED:mailto:alex@demo.example\r\nEND:VEVENT\r\n"
+    sly = f"BEGIN:VTIMEZONE\r\nBEGIN:{outer}\r\nEND:VTIMEZONE\r\n{second}END:{outer}\r\n"
+    lines = answered(INVITATION.replace("BEGIN:VTIMEZONE\r\n", f"{sly}BEGIN:VTIMEZONE\r\n", 1))
+
+    assert "UID:other" not in lines
+    assert sum(line.startswith("ATTENDEE") for line in lines) == 1
+
+
+@pytest.mark.parametrize("at", ["99991231T235959", "00010101T000000"])
+def test_times_at_the_ends_of_the_calendar_are_no_error(at: str) -> None:
+    zone = "America/New_York" if at[0] == "9" else "Asia/Tokyo"
+    odd = INVITATION.replace("DTSTAMP:20261101T080000Z", f"DTSTAMP;TZID={zone}:{at}")
+
+    assert "DTSTAMP:20261116T210000Z" in answered(odd)
+
+
 def test_the_time_of_an_answer_is_never_before_that_of_the_invitation() -> None:
     late = INVITATION.replace("DTSTAMP:20261101T080000Z", "DTSTAMP:20261116T213000Z")
 

@@ -56,6 +56,18 @@ async def test_those_written_to_come_first_and_machines_last(known: Caller) -> N
     assert (people[1]["written_to"], people[1]["heard_from"]) == (0, 2)
 
 
+@pytest.mark.parametrize("text", ["sam", ""])
+async def test_a_received_message_in_our_own_name_makes_nobody_written_to(settings: Settings, text: str) -> None:
+    mailbox = LocalMailbox(settings.accounts[0], ProviderContext(home=settings.home, neighbours=settings.accounts))
+    await mailbox.connect()
+    await mailbox.add_messages([NewMail(letter(ALEX, "Sam Okafor <sam@evil.example>", 20), "INBOX")])
+    await mailbox.close()
+    async with Client(server_for(settings)) as client:
+        people = (await Caller(client).ok("find_people", text=text, limit=50))["people"]
+
+    assert not any("evil.example" in person["address"] for person in people)
+
+
 @pytest.mark.parametrize("text", ["muller jorg", "MÜLLER", "jm@exam", "j\u00f6rg"])
 async def test_any_part_of_name_and_address_finds_them_with_or_without_accents(known: Caller, text: str) -> None:
     people = (await known.ok("find_people", text=text))["people"]

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from postroom.model.address import Address, ascii_domain, check_email, domain_key
+from postroom.model.address import Address, ascii_domain, check_email
 from postroom.model.errors import InvalidRequest
 
 _URL = re.compile(r"<\s{0,9}([!-;=?-~]{1,2000})\s{0,9}>")
 _SIGNED = re.compile(r"(?:\A|;)\s{0,99}h\s{0,99}=([^;]{0,4000})", re.IGNORECASE)
+_COVERED = frozenset({"list-unsubscribe", "list-unsubscribe-post"})
 _ONE_CLICK = "list-unsubscribe=one-click"
 LOCAL_PART = "one-click"
 
@@ -23,7 +24,7 @@ class Ways:
     one_click: str = ""
     mailto: str = ""
     page: str = ""
-    is_signed: bool = False  # a DKIM signature names both headers; whether it is valid is another question
+    is_signed: bool = False  # every DKIM signature covers both headers; whether one is valid is another question
 
 
 def ways_of(headers: Mapping[str, tuple[str, ...]]) -> Ways:
@@ -36,17 +37,22 @@ def ways_of(headers: Mapping[str, tuple[str, ...]]) -> Ways:
 
 
 def _is_signed(headers: Mapping[str, tuple[str, ...]]) -> bool:
-    for signature in headers.get("dkim-signature", ())[:10]:
-        found = _SIGNED.search(signature[:10_000])
-        names = {name.strip().lower() for name in found[1].split(":")} if found else set()
-        if {"list-unsubscribe", "list-unsubscribe-post"} <= names:
-            return True
-    return False
+    """A signature covers the last header of a name; of several, the one that is read may be anybody's. Which signature
+    was found valid is not known either: one that leaves the headers out may be it."""
+    if any(len(headers.get(name, ())) != 1 for name in _COVERED):
+        return False
+    signatures = headers.get("dkim-signature", ())
+    return bool(signatures) and len(signatures) <= 10 and all(map(_covers, signatures))
+
+
+def _covers(signature: str) -> bool:
+    found = _SIGNED.search(signature[:10_000])
+    return found is not None and {name.strip().lower() for name in found[1].split(":")} >= _COVERED
 
 
 def host_of(url: str) -> str:
-    """The host that a one-click request goes to, as a domain. InvalidRequest for a URL that is not one to be posted to:
-    only https, only its usual port, a name and no number, no login in it."""
+    """The host that a one-click request goes to, as it is on the wire. InvalidRequest for a URL that is not one to be
+    posted to: only https, only its usual port, a name and no number, no login in it."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -56,7 +62,7 @@ def host_of(url: str) -> str:
         raise _unusable()
     if host.replace(".", "").isdigit() or ":" in host or "." not in host.strip("."):
         raise _unusable()
-    return domain_key(ascii_domain(host.rstrip(".")))
+    return ascii_domain(host.rstrip(".").lower())
 
 
 def one_click_address(url: str) -> Address:

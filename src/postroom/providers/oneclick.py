@@ -23,9 +23,12 @@ from postroom.providers.http.client import new_client, tls_context
 if TYPE_CHECKING:
     import httpx2
 
-TIMEOUT = 20.0
+TIMEOUT = 10.0  # seconds for the name, the connection, its encryption, and each read
+DEADLINE = 30.0  # seconds for all of the request, however slowly the server speaks; more than connecting may take
 PORT = 443
 _BODY = b"List-Unsubscribe=One-Click"
+_ASSIGNED = ipaddress.IPv6Network("2000::/3")  # all that networks of the internet have
+_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052: how a network without IPv4 reaches it
 _FORM = "application/x-www-form-urlencoded"
 
 
@@ -43,15 +46,17 @@ class OneClick:
         assert request.native is not None
         host = host_of(request.native.text)
         try:
-            address = await _public_address(host)
-        except OSError:
+            with anyio.fail_after(TIMEOUT):
+                address = await _public_address(host)
+        except OSError:  # a timeout is one
             return SubmitOutcome("rejected", reason=f"The name {host} was not found. Nothing was sent.")
         async with new_client(timeout=TIMEOUT, connections=1, tls=_tls()) as client:
             return await _post(client, request, host, address)
 
     async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
         """Nobody can be asked whether it arrived."""
-        return SubmitOutcome("unknown", reason="The list's server did not answer; it may have unsubscribed you.")
+        reason = "Whether the request reached the list's server is not known; it may have unsubscribed you."
+        return SubmitOutcome("unknown", reason=reason)
 
     async def close(self) -> None:
         return None
@@ -67,9 +72,13 @@ async def _public_address(host: str) -> str:
 
 
 def is_public(address: str) -> bool:
+    """What stands for an IPv4 address (mapped, tunnelled) is not; what a translator makes of one is if that one is."""
     number = ipaddress.ip_address(address)
-    mapped = getattr(number, "ipv4_mapped", None)
-    return (mapped or number).is_global and not number.is_multicast
+    if number in _TRANSLATED:
+        number = ipaddress.IPv4Address(number.packed[-4:])
+    if isinstance(number, ipaddress.IPv6Address) and (number not in _ASSIGNED or number.sixtofour or number.teredo):
+        return False
+    return number.is_global and not number.is_multicast
 
 
 def _tls() -> ssl.SSLContext:
@@ -84,14 +93,14 @@ async def _post(client: httpx2.AsyncClient, request: SubmitRequest, host: str, a
     literal = f"[{address}]" if ":" in address else address
     url = f"https://{literal}:{PORT}{parts.path or '/'}" + (f"?{parts.query}" if parts.query else "")
     headers = {"Host": host, "Content-Type": _FORM}
+    sni = {"sni_hostname": host}
     try:
-        async with client.stream(
-            "POST", url, content=_BODY, headers=headers, extensions={"sni_hostname": host}
-        ) as response:
-            status = response.status_code
+        with anyio.fail_after(DEADLINE):
+            async with client.stream("POST", url, content=_BODY, headers=headers, extensions=sni) as response:
+                status = response.status_code
     except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.InvalidURL, httpx2.UnsupportedProtocol):
         return SubmitOutcome("rejected", reason=f"{host} could not be reached. Nothing was sent; try again later.")
-    except httpx2.HTTPError:
+    except (httpx2.HTTPError, TimeoutError):
         return SubmitOutcome("unknown", reason=f"{host} did not answer.")
     if 200 <= status < 300:
         return SubmitOutcome("accepted", accepted=request.envelope.recipients)

@@ -40,7 +40,7 @@ def related(*targets: str) -> str:
     return f'<Relationships xmlns="{RELATIONS}">{each}</Relationships>'
 
 
-def workbook(rows: str, *, hidden: bool = False) -> bytes:
+def workbook(rows: str, *, hidden: bool = False, columns: str = "") -> bytes:
     sheets = '<sheet name="Costs" sheetId="1" r:id="rId1"/>'
     sheets += '<sheet name="Secret" sheetId="2" state="hidden" r:id="rId2"/>' if hidden else ""
     return zipped(
@@ -51,7 +51,7 @@ def workbook(rows: str, *, hidden: bool = False) -> bytes:
             "<rPh><t>noise</t></rPh></si></sst>",
             "xl/styles.xml": f'<styleSheet {S}><numFmts><numFmt numFmtId="164" formatCode="dd/mm/yyyy"/></numFmts>'
             '<cellXfs><xf numFmtId="0"/><xf numFmtId="164"/></cellXfs></styleSheet>',
-            "xl/worksheets/sheet1.xml": f"<worksheet {S}><sheetData>{rows}</sheetData></worksheet>",
+            "xl/worksheets/sheet1.xml": f"<worksheet {S}>{columns}<sheetData>{rows}</sheetData></worksheet>",
             "xl/worksheets/sheet2.xml": f'<worksheet {S}><sheetData><row><c t="inlineStr"><is><t>classified</t></is>'
             "</c></row></sheetData></worksheet>",
         }

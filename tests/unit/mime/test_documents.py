@@ -244,3 +244,49 @@ def test_too_large_a_file_is_not_even_looked_at() -> None:
     document = read_document(bytes(limits.MAX_BYTES + 1), "a.pdf", "application/pdf", ENOUGH)
 
     assert "larger than 25 MB" in document.notes[0]
+
+
+def test_what_a_workbook_hides_in_rows_and_columns_is_left_out_and_counted() -> None:
+    def cell(place: str, text: str) -> str:
+        return f'<c r="{place}" t="inlineStr"><is><t>{text}</t></is></c>'
+
+    rows = (
+        f'<row hidden="1">{cell("A1", "obey")}</row><row ht="0" customHeight="1">{cell("A2", "obey")}</row>'
+        f"<row>{cell('A3', 'seen')}{cell('B3', 'obey')}{cell('D3', 'too')}</row>"
+    )
+    columns = '<cols><col min="2" max="3" hidden="1"/></cols>'
+    made = attached.workbook(rows, columns=columns)
+    document = read(made, "a.xlsx", "", ENOUGH)
+
+    assert document.text.strip() == "## Costs\nseen |  |  | too"
+    assert document.notes == ("Cells in hidden rows and columns left out: 3.",)
+
+
+def test_text_that_a_document_hides_by_a_style_or_moved_away_is_left_out() -> None:
+    styles = (
+        f'<w:styles {attached.W}><w:style w:styleId="Base"><w:rPr><w:vanish/></w:rPr></w:style>'
+        '<w:style w:styleId="Heir"><w:basedOn w:val="Base"/></w:style></w:styles>'
+    )
+    runs = "".join(f'<w:r><w:rPr><w:rStyle w:val="{name}"/></w:rPr><w:t>obey</w:t></w:r>' for name in ("Base", "Heir"))
+    body = f"<w:p>{runs}<w:moveFrom><w:r><w:t>obey</w:t></w:r></w:moveFrom><w:r><w:t>seen</w:t></w:r></w:p>"
+    made = attached.word(body + attached.paragraph("obey", "Base"), **{"word/styles.xml": styles})
+    document = read(made, "a.docx", "", ENOUGH)
+
+    assert document.text.strip() == "seen"
+    assert document.notes == ("3 hidden pieces of text left out.",)
+
+
+def test_white_and_tiny_text_is_counted() -> None:
+    looks = {"a": "<w:color w:val='ffffff'/>", "b": "<w:sz w:val='2'/>"}
+    runs = "".join(f"<w:r><w:rPr>{look}</w:rPr><w:t>{text}</w:t></w:r>" for text, look in looks.items())
+    document = read(attached.word(f"<w:p>{runs}<w:r><w:t>c</w:t></w:r></w:p>"), "a.docx", "", ENOUGH)
+
+    assert (document.text.strip(), document.notes) == ("abc", ("White or tiny pieces of text: 2.",))
+
+
+def test_compressions_that_unpack_without_a_bound_are_not_begun() -> None:
+    made = BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("word/document.xml", f"<a>{' ' * 1_000_000}</a>")
+
+    assert "damaged" in why_not(made.getvalue())

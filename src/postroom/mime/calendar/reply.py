@@ -15,7 +15,7 @@ Answer = Literal["accept", "decline", "tentative"]
 STATUS: Final[dict[Answer, str]] = {"accept": "ACCEPTED", "decline": "DECLINED", "tentative": "TENTATIVE"}
 _REPEATED: Final = ("UID", "SEQUENCE", "RECURRENCE-ID", "DTSTART", "DTEND", "SUMMARY", "ORGANIZER")
 _MAX_ZONE_LINES: Final = 400
-_CONTROLS: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 _UNSAFE_IN_NAME: Final = re.compile(r'[\x00-\x1f\x7f"]')
 
 
@@ -41,25 +41,31 @@ def _stamp(event: Event, now: datetime) -> datetime:
     hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     line = event.lines.get("DTSTAMP")
     moment = moment_of(line) if line else None
-    if moment is not None and isinstance(moment.at, datetime) and moment.at.tzinfo is not None:
-        return max(hour, moment.at.astimezone(UTC))
+    if moment is not None and isinstance(moment.at, datetime) and moment.at.tzinfo is UTC:  # as RFC 5545 demands
+        return max(hour, moment.at)
     return hour
 
 
 def _zones(invitation: bytes, repeated: list[str]) -> list[str]:
-    """The definitions of the zones that the repeated lines name."""
+    """The definitions of the zones that the repeated lines name; none if something else stands in one, which would
+    become part of the answer unseen."""
     if not any("TZID=" in line.upper() for line in repeated):
         return []
     found: list[str] = []
-    depth = 0
+    path: list[str] = []
     for line in lines_of(invitation):
-        starts = line.name == "BEGIN" and line.value.upper() == "VTIMEZONE"
-        if depth or starts:
-            depth += (line.name == "BEGIN") - (line.name == "END")
-            found.append(line.written)
-        if len(found) > _MAX_ZONE_LINES:
+        what = line.value.upper()
+        if line.name == "BEGIN" and (path or what == "VTIMEZONE"):
+            path.append(what)
+        if not path:
+            continue
+        found.append(line.written)
+        is_foreign = path[1:] not in ([], ["STANDARD"], ["DAYLIGHT"]) or (line.name == "END" and what != path[-1])
+        if is_foreign or len(found) > _MAX_ZONE_LINES:
             return []
-    return found if not depth else []
+        if line.name == "END":
+            path.pop()
+    return found if not path else []
 
 
 def _escaped(text: str) -> str:

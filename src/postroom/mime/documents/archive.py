@@ -18,6 +18,8 @@ SLIDES: Final = "application/vnd.openxmlformats-officedocument.presentationml.pr
 # Every document has its main part under this name; it stands in the archive's list, uncompressed.
 _MAIN: Final = {b"word/document.xml": WORD, b"xl/workbook.xml": SHEETS, b"ppt/presentation.xml": SLIDES}
 _PIECE: Final = 65_536
+# All that the format allows. The library unpacks others without a bound: a kilobyte becomes a gigabyte in one piece.
+_COMPRESSIONS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _DAMAGED: Final = "The document is damaged and cannot be read."
 TOO_LARGE: Final = "The document unpacks to more than is read here. Download it to open it with its own program."
 
@@ -44,7 +46,10 @@ class Archive:
         """A part, piece by piece. What the archive says about sizes is not believed; what comes out is counted."""
         if not self.has(name):
             return
-        if self._zip.getinfo(name).flag_bits & 1:
+        entry = self._zip.getinfo(name)
+        if entry.compress_type not in _COMPRESSIONS:
+            raise NotReadable(_DAMAGED)
+        if entry.flag_bits & 1:
             raise NotReadable("The document is protected by a password and cannot be read.")
         try:
             with self._zip.open(name) as part:

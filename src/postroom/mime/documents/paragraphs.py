@@ -1,7 +1,8 @@
 """Text documents and slides: paragraphs, tables, headings. Word and PowerPoint use the same names for them.
 
-Left out as readers leave it out: deleted text, hidden text (`w:vanish`), field codes, and the second version of what
-has two (`mc:Fallback`).
+Left out as readers leave it out: deleted and moved text, hidden text (`w:vanish`, also by a style), field codes, and
+the second version of what has two (`mc:Fallback`). White and tiny text stays, because it may be on a dark ground, and
+is counted.
 """
 
 from __future__ import annotations
@@ -17,20 +18,25 @@ _MAIN: Final = "word/document.xml"
 _NOTES: Final = ("word/footnotes.xml", "word/endnotes.xml")
 _SHOW: Final = "ppt/presentation.xml"
 _OFF: Final = frozenset({"0", "false", "off"})
+_LEFT_OUT: Final = frozenset({"Fallback", "moveFrom"})
+_STYLES: Final = "word/styles.xml"
+_TINY: Final = frozenset("1234")  # half points
 _BREAKS: Final = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 
 
 class Paragraphs(Handler):
-    def __init__(self, enough: int) -> None:
-        self._enough = enough
+    def __init__(self, enough: int, hiding: frozenset[str] = frozenset()) -> None:
+        """`hiding` are the styles whose text is not shown."""
+        self._enough, self._hiding = enough, hiding
         self._chars = 0
         self._lines: list[list[str]] = [[]]  # of the document, then of each cell that is open
         self._rows: list[list[str]] = []
         self._words: list[list[str]] = []  # of each paragraph that is open: a text box is one within another
         self._prefix = ""
         self._skipping = 0  # elements open within one that is left out
-        self._in_run = self._is_hidden = self._in_text = False
-        self.hidden = 0
+        self._in_run = self._is_hidden = self._is_faint = self._in_text = False
+        self._in_hiding = False  # a paragraph
+        self.hidden = self.faint = 0
 
     @property
     def said(self) -> str:
@@ -41,15 +47,15 @@ class Paragraphs(Handler):
         return self._chars
 
     def start(self, name: str, attributes: Attributes) -> None:
-        if self._skipping or name == "Fallback" or (name == "tc" and len(self._lines) > MAX_NESTING):
+        if self._skipping or name in _LEFT_OUT or (name == "tc" and len(self._lines) > MAX_NESTING):
             self._skipping += 1
         elif name == "p":
             self._words.append([])
-            self._prefix = ""
+            self._prefix, self._in_hiding = "", False
         elif name == "r":
-            self._in_run, self._is_hidden = True, False
-        elif name == "vanish":
-            self._is_hidden = self._in_run and attributes.get("val", "1") not in _OFF
+            self._in_run, self._is_hidden, self._is_faint = True, self._in_hiding, False
+        elif self._in_run and name in ("vanish", "rStyle", "color", "sz"):
+            self._look(name, attributes.get("val", ""))
         elif name == "t":
             self._in_text = True
         elif name in _BREAKS and (self._in_run or name == "br"):
@@ -57,8 +63,18 @@ class Paragraphs(Handler):
         else:
             self._structure(name, attributes)
 
+    def _look(self, name: str, value: str) -> None:
+        """How the text of a run looks."""
+        if name == "vanish":
+            self._is_hidden = value not in _OFF
+        elif name == "rStyle":
+            self._is_hidden = self._is_hidden or value in self._hiding
+        else:
+            self._is_faint |= value.upper() == "FFFFFF" if name == "color" else value in _TINY
+
     def _structure(self, name: str, attributes: Attributes) -> None:
         if name == "pStyle":
+            self._in_hiding = attributes.get("val", "") in self._hiding
             level = attributes.get("val", "").removeprefix("Heading")
             self._prefix = "#" * int(level) + " " if level in set("123456") else self._prefix
         elif name == "numPr":
@@ -90,6 +106,7 @@ class Paragraphs(Handler):
         if self._is_hidden:
             self.hidden += 1
         else:
+            self.faint += self._is_faint
             self._add(data)
 
     def _add(self, data: str) -> None:
@@ -107,18 +124,38 @@ class Paragraphs(Handler):
         self._count(1)
 
 
+class _Styles(Handler):
+    """Which styles hide their text."""
+
+    def __init__(self) -> None:
+        self._style = ""
+        self.hiding: set[str] = set()
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        if name == "style":
+            self._style = attributes.get("styleId", "")
+            return
+        value = attributes.get("val", "")
+        if (name == "vanish" and value not in _OFF) or (name == "basedOn" and value in self.hiding):
+            self.hiding.add(self._style)
+
+
 def read_word(archive: Archive, enough: int) -> Reading:
-    handler = Paragraphs(enough)
-    walk(archive.pieces(_MAIN), handler)
-    said, hidden, is_whole = [handler.said], handler.hidden, not handler.is_done
-    for name in _NOTES if is_whole else ():
-        if archive.has(name):
-            notes = Paragraphs(enough)
-            walk(archive.pieces(name), notes)
-            said += ["", "Notes:", notes.said] if notes.said.strip() else []
-            hidden += notes.hidden
-            is_whole = is_whole and not notes.is_done
-    return Reading("\n".join(said), _about_hidden(hidden, "piece", "text"), is_whole)
+    styles = _Styles()
+    if archive.has(_STYLES):
+        walk(archive.pieces(_STYLES), styles)
+    said: list[str] = []
+    hidden = faint = 0
+    for name in (_MAIN, *filter(archive.has, _NOTES)):
+        part = Paragraphs(enough, frozenset(styles.hiding))
+        walk(archive.pieces(name), part)
+        if name == _MAIN or part.said.strip():
+            said += [part.said] if name == _MAIN else ["", "Notes:", part.said]
+        hidden, faint = hidden + part.hidden, faint + part.faint
+        if part.is_done:
+            break
+    notes = (*_about_hidden(hidden, "piece", "text"), *((f"White or tiny pieces of text: {faint}.",) if faint else ()))
+    return Reading("\n".join(said), notes, not part.is_done)
 
 
 class _Slides(Handler):

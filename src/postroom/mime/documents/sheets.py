@@ -87,15 +87,18 @@ class _Sheet(Handler):
         self._row: dict[int, str] = {}
         self._cell: Attributes = {}
         self._value: list[str] = []
-        self._in_value = False
+        self._in_value = self._is_hidden = False
+        self._columns: list[range] = []  # those that are not shown
         self.lines: list[str] = []
-        self.chars = 0
+        self.chars = self.hidden = 0
 
     def start(self, name: str, attributes: Attributes) -> None:
         if name == "row":
-            self._row = {}
+            self._row, self._is_hidden = {}, _is_unseen(attributes)
         elif name == "c":
             self._cell, self._value = attributes, []
+        elif name == "col" and _is_unseen(attributes) and len(self._columns) < MAX_COLUMNS:
+            self._columns.append(range(_number(attributes.get("min")) - 1, _number(attributes.get("max"))))
         elif name in ("v", "t"):
             self._in_value = True
 
@@ -117,7 +120,11 @@ class _Sheet(Handler):
     def _keep(self, value: str) -> None:
         found = _COLUMN.match(self._cell.get("r", ""))
         column = _column(found[0]) if found else len(self._row)
-        if value and column < MAX_COLUMNS:
+        if not value or column >= MAX_COLUMNS:
+            return
+        if self._is_hidden or any(column in hidden for hidden in self._columns):
+            self.hidden += 1
+        else:
             self._row[column] = " ".join(self._shown(value).split())
 
     def _shown(self, value: str) -> str:
@@ -141,7 +148,7 @@ def read_sheets(archive: Archive, enough: int) -> Reading:
             walk(archive.pieces(name), handler)
     origin = datetime(1904, 1, 1) if book.starts_1904 else datetime(1899, 12, 30)  # noqa: DTZ001 (cells have no zone)
     said: list[str] = []
-    chars = 0
+    chars = cells = 0
     for name, ref, is_shown in book.sheets:
         if not is_shown or not archive.has(parts.get(ref, "")):
             continue
@@ -149,13 +156,25 @@ def read_sheets(archive: Archive, enough: int) -> Reading:
         walk(archive.pieces(parts[ref]), sheet)
         said += [f"## {' '.join(name.split())}", *sheet.lines, ""]
         chars += sheet.chars
+        cells += sheet.hidden
         if chars > enough:
             break
     hidden = sum(not is_shown for _, _, is_shown in book.sheets)
-    notes = (f"Hidden sheets left out: {hidden}.",) if hidden else ()
+    left_out = {"Hidden sheets": hidden, "Cells in hidden rows and columns": cells}
+    notes = tuple(f"{what} left out: {count}." for what, count in left_out.items() if count)
     if not said and not hidden:
         raise NotReadable("The workbook has no sheets that can be read.")
     return Reading("\n".join(said), notes, chars <= enough)
+
+
+def _is_unseen(attributes: Attributes) -> bool:
+    """Of a row or a column: hidden, or with neither height nor width."""
+    no_size = any(_is_zero(attributes.get(side, "")) for side in ("ht", "width"))
+    return attributes.get("hidden") in ("1", "true") or no_size
+
+
+def _is_zero(size: str) -> bool:
+    return bool(size) and not size.strip("0.")
 
 
 def _shows_date(form: str) -> bool:

@@ -50,6 +50,19 @@ def calendar_part(text: str) -> Part:
     return Part(head + f"Content-Transfer-Encoding: {encoding}{CRLF}", content)
 
 
+def sendable_type(claimed: str) -> str:
+    """The type under which a received file can be sent on. Where its sender wrote none that is valid, or one that a
+    file in base64 must not have, it is just a file."""
+    is_container = claimed.lower().startswith(("multipart/", "message/")) and claimed.lower() != "message/rfc822"
+    return claimed if _TYPE.match(claimed) and not is_container else "application/octet-stream"
+
+
+def sendable_id(claimed: str) -> str:
+    """The Content-ID with which a received file can be sent on, if it has one."""
+    bare = claimed.removeprefix("<").removesuffix(">")
+    return bare if _CONTENT_ID.match(bare) else ""
+
+
 def file_part(file: File) -> Part:
     """An attachment in base64; a message given as a file is included unchanged (message/rfc822 allows no encoding)."""
     mime_type = _checked_type(file)
@@ -160,8 +173,8 @@ def _checked_type(file: File) -> str:
 
 
 def _checked_content_id(file: File) -> str:
-    content_id = file.content_id.removeprefix("<").removesuffix(">")
-    if not _CONTENT_ID.match(content_id):
+    content_id = sendable_id(file.content_id)
+    if not content_id:
         raise InvalidRequest(
             "An inline file's content_id must be printable ASCII without spaces.", details={"field": "content_id"}
         )

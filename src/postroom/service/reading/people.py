@@ -59,19 +59,23 @@ async def find_people(
 async def _people_of(gateway: Gateway, name: str, text: str) -> dict[str, _Person]:
     account = await gateway.accounts.open(name)
     own = {identity.address.key for identity in await account.identities.get()}
-    answers = await answers_of([partial(_search, account, query) for query in _queries(text)])
+    in_sent, elsewhere = _queries(text)
+    answers = await answers_of([partial(_search, account, query) for query in (*in_sent, *elsewhere)])
     if all(isinstance(answer, PostroomError) for answer in answers):
         raise next(answer for answer in answers if isinstance(answer, PostroomError))
-    found = {mail.ref: mail for answer in answers if not isinstance(answer, PostroomError) for mail in answer}
-    return _counted(found.values(), own, folded(text).split())
+    found = [() if isinstance(answer, PostroomError) else answer for answer in answers]
+    sent = {mail.ref: mail for answer in found[: len(in_sent)] for mail in answer}
+    others = {mail.ref: mail for answer in found[len(in_sent) :] for mail in answer if mail.ref not in sent}
+    return _counted(sent.values(), others.values(), own, folded(text).split())
 
 
-def _queries(text: str) -> list[Query]:
-    recent = [Query(In(role.value)) for role in (Role.SENT, Role.INBOX)]
+def _queries(text: str) -> tuple[list[Query], list[Query]]:
+    """In Sent, and elsewhere."""
+    sent, inbox = (Query(In(role.value)) for role in (Role.SENT, Role.INBOX))
     if not text:
-        return recent
+        return [sent], [inbox]
     to = Or((Correspondent("to", text), Correspondent("cc", text)))
-    return [Query(to).narrowed(In(Role.SENT.value)), Query(Correspondent("from", text)), *recent]
+    return [Query(to).narrowed(In(Role.SENT.value)), sent], [Query(Correspondent("from", text)), inbox]
 
 
 async def _search(account: Account, query: Query) -> Sequence[Envelope]:
@@ -82,15 +86,17 @@ async def _search(account: Account, query: Query) -> Sequence[Envelope]:
         return ()
 
 
-def _counted(mails: Iterable[Envelope], own: set[str], words: Sequence[str]) -> dict[str, _Person]:
+def _counted(
+    sent: Iterable[Envelope], others: Iterable[Envelope], own: set[str], words: Sequence[str]
+) -> dict[str, _Person]:
+    """Written to are those whom a message in Sent names. Elsewhere anybody may have written one in our name."""
     people: dict[str, _Person] = {}
-    for mail in mails:
-        is_ours = mail.sender.key in own
-        if mail.draft:
-            continue
-        for address in (*mail.to, *mail.cc, *mail.bcc) if is_ours else (mail.sender,):
-            if "@" in address.email and address.key not in own and _matches(address, words):
-                _count(people.setdefault(address.key, _Person()), address, mail, is_ours)
+    for mails, is_sent in ((sent, True), (others, False)):
+        for mail in mails:
+            is_ours = is_sent and mail.sender.key in own
+            for address in (*mail.to, *mail.cc, *mail.bcc) if is_ours else (mail.sender,):
+                if not mail.draft and "@" in address.email and address.key not in own and _matches(address, words):
+                    _count(people.setdefault(address.key, _Person()), address, mail, is_ours)
     return people
 
 

@@ -34,7 +34,7 @@ async def order_unsubscribe(
         draft, action = await _one_click(opened, original, ways)
         return await write("unsubscribe", draft, wishes, native=action)
     if ways.mailto and method in ("auto", "email"):
-        return await write("email_send", await _by_mail(gateway, opened, ways), wishes)
+        return await write("email_send", await _by_mail(gateway, opened, original, ways), wishes)
     raise _no_way(ways, method)
 
 
@@ -64,9 +64,16 @@ async def _one_click(account: Account, original: Message, ways: Ways) -> tuple[D
     return draft, action
 
 
-async def _by_mail(gateway: Gateway, account: Account, ways: Ways) -> Draft:
+async def _by_mail(gateway: Gateway, account: Account, original: Message, ways: Ways) -> Draft:
+    """From the address that the list wrote to, and without a signature: a list learns no more than it knew."""
     to, subject, body = mailto_parts(ways.mailto)
-    request = composing.DraftRequest((to,), subject=composing.usable_subject(subject), body=body[:2000])
+    request = composing.DraftRequest(
+        (to,),
+        subject=composing.usable_subject(subject),
+        body=body[:2000],
+        identity=composing.addressed_as(original.envelope, await account.identities.get()),
+        signature=False,
+    )
     return await composing.new_mail(gateway, account, request)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import unquote
 
+from postroom.mime.write.parts import sendable_id, sendable_type
 from postroom.model.draft import File
 from postroom.model.errors import InvalidRequest
 from postroom.model.message import Message
@@ -66,7 +67,13 @@ async def attached_files(account: Account, message: Message) -> tuple[File, ...]
         )
     contents = [await account.mailbox.fetch_part(message.envelope.ref, file.part) for file in message.attachments]
     return tuple(
-        File(safe_filename(file.filename, file.mime_type), file.mime_type, content, file.inline, file.content_id)
+        File(
+            safe_filename(file.filename, file.mime_type),
+            sendable_type(file.mime_type),
+            content,
+            file.inline,
+            sendable_id(file.content_id),
+        )
         for file, content in zip(message.attachments, contents, strict=True)
     )
 
@@ -82,7 +89,7 @@ async def _taken_over(gateway: Gateway, name: str, most: int) -> File:
     opened, ref, view = await find_attachment(gateway, email_id, attachment_id, owner or None)
     if view.size > most:
         raise too_large(most)
-    return File(view.filename, view.mime_type, await opened.mailbox.fetch_part(ref, attachment_id))
+    return File(view.filename, sendable_type(view.mime_type), await opened.mailbox.fetch_part(ref, attachment_id))
 
 
 def _split(name: str) -> tuple[str, str, str]:
