@@ -148,10 +148,10 @@ class Walk:
             await plant(self.gateway)
             page = await search.search_emails(self.gateway, f"from:{MARK}@demo.example", limit=1)
             return {"email_id": page.results[0].email_id}
-        if tool == "delete_folder":
+        if tool in ("delete_folder", "rename_folder"):
             name = f"{MARK} {len(self.shown)}"
             await self.call("create_folder", name=name)
-            return {"name": name}
+            return {"name": name} | ({"new_name": f"{name} again"} if tool == "rename_folder" else {})
         if tool == "undo":
             done = await self.call("mark_email", email_id=(await self.a_mail())["email_id"], flag="starred")
             return {"operation_id": done["operation_id"]}
