@@ -7,6 +7,7 @@ import pytest
 
 from postroom.model.errors import Conflict, InvalidRequest, NotFound
 from postroom.model.folder import Role
+from postroom.providers.protocol import FolderInRefs
 
 from .mails import folder_named, listed, mail
 from .rigs import Rig, RigAccount, SeedMail
@@ -101,3 +102,60 @@ async def test_deleting_a_folder_that_is_not_there_is_not_found(mailbox: Any) ->
     await mailbox.delete_folder(made.ref)
     with pytest.raises(NotFound):
         await mailbox.delete_folder(made.ref)
+
+
+@pytest.mark.needs("can_rename_folder")
+async def test_a_renamed_folder_keeps_its_mails_and_what_is_below_it(
+    rig: Rig, account: RigAccount, mailbox: Any
+) -> None:
+    made = await mailbox.create_folder("Clients/North")
+    below = await mailbox.create_folder("Clients/North/2026")
+    refs = await rig.seed([SeedMail(mail("one")), SeedMail(mail("two"))])
+    (first,) = await mailbox.move([refs[0]], made.ref)
+    (second,) = await mailbox.move([refs[1]], below.ref)
+    renamed = await mailbox.rename_folder(made.ref, "Büro & 北")
+    assert renamed.folder.name == "Clients/Büro & 北"
+    names = {folder.name: folder.ref for folder in await mailbox.folders()}
+    assert {"Clients", "Clients/Büro & 北", "Clients/Büro & 北/2026"} <= names.keys()
+    assert not {"Clients/North", "Clients/North/2026"} & names.keys()
+    assert names["Clients/Büro & 北"] == renamed.folder.ref == renamed.refs.get(made.ref, made.ref)
+    assert names["Clients/Büro & 北/2026"] == renamed.refs.get(below.ref, below.ref)
+
+    before = [first.new_ref or refs[0], second.new_ref or refs[1]]
+    follows = isinstance(mailbox, FolderInRefs)
+    after = [mailbox.ref_after_rename(ref, renamed.refs) if follows else ref for ref in before]
+    rows = await mailbox.envelopes(after)
+    if rig.numbers_end_with_a_rename:
+        assert rows == [None, None]  # rather than other messages
+        return
+    assert [row and row.folder for row in rows] == ["Clients/Büro & 北", "Clients/Büro & 北/2026"]
+    assert [row.ref for row in (await listed(account, "Clients/Büro & 北")).items] == after[:1]
+
+
+@pytest.mark.needs("can_rename_folder")
+async def test_a_name_that_is_taken_is_a_conflict_and_renames_nothing(mailbox: Any) -> None:
+    made = await mailbox.create_folder("Receipts")
+    await mailbox.create_folder("Bills")
+    before = [folder.name for folder in await mailbox.folders()]
+    with pytest.raises(Conflict):
+        await mailbox.rename_folder(made.ref, "Bills")
+    for wrong in ("", "a/b", "a\r\nb", "a" * 256):
+        with pytest.raises(InvalidRequest, match="folder name"):
+            await mailbox.rename_folder(made.ref, wrong)
+    assert [folder.name for folder in await mailbox.folders()] == before
+
+
+@pytest.mark.needs("can_rename_folder")
+async def test_a_folder_with_a_role_keeps_its_name(account: RigAccount, mailbox: Any) -> None:
+    inbox = await folder_named(account, "inbox")
+    with pytest.raises(Conflict):
+        await mailbox.rename_folder(inbox.ref, "Elsewhere")
+    assert (await folder_named(account, "inbox")).ref == inbox.ref
+
+
+@pytest.mark.needs("can_rename_folder")
+async def test_renaming_a_folder_that_is_gone_is_not_found(mailbox: Any) -> None:
+    made = await mailbox.create_folder("Brief")
+    await mailbox.delete_folder(made.ref)
+    with pytest.raises(NotFound):
+        await mailbox.rename_folder(made.ref, "Briefer")

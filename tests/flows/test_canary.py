@@ -155,10 +155,10 @@ class Walk:
             await plant(self.gateway)
             page = await search.search_emails(self.gateway, f"from:{MARK}@demo.example", limit=1)
             return {"email_id": page.results[0].email_id}
-        if tool == "delete_folder":
+        if tool in ("delete_folder", "rename_folder"):
             name = f"{MARK} {len(self.shown)}"
             await self.call("create_folder", name=name)
-            return {"name": name}
+            return {"name": name} | ({"new_name": f"{name} again"} if tool == "rename_folder" else {})
         if tool in ("run_rule_plan", "run_rule", "delete_rule"):
             saved = await self.call("create_rule", rule_yaml=self.a_rule(), dry_run=False)
             rule = {"rule_id": saved["rule"]["rule_id"]}

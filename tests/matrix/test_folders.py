@@ -23,6 +23,10 @@ async def test_folders_and_labels_are_renamed_and_removed_and_all_of_it_is_undon
     async with Client(server_for(settings)) as client:
         call = Caller(client)
         await _folders(call)
+        if account.capabilities.can_rename_folder:
+            await _renaming(call)
+        else:
+            assert (await call.error("rename_folder", name="Boxes", new_name="Crates"))["code"] == "UNSUPPORTED"
         if account.capabilities.can_label:
             await _labels(call, account.capabilities.provider)
         else:
@@ -42,6 +46,30 @@ async def _folders(call: Caller) -> None:
     assert "Boxes" in await _folder_names(call)
     assert (await call.error("delete_folder", name="INBOX"))["code"] == "INVALID_REQUEST"
     assert (await call.error("delete_folder", name="nowhere"))["code"] == "INVALID_REQUEST"
+
+
+async def _renaming(call: Caller) -> None:
+    row = (await call.ok("list_emails"))["results"][0]
+    await call.ok("create_folder", name="Boxes/Small")
+    moved = await call.ok("move_email", email_id=row["email_id"], to_mailbox="Boxes/Small")
+    again = await call.ok("move_email", email_id=row["email_id"], to_mailbox="Boxes")
+
+    renamed = await call.ok("rename_folder", name="Boxes", new_name="Crates")
+    assert renamed["folder"]["name"] == "Crates"
+    assert (await call.ok("read_email", email_id=row["email_id"]))["mailbox"] == "Crates"
+    await call.ok("undo", operation_id=again["operation_id"])
+    assert (await call.ok("read_email", email_id=row["email_id"]))["mailbox"] == "Crates/Small"
+
+    assert (await call.error("rename_folder", name="Crates", new_name="Gesendet"))["code"] == "INVALID_REQUEST"
+    assert (await call.error("rename_folder", name="Crates", new_name="Crates"))["code"] == "INVALID_REQUEST"
+    assert (await call.error("rename_folder", name="Crates/Small", new_name="Large/Small"))["code"] == "INVALID_REQUEST"
+    assert (await call.error("rename_folder", name="INBOX", new_name="Post"))["code"] == "INVALID_REQUEST"
+
+    await call.ok("undo", operation_id=renamed["operation_id"])
+    assert {"Boxes", "Boxes/Small"} <= set(await _folder_names(call))
+    assert (await call.ok("read_email", email_id=row["email_id"]))["mailbox"] == "Boxes/Small"
+    await call.ok("undo", operation_id=moved["operation_id"])
+    await call.ok("delete_folder", name="Boxes/Small")
 
 
 async def _labels(call: Caller, provider: str) -> None:

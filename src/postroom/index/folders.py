@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 
 from postroom.model.errors import Conflict, NotFound
-from postroom.model.folder import Folder, Role, match_folder
+from postroom.model.folder import (
+    Folder,
+    RenamedFolder,
+    Role,
+    at_or_below,
+    check_level,
+    check_renaming,
+    match_folder,
+    renamed_path,
+)
 
 
 def list_folders(connection: sqlite3.Connection) -> list[Folder]:
@@ -60,6 +70,24 @@ def remove_folder(connection: sqlite3.Connection, ref: str) -> None:
         reason = "is required by the mailbox" if role else "is not empty"
         raise Conflict(f"The folder {name!r} {reason}; only an empty folder can be removed.")
     connection.execute("DELETE FROM folder WHERE id = ?", (number,))
+
+
+def rename_folder(connection: sqlite3.Connection, ref: str, level: str) -> RenamedFolder:
+    """With those below it. Refs are names here, so that the old name is free for another folder."""
+    level = check_level(level)
+    folders = list_folders(connection)
+    folder = next((one for one in folders if one.ref == ref), None)
+    if folder is None:
+        raise unknown_folder(ref)
+    check_renaming(folders, folder, level)
+    new = renamed_path(folder.name, level)
+    names = {one.name: new + one.name[len(folder.name) :] for one in at_or_below(folders, folder)}
+    for old in sorted(names, reverse=True):
+        connection.execute(
+            "UPDATE folder SET ref = ?, name = ?, revision = revision + 1 WHERE name = ?", (names[old], names[old], old)
+        )
+    refs = {one.ref: names[one.name] for one in folders if one.name in names}
+    return RenamedFolder(replace(folder, ref=new, name=new), refs)
 
 
 def find_folder(folders: list[Folder], wanted: str) -> Folder:

@@ -14,6 +14,7 @@ class Capabilities:
     can_send: bool = False
     can_label: bool = False
     can_create_folder: bool = False
+    can_rename_folder: bool = False
     has_many_folders: bool = False
     can_create_alias: bool = False
     has_threading: bool = False

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from postroom.model.errors import InvalidRequest
+from postroom.model.errors import Conflict, InvalidRequest
 
 MAX_NAME = 255
 
@@ -35,6 +37,42 @@ class Folder:
     unread: int | None = None
     selectable: bool = True
     is_guess: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RenamedFolder:
+    """`refs`: of this folder and those below it, where a ref changes with the name; old to new."""
+
+    folder: Folder
+    refs: Mapping[str, str] = field(default_factory=dict)
+
+
+def renamed_path(name: str, level: str) -> str:
+    """The full name with another last level."""
+    return "/".join([*name.split("/")[:-1], level])
+
+
+def at_or_below(folders: Iterable[Folder], folder: Folder) -> list[Folder]:
+    return [one for one in folders if one.ref == folder.ref or one.name.startswith(f"{folder.name}/")]
+
+
+def check_renaming(folders: Iterable[Folder], folder: Folder, level: str) -> None:
+    """Conflict when another folder has that name in any case, or a folder with a role would be renamed too."""
+    folders = list(folders)
+    if any(one.role is not None for one in at_or_below(folders, folder)):
+        raise Conflict("The folder is a system folder or contains one. Only folders without a role can be renamed.")
+    new = renamed_path(folder.name, level).casefold()
+    if any(one.name.casefold() == new and one.ref != folder.ref for one in folders):
+        raise Conflict("A folder with that name already exists.", reason="already_exists", details={"name": level})
+
+
+def check_level(level: str) -> str:
+    """One level of a folder's name as it will be stored; InvalidRequest where it cannot be one."""
+    level = unicodedata.normalize("NFC", level)
+    if "/" in level:
+        raise _bad_name("contains a '/', but only its last level can change")
+    check_folder_name(level)
+    return level
 
 
 def check_folder_name(name: str) -> None:

@@ -30,6 +30,7 @@ RIGHT_OF: Mapping[str, Right] = {
     "forget_label": "organise",
     "create_folder": "organise",
     "delete_folder": "organise",
+    "rename_folder": "organise",
     "create_draft": "drafts",
     "update_draft": "drafts",
     "delete_draft": "drafts",

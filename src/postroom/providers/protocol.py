@@ -10,14 +10,14 @@ Contracts that hold for every method
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
 from postroom.model.changes import BulkMail, ChangePage, FolderChanges, FolderState, Identified
 from postroom.model.draft import Identity, SavedDraft
-from postroom.model.folder import Folder
+from postroom.model.folder import Folder, RenamedFolder
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.native import NativeAction, NativeKind, Recipients
 from postroom.model.outcome import ItemResult, Staged, SubmitOutcome, SubmitRequest
@@ -154,6 +154,25 @@ class FolderMaker(Protocol):
 
     async def delete_folder(self, folder_ref: str) -> None:
         """Only an empty one (`undo` reverses create_folder with it); Conflict otherwise."""
+        ...
+
+
+@runtime_checkable
+class FolderRenamer(Protocol):
+    """capabilities.can_rename_folder"""
+
+    async def rename_folder(self, folder_ref: str, level: str) -> RenamedFolder:
+        """`level` is the new last level of its name; folders below follow. Conflict when the name is taken, or when it
+        or one below has a role."""
+        ...
+
+
+@runtime_checkable
+class FolderInRefs(Protocol):
+    """A mailbox whose message refs contain the folder's ref."""
+
+    def ref_after_rename(self, ref: str, folders: Mapping[str, str]) -> str:
+        """The ref of a message after these folders got new refs; the same one if it is in none of them."""
         ...
 
 

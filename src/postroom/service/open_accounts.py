@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         AliasMaker,
         Drafts,
         FolderMaker,
+        FolderRenamer,
         Labels,
         Mailbox,
         ManyFolders,
@@ -128,6 +129,10 @@ class Account:
     @property
     def folder_maker(self) -> FolderMaker:
         return cast("FolderMaker", self._only_if(self.capabilities.can_create_folder, "folder creation"))
+
+    @property
+    def folder_renamer(self) -> FolderRenamer:
+        return cast("FolderRenamer", self._only_if(self.capabilities.can_rename_folder, "renaming folders"))
 
     @property
     def numbered(self) -> Numbered:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from postroom.model.errors import InvalidRequest, NotFound
@@ -120,6 +120,16 @@ class Handles:
         if changed:
             with self._database.transaction(durable=False) as connection:
                 _rename(connection, kind, account, changed)
+
+    def follow(self, connection: sqlite3.Connection, account: str, ref_after: Callable[[str], str]) -> None:
+        """After a folder was renamed: every handle of the account leads to what its ref is now."""
+        rows = connection.execute("SELECT DISTINCT kind, ref FROM handles WHERE account = ?", (account,)).fetchall()
+        changed: dict[str, dict[str, str]] = {}
+        for kind, ref in rows:
+            if (new := ref_after(ref)) != ref:
+                changed.setdefault(kind, {})[ref] = new
+        for kind, renamed in changed.items():
+            _rename(connection, Kind(kind), account, renamed)
 
 
 def _known(connection: sqlite3.Connection, kind: Kind, account: str, refs: Iterable[str]) -> dict[str, str]:

@@ -106,17 +106,53 @@ class Journal:
             )
 
     def made_folder(self, account: str, folder_ref: str) -> bool:
-        """Whether the folder of that ref was ever made by these tools."""
+        """Whether the folder of that ref was ever made, or got its name, by these tools."""
         with self._database.read() as connection:
             found = connection.execute(
-                "SELECT 1 FROM operations WHERE account = ? AND action = 'create_folder' "
+                "SELECT 1 FROM operations WHERE account = ? AND action IN ('create_folder', 'rename_folder') "
                 "AND json_extract(detail, '$.folder_ref') = ?",
                 (account, folder_ref),
             ).fetchone()
         return found is not None
 
     def prune(self, connection: sqlite3.Connection) -> None:
-        """Which folders were made here is never forgotten."""
+        """Which folders were made or named here is never forgotten."""
         connection.execute(
-            "DELETE FROM operations WHERE at < ? AND action <> 'create_folder'", (self._clock.wall() - KEPT_SECONDS,)
+            "DELETE FROM operations WHERE at < ? AND action NOT IN ('create_folder', 'rename_folder')",
+            (self._clock.wall() - KEPT_SECONDS,),
         )
+
+    def follow(self, connection: sqlite3.Connection, account: str, folders: Mapping[str, str]) -> None:
+        """After folders got new refs: what is noted of messages that were in them leads there."""
+        rows = connection.execute(
+            "SELECT operation_id, account, items, detail FROM operations"
+            " WHERE instr(items, 'folder_ref') OR instr(detail, 'folder_ref')"
+        ).fetchall()
+        for row in rows:
+            items, detail = json.loads(row["items"]), json.loads(row["detail"])
+            own = _of_account(connection, account, [item[0] for item in items])
+            led = [
+                [item[0], *(_led(noted, folders) if item[0] in own else noted for noted in item[1:])] for item in items
+            ]
+            led_detail = _led(detail, folders) if row["account"] == account else detail
+            if (led, led_detail) != (items, detail):
+                connection.execute(
+                    "UPDATE operations SET items = ?, detail = ? WHERE operation_id = ?",
+                    (json.dumps(led), json.dumps(led_detail), row["operation_id"]),
+                )
+
+
+def _of_account(connection: sqlite3.Connection, account: str, handles: Sequence[str]) -> set[str]:
+    rows = connection.execute(
+        "SELECT handle FROM handles WHERE account = ? AND handle IN (SELECT value FROM json_each(?))",
+        (account, json.dumps(list(handles))),
+    )
+    return {row["handle"] for row in rows}
+
+
+def _led(noted: Any, folders: Mapping[str, str]) -> Any:
+    if isinstance(noted, list):
+        return [_led(one, folders) for one in noted]
+    if isinstance(noted, dict):
+        return {key: folders.get(one, one) if key == "folder_ref" else _led(one, folders) for key, one in noted.items()}
+    return noted

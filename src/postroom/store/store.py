@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -59,6 +60,16 @@ class Store:
             # A key goes before the send it stands for.
             for room in (self.keys, self.outbox, self.rate, self.journal, self.plans, self.previews, self.duplicates):
                 room.prune(connection)
+
+    def follow_renamed(
+        self, account: str, folders: Mapping[str, str], ref_after: Callable[[str], str] | None = None
+    ) -> None:
+        """After folders got new refs, all at once: the handles of messages whose refs change with that, and what the
+        journal notes of these folders."""
+        with self._database.transaction() as connection:
+            self.journal.follow(connection, account, folders)
+            if ref_after is not None:
+                self.handles.follow(connection, account, ref_after)
 
     def close(self) -> None:
         """Anything this store still worked on is then free for others to recover."""

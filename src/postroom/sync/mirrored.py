@@ -51,7 +51,9 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _CAPABILITIES = "capabilities"
-_STALING = frozenset({"create_draft", "update_draft", "delete_draft", "create_folder", "delete_folder"})
+_STALING = frozenset(
+    {"create_draft", "update_draft", "delete_draft", "create_folder", "delete_folder", "rename_folder"}
+)
 _SENDING = frozenset({"submit", "stage", "discard_staged", "reconcile"})
 
 

@@ -56,6 +56,7 @@ class Rig:
     """One per test. `start_peer` and `stop_peer` run once per session, around all tests of the rig."""
 
     neighbours: tuple[Any, ...] = ()  # settings of accounts that mail reaches only within the same gateway
+    numbers_end_with_a_rename = False  # refs of messages in a folder are void once it is renamed
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

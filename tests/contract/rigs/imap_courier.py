@@ -16,6 +16,7 @@ from . import imap
 
 class ThisRig(imap.ThisRig):
     courier: ClassVar[Courier]
+    numbers_end_with_a_rename = True  # a renamed folder gets a new UIDVALIDITY
 
     @classmethod
     def why_unavailable(cls) -> str | None:

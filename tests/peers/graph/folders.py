@@ -50,7 +50,10 @@ def create(call: Call) -> dict[str, Any]:
 def update(call: Call) -> dict[str, Any]:
     folder = call.mailbox.folder(call.path["folder"])
     _refuse_well_known(call, folder)
-    folder.name = call.body.get("displayName") or folder.name
+    name = call.body.get("displayName") or folder.name
+    if any(one.name.casefold() == name.casefold() for one in call.mailbox.children(folder.parent) if one is not folder):
+        raise Refused(409, "A folder with the specified name already exists.", "ErrorFolderExists")
+    folder.name = name
     return shown.folder(call.mailbox, folder)
 
 

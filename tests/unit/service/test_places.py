@@ -96,7 +96,7 @@ def test_no_level_of_a_new_folder_may_mean_a_role(name: str) -> None:
 def test_the_refusal_names_the_folder_that_is_there() -> None:
     with pytest.raises(InvalidRequest) as refusal:
         check_new_folder("sent", HERE.folders)
-    assert "a folder named 'sent'" in refusal.value.message
+    assert "A folder cannot be named 'sent'" in refusal.value.message
     assert "means the sent folder" in refusal.value.message
     assert "use 'Gesendet', which exists, or choose" in refusal.value.message
 
@@ -112,7 +112,7 @@ def test_of_a_long_name_the_refusal_shows_the_first_eighty_characters() -> None:
     name = "S" + "_" * 100 + "ent"
     with pytest.raises(InvalidRequest) as refusal:
         check_new_folder(name, HERE.folders)
-    assert f"a folder named {name[:80]!r}:" in refusal.value.message
+    assert f"A folder cannot be named {name[:80]!r}:" in refusal.value.message
 
 
 def test_a_folder_in_another_spelling_of_one_that_is_there_is_that_one() -> None:

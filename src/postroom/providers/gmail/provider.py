@@ -10,7 +10,7 @@ from postroom.model.address import Address, masked
 from postroom.model.capabilities import Capabilities
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.errors import PermissionDenied, Unsupported
-from postroom.model.folder import Folder
+from postroom.model.folder import Folder, RenamedFolder
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag, Query
@@ -38,6 +38,7 @@ CAPABILITIES = Capabilities(
     can_send=True,
     can_label=True,
     can_create_folder=True,
+    can_rename_folder=True,
     has_many_folders=True,
     has_threading=True,
     has_raw=True,
@@ -158,6 +159,9 @@ class GmailMailbox:
 
     async def delete_folder(self, folder_ref: str) -> None:
         await folders.delete(self.client, self._labels, folder_ref)
+
+    async def rename_folder(self, folder_ref: str, level: str) -> RenamedFolder:
+        return await folders.rename(self._labels, folder_ref, level)
 
     # --- drafts
 

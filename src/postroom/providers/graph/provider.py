@@ -11,7 +11,7 @@ from postroom.model.capabilities import Capabilities
 from postroom.model.changes import ChangePage
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.errors import AuthRequired, NotFound, PermissionDenied, PostroomError, ProviderError
-from postroom.model.folder import Folder, Role
+from postroom.model.folder import Folder, RenamedFolder, Role
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag, In, Query
@@ -79,6 +79,7 @@ class GraphMailbox:
                 can_send=True,
                 can_label=True,
                 can_create_folder=True,
+                can_rename_folder=True,
                 has_threading=True,
                 has_raw=True,
                 has_server_side_rules=True,
@@ -147,6 +148,9 @@ class GraphMailbox:
 
     async def delete_folder(self, folder_ref: str) -> None:
         await self.directory.delete(folder_ref)
+
+    async def rename_folder(self, folder_ref: str, level: str) -> RenamedFolder:
+        return await self.directory.rename(folder_ref, level)
 
     # Reading
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -16,7 +16,7 @@ from postroom.model.capabilities import Capabilities
 from postroom.model.changes import BulkMail, FolderChanges, FolderState, Identified
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.errors import NotFound, PostroomError, ProviderError, Unsupported
-from postroom.model.folder import Folder, Role
+from postroom.model.folder import Folder, RenamedFolder, Role
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag, In, Node, Query
@@ -26,7 +26,7 @@ from postroom.providers.imap.folders import listing
 from postroom.providers.imap.folders.directory import Directory
 from postroom.providers.imap.mail import drafts, organising, reading
 from postroom.providers.imap.mail.concurrency import concurrently, each_folder
-from postroom.providers.imap.mail.refs import UIDS, MailRef, by_folder, read_ref
+from postroom.providers.imap.mail.refs import UIDS, MailRef, by_folder, in_renamed, read_ref
 from postroom.providers.imap.rules.keeping import ServerRules
 from postroom.providers.imap.search import searching, threads
 from postroom.providers.imap.session.auth import Credentials
@@ -87,6 +87,16 @@ class ImapMailbox:
             await self._pool.run_once("", listing.delete_folder, folder_ref)
         finally:
             self._directory.forget()
+
+    async def rename_folder(self, folder_ref: str, level: str) -> RenamedFolder:
+        try:
+            return await self._pool.run_once("", listing.rename_folder, folder_ref, level)
+        finally:
+            self._pool.drop_idle()  # those that have it open know it by the old name
+            self._directory.forget()
+
+    def ref_after_rename(self, ref: str, folders: Mapping[str, str]) -> str:
+        return in_renamed(ref, folders)
 
     # Reading
 

@@ -9,7 +9,16 @@ from dataclasses import replace
 from typing import Any
 
 from postroom.model.errors import Conflict, InvalidRequest, NotFound
-from postroom.model.folder import Folder, Role, check_folder_name, match_folder
+from postroom.model.folder import (
+    Folder,
+    RenamedFolder,
+    Role,
+    check_folder_name,
+    check_level,
+    check_renaming,
+    match_folder,
+    renamed_path,
+)
 from postroom.model.query.tree import In, Query
 from postroom.model.role_names import role_by_name
 from postroom.providers.jmap.client import JmapClient
@@ -140,6 +149,20 @@ class Directory:
         if ref not in (reply.get("destroyed") or ()):
             error = set_error((reply.get("notDestroyed") or {}).get(ref))
             raise _gone() if isinstance(error, NotFound) else error
+
+    async def rename(self, ref: str, level: str) -> RenamedFolder:
+        level = check_level(level)
+        folders = await self.counted()
+        folder = next((folder for folder in folders if folder.ref == ref), None)
+        if folder is None:
+            raise _gone()
+        check_renaming(folders, folder, level)
+        self.forget()
+        reply = (await self._client.write(("Mailbox/set", {"update": {ref: {"name": level}}})))[0]
+        if ref not in (reply.get("updated") or ()):
+            error = set_error((reply.get("notUpdated") or {}).get(ref))
+            raise _gone() if isinstance(error, NotFound) else error
+        return RenamedFolder(replace(folder, name=renamed_path(folder.name, level)))
 
 
 def read_folders(listed: Any) -> list[Folder]:

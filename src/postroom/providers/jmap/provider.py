@@ -10,7 +10,7 @@ from postroom.model.capabilities import Capabilities
 from postroom.model.changes import ChangePage
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.errors import Unsupported
-from postroom.model.folder import Folder, Role
+from postroom.model.folder import Folder, RenamedFolder, Role
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag, Query
@@ -81,6 +81,10 @@ class JmapMailbox:
     async def delete_folder(self, folder_ref: str) -> None:
         await self._require("can_create_folder", "creating folders")
         await self.directory.delete(folder_ref)
+
+    async def rename_folder(self, folder_ref: str, level: str) -> RenamedFolder:
+        await self._require("can_rename_folder", "renaming folders")
+        return await self.directory.rename(folder_ref, level)
 
     # Reading
 
@@ -195,6 +199,7 @@ def _capabilities(session: Session, *, can_send: bool, can_create_alias: bool, h
         can_send=can_send,
         can_label=can_write,
         can_create_folder=can_write,
+        can_rename_folder=can_write,
         has_many_folders=True,
         can_create_alias=can_create_alias,
         has_threading=True,

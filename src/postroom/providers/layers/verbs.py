@@ -50,6 +50,7 @@ WRITING = frozenset(
         "forget_label",
         "create_folder",
         "delete_folder",
+        "rename_folder",
         "create_alias",
         "put_rules",
         "activate_rules",
@@ -60,4 +61,4 @@ WRITING = frozenset(
 )
 
 # Not calls that return a result: passed through as they are.
-PLAIN = frozenset({"close", "changes", "bulk", "ref_of", "native_kinds", "shared_mailbox"})
+PLAIN = frozenset({"close", "changes", "bulk", "ref_of", "ref_after_rename", "native_kinds", "shared_mailbox"})

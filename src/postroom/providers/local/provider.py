@@ -18,7 +18,7 @@ from postroom.model.address import Address, parse_address
 from postroom.model.capabilities import Capabilities
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.errors import Conflict
-from postroom.model.folder import Folder
+from postroom.model.folder import Folder, RenamedFolder
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag, Query
@@ -45,6 +45,7 @@ CAPABILITIES = Capabilities(
     can_send=True,
     can_label=True,
     can_create_folder=True,
+    can_rename_folder=True,
     can_create_alias=True,
     has_threading=True,
     has_raw=True,
@@ -139,6 +140,9 @@ class LocalMailbox:
 
     async def delete_folder(self, folder_ref: str) -> None:
         await self._write(folders.remove_folder, folder_ref)
+
+    async def rename_folder(self, folder_ref: str, level: str) -> RenamedFolder:
+        return await self._write(folders.rename_folder, folder_ref, level)
 
     # --- drafts
 

@@ -23,6 +23,7 @@ from postroom.service.ids.handles import BY_HANDLE
 from postroom.service.organising.batch import Change, Plan, Progress, Wanted, carry_out, checked_ids
 from postroom.service.organising.changes import always, check_label, labelling, marking, moving, reversing
 from postroom.service.organising.places import Places, check_new_folder, folder_refs
+from postroom.service.organising.renaming import rename_back
 from postroom.service.views import FolderView, ItemView, UndoView, WriteView
 from postroom.store import JournalItem, Operation
 from postroom.store.handles import unknown
@@ -218,7 +219,12 @@ async def _folder_names(account: Account, refs: set[str]) -> tuple[str, ...]:
     return tuple(clean_line(folder.name) for folder in await folders_of(account) if folder.ref in refs)
 
 
-_UNDOING = {"create_folder": _unmake, "delete_folder": _make_again, "run_rule": _undo_parts}
+_UNDOING = {
+    "create_folder": _unmake,
+    "delete_folder": _make_again,
+    "rename_folder": rename_back,
+    "run_rule": _undo_parts,
+}
 
 
 async def _run(

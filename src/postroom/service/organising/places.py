@@ -91,7 +91,7 @@ def _taken(level: str, role: Role, folders: Sequence[Folder]) -> InvalidRequest:
     own = next((clean_line(folder.name) for folder in folders if folder.role is role), "")
     instead = f"use {own!r}, which exists, or " if own else ""
     return InvalidRequest(
-        f"Cannot create a folder named {clean_line(level)[:80]!r}: the name means the {role.value} folder, which the "
+        f"A folder cannot be named {clean_line(level)[:80]!r}: the name means the {role.value} folder, which the "
         f"mail server itself provides. Instead {instead}choose a name that cannot be mistaken for it.",
         details={"field": "name"},
     )

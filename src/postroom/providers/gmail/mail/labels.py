@@ -175,6 +175,10 @@ class Labels:
             self._asked_at = None
         return Label(text_of(new.get("id")), text_of(new.get("name")))
 
+    async def rename(self, label_id: str, name: str) -> None:
+        self._asked_at = None
+        await self._client.patch(f"labels/{label_id}", {"name": name}, units=UNITS["label.change"])
+
     async def remove(self, label_id: str) -> None:
         self._asked_at = None
         await self._client.delete(f"labels/{label_id}", units=UNITS["label.change"])

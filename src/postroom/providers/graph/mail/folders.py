@@ -13,7 +13,16 @@ from functools import partial
 import anyio
 
 from postroom.model.errors import Conflict, NotFound, PostroomError
-from postroom.model.folder import Folder, Role, check_folder_name, match_folder
+from postroom.model.folder import (
+    Folder,
+    RenamedFolder,
+    Role,
+    check_folder_name,
+    check_level,
+    check_renaming,
+    match_folder,
+    renamed_path,
+)
 from postroom.providers.graph.session import wire
 from postroom.providers.graph.session.batch import Step
 from postroom.providers.graph.session.client import Client
@@ -140,6 +149,21 @@ class Directory:
             raise _gone() from None
         finally:
             self.forget()
+
+    async def rename(self, ref: str, level: str) -> RenamedFolder:
+        level = check_level(level)
+        folders = await self.listed()
+        folder = next((one for one in folders if one.ref == ref), None)
+        if folder is None:
+            raise _gone()
+        check_renaming(folders, folder, level)
+        try:
+            await self._client.write("PATCH", wire.folder(ref), {"displayName": level})
+        except NotFound:
+            raise _gone() from None
+        finally:
+            self.forget()
+        return RenamedFolder(replace(folder, name=renamed_path(folder.name, level)))
 
     async def _made(self, name: str, path: str, parent: Folder | None) -> Folder:
         place = wire.folder(parent.ref, "childFolders") if parent else "/mailFolders"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from postroom.model.errors import Conflict, InvalidRequest, NotFound
-from postroom.model.folder import Folder, Role, check_folder_name
+from postroom.model.errors import Conflict, InvalidRequest, NotFound, PostroomError
+from postroom.model.folder import Folder, RenamedFolder, Role, check_folder_name, check_level, check_renaming
 from postroom.model.role_names import role_by_name
 from postroom.providers.imap.folders.roles import special_use
 from postroom.providers.imap.session import wire
@@ -26,6 +27,11 @@ class Tree:
     def shown(self, ref: str) -> str:
         inner = ref.removeprefix(self.prefix) if ref.upper() != "INBOX" else "INBOX"
         return "/".join(inner.split(self.separator)) if self.separator else inner
+
+    def renamed(self, ref: str, level: str) -> str:
+        above, separator, _ = ref.rpartition(self.separator) if self.separator else ("", self.prefix, "")
+        self.written(level)  # InvalidRequest where a separator is in it
+        return above + separator + level
 
     def written(self, name: str) -> str:
         if self.separator not in ("", "/") and self.separator in name:
@@ -182,3 +188,24 @@ def delete_folder(session: Session, ref: str) -> None:
         raise Conflict("The folder is not empty or is a system folder. Only empty folders can be removed.")
     session.leave(ref)
     session.delete_folder(ref)
+
+
+def rename_folder(session: Session, ref: str, level: str) -> RenamedFolder:
+    """RENAME takes the folders below along (RFC 9051, 6.3.6), but not what is subscribed to."""
+    level = check_level(level)
+    folders, tree = _listed(session, counted=False)
+    folder = next((folder for folder in folders if folder.ref == ref), None)
+    if folder is None:
+        raise NotFound("This folder no longer exists. Call list_folders to see the folders.")
+    check_renaming(folders, folder, level)
+    new = tree.renamed(ref, level)
+    below = [one.ref for one in folders if tree.separator and one.ref.startswith(ref + tree.separator)]
+    refs = {old: new + old[len(ref) :] for old in (ref, *below)}
+    for old in refs:
+        session.leave(old)
+    session.rename_folder(ref, new)
+    for old, changed in refs.items():
+        with suppress(PostroomError):  # it is renamed, whichever programs show it
+            session.subscribe(changed)
+            session.unsubscribe(old)
+    return RenamedFolder(replace(folder, ref=new, name=tree.shown(new)), refs)

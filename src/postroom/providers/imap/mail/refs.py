@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from postroom.model.errors import NotFound
@@ -27,6 +27,12 @@ def read_ref(ref: str) -> MailRef:
     if len(numbers) == 2 and folder and all(number.isascii() and number.isdigit() for number in numbers):
         return MailRef(folder, int(numbers[0]), int(numbers[1]))
     raise gone()
+
+
+def in_renamed(ref: str, folders: Mapping[str, str]) -> str:
+    """The same message after these folders were renamed; what is no ref of a message in one of them stays as it is."""
+    folder, *numbers = ref.rsplit("|", 2)
+    return "|".join([folders[folder], *numbers]) if len(numbers) == 2 and folder in folders else ref
 
 
 def gone() -> NotFound:

@@ -168,6 +168,12 @@ class Session:
     def subscribe(self, folder: str) -> None:
         self._ask(self._client.subscribe_folder, folder)
 
+    def unsubscribe(self, folder: str) -> None:
+        self._ask(self._client.unsubscribe_folder, folder)
+
+    def rename_folder(self, folder: str, new: str) -> None:
+        self._ask(self._client.rename_folder, folder, new)
+
     def delete_folder(self, folder: str) -> None:
         self._ask(self._client.delete_folder, folder)
 

@@ -23,6 +23,7 @@ def detect(session: Session, account: ImapAccount) -> Capabilities:
         can_send=bool(account.smtp_host),
         can_label=inbox.takes_keywords,
         can_create_folder=True,
+        can_rename_folder=True,
         has_threading=True,
         has_raw=True,
         has_server_side_rules=bool(account.sieve_host),

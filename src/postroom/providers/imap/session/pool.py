@@ -99,7 +99,7 @@ class Pool:
                 return self._with_session(work, loan)
             except CONNECTION_LOST as error:
                 if not loan.expired:
-                    self._drop_idle()  # what ended this one has most likely ended them all
+                    self.drop_idle()  # what ended this one has most likely ended them all
                 if not (repeatable and repeats and loan.is_worth_another(error)):
                     raise lost(error, unclear=not repeatable and loan.began) from None
                 repeats -= loan.is_new  # one that died while idle does not count
@@ -129,7 +129,7 @@ class Pool:
                 return session
             session.abort()
             self._give_back(None)
-            self._drop_idle()  # finding out one by one that all are dead could take minutes
+            self.drop_idle()  # finding out one by one that all are dead could take minutes
         try:
             session, loan.is_new = Session(self._account, self._credentials), True
         except RateLimited:
@@ -168,7 +168,7 @@ class Pool:
         if session is not None:
             session.close()
 
-    def _drop_idle(self) -> None:
+    def drop_idle(self) -> None:
         for session in self._taken_all():
             session.abort()
 

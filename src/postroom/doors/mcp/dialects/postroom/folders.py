@@ -27,6 +27,20 @@ async def delete_folder(
     return results.created_folder(view, operation_id, "Deleted")
 
 
+@toolset.tool("Rename folder", returns=shapes.CreatedFolder)
+async def rename_folder(
+    gateway: Gateway,
+    name: Annotated[str, Field(description="Full name")],
+    new_name: Annotated[str, Field(description="Last level only")],
+    account: AccountName = "",
+) -> CallToolResult:
+    """Rename a folder where it stands; folders below follow. Inbox, Sent, Drafts and the like stay."""
+    from postroom.service.organising import renaming
+
+    view, operation_id = await renaming.rename_folder(gateway, name, new_name, account=named(account))
+    return results.created_folder(view, operation_id, "Renamed")
+
+
 @toolset.tool("List labels", returns=shapes.Labels, read_only=True, idempotent=True)
 async def list_labels(gateway: Gateway, account: AccountName = "") -> CallToolResult:
     """List the labels of an account."""

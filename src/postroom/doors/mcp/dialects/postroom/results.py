@@ -207,7 +207,7 @@ def undone(view: UndoView) -> CallToolResult:
     result = written(view, view.done)
     assert result.structured_content is not None
     del result.structured_content["done"]
-    if view.action in ("create_folder", "delete_folder"):
+    if view.action in ("create_folder", "delete_folder", "rename_folder"):
         result.content = [TextContent(type="text", text=f"Folder {', '.join(view.folders)} {view.done}.")]
     return result
 
