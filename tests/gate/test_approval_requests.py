@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from tests.gate.rigs import gate_rig
 from tests.unit.store.kit import A_DAY
 
 from postroom.service.sending.approval import approvals
 from postroom.service.sending.approval.requests import approval_id_of, file_name
+from postroom.store.sends.send_rows import SendKind
 
 
 async def test_what_a_person_approved_answers_the_same_call_for_a_day(tmp_path):
@@ -35,7 +38,7 @@ async def test_a_letter_that_is_gone_is_asked_for_anew_once_nobody_can_be_writin
 
 
 def test_a_file_of_ours_is_known_by_its_name_and_no_other_is():
-    for kind in ("email_send", "email_reply", "email_forward"):
+    for kind in get_args(SendKind):
         assert approval_id_of(file_name(kind, "a0123456789")) == "a0123456789"
     for name in ("email_delete_a0123456789.md", "email_send_a0123456789.txt", "x email_send_a0123456789.md", "bob.md"):
         assert approval_id_of(name) == ""

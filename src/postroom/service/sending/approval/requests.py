@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import get_args
 
 from postroom.safety.judge import Finding
 from postroom.service.gateway import Gateway
@@ -19,12 +20,13 @@ from postroom.service.sending.order import Order
 from postroom.service.sending.receipts import already
 from postroom.service.views import ApprovalView, SendView
 from postroom.store import Send, State
+from postroom.store.sends.send_rows import SendKind
 from postroom.store.sends.states import FINISHED
 from postroom.store.vault.approval_file import render
 
 LIFETIME = timedelta(hours=24)
 _WRITING_SECONDS = 60.0
-_FILE_NAME = re.compile(r"email_(?:send|reply|forward)_(\w+)\.md")
+_FILE_NAME = re.compile(rf"(?:{'|'.join(get_args(SendKind))})_(\w+)\.md")
 # For the model, so without a command that it could run: approving is a person's act.
 _HOW = (
     "A person must approve it outside this conversation, in the vault folder or on the command line; the safety "
