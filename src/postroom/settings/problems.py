@@ -42,7 +42,7 @@ def _line(problem: Any, root: type[BaseModel]) -> str:
     if kind == "union_tag_invalid":
         return f"{_shown(place)}.provider: {_unknown_word(str(context['tag']), _providers())}"
     if kind == "literal_error":
-        return f"{_shown(place)}: {_unknown_word(str(problem['input']), _choices(context['expected'], place))}"
+        return f"{_shown(place)}: {_unknown_word(str(problem['input']), _choices(context['expected']))}"
     if kind == "value_error":
         return f"{_shown(place)}: {context['error']}"
     if kind == "string_pattern_mismatch" and place[-1] == "name":
@@ -67,20 +67,15 @@ def _unknown_word(word: str, known: Sequence[str]) -> str:
     return f"unknown value {word[:40]!r}{suggest(word, known) or ';'} one of {', '.join(known)}"
 
 
-def _choices(expected: str, place: Sequence[str | int]) -> list[str]:
+def _choices(expected: str) -> list[str]:
     """Pydantic lists them as ``'a', 'b' or 'c'``."""
-    from postroom.settings.sections import NOT_YET
-
-    key = next(str(step) for step in reversed(place) if isinstance(step, str))
-    words = expected.replace(" or ", ", ").replace("'", "").split(", ")
-    return [word for word in words if word not in NOT_YET.get(key, ())]
+    return expected.replace(" or ", ", ").replace("'", "").split(", ")
 
 
 def _providers() -> list[str]:
     from postroom.settings.accounts import BY_PROVIDER
-    from postroom.settings.sections import NOT_YET
 
-    return [name for name in BY_PROVIDER if name not in NOT_YET["provider"]]
+    return list(BY_PROVIDER)
 
 
 def _shown(place: Sequence[str | int]) -> str:

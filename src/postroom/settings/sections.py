@@ -16,12 +16,6 @@ Dialect = Literal["postroom", "graph", "mailapi", "vault", "drafts", "intentmail
 Toolset = Literal[
     "read", "organise", "drafts", "send", "folders", "subscriptions", "calendar", "rules", "templates", "identities"
 ]
-# Names reserved for what this version does not have; no message suggests them.
-NOT_YET: dict[str, frozenset[str]] = {
-    "dialect": frozenset(),
-    "toolsets": frozenset(),
-    "provider": frozenset(),
-}
 Gate = Literal["confirm", "preview", "elicit", "approval", "auto"]
 
 
