@@ -9,6 +9,10 @@ from mcp_types import ResourceLink
 from tests.flows import mails
 from tests.flows.caller import Caller, text_of
 
+from postroom.providers.context import ProviderContext
+from postroom.providers.local.provider import LocalMailbox, NewMail
+from postroom.settings import LocalAccount, Settings
+
 ROW = [
     "email_id",
     "thread_id",
@@ -173,6 +177,32 @@ async def test_a_thread_can_be_cut_to_its_newest_mails(call: Caller) -> None:
 
     assert [email["from"] for email in thread["emails"]] == ["Cy <cy@example.com>"]
     assert thread["has_more"]
+
+
+async def test_a_thread_of_500_mails_comes_in_one_call(filled: Settings, caller: Caller) -> None:
+    letters = [
+        mails.letter(
+            "Bo <bo@example.com>",
+            "Re: The long one",
+            f"Answer number{number}x.",
+            hours_ago=1000 - number,
+            message_id=f"long-{number}",
+            References="<long-0@mail.example>",
+        )
+        for number in range(500)
+    ]
+    account = filled.accounts[0]
+    assert isinstance(account, LocalAccount)
+    mailbox = LocalMailbox(account, ProviderContext(home=filled.home, neighbours=(account,)))
+    await mailbox.connect()
+    await mailbox.add_messages(NewMail(raw=one.as_bytes()) for one in letters)
+    await mailbox.close()
+    row = (await caller.ok("search_emails", query="number499x"))["results"][0]
+
+    thread = await caller.ok("get_thread", thread_id=row["thread_id"], limit=500)
+
+    assert (thread["total_count"], len(thread["emails"]), thread["has_more"]) == (500, 500, False)
+    assert ["number0x" in str(thread["emails"][0]), "number499x" in str(thread["emails"][-1])] == [True, True]
 
 
 async def test_attachments_are_listed_with_safe_names_and_links(call: Caller) -> None:

@@ -26,7 +26,6 @@ from postroom.service.presenting import (
 )
 from postroom.service.reading.fetching import fetch_many
 from postroom.service.reading.history import add_answered, earlier_of, names_of, nearest
-from postroom.service.reading.search import MAX_LIMIT
 from postroom.service.reading.threads import thread_of
 from postroom.service.views import AttachmentView, OpenEmail, SavedFile, SenderFacts, ThreadView, WholeEmail
 
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 BodyFormat = Literal["markdown", "text", "html", "links", "raw"]
 MAX_BODY_CHARS = 200_000
 MAX_CHARS = 3500  # what is shown unless more is asked for: about a thousand tokens, and enough for most messages
+MAX_THREAD = 500  # messages of a thread in one call
 MAX_BASE64_BYTES = 64 * 1024
 MAX_BASE64_TOTAL = 1024 * 1024
 MAX_HTML_CHARS, MAX_HEADERS, MAX_HEADER_CHARS = 50_000, 60, 500
@@ -112,8 +112,8 @@ async def get_thread(
     max_chars: int = 2000,
 ) -> ThreadView:
     """The newest `limit` messages of a thread, oldest first. A message's id stands for its thread."""
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InvalidRequest(f"limit must be between 1 and {MAX_LIMIT}.", details={"field": "limit"})
+    if not 1 <= limit <= MAX_THREAD:
+        raise InvalidRequest(f"limit must be between 1 and {MAX_THREAD}.", details={"field": "limit"})
     reading = Reading(max_chars=max_chars)
     opened, thread_ref = await _locate_thread(gateway, thread_id, account)
     try:

@@ -57,7 +57,7 @@ async def get_message(
 async def get_thread(
     gateway: Gateway,
     thread_id: Annotated[str, Field(description="thread_id, as search_messages shows it")],
-    limit: Annotated[int, Field(ge=1, le=100, description="How many of the newest messages")] = 50,
+    limit: Annotated[int, Field(ge=1, le=500, description="How many of the newest messages")] = 50,
 ) -> CallToolResult:
     """Fetch conversation thread with all messages"""
     from postroom.service.reading import read

@@ -111,7 +111,7 @@ async def read_email(
 async def get_thread(
     gateway: Gateway,
     thread_id: Annotated[str, Field(description="Thread id (t...) or the id of an email in it")],
-    limit: Annotated[int, Field(ge=1, le=100, description="How many of the newest emails")] = 20,
+    limit: Annotated[int, Field(ge=1, le=500, description="How many of the newest emails")] = 20,
     max_chars: Annotated[int, Field(ge=1, le=200_000, description="Per email")] = 2000,
     account: AccountName = "",
 ) -> CallToolResult:
