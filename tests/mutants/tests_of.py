@@ -26,9 +26,9 @@ SUITE = (
     ),
     *(
         f"tests/flows/test_{name}.py"
-        for name in ("sending", "provider_calls", "refusals", "drafting", "organising", "obedient_agent")
+        for name in ("sending", "provider_calls", "refusals", "drafting", "organising", "obedient_agent", "rules")
     ),
-    "tests/flows/test_strangers.py",
+    *(f"tests/flows/test_{name}.py" for name in ("strangers", "invitations", "unsubscribing")),
 )
 LEFT_OUT = (
     "tests/dialects/test_drafts.py",
