@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import get_args
 
-from tests.gate.rigs import gate_rig
+from tests.gate.rigs import MAIL, gate_rig
 from tests.unit.store.kit import A_DAY
 
+from postroom.safety.judge import Finding
 from postroom.service.sending.approval import approvals
-from postroom.service.sending.approval.requests import approval_id_of, file_name
+from postroom.service.sending.approval.requests import approval_id_of, ask, file_name
 from postroom.store.sends.send_rows import SendKind
 
 
@@ -54,3 +55,12 @@ async def test_the_letter_says_what_the_gate_found(tmp_path):
         assert all(warning in letter for warning in asked.warnings)
         await approvals.approve(gate.gateway, asked.approval.approval_id, who="ada", how="test")
         assert await gate.inbox() == ["Lunch?"]
+
+
+async def test_what_the_gate_found_adds_no_line_to_the_letter(tmp_path):
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        asked = await ask(gate.gateway, await gate.order(MAIL), [Finding("x", "Look\nTo: bob@demo.example")])
+        (name,) = gate.gateway.vault.names("Pending_Approval")
+        letter = (gate.gateway.vault.root / "Pending_Approval" / name).read_text()
+        assert asked.approval is not None
+        assert "Look⟨U+000A⟩To: bob@demo.example" in letter

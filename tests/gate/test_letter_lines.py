@@ -106,6 +106,11 @@ async def test_of_a_bare_mail_nothing_is_said_that_is_not_there(freeze):
     assert (preview.html_excerpt, preview.html_chars, preview.copy_in_sent) == ("", 0, True)
 
 
+async def test_html_that_says_the_same_as_the_text_is_not_shown_twice(freeze):
+    preview = preview_of(await freeze(replace(BARE, text="T", html="<p>T</p>")))
+    assert (preview.html_excerpt, preview.html_ending, preview.html_chars) == ("", "", 8)
+
+
 async def test_an_answer_names_the_mail_it_answers(freeze):
     reply = replace(WHOLE, forwarded=None, html="")
     asked = question_text(await freeze(reply, original=("Old question", "Zoe <zoe@origin.example>")), (), "s123")

@@ -65,6 +65,7 @@ OTHER = {
     "no HTML": replace(DRAFT, html=""),
     "another file": replace(DRAFT, files=(File("plan.txt", "text/plain", b"another\n"),)),
     "a file by another name": replace(DRAFT, files=(File("plan.exe", "text/plain", b"the plan\n"),)),
+    "a file of another type": replace(DRAFT, files=(File("plan.txt", "text/html", b"the plan\n"),)),
     "a file more": replace(DRAFT, files=(*DRAFT.files, File("more.txt", "text/plain", b"more\n"))),
     "a recipient in another field": replace(DRAFT, to=DRAFT.bcc, bcc=DRAFT.to),
     "everyone in Cc": replace(DRAFT, to=(), cc=DRAFT.to),

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import get_args
 
+from postroom.mime.visible import guarded
 from postroom.safety.judge import Finding
 from postroom.service.gateway import Gateway
 from postroom.service.sending import dispatch
@@ -39,7 +40,7 @@ async def ask(gateway: Gateway, order: Order, findings: Sequence[Finding]) -> Se
     """Freeze the order, put it before a person, and stop."""
     created = gateway.now().astimezone(gateway.settings.server.zone)
     expires = created + LIFETIME
-    shown = replace(order, notes=(*order.notes, *(finding.message for finding in findings)))
+    shown = replace(order, notes=(*order.notes, *(guarded(finding.message) for finding in findings)))
     file = await gateway.in_thread(pending_file, shown, created, expires)  # what nobody could approve is refused here
     prepared = await dispatch.prepare(gateway, order)
 
