@@ -1,5 +1,5 @@
-"""A process that asks a list's server to unsubscribe, and is killed `before` the request, when it `has arrived`, or once
-it is `answered`. What arrives is noted in the file `posted`."""
+"""A process that asks a list's server to unsubscribe, and is killed `before` the request, when it `has arrived`, or
+once it is `answered`. What arrives is noted in the file `posted`."""
 
 from __future__ import annotations
 
