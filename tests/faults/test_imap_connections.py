@@ -132,6 +132,28 @@ async def test_a_move_whose_answer_is_lost_is_unclear_for_its_items_and_loses_no
         assert [row.subject for row in everywhere.items] == ["one"]
 
 
+@pytest.mark.parametrize("fault", ["swallow_after", "cut_before_client"])
+async def test_a_rename_whose_answer_is_lost_is_found_out_about_and_ids_lead_to_the_mails_either_way(
+    account: ImapAccount, proxy: FaultProxy, fault: str
+) -> None:
+    async with opened(account) as mailbox:
+        await mailbox.create_folder("Plans")
+        await mailbox.create_folder("Plans/2026")
+        draft = await mailbox.create_draft(letter("one"))
+        (moved,) = await mailbox.move([draft.ref], "Plans/2026")
+        proxy.reset(**{fault: b"RENAME"}, times=1)
+        if fault == "cut_before_client":
+            with pytest.raises(ProviderUnavailable, match="may or may not have happened"):
+                await mailbox.rename_folder("Plans", "Ideas")
+            ref = moved.new_ref
+        else:
+            renamed = await mailbox.rename_folder("Plans", "Ideas")
+            assert (renamed.folder.name, renamed.refs) == ("Ideas", {"Plans": "Ideas", "Plans/2026": "Ideas/2026"})
+            ref = mailbox.ref_after_rename(moved.new_ref, renamed.refs)
+        proxy.reset()
+        assert (await mailbox.fetch(ref)).envelope.subject == "one"
+
+
 async def test_a_draft_update_cut_before_the_old_one_is_gone_loses_no_text(
     account: ImapAccount, proxy: FaultProxy
 ) -> None:

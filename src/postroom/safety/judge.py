@@ -27,6 +27,10 @@ class Ask(StrEnum):
 _NOBODY = Address("")
 
 
+_REPEATED = "A message with the same recipients, subject and opening was just sent."
+_REQUESTED = "A request to unsubscribe was just made at this address."
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What is known about this request when the judge looks at it."""
@@ -138,7 +142,7 @@ def strangers(draft: Draft, policy: Policy, facts: Facts) -> tuple[Address, ...]
 def findings(draft: Draft, policy: Policy, facts: Facts) -> tuple[Finding, ...]:
     found = []
     if facts.duplicate:
-        found.append(Finding("duplicate", "A message with the same recipients, subject and opening was just sent."))
+        found.append(Finding("duplicate", _REQUESTED if facts.kind == "unsubscribe" else _REPEATED))
     unknown = strangers(draft, policy, facts)
     if unknown:
         names = _some([address.email for address in unknown])

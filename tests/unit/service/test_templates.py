@@ -95,6 +95,34 @@ def test_a_value_may_be_the_address_of_a_link_and_cannot_leave_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("fmt", "body", "value", "said"),
+    [
+        ("markdown", "[go]({{ v }})", "javascript:alert(1)", "link of the kind javascript:"),
+        ("markdown", "![x]({{ v }})", "data:text/html,x", "link of the kind data:"),
+        ("markdown", "[go][r]\n\n[r]: {{ v }}", " \x01JaVa\tscript:alert(1)", "link of the kind JaVascript:"),
+        ("html", '<a href="{{ v }}">x</a>', "vbscript:x", "link of the kind vbscript:"),
+        ("html", "<A HREF = 'java{{ v }}'>x</A>", "script:x", "link of the kind javascript:"),
+        ("html", '<form action="{{ v }}">', "data:x", "link of the kind data:"),
+        ("html", "<a href={{ v }}>x</a>", "x onclick=y", "outside quotes"),
+        ("html", "<a onclick=\"f('{{ v }}')\">x</a>", "y", "the attribute onclick"),
+        ("html", "<style>{{ v }}</style>", "y", "inside <style>"),
+    ],
+)
+def test_a_value_that_would_be_more_than_text_or_a_plain_link_is_refused(
+    fmt: Format, body: str, value: str, said: str
+) -> None:
+    with pytest.raises(InvalidRequest, match=said):
+        rendered(body, {"v": value}, fmt=fmt)
+
+
+def test_what_the_template_itself_says_and_harmless_links_stay() -> None:
+    body = '<img src="data:image/png;base64,AA"><a href="{{ v }}" title="{{ v }}">{{ v }}</a>'
+    for value in ("https://x.example/a:b?c=javascript:d", "mailto:sam@x.example", "tel:+4930", "/path", "x > y"):
+        assert rendered(body, {"v": value}, fmt="html").html.startswith('<img src="data:image/png;base64,AA"><a href="')
+    assert "javascript:x" in rendered("{{ v }}", {"v": "javascript:x"}, fmt="markdown").html
+
+
+@pytest.mark.parametrize(
     ("body", "line", "said"),
     [
         ("a\n{{ user.name }}", 2, "not {{ name }}"),

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     print(in_gateway(args, lambda gateway: _letter(gateway, args.approval_id)))
     if args.verb == "show":
         return 0
-    if how == _AT_TERMINAL and input("Send exactly this message? Type yes to send it: ").strip().lower() != "yes":
+    if how == _AT_TERMINAL and input("Send exactly this? Type yes to send it: ").strip().lower() != "yes":
         print("Nothing was sent; it is still waiting.")
         return 1
     return in_gateway(args, lambda gateway: _decided(gateway, args.verb, args.approval_id, how))

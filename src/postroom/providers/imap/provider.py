@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
 from postroom.model.changes import BulkMail, FolderChanges, FolderState, Identified
 from postroom.model.draft import Identity, SavedDraft
-from postroom.model.errors import NotFound, PostroomError, ProviderError, Unsupported
+from postroom.model.errors import NotFound, PostroomError, ProviderError, ProviderUnavailable, Unsupported
 from postroom.model.folder import Folder, RenamedFolder, Role
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
@@ -91,9 +91,19 @@ class ImapMailbox:
     async def rename_folder(self, folder_ref: str, level: str) -> RenamedFolder:
         try:
             return await self._pool.run_once("", listing.rename_folder, folder_ref, level)
+        except ProviderUnavailable as lost:
+            renamed = await self._found_renamed(folder_ref, level) if lost.reason == "connection_lost" else None
+            if renamed is None:
+                raise
+            return renamed
         finally:
             self._pool.drop_idle()  # those that have it open know it by the old name
             self._directory.forget()
+
+    async def _found_renamed(self, folder_ref: str, level: str) -> RenamedFolder | None:
+        with suppress(ProviderUnavailable):  # then it stays unclear
+            return await self._pool.run("", listing.found_renamed, folder_ref, level)
+        return None
 
     def ref_after_rename(self, ref: str, folders: Mapping[str, str]) -> str:
         return in_renamed(ref, folders)

@@ -30,11 +30,12 @@ def policy_for(gateway: Gateway, account: Account, *, require_approval: bool = F
 
 async def facts_for(gateway: Gateway, order: Order, policy: Policy) -> Facts:
     name, wishes, draft = order.account.name, order.wishes, order.draft
+    body = order.native.text if order.native and order.kind == "unsubscribe" else draft.html or draft.text
 
     def stored() -> tuple[bool, bool]:
         return (
             gateway.store.previews.is_valid(name, order.digest),
-            gateway.store.duplicates.seen_recently(name, likeness(draft.to, draft.subject, draft.html or draft.text)),
+            gateway.store.duplicates.seen_recently(name, likeness(draft.to, draft.subject, body)),
         )
 
     previewed, duplicate = await gateway.in_thread(stored)

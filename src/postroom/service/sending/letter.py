@@ -68,6 +68,11 @@ class Letter:
     reading: str  # the HTML as its readers see it
     chars: tuple[int, int]  # of the text and of the HTML, as sent
     quoted: str = ""  # what the provider puts below by itself
+    is_request: bool = False  # to a server, and no message
+
+    @property
+    def question(self) -> str:
+        return "Make this request?" if self.is_request else "Send this message?"
 
 
 def letter_of(order: Order) -> Letter:
@@ -96,6 +101,7 @@ def letter_of(order: Order) -> Letter:
         reading=reading,
         chars=(len(draft.text), len(draft.html)),
         quoted=visible_text(order.quoted),
+        is_request=order.kind == "unsubscribe",
     )
 
 
@@ -112,7 +118,7 @@ def facts(letter: Letter) -> list[tuple[str, tuple[str, ...]]]:
         ("Reply-To", letter.reply_to),
         ("Subject", (letter.subject,)),
         ("Importance", (letter.importance,)),
-        ("In reply to", letter.answers if not original else ()),
+        ("Named by" if letter.is_request else "In reply to", letter.answers if not original else ()),
         ("Forwards", about_original),
         ("Attachments of the original", original.files if original else ()),
         ("Attachments", letter.files),
@@ -165,7 +171,7 @@ def question_text(order: Order, findings: Sequence[Finding], send_id: str) -> st
     letter = letter_of(order)
     shown = [(name, first_hosts(values) if name == "Links lead to" else values) for name, values in facts(letter)]
     lines = [
-        f"Send this message from {letter.sender}?",
+        letter.question if letter.is_request else f"Send this message from {letter.sender}?",
         *as_lines([row for row in shown if row[0] != "From"]),
         *(f"Warning: {guarded(finding.message)}" for finding in findings),
         *_body_lines("Text", letter.text, letter.chars[0]),

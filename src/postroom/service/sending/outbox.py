@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from postroom.mime.visible import visible_email, visible_line
+from postroom.mime.visible import visible_line
 from postroom.model.ids import Kind
 from postroom.service.gateway import Gateway
 from postroom.service.presenting import first_of
 from postroom.service.reading.search import check_page
 from postroom.service.sending import staging
 from postroom.service.sending.auditing import Record, audit
-from postroom.service.sending.receipts import counted_recipients, receipt
+from postroom.service.sending.receipts import counted_recipients, receipt, shown_recipients
 from postroom.service.views import OutboxPage, OutboxRow, SendView
 from postroom.store import Send, State
 from postroom.store.handles import unknown
@@ -51,7 +51,7 @@ def _row(gateway: Gateway, send: Send) -> OutboxRow:
         kind=send.kind,
         state=_state(send),
         subject=visible_line(send.subject),
-        recipients=first_of(tuple(map(visible_email, send.recipients))),
+        recipients=first_of(shown_recipients(send)),
         created=gateway.shown_time(send.created_at),
         updated=gateway.shown_time(send.updated_at),
         attempts=send.attempt,
@@ -81,4 +81,4 @@ async def show_send(gateway: Gateway, send_id: str) -> tuple[OutboxRow, tuple[st
         f"{gateway.shown_time(event.at)} {event.state.value}" + (f" #{event.attempt}" * (event.attempt > 0))
         for event in events
     )
-    return _row(gateway, send), tuple(map(visible_email, send.recipients)), steps
+    return _row(gateway, send), shown_recipients(send), steps

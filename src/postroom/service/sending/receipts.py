@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from postroom.mime.visible import visible_email
 from postroom.model.ids import Kind
+from postroom.model.unsubscribing import LOCAL_PART
 from postroom.safety.judge import Finding
 from postroom.service.gateway import Gateway
 from postroom.service.views import ErrorView, SendView
@@ -30,6 +32,24 @@ _WORDS = {
     State.DROPPED: ("unknown", "A person dropped it: it may have been sent, and it will not be sent again."),
     State.AWAITING_APPROVAL: ("needs_approval", "Nothing was sent yet: a person must approve it first."),
 }
+# A request to a list's server is no message, and a server that refused it was asked all the same.
+_OF_REQUESTS = {
+    State.DONE: ("sent", "The list's server accepted the request to unsubscribe; no email was sent."),
+    State.ACCEPTED: ("sent", "The list's server accepted the request to unsubscribe; no email was sent."),
+    State.REJECTED: ("rejected", "The request to unsubscribe was not accepted. {reason}"),
+    State.RETRYABLE: ("held", "The request to unsubscribe will be made again automatically. {reason}"),
+    State.UNKNOWN: ("unknown", "The list's server did not answer the request to unsubscribe. Do not make it again."),
+    State.NEEDS_HUMAN: (
+        "needs_human",
+        "The request to unsubscribe was not accepted and will not be made again automatically: {reason} Do not make it "
+        "again: " + _DECIDE,
+    ),
+}
+_OF_REQUESTS[State.RECONCILING] = _OF_REQUESTS[State.UNKNOWN]
+_REQUEST_UNCLEAR = (
+    "unknown",
+    "It is not known whether the list's server received the request to unsubscribe. Do not make it again: " + _DECIDE,
+)
 _IN_HAND = ("held", "It is in the outbox and will be sent automatically; until then `cancel_send` stops it. {reason}")
 _REFUSED = ("rejected", "The person who was asked refused it; nothing was sent. Ask them what to change.")
 _SAID_SENT = ("sent", "A person confirmed that it was sent.")
@@ -91,6 +111,14 @@ def _error(gateway: Gateway, send: Send, outcome: dict[str, Any]) -> ErrorView |
     return ErrorView(kept["code"], outcome.get("reason", ""), dict(kept["details"]), wait)
 
 
+def shown_recipients(send: Send) -> tuple[str, ...]:
+    """As a person is shown them; of a request to a list's server, the host."""
+    shown = map(visible_email, send.recipients)
+    if send.kind == "unsubscribe":
+        return tuple(one.removeprefix(f"{LOCAL_PART}@") for one in shown)
+    return tuple(shown)
+
+
 def counted_recipients(count: int) -> str:
     return "1 recipient" if count == 1 else f"{count} recipients"
 
@@ -101,11 +129,14 @@ def _said(send: Send, outcome: dict[str, Any]) -> tuple[str, str]:
         return _SAID_SENT
     if outcome.get("decided") == "refused":
         return _REFUSED
+    if send.kind == "unsubscribe" and send.state is State.NEEDS_HUMAN and send.doubtful:
+        return _REQUEST_UNCLEAR
     if outcome.get("accepted") and send.state in _IN_PART:
         return _IN_PART[send.state]
     if send.doubtful and send.state in _IN_DOUBT:
         return _IN_DOUBT[send.state]
-    return _WORDS.get(send.state, _IN_HAND)
+    words = {**_WORDS, **_OF_REQUESTS} if send.kind == "unsubscribe" else _WORDS
+    return words.get(send.state, _IN_HAND)
 
 
 async def already(gateway: Gateway, send: Send) -> SendView:

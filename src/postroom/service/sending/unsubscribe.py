@@ -10,7 +10,6 @@ from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.message import Message
 from postroom.model.native import NativeAction, Recipients
 from postroom.model.unsubscribing import Ways, host_of, mailto_parts, one_click_address, ways_of
-from postroom.safety.native import original_digest
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import locate
 from postroom.service.sending.order import Order, Wishes, make_order
@@ -39,7 +38,8 @@ async def order_unsubscribe(
 
 
 async def _one_click(account: Account, original: Message, ways: Ways) -> tuple[Draft, NativeAction]:
-    """What the person is shown is all of the request; the action's text is its address."""
+    """What the person is shown is all of the request; the action's text is its address. Nothing of the original goes
+    along: it may be archived or deleted before the person approves."""
     to, host = one_click_address(ways.one_click), host_of(ways.one_click)
     facts = judge(
         original.headers, original.envelope.sender, (), (), trusted=getattr(account.settings, "authserv_id", "")
@@ -54,12 +54,10 @@ async def _one_click(account: Account, original: Message, ways: Ways) -> tuple[D
     )
     action = NativeAction(
         "unsubscribe",
-        original_ref=original.envelope.ref,
         named=Recipients(to=(to,)),
         everyone=Recipients(to=(to,)),
         subject=draft.subject,
         text=ways.one_click,
-        original_sha256=original_digest(original),
     )
     return draft, action
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from postroom.model.address import refuse_line_breaks
 from postroom.model.errors import InvalidRequest
+from postroom.service.templates.attributes import check_attributes
 from postroom.service.templates.engine import MAX_CHARS, render, variables_in
 from postroom.service.templates.template import Template, Variable
 
@@ -38,6 +39,7 @@ def fill(template: Template, given: Mapping[str, Any]) -> Rendered:
     values = _values(template, given)
     subject = _subject(template, values)
     if template.format == "html":
+        _worded(template, values, str)
         return Rendered(template.name, subject, "", _render(template, values, escape))
     text = _render(template, values, str)
     html = _from_markdown(template, values) if template.format == "markdown" else ""
@@ -100,20 +102,33 @@ def _render(template: Template, values: Mapping[str, str], shown: Callable[[str]
 
 
 def _from_markdown(template: Template, values: Mapping[str, str]) -> str:
-    """Each value is a word of its own while the markup is rendered, and becomes itself afterwards."""
-    nonce = secrets.token_hex(8)
-    words = {f"v{nonce}n{number}v": name for number, name in enumerate(values)}
-    word_of = {name: word for word, name in words.items()}
-    source = render(template.body_pieces, word_of.__getitem__, lambda name: bool(values[name]))
-    placed = re.compile(f"v{nonce}n[0-9]+v")
-    segments = _HTML_TAG.split(_markdown().render(source))  # what is odd is a tag, in which a line break stays one
+    worded, placed, value_of = _worded(template, values, _markdown().render)
+    segments = _HTML_TAG.split(worded)  # what is odd is a tag, in which a line break stays one
     html = "".join(
-        placed.sub(lambda word, is_tag=number % 2: _in_html(values[words[word[0]]], is_tag), segment)
+        placed.sub(lambda word, is_tag=number % 2: _in_html(value_of(word[0]), is_tag), segment)
         for number, segment in enumerate(segments)
     )
     if len(html) > MAX_CHARS:
         raise InvalidRequest("The rendered template is too long. Use shorter values.", details={"field": "variables"})
     return html
+
+
+def _worded(
+    template: Template, values: Mapping[str, str], as_html: Callable[[str], str]
+) -> tuple[str, re.Pattern[str], Callable[[str], str]]:
+    """The HTML with a word of its own in place of each value, what matches such a word, and the value of one.
+    InvalidRequest where a value would be more than text or the address of a link."""
+    nonce = secrets.token_hex(8)
+    words = {f"v{nonce}n{number}v": name for number, name in enumerate(values)}
+    word_of = {name: word for word, name in words.items()}
+    worded = as_html(render(template.body_pieces, word_of.__getitem__, lambda name: bool(values[name])))
+    placed = re.compile(f"v{nonce}n[0-9]+v")
+
+    def value_of(word: str) -> str:
+        return values[words[word]]
+
+    check_attributes(worded, placed, value_of)
+    return worded, placed, value_of
 
 
 def _in_html(value: str, is_tag: int) -> str:

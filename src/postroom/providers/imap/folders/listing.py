@@ -209,3 +209,15 @@ def rename_folder(session: Session, ref: str, level: str) -> RenamedFolder:
             session.subscribe(changed)
             session.unsubscribe(old)
     return RenamedFolder(replace(folder, ref=new, name=tree.shown(new)), refs)
+
+
+def found_renamed(session: Session, ref: str, level: str) -> RenamedFolder | None:
+    """After a lost response: the folder by its new name, if it has it and the old one is free. Refs of messages name
+    their folder's UIDVALIDITY too, so one that was made by that name in the meantime gives nobody another mail."""
+    folders, tree = _listed(session, counted=False)
+    new = tree.renamed(ref, check_level(level))
+    by_ref = {folder.ref: folder for folder in folders}
+    if ref in by_ref or new not in by_ref:
+        return None
+    below = [one for one in by_ref if tree.separator and one.startswith(new + tree.separator)]
+    return RenamedFolder(by_ref[new], {ref + one[len(new) :]: one for one in (new, *below)})

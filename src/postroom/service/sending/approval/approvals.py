@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from postroom.mime.visible import guarded, visible_email, visible_line
+from postroom.mime.visible import guarded, visible_line
 from postroom.model.errors import Conflict, NotFound, PermissionDenied, PostroomError, RateLimited
 from postroom.service.gateway import Gateway
 from postroom.service.sending import dispatch, staging
@@ -19,7 +19,7 @@ from postroom.service.sending.approval import handwritten
 from postroom.service.sending.approval.requests import approval_id_of, file_name
 from postroom.service.sending.auditing import Record, audited
 from postroom.service.sending.order import stored_digest
-from postroom.service.sending.receipts import receipt
+from postroom.service.sending.receipts import receipt, shown_recipients
 from postroom.service.views import SendView
 from postroom.store import Approval, ApprovalState, Send, State
 from postroom.store.sends.outbox import Verdict
@@ -237,7 +237,7 @@ def _waiting(gateway: Gateway, approval: Approval, send: Send) -> Waiting:
         send_id=send.send_id,
         account=send.account,
         kind=send.kind,
-        recipients=tuple(map(visible_email, send.recipients)),
+        recipients=shown_recipients(send),
         subject=visible_line(send.subject),
         created=gateway.shown_time(approval.created_at),
         expires=gateway.shown_time(approval.expires_at),

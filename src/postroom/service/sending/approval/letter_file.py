@@ -37,7 +37,7 @@ def _markdown(letter: Letter) -> str:
     """All user content is inside fences, where it cannot become structure."""
     original = letter.original
     parts = [
-        "# Send this message?",
+        f"# {letter.question}",
         _INSTRUCTIONS,
         _fenced("\n".join(as_lines(facts(letter)))),
         *_section(f"Text, {letter.chars[0]} characters", letter.text),
