@@ -21,6 +21,7 @@ from postroom.providers.protocol import (
     RawAccess,
     Rules,
     Threads,
+    Vacations,
     Watcher,
 )
 
@@ -42,6 +43,8 @@ VERBS: list[tuple[str, type, Callable[[Any], Awaitable[Any]]]] = [
     ("has_delta", Changes, lambda mailbox: mailbox.changed_since("", limit=1)),
     ("has_server_side_rules", Rules, lambda mailbox: mailbox.list_rules()),
     ("has_server_side_rules", Rules, lambda mailbox: mailbox.put_rules([])),
+    ("has_vacation", Vacations, lambda mailbox: mailbox.vacation()),
+    ("has_vacation", Vacations, lambda mailbox: mailbox.stop_vacation()),
     ("has_push", Watcher, lambda mailbox: anext(mailbox.changes())),
 ]
 

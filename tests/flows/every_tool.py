@@ -85,6 +85,8 @@ MORE = [
     call("run_rule_plan", {"plan": "plan_id"}, rule_id="$rule"),
     call("run_rule", plan_id="$plan"),
     call("delete_rule", rule_id="$rule"),
+    call("get_vacation"),
+    call("set_vacation", enabled=False),
 ]
 
 _NONE = "m-none"

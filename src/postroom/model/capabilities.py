@@ -20,6 +20,7 @@ class Capabilities:
     has_threading: bool = False
     has_raw: bool = False
     has_server_side_rules: bool = False
+    has_vacation: bool = False
     has_push: bool = False
     has_shared_mailboxes: bool = False
     has_uids: bool = False

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from postroom.model.address import Address
 from postroom.model.draft import Importance
 
-NativeKind = Literal["send", "reply", "reply_all", "forward", "unsubscribe"]
+NativeKind = Literal["send", "reply", "reply_all", "forward", "unsubscribe", "vacation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ class NativeAction:
 
     `subject` is the one that the message will have, set only if the provider allows it. `original_sha256` covers
     what the original said when it was shown: its content is sent along, quoted or forwarded. An `unsubscribe` is no
-    message: it is a request to the URL in `text`, which the original named.
+    message: it is a request to the URL in `text`, which the original named. A `vacation` switches a vacation reply on,
+    from `start` to `end` (ISO 8601; empty: at once, for ever).
     """
 
     kind: NativeKind
@@ -47,11 +48,15 @@ class NativeAction:
     html: str = ""
     importance: Importance = Importance.NORMAL
     original_sha256: str = ""
+    start: str = ""
+    end: str = ""
 
 
 def freeze(action: NativeAction) -> bytes:
-    """One serialization per action. Always ASCII without line breaks."""
-    return json.dumps(asdict(action), sort_keys=True, separators=(",", ":")).encode("ascii")
+    """One serialization per action. Always ASCII without line breaks. No period adds no entries: what was in an outbox
+    before there were any stays readable."""
+    fields = {name: value for name, value in asdict(action).items() if value or name not in ("start", "end")}
+    return json.dumps(fields, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
 def thaw(frozen: bytes) -> NativeAction:

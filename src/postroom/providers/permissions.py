@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from postroom.providers.oauth.scopes import Table
 
-Right = Literal["read", "organise", "drafts", "send", "rules", "identities"]
+Right = Literal["read", "organise", "drafts", "send", "rules", "identities", "vacation"]
 RIGHTS: tuple[Right, ...] = get_args(Right)
 
 # Without OAuth. A provider with OAuth logins only has no row here.
@@ -47,4 +47,7 @@ RIGHT_OF: Mapping[str, Right] = {
     "put_rules": "rules",
     "activate_rules": "rules",
     "create_alias": "identities",
+    "vacation": "vacation",
+    "check_vacation": "vacation",
+    "stop_vacation": "vacation",
 }

@@ -23,6 +23,7 @@ from postroom.model.native import NativeAction, NativeKind, Recipients
 from postroom.model.outcome import ItemResult, Staged, SubmitOutcome, SubmitRequest
 from postroom.model.query.tree import Flag, Query
 from postroom.model.rule import Rule, RuleSet
+from postroom.model.vacation import Vacation
 
 
 @runtime_checkable
@@ -201,6 +202,23 @@ class Rules(Protocol):
 
     async def activate_rules(self, active: bool) -> None:
         """Run them, or stop. Conflict where that would stop the rules of another program."""
+        ...
+
+
+@runtime_checkable
+class Vacations(Protocol):
+    """capabilities.has_vacation: the provider answers mail by itself while its owner is away. Switching that on sends,
+    so it is no method here but a native action of kind `vacation`, which the account's transport takes from the gate.
+    """
+
+    async def vacation(self) -> Vacation: ...
+
+    async def check_vacation(self, wanted: Vacation) -> None:
+        """Unsupported or InvalidRequest where the provider cannot reply in this way. Nothing is changed."""
+        ...
+
+    async def stop_vacation(self) -> None:
+        """Its text is kept where the provider can. Ok when it is off."""
         ...
 
 

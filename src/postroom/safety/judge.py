@@ -10,9 +10,10 @@ from typing import Literal
 from postroom.mime.visible import visible_email
 from postroom.model.address import Address, masked
 from postroom.model.draft import Draft
+from postroom.model.vacation import EVERYONE
 from postroom.safety.policy import Gate, Policy
 
-Kind = Literal["email_send", "email_reply", "email_forward", "unsubscribe"]
+Kind = Literal["email_send", "email_reply", "email_forward", "unsubscribe", "vacation"]
 Answer = Literal["accepted", "declined", "dismissed"]
 
 
@@ -117,6 +118,12 @@ def policy_denial(draft: Draft, policy: Policy) -> Deny | None:
 def policy_denial_of(recipients: Sequence[str], policy: Policy) -> Deny | None:
     """The lists always decide, also for what was approved yesterday and is sent today."""
     for address in map(Address, recipients):
+        if address.key == EVERYONE.key and (policy.allow or policy.block):
+            return Deny(
+                "A vacation reply goes to everybody who writes, so the operator's recipient lists "
+                "(safety.allow_recipients, safety.block_recipients) cannot be applied to it. The user can switch it on "
+                "at the provider."
+            )
         if not policy.can_judge(address):
             return Deny(
                 f"{masked(address.email)} contains a route to another server before the @ (such as % or !), so the "

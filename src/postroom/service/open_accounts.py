@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Rules,
         Threads,
         Transport,
+        Vacations,
         Watcher,
     )
     from postroom.settings import AccountSettings
@@ -145,6 +146,10 @@ class Account:
     @property
     def alias_maker(self) -> AliasMaker:
         return cast("AliasMaker", self._only_if(self.capabilities.can_create_alias, "alias creation"))
+
+    @property
+    def vacations(self) -> Vacations:
+        return cast("Vacations", self._only_if(self.capabilities.has_vacation, "vacation replies"))
 
     @property
     def watcher(self) -> Watcher:

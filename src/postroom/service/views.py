@@ -281,6 +281,18 @@ class ApprovalView:
 
 
 @dataclass(frozen=True, slots=True)
+class VacationView:
+    """`start` and `end` are empty where it begins at once, or lasts until it is switched off."""
+
+    account: str
+    enabled: bool
+    subject: str
+    body: str
+    start: str
+    end: str
+
+
+@dataclass(frozen=True, slots=True)
 class SendView:
     """What a send did. `sent` means that the provider accepted it, never that it was delivered."""
 

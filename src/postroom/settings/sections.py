@@ -14,7 +14,17 @@ from postroom.settings.fields import AsList, ConfigPath, HomePath, Number, Secti
 
 Dialect = Literal["postroom", "graph", "mailapi", "vault", "drafts", "intentmail"]
 Toolset = Literal[
-    "read", "organise", "drafts", "send", "folders", "subscriptions", "calendar", "rules", "templates", "identities"
+    "read",
+    "organise",
+    "drafts",
+    "send",
+    "folders",
+    "subscriptions",
+    "calendar",
+    "vacation",
+    "rules",
+    "templates",
+    "identities",
 ]
 Gate = Literal["confirm", "preview", "elicit", "approval", "auto"]
 

@@ -58,6 +58,7 @@ class Mailbox:
         self.messages: list[StoredMessage] = []
         self.categories: dict[str, dict[str, Any]] = {}
         self.rules: dict[str, dict[str, Any]] = {}
+        self.automatic_replies: dict[str, Any] = {"status": "disabled", "externalAudience": "none"}
         self.log: list[Change] = []
         self._by_id: dict[str, StoredMessage] = {}
         self._numbers = itertools.count(1)

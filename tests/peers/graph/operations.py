@@ -61,6 +61,7 @@ _TABLE: tuple[tuple[str, str, str, tuple[str, ...], int], ...] = (
     ("categories.create", "POST", "outlook/masterCategories", (WRITE_SETTINGS,), 201),
     ("categories.delete", "DELETE", "outlook/masterCategories/{category}", (WRITE_SETTINGS,), 204),
     ("mailboxSettings.get", "GET", "mailboxSettings", (READ_SETTINGS, WRITE_SETTINGS), 200),
+    ("mailboxSettings.update", "PATCH", "mailboxSettings", (WRITE_SETTINGS,), 200),
     ("sendMail", "POST", "sendMail", (SEND,), 202),
 )
 _OF_MESSAGES = re.compile(

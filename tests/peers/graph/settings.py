@@ -8,6 +8,8 @@ from tests.peers.graph.call import Call
 from tests.peers.graph.errors import bad, not_found
 
 _USER = ("id", "displayName", "mail", "userPrincipalName", "proxyAddresses")
+_REPLIES = ("internalReplyMessage", "externalReplyMessage")
+_PERIOD = ("scheduledStartDateTime", "scheduledEndDateTime")
 
 
 def user(call: Call) -> dict[str, Any]:
@@ -41,13 +43,33 @@ def delete_category(call: Call) -> None:
 
 
 def mailbox_settings(call: Call) -> dict[str, Any]:
-    return {
+    value = {
         "archiveFolder": call.mailbox.well_known["archive"],
         "timeZone": "UTC",
         "dateFormat": "yyyy-MM-dd",
         "timeFormat": "HH:mm",
-        "automaticRepliesSetting": {"status": "disabled", "externalAudience": "none"},
+        "automaticRepliesSetting": dict(call.mailbox.automatic_replies),
     }
+    wanted = call.names("$select") or list(value)
+    return {name: value[name] for name in wanted}
+
+
+def update_mailbox_settings(call: Call) -> dict[str, Any]:
+    """Replies are kept as the HTML documents that Exchange makes of them, moments with seven digits of a second."""
+    given = dict(call.body.get("automaticRepliesSetting") or {})
+    setting = call.mailbox.automatic_replies | given
+    if setting["status"] == "scheduled":
+        start, end = (setting.get(name, {}).get("dateTime", "") for name in _PERIOD)
+        if not start or not end or start >= end:
+            raise bad("The start of scheduled automatic replies must be before their end.", "ErrorInvalidRequest")
+    for name in _REPLIES:
+        if given.get(name):
+            setting[name] = f"<html>\n<body>\n{given[name]}\n</body>\n</html>\n"
+    for name in _PERIOD:
+        if name in given:
+            setting[name] = given[name] | {"dateTime": f"{given[name]['dateTime'].partition('.')[0]}.0000000"}
+    call.mailbox.automatic_replies = setting
+    return {"automaticRepliesSetting": dict(setting)}
 
 
 HANDLERS = {
@@ -56,4 +78,5 @@ HANDLERS = {
     "categories.create": create_category,
     "categories.delete": delete_category,
     "mailboxSettings.get": mailbox_settings,
+    "mailboxSettings.update": update_mailbox_settings,
 }

@@ -81,7 +81,7 @@ def test_a_list_of_nobody_is_nobody():
 
 
 def test_a_type_that_is_missing_is_asked_for_and_keys_that_were_not_understood_are_named():
-    kinds = "email_send, email_reply, email_forward, unsubscribe"
+    kinds = "email_send, email_reply, email_forward, unsubscribe, vacation"
     with pytest.raises(InvalidRequest) as refused:
         parse(b"---\nTyp: email_send\nStatus: approved\n---\n")
     assert refused.value.message == (

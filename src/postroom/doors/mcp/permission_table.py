@@ -23,6 +23,7 @@ _OTHER_RIGHTS: dict[str, Rights] = {
     "delete_draft": ("read", "organise"),  # it is moved to the trash
     "create_rule": ("read",),  # rules are kept and run here; only `postroom rules upload` writes some to the provider
     "list_rules": (),
+    "get_vacation": ("read", "vacation"),
     "run_rule": ("read", "organise", "send"),  # the last where a rule forwards
     "delete_rule": (),
 }

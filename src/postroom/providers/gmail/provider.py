@@ -15,6 +15,7 @@ from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag, Query
 from postroom.model.rule import Rule, RuleSet
+from postroom.model.vacation import Vacation
 from postroom.providers.gmail.changes import changed_since
 from postroom.providers.gmail.mail import folders, identities
 from postroom.providers.gmail.mail.drafts import DraftBox
@@ -25,6 +26,7 @@ from postroom.providers.gmail.rules import Filters
 from postroom.providers.gmail.search.searching import Searcher
 from postroom.providers.gmail.session.client import Client
 from postroom.providers.gmail.session.wire import PER_CHANGE, PROVIDER, UNITS, Get, text_of
+from postroom.providers.gmail.vacation import VacationReply
 
 if TYPE_CHECKING:
     from postroom.model.changes import ChangePage
@@ -43,6 +45,7 @@ CAPABILITIES = Capabilities(
     has_threading=True,
     has_raw=True,
     has_server_side_rules=True,
+    has_vacation=True,
     has_delta=True,
     max_attachment_size_mb=25,
     changes_at_once=PER_CHANGE,
@@ -51,7 +54,7 @@ CAPABILITIES = Capabilities(
 
 class GmailMailbox:
     """Mailbox, RawAccess, Threads, BatchFetch, IdLookup, Drafts, Labels, ManyFolders, FolderMaker, Rules, Changes,
-    AliasMaker."""
+    AliasMaker, Vacations."""
 
     def __init__(self, account: GmailAccount, context: ProviderContext) -> None:
         self._account = account
@@ -62,6 +65,7 @@ class GmailMailbox:
         self._organiser = Organiser(self.client, self._labels, self.reader)
         self._searcher = Searcher(self.client, self._labels, self.reader)
         self._filters = Filters(self.client, self._labels)
+        self.vacation_reply = VacationReply(self.client)
         self._is_checked = False
 
     async def connect(self) -> Capabilities:
@@ -193,6 +197,17 @@ class GmailMailbox:
 
     async def activate_rules(self, active: bool) -> None:
         await self._filters.activate(active)
+
+    # --- vacation reply
+
+    async def vacation(self) -> Vacation:
+        return await self.vacation_reply.read()
+
+    async def check_vacation(self, wanted: Vacation) -> None:
+        return None  # Gmail takes all that can be asked for
+
+    async def stop_vacation(self) -> None:
+        await self.vacation_reply.stop()
 
 
 def _mailbox_of(address: Address) -> str:

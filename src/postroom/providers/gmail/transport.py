@@ -1,7 +1,8 @@
 """Sending in two steps: a draft is created, compared by the gate, and sent as it is.
 
 Sending consumes the draft. So after a lost response one look is enough: a draft that is still there was not sent, and
-the same draft cannot be sent twice. Nothing is ever sent by any other method.
+the same draft cannot be sent twice. No message is ever sent by any other method; of native actions there is one, which
+switches the vacation reply on.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import anyio.to_thread
 from postroom.mime.read.parse import parse_headers
 from postroom.mime.write.reply import with_blind_copies
 from postroom.model.errors import NotFound, PostroomError, ProviderError
+from postroom.model.native import NativeAction, NativeKind, Recipients
 from postroom.model.outcome import Staged, SubmitOutcome, SubmitRequest
+from postroom.providers import vacations
 from postroom.providers.gmail.mail.drafts import saved_of
 from postroom.providers.gmail.mail.reading import decoded
 from postroom.providers.gmail.mail.rebuild import headers_of
@@ -47,6 +50,14 @@ class GmailTransport:
         self._drafts = mailbox.draft_box
         self._reader = mailbox.reader
         self._check_owner = mailbox.check_owner
+        self._vacation = mailbox.vacation_reply
+
+    @property
+    def native_kinds(self) -> frozenset[NativeKind]:
+        return frozenset({"vacation"})
+
+    async def recipients_of(self, action: NativeAction) -> Recipients:
+        return vacations.REACHED
 
     async def check_login(self) -> bool:
         await self._check_owner()
@@ -96,6 +107,8 @@ class GmailTransport:
     # --- sending
 
     async def submit(self, request: SubmitRequest) -> SubmitOutcome:
+        if vacations.is_vacation(request.native):
+            return await vacations.switch_on(request, self._vacation.start)
         if not request.staged_ref:
             return SubmitOutcome("rejected", reason="Gmail sends drafts only, and no draft was prepared.")
         try:
@@ -107,6 +120,8 @@ class GmailTransport:
         return _accepted(request, sent)
 
     async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
+        if vacations.is_vacation(request.native):
+            return vacations.look(request, await self._vacation.read())
         if request.staged_ref and await self._is_there(request.staged_ref):
             return SubmitOutcome("retryable", reason="The draft is still there: it was not sent.")
         for params in ({"q": f"rfc822msgid:{request.message_id.strip('<>')}"}, {}):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from postroom.model.address import Address
 from postroom.model.errors import NotFound
 from postroom.model.native import NativeAction, NativeKind, Recipients
+from postroom.providers import vacations
 from postroom.providers.graph.mail.convert import people, person, recipients
 from postroom.providers.graph.mail.reading import gone
 from postroom.providers.graph.session import wire
 from postroom.providers.graph.session.client import Client
 from postroom.providers.graph.session.wire import JSON
 
-KINDS: frozenset[NativeKind] = frozenset({"send", "reply", "reply_all", "forward"})
+KINDS: frozenset[NativeKind] = frozenset({"send", "reply", "reply_all", "forward", "vacation"})
 _VERBS = {"reply": "reply", "reply_all": "replyAll", "forward": "forward"}
 _ADDRESSED = "subject,from,toRecipients,ccRecipients,replyTo"
 _FORWARDED = "subject,from,hasAttachments"
@@ -50,6 +51,8 @@ def _only(message: JSON, *names: str) -> JSON:
 
 async def reached(client: Client, action: NativeAction, own: str) -> Recipients:
     """Everyone whom the action would reach now."""
+    if action.kind == "vacation":
+        return vacations.REACHED
     if action.kind in ("send", "forward"):
         if action.kind == "forward":
             await _original(client, action, _FORWARDED)

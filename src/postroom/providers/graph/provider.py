@@ -16,6 +16,7 @@ from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag, In, Query
 from postroom.model.rule import Rule, RuleSet
+from postroom.model.vacation import Vacation
 from postroom.providers.graph.changes import ChangeLog
 from postroom.providers.graph.mail.drafts import DraftBox
 from postroom.providers.graph.mail.folders import Directory
@@ -26,6 +27,7 @@ from postroom.providers.graph.search.searching import Searcher
 from postroom.providers.graph.session.client import REQUESTS, Client
 from postroom.providers.graph.session.problems import NO_MAILBOX, has_code
 from postroom.providers.graph.session.wire import text
+from postroom.providers.graph.vacation import AutomaticReplies
 
 if TYPE_CHECKING:
     from postroom.providers.context import ProviderContext
@@ -44,8 +46,8 @@ _NOBODY = "Microsoft knows no mailbox of that address, or hides it from this log
 
 
 class GraphMailbox:
-    """Mailbox, RawAccess, Threads, BatchFetch, Drafts, Labels, FolderMaker, Rules, IdLookup, Changes and
-    SharedMailboxes over one login."""
+    """Mailbox, RawAccess, Threads, BatchFetch, Drafts, Labels, FolderMaker, Rules, Vacations, IdLookup, Changes
+    and SharedMailboxes over one login."""
 
     def __init__(self, account: GraphAccount, context: ProviderContext) -> None:
         self._account = account
@@ -61,6 +63,7 @@ class GraphMailbox:
         self._searcher = Searcher(client, self.directory, self.reader)
         self._organiser = Organiser(client)
         self._rules = InboxRules(client, self.directory)
+        self.vacation_reply = AutomaticReplies(client)
         self._changes = ChangeLog(client, self.directory)
         self._capabilities: Capabilities | None = None
 
@@ -83,6 +86,7 @@ class GraphMailbox:
                 has_threading=True,
                 has_raw=True,
                 has_server_side_rules=True,
+                has_vacation=True,
                 has_shared_mailboxes=not self._is_shared,
                 has_delta=True,
                 max_attachment_size_mb=150,
@@ -223,7 +227,7 @@ class GraphMailbox:
     async def delete_draft(self, draft_ref: str) -> None:
         await self.draft_box.delete(draft_ref)
 
-    # Rules and changes
+    # Rules, vacation reply, changes
 
     async def list_rules(self) -> RuleSet:
         return await self._rules.kept()
@@ -236,6 +240,15 @@ class GraphMailbox:
 
     async def activate_rules(self, active: bool) -> None:
         await self._rules.activate(active)
+
+    async def vacation(self) -> Vacation:
+        return await self.vacation_reply.read()
+
+    async def check_vacation(self, wanted: Vacation) -> None:
+        self.vacation_reply.check(wanted)
+
+    async def stop_vacation(self) -> None:
+        await self.vacation_reply.stop()
 
     async def changed_since(self, cursor: str, *, limit: int) -> ChangePage:
         return await self._changes.since(cursor, limit=limit)

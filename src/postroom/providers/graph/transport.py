@@ -17,6 +17,7 @@ from postroom.model.errors import NotFound, PostroomError, ProviderError
 from postroom.model.folder import Role
 from postroom.model.native import NativeAction, NativeKind, Recipients
 from postroom.model.outcome import Staged, SubmitOutcome, SubmitRequest
+from postroom.providers import vacations
 from postroom.providers.graph import native
 from postroom.providers.graph.mail.convert import people
 from postroom.providers.graph.session import wire
@@ -94,6 +95,8 @@ class GraphTransport:
     # Sending
 
     async def submit(self, request: SubmitRequest) -> SubmitOutcome:
+        if vacations.is_vacation(request.native):
+            return await vacations.switch_on(request, self._mailbox.vacation_reply.start)
         if request.native is not None:
             return await self._act(request, request.native)
         if not request.staged_ref:
@@ -108,6 +111,8 @@ class GraphTransport:
 
     async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
         """A draft that is there was not sent; a message that is there and is no draft was."""
+        if vacations.is_vacation(request.native):
+            return vacations.look(request, await self._mailbox.vacation_reply.read())
         if request.native is not None:
             return SubmitOutcome("unknown", reason="Microsoft gives no evidence of what it composed. Check Sent Items.")
         found = [one] if (one := await self._look(request.staged_ref)) else []

@@ -23,6 +23,7 @@ SCOPES: Mapping[tuple[str, str], Table] = {
         "drafts": (f"{_GMAIL}readonly", f"{_GMAIL}compose"),
         "send": (f"{_GMAIL}compose",),  # a message is sent as a draft, which gmail.send cannot create
         "rules": (f"{_GMAIL}modify", f"{_GMAIL}settings.basic"),  # to run rules here, and to put some on the server
+        "vacation": (f"{_GMAIL}readonly", f"{_GMAIL}settings.basic"),
     },
     ("microsoft", "imap"): {
         "always": ("offline_access", f"{_OUTLOOK}IMAP.AccessAsUser.All"),
@@ -35,6 +36,7 @@ SCOPES: Mapping[tuple[str, str], Table] = {
         "drafts": ("Mail.ReadWrite",),
         "send": ("Mail.ReadWrite", "Mail.Send"),  # what is sent is a draft first
         "rules": ("Mail.ReadWrite", "MailboxSettings.ReadWrite"),
+        "vacation": ("Mail.Read", "MailboxSettings.ReadWrite"),
     },
     ("fastmail", "imap"): {"always": (f"{_FASTMAIL}imap",), "send": (f"{_FASTMAIL}smtp",)},
     ("fastmail", "jmap"): {

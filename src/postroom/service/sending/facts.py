@@ -40,7 +40,7 @@ async def facts_for(gateway: Gateway, order: Order, policy: Policy) -> Facts:
 
     previewed, duplicate = await gateway.in_thread(stored)
     seen = order.looked_up
-    if order.kind == "unsubscribe":  # where a header leads is a stranger's word each time
+    if order.kind in ("unsubscribe", "vacation"):  # where a header leads, and who will write, is unknown each time
         seen.known, seen.unreachable = frozenset(), ()
     if seen.known is None:  # an older look is the safer one: Sent may have been arranged since
         seen.known = await known_recipients(gateway, order.account, draft.recipients, policy)

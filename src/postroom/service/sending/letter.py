@@ -30,6 +30,8 @@ _BY_PROVIDER = {
     "reply_all": "The provider composes this reply itself: it adds everyone listed above, and puts the original "
     "message below this text.",
     "unsubscribe": "This is no email: it is a request to the mailing list's server, which its message asked for.",
+    "vacation": "This switches on a vacation reply: the provider then sends this text by itself to everybody who "
+    "writes to this mailbox, strangers included.",
     "forward": "The provider forwards the original itself, with its attachments, below this text.",
 }
 _WORD = re.compile(r"\w+")

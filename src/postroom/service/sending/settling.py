@@ -112,7 +112,7 @@ async def finish(gateway: Gateway, send: Send) -> Send:
 
     def remember() -> None:
         gateway.store.duplicates.remember(send.account, seen)
-        if send.kind != "unsubscribe":  # a list's server was not written to: nobody is known by it
+        if send.kind not in ("unsubscribe", "vacation"):  # nobody was written to, so nobody is known by it
             gateway.store.recipients.remember(send.account, _accepted(send))
         path = gateway.vault.find(f"{send.kind}_{send.approval_id}.md") if send.approval_id else None
         if path is not None:

@@ -13,7 +13,7 @@ from postroom.model.ids import Kind
 from postroom.store.handles import checked, unknown
 from postroom.store.sends.states import State
 
-SendKind = Literal["email_send", "email_reply", "email_forward", "unsubscribe"]
+SendKind = Literal["email_send", "email_reply", "email_forward", "unsubscribe", "vacation"]
 
 
 @dataclass(frozen=True, slots=True)

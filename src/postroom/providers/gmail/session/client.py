@@ -84,6 +84,9 @@ class Client:
     async def post(self, path: str, body: Mapping[str, Any], *, units: int) -> JSON:
         return _object(await self._api.write("POST", USER + path, content=dict(body), units=units))
 
+    async def put(self, path: str, body: Mapping[str, Any], *, units: int) -> JSON:
+        return _object(await self._api.write("PUT", USER + path, content=dict(body), units=units))
+
     async def patch(self, path: str, body: Mapping[str, Any], *, units: int) -> JSON:
         return _object(await self._api.write("PATCH", USER + path, content=dict(body), units=units))
 

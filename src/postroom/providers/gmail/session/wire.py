@@ -44,6 +44,7 @@ UNITS = {
     "settings": 1,
     "sendAs.create": 100,
     "filter.change": 5,
+    "vacation.change": 5,
 }
 
 # Whatever else is in an id could lead to another path.

@@ -19,11 +19,12 @@ from postroom.doors.mcp.dialects.postroom import (
     send,
     subscriptions,
     templates,
+    vacation,
 )
 
 TOOLSETS = (
     *(read.toolset, organise.toolset, drafts.toolset, send.toolset),
-    *(folders.toolset, subscriptions.toolset, calendar.toolset),
+    *(folders.toolset, subscriptions.toolset, calendar.toolset, vacation.toolset),
     *(rules.toolset, templates.toolset, identities.toolset),
 )
 RESOURCES = resources

@@ -267,9 +267,18 @@ class Deleted(TypedDict):
     operation_id: str
 
 
+class Vacation(TypedDict):
+    account: str
+    enabled: bool
+    subject: str
+    body: str
+    start: str
+    end: str
+
+
 class Sent(TypedDict):
     # preview | needs_approval | held | scheduled | sent | already_executed | unknown | rejected | cancelled |
-    # needs_human | dev_mode
+    # needs_human | dev_mode | switched_off
     status: str
     account: str
     message: str
