@@ -417,3 +417,16 @@ def test_a_page_holds_twenty_unless_more_are_asked_for(path: Path, time: FakeTim
     for page in (store.outbox.list(), store.outbox.list_open()):
         assert (len(page.items), page.total, page.limit, page.offset, page.has_more) == (20, 21, 20, 0, True)
     store.close()
+
+
+def test_what_other_sends_of_the_account_became_is_known_by_the_providers_refs(store: Store) -> None:
+    def accepted(ref: str, **fields: Any) -> Send:
+        send = brought_to(store, State.SENDING, a_send(ref, **fields))
+        told = {"message_ref": ref}
+        return store.outbox.advance(send.send_id, expect=State.SENDING, to=State.ACCEPTED, outcome=told)
+
+    own = accepted("own")
+    accepted("second")
+    accepted("")
+    accepted("elsewhere", account="home")
+    assert store.outbox.sent_refs(WORK, without=own.send_id) == {"second"}

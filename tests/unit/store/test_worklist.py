@@ -278,3 +278,12 @@ def test_no_send_rests_longer_than_a_day_whatever_it_was_told(store: Store, time
     send = brought_to(store, State.RESERVED, a_send())
     store.worklist.release(send.send_id, wake_at=time.wall + 9 * 86_400)
     assert store.outbox.get(send.send_id).wake_at == time.wall + 86_400
+
+
+def test_a_send_that_is_put_back_keeps_what_was_said_of_it_beside_the_new_reason(store: Store, time: FakeTime) -> None:
+    send = brought_to(store, State.SENDING)
+    told = {"reason": "first", "login_refused": True}
+    store.outbox.advance(send.send_id, expect=State.SENDING, to=State.RETRYABLE, outcome=told, wake_at=time.wall)
+    assert claimed(store) == {send.send_id}
+    store.worklist.release(send.send_id, wake_at=time.wall + 5, reason="second")
+    assert store.outbox.get(send.send_id).outcome == {"reason": "second", "login_refused": True}

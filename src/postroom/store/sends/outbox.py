@@ -262,7 +262,7 @@ class Outbox:
     def sent_refs(self, account: str, *, without: str) -> frozenset[str]:
         """The provider's refs of what the account's other sends became."""
         ref = "json_extract(outcome, '$.message_ref')"
-        found = f"SELECT DISTINCT {ref} FROM outbox WHERE account = ? AND send_id <> ? AND {ref} <> ''"  # noqa: S608
+        found = f"SELECT {ref} FROM outbox WHERE account = ? AND send_id <> ? AND {ref} <> ''"  # noqa: S608
         with self._database.read() as connection:
             return frozenset(str(row[0]) for row in connection.execute(found, (account, without)))
 
