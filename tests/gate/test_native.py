@@ -393,6 +393,8 @@ OTHERS = {
     "html": "",
     "importance": Importance.LOW,
     "original_sha256": "01",
+    "start": "2027-01-15T00:00:00+00:00",
+    "end": "2027-01-16T00:00:00+00:00",
 }
 
 
