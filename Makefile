@@ -11,7 +11,7 @@ BENCHES := cold_start tool_call gate filling gmail graph
 
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-           --no-emit-index-url --no-emit-find-links --no-annotate --no-header
+           --no-emit-index-url --no-emit-find-links --no-annotate --no-header --no-strip-extras
 
 # Counts the packages as pip gets to them; without --quiet it would say a hundred lines, with it nothing for a minute.
 install = { $(PIP) install --require-hashes -r $(1) || echo "pip failed"; } | awk \

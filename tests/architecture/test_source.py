@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from .tree import ROOT, SOURCE, python_files, shown, written_files
 
@@ -79,7 +82,7 @@ def test_nothing_in_the_tree_tells_of_the_machine_or_the_people_that_wrote_it() 
 def test_locked_requirements_name_no_place_and_hash_every_file() -> None:
     for path in (ROOT / "requirements").glob("*.txt"):
         text = path.read_text(encoding="utf-8")
-        pins = re.findall(r"^([\w.-]+)==", text, re.MULTILINE)
+        pins = re.findall(r"^([\w.-]+)(?:\[.*?\])?==", text, re.MULTILINE)
         assert pins
         assert not re.search(r"^-|://|file:", text, re.MULTILINE)
         for pinned in re.split(r"^(?=\w)", text, flags=re.MULTILINE)[1:]:
@@ -88,10 +91,38 @@ def test_locked_requirements_name_no_place_and_hash_every_file() -> None:
 
 def test_everything_a_run_needs_is_locked_and_the_tests_use_the_same_versions() -> None:
     run, test = (
-        set(re.findall(r"^([\w.-]+==[\w.]+)", (ROOT / "requirements" / name).read_text(), re.MULTILINE))
+        set(re.findall(r"^([\w.-]+(?:\[.*?\])?==[\w.]+)", (ROOT / "requirements" / name).read_text(), re.MULTILINE))
         for name in ("run.txt", "test.txt")
     )
     assert run <= test
+
+
+def test_extras_are_locked_with_the_package_they_belong_to() -> None:
+    """Given `a==1` and a package that asks for `a[x]`, older pips (23.2) want the newest `a[x]` and refuse it for
+    having no hash: an install that worked until the day `a` released again."""
+    lock = (ROOT / "requirements" / "test.txt").read_text(encoding="utf-8")
+    pins = [Requirement(pin) for pin in re.findall(r"^[\w.-]+(?:\[.*?\])?==[\w.]+", lock, re.MULTILINE)]
+    extras = {canonicalize_name(pin.name): pin.extras for pin in pins}
+    missing = []
+    for pin in pins:
+        for needed in _needed_by(pin):
+            if not needed.extras <= extras[canonicalize_name(needed.name)]:
+                missing.append(f"{pin.name} needs {needed}")
+    assert extras["pyjwt"] == {"crypto"}
+    assert missing == []
+
+
+def _needed_by(pin: Requirement) -> list[Requirement]:
+    """What the package as it is installed here asks for; a pin for another system is installed nowhere here."""
+    try:
+        asked = [Requirement(text) for text in metadata.requires(pin.name) or ()]
+    except metadata.PackageNotFoundError:
+        return []
+    return [
+        one
+        for one in asked
+        if one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in {"", *pin.extras})
+    ]
 
 
 def test_http_clients_are_made_in_one_place() -> None:
