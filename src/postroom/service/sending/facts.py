@@ -85,4 +85,5 @@ async def known_recipients(
     """
     keys = [address.key for address in recipients if not (address.is_routed or policy.vouches_for(address))]
     known = set(await gateway.in_thread(gateway.store.recipients.known, account.name, keys))
-    return frozenset(known | await acquainted(gateway, account, [key for key in keys if key not in known]))
+    lists = await gateway.in_thread(gateway.store.recipients.lists, account.name, keys)
+    return frozenset(known | await acquainted(gateway, account, [key for key in keys if key not in known | lists]))
