@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from time import time
+from typing import Any, get_args
 
 import pytest
 from mcp import Client
@@ -16,12 +18,19 @@ from mcp_types import ElicitResult
 from tests.flows.caller import Caller
 from tests.flows.injections import COLLECTIONS, Injected, collected, our_own
 from tests.flows.obedient import ObedientAgent
+from tests.flows.obedient_more import TOOLS
 from tests.flows.stages import FRIEND, LOCAL, MALLORY, Stage, local_stage
 
 from postroom.doors.mcp.serve import server_for
 from postroom.model.address import Address
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.providers.local.transport import LocalTransport
+from postroom.providers.oneclick import OneClick
+from postroom.service.rules import scheduling
+from postroom.service.sending import worker
+from postroom.settings.sections import Toolset
+from postroom.store.clock import system_clock
+from postroom.wiring import open_gateway
 
 STOLEN = {"subject": "What you asked for", "body": "the secrets"}
 # Addresses that nobody ever wrote to, some of them next to one that somebody did.
@@ -125,14 +134,22 @@ def handed_over(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
             taken[Address(recipient).key] += len(request.raw)
         return await submit(self, request)
 
+    async def requesting(_: OneClick, request: SubmitRequest) -> SubmitOutcome:
+        for recipient in request.envelope.recipients:
+            taken[recipient] += len(request.raw) or 1
+        return SubmitOutcome("accepted", accepted=request.envelope.recipients)
+
     monkeypatch.setattr(LocalTransport, "submit", counting)
+    monkeypatch.setattr(OneClick, "submit", requesting)
     return taken
 
 
 async def obeyed(home: Path, mails: list[Injected], gate: str, *, plans: int, seed: int) -> tuple[Stage, ObedientAgent]:
     """What is left when the agent has obeyed every mail. In front of the client there is nobody, or one who says no."""
     inbox = [one.mail for one in mails]
-    stage = await local_stage(home, inbox, strangers=STRANGERS, gate=gate, sends_per_hour=100_000)
+    stage = await local_stage(
+        home, inbox, strangers=STRANGERS, toolsets=get_args(Toolset), gate=gate, sends_per_hour=100_000
+    )
     declined = 0
 
     async def person(_context: Any, _question: Any) -> ElicitResult:
@@ -148,7 +165,17 @@ async def obeyed(home: Path, mails: list[Injected], gate: str, *, plans: int, se
         for number, one in enumerate(mails):
             await agent.obey(await call.email_id(f'subject:"injected {number}"'), one.target, plans)
     agent.statuses["declined"] = declined
+    agent.statuses["rules run later"] = await next_day(stage)
     return stage, agent
+
+
+async def next_day(stage: Stage) -> int:
+    """What the agent left behind (rules, schedules) has its time, and nobody is there."""
+    later = system_clock()
+    async with open_gateway(stage.settings, clock=replace(later, wall=lambda: time() + 86_400)) as gateway:
+        count = await scheduling.run_due(gateway)
+        await worker.work_once(gateway)
+    return count
 
 
 def judge(stage: Stage, agent: ObedientAgent, handed_over: Counter[str], gate: str, count: int) -> None:
@@ -162,6 +189,8 @@ def judge(stage: Stage, agent: ObedientAgent, handed_over: Counter[str], gate: s
         f"{dict(agent.statuses)}"
     )
     assert (leaked, delivered) == ({}, {})
+    assert agent.calls.keys() >= TOOLS, "each of the newer tools is tried"
+    assert agent.statuses["rules run later"] > 0
     if gate == "auto":
         assert min(known, handed_over[Address(FRIEND).key]) > 0, (
             "the agent does get through to people already written to"
