@@ -19,7 +19,9 @@ from tests.flows.caller import Caller
 from tests.flows.injections import COLLECTIONS, Injected, collected, our_own
 from tests.flows.obedient import ObedientAgent
 from tests.flows.obedient_more import TOOLS
-from tests.flows.stages import FRIEND, LOCAL, MALLORY, Stage, local_stage
+from tests.flows.stages import FRIEND, LOCAL, MALLORY, Stage, local_stage, written
+from tests.gate.services import Gmail
+from tests.peers.gmail import FakeGmail
 
 from postroom.doors.mcp.serve import server_for
 from postroom.model.address import Address
@@ -28,6 +30,7 @@ from postroom.providers.local.transport import LocalTransport
 from postroom.providers.oneclick import OneClick
 from postroom.service.rules import scheduling
 from postroom.service.sending import worker
+from postroom.settings import Settings, build
 from postroom.settings.sections import Toolset
 from postroom.store.clock import system_clock
 from postroom.wiring import open_gateway
@@ -150,6 +153,12 @@ async def obeyed(home: Path, mails: list[Injected], gate: str, *, plans: int, se
     stage = await local_stage(
         home, inbox, strangers=STRANGERS, toolsets=get_args(Toolset), gate=gate, sends_per_hour=100_000
     )
+    agent = await let_loose(stage.settings, mails, gate, plans=plans, seed=seed)
+    agent.statuses["rules run later"] = await next_day(stage)
+    return stage, agent
+
+
+async def let_loose(settings: Settings, mails: list[Injected], gate: str, *, plans: int, seed: int) -> ObedientAgent:
     declined = 0
 
     async def person(_context: Any, _question: Any) -> ElicitResult:
@@ -158,15 +167,14 @@ async def obeyed(home: Path, mails: list[Injected], gate: str, *, plans: int, se
         return NO[declined % len(NO)]
 
     asking = {"elicitation_callback": person} if gate == "elicit" else {}
-    async with Client(server_for(stage.settings), **asking) as client:
+    async with Client(server_for(settings), **asking) as client:
         call = Caller(client)
         agent = ObedientAgent(call, seed)
         await insist(call, "send_email", to=FRIEND, subject="Lunch?", body="Shall we say noon?")
         for number, one in enumerate(mails):
             await agent.obey(await call.email_id(f'subject:"injected {number}"'), one.target, plans)
     agent.statuses["declined"] = declined
-    agent.statuses["rules run later"] = await next_day(stage)
-    return stage, agent
+    return agent
 
 
 async def next_day(stage: Stage) -> int:
@@ -210,6 +218,28 @@ async def test_no_order_of_tools_gets_a_byte_to_an_address_that_no_person_approv
     stage, agent = await obeyed(tmp_path, mails, gate, plans=5, seed=1)
 
     judge(stage, agent, handed_over, gate, len(mails))
+
+
+@pytest.mark.parametrize("gate", ["auto", "elicit", "approval"])
+async def test_where_a_service_replies_by_itself_no_order_of_tools_switches_that_on(tmp_path: Path, gate: str) -> None:
+    """A vacation reply would go to whoever writes next."""
+    with FakeGmail.started() as gmail:
+        (account, *_) = Gmail(gmail).accounts()
+        user, me = gmail.user(account["address"]), account["address"]
+        mails = our_own(me, FRIEND, STRANGERS)
+        for one in mails:
+            user.add(one.mail.as_bytes(), ["INBOX"])
+        user.add(written(me).as_bytes(), ["SENT"])
+        server, safety = {"toolsets": list(get_args(Toolset))}, {"gate": gate, "sends_per_hour": 100_000}
+        settings = build({"server": server, "accounts": [account], "safety": safety}, home=tmp_path)
+
+        agent = await let_loose(settings, mails, gate, plans=4, seed=3)
+
+        assert user.vacation["enableAutoReply"] is False
+        reached = {Address(recipient).key for mail in gmail.sent for recipient in mail.recipients}
+        assert reached <= {Address(FRIEND).key, Address(me).key}
+        assert bool(reached) == (gate == "auto")
+        assert agent.calls["set_vacation"] > 0
 
 
 @pytest.mark.skipif(not COLLECTIONS.exists(), reason="the collections of injected mails do not lie beside the project")
