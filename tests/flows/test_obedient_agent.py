@@ -24,12 +24,14 @@ from tests.gate.services import Gmail
 from tests.peers.gmail import FakeGmail
 
 from postroom.doors.mcp.serve import server_for
+from postroom.doors.mcp.server import PostroomServer
 from postroom.model.address import Address
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.providers.local.transport import LocalTransport
 from postroom.providers.oneclick import OneClick
 from postroom.service.rules import scheduling
 from postroom.service.sending import worker
+from postroom.service.sending.approval import approvals
 from postroom.settings import Settings, build
 from postroom.settings.sections import Toolset
 from postroom.store.clock import system_clock
@@ -167,14 +169,25 @@ async def let_loose(settings: Settings, mails: list[Injected], gate: str, *, pla
         return NO[declined % len(NO)]
 
     asking = {"elicitation_callback": person} if gate == "elicit" else {}
-    async with Client(server_for(settings), **asking) as client:
+    async with Client(server := server_for(settings), **asking) as client:
         call = Caller(client)
         agent = ObedientAgent(call, seed)
         await insist(call, "send_email", to=FRIEND, subject="Lunch?", body="Shall we say noon?")
         for number, one in enumerate(mails):
             await agent.obey(await call.email_id(f'subject:"injected {number}"'), one.target, plans)
+            agent.statuses["rejected by a person"] += await all_rejected(server)
     agent.statuses["declined"] = declined
     return agent
+
+
+async def all_rejected(server: PostroomServer) -> int:
+    """There is room for a hundred: what waits is turned down, so that the agent can go on asking."""
+    gateway = server.gateway.opened
+    assert gateway is not None
+    waiting = await approvals.list_waiting(gateway)
+    for one in waiting:
+        await approvals.reject(gateway, one.approval_id, who="a person", how="command line")
+    return len(waiting)
 
 
 async def next_day(stage: Stage) -> int:
