@@ -86,6 +86,11 @@ class Account:
         return self.settings.name
 
     @property
+    def is_shared(self) -> bool:
+        """Another's mailbox, over the login of a configured account."""
+        return OF_ANOTHER in self.name
+
+    @property
     def at_server(self) -> Mailbox:
         """The mailbox as its server has it now, never as a mirror has it."""
         return cast("Mailbox", at_server(self.mailbox))

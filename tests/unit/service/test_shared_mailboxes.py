@@ -119,3 +119,18 @@ async def test_a_client_reaches_no_configured_account_that_it_was_not_given_over
         with pytest.raises(InvalidRequest):
             accounts.of_user(named.partition("/")[2])
         assert (await accounts.open(SALES)).name == SALES
+
+
+async def test_the_address_of_a_mailbox_that_the_caller_named_is_not_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever opens their mailbox to this login would otherwise be written to without a person's word."""
+    async with provided(monkeypatch, tmp_path, SharingMailbox, gate="auto") as (gateway, _):
+        statuses = {}
+        for account, own in (("mine", "mine@demo.example"), (SALES, "sales@demo.example")):
+            letter = DraftRequest(to=(own,), subject="Note", body="the secrets")
+            for confirm in (False, True):
+                order = await send.order_mail(gateway, letter, Wishes(confirm=confirm), account)
+                statuses[account] = (await send.send(gateway, order)).status
+
+        assert statuses == {"mine": "sent", SALES: "needs_approval"}

@@ -54,6 +54,7 @@ async def facts_for(gateway: Gateway, order: Order, policy: Policy) -> Facts:
         answer=wishes.answer.verdict if wishes.answer else None,
         known=seen.known,
         own=await _own_address(order.account),
+        is_shared=order.account.is_shared,
         duplicate=duplicate,
         unreachable=seen.unreachable,
     )
