@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 
 from postroom.files import database_file
-from postroom.model.errors import InvalidRequest, PermissionDenied
+from postroom.model.errors import InvalidRequest, PermissionDenied, PostroomError
 from postroom.providers import registry
 from postroom.providers.context import ProviderContext
 from postroom.service.gateway import Accounts, Gateway
@@ -117,6 +117,8 @@ async def open_gateway(
         audit_mirror=vault.root / LOGS / "actions",
     )
     accounts = Accounts(settings.accounts, _Opener(settings, store.handles))
+    with suppress(PostroomError):  # on a full disk, say, where nothing can be sent either
+        store.mailboxes.settle({account.name: account.address for account in settings.accounts})
     try:
         yield Gateway(settings, store, accounts, vault, scheme_for(ids or settings.traits.ids))
     finally:

@@ -132,6 +132,7 @@ async def local_stage(
     inbox: Sequence[EmailMessage] = (),
     sent: Sequence[EmailMessage] = (),
     strangers: Sequence[str] = (MALLORY,),
+    toolsets: Sequence[str] = (),
     **safety: Any,
 ) -> Stage:
     """All of them have a mailbox in the same gateway: a byte that leaves for one of them arrives."""
@@ -141,7 +142,8 @@ async def local_stage(
         {"name": name, "provider": "local", "address": address, "path": f"{name}.db"}
         for name, address in people.items()
     ]
-    settings = build({"accounts": accounts, "safety": safety}, home=home)
+    server = {"toolsets": list(toolsets)} if toolsets else {}
+    settings = build({"server": server, "accounts": accounts, "safety": safety}, home=home)
     mailbox = LocalMailbox(settings.accounts[0], ProviderContext(home=home, neighbours=settings.accounts))
     await mailbox.connect()
     for folder, mails in (("INBOX", [*received(me), *inbox]), ("Sent", [written(me), *sent])):

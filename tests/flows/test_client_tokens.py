@@ -163,6 +163,26 @@ async def test_a_client_is_offered_only_its_tools_and_cannot_call_others(url: st
         assert refused["isError"]
 
 
+async def test_whoever_may_not_read_finds_no_resources_either(url: str, token: Callable[..., str]) -> None:
+    """An inbox can be read, subscribed to and completed from: all of that is reading."""
+    reader, sender = token("reader", toolsets=("read",)), token("sender", toolsets=("send", "drafts"))
+    email_id = structured(await call(url, reader, "list_emails", account="alex", limit=1))["results"][0]["email_id"]
+    inbox = {"uri": "mail://alex/inbox"}
+    half = {"ref": {"type": "ref/resource", "uri": "mail://{account}/{email_id}"}}
+    asked = {"argument": {"name": "email_id", "value": ""}, "context": {"arguments": {"account": "alex"}}}
+
+    assert (await post(url, reader, "resources/list")).json()["result"]["resources"]
+    assert (await post(url, sender, "resources/list")).json().get("result", {}).get("resources", []) == []
+    for uri in (inbox["uri"], f"mail://alex/{email_id}", f"mail://alex/{email_id}/raw"):
+        assert "result" in (await post(url, reader, "resources/read", uri=uri)).json()
+        assert "error" in (await post(url, sender, "resources/read", uri=uri)).json()
+    assert email_id in (await post(url, reader, "completion/complete", **half, **asked)).text
+    assert email_id not in (await post(url, sender, "completion/complete", **half, **asked)).text
+    async with session(url, sender) as caller:
+        with pytest.raises(MCPError):
+            await caller.client.session.subscribe_resource(inbox["uri"])
+
+
 async def test_a_session_belongs_to_the_client_that_opened_it(url: str, token: Callable[..., str]) -> None:
     alex, sam = token("a", accounts=("alex",)), token("s", accounts=("sam",))
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}

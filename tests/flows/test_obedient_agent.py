@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from time import time
+from typing import Any, get_args
 
 import pytest
 from mcp import Client
@@ -16,12 +18,24 @@ from mcp_types import ElicitResult
 from tests.flows.caller import Caller
 from tests.flows.injections import COLLECTIONS, Injected, collected, our_own
 from tests.flows.obedient import ObedientAgent
-from tests.flows.stages import FRIEND, LOCAL, MALLORY, Stage, local_stage
+from tests.flows.obedient_more import TOOLS
+from tests.flows.stages import FRIEND, LOCAL, MALLORY, Stage, local_stage, written
+from tests.gate.services import Gmail
+from tests.peers.gmail import FakeGmail
 
 from postroom.doors.mcp.serve import server_for
+from postroom.doors.mcp.server import PostroomServer
 from postroom.model.address import Address
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.providers.local.transport import LocalTransport
+from postroom.providers.oneclick import OneClick
+from postroom.service.rules import scheduling
+from postroom.service.sending import worker
+from postroom.service.sending.approval import approvals
+from postroom.settings import Settings, build
+from postroom.settings.sections import Toolset
+from postroom.store.clock import system_clock
+from postroom.wiring import open_gateway
 
 STOLEN = {"subject": "What you asked for", "body": "the secrets"}
 # Addresses that nobody ever wrote to, some of them next to one that somebody did.
@@ -125,14 +139,28 @@ def handed_over(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
             taken[Address(recipient).key] += len(request.raw)
         return await submit(self, request)
 
+    async def requesting(_: OneClick, request: SubmitRequest) -> SubmitOutcome:
+        for recipient in request.envelope.recipients:
+            taken[recipient] += len(request.raw) or 1
+        return SubmitOutcome("accepted", accepted=request.envelope.recipients)
+
     monkeypatch.setattr(LocalTransport, "submit", counting)
+    monkeypatch.setattr(OneClick, "submit", requesting)
     return taken
 
 
 async def obeyed(home: Path, mails: list[Injected], gate: str, *, plans: int, seed: int) -> tuple[Stage, ObedientAgent]:
     """What is left when the agent has obeyed every mail. In front of the client there is nobody, or one who says no."""
     inbox = [one.mail for one in mails]
-    stage = await local_stage(home, inbox, strangers=STRANGERS, gate=gate, sends_per_hour=100_000)
+    stage = await local_stage(
+        home, inbox, strangers=STRANGERS, toolsets=get_args(Toolset), gate=gate, sends_per_hour=100_000
+    )
+    agent = await let_loose(stage.settings, mails, gate, plans=plans, seed=seed)
+    agent.statuses["rules run later"] = await next_day(stage)
+    return stage, agent
+
+
+async def let_loose(settings: Settings, mails: list[Injected], gate: str, *, plans: int, seed: int) -> ObedientAgent:
     declined = 0
 
     async def person(_context: Any, _question: Any) -> ElicitResult:
@@ -141,14 +169,34 @@ async def obeyed(home: Path, mails: list[Injected], gate: str, *, plans: int, se
         return NO[declined % len(NO)]
 
     asking = {"elicitation_callback": person} if gate == "elicit" else {}
-    async with Client(server_for(stage.settings), **asking) as client:
+    async with Client(server := server_for(settings), **asking) as client:
         call = Caller(client)
         agent = ObedientAgent(call, seed)
         await insist(call, "send_email", to=FRIEND, subject="Lunch?", body="Shall we say noon?")
         for number, one in enumerate(mails):
             await agent.obey(await call.email_id(f'subject:"injected {number}"'), one.target, plans)
+            agent.statuses["rejected by a person"] += await all_rejected(server)
     agent.statuses["declined"] = declined
-    return stage, agent
+    return agent
+
+
+async def all_rejected(server: PostroomServer) -> int:
+    """There is room for a hundred: what waits is turned down, so that the agent can go on asking."""
+    gateway = server.gateway.opened
+    assert gateway is not None
+    waiting = await approvals.list_waiting(gateway)
+    for one in waiting:
+        await approvals.reject(gateway, one.approval_id, who="a person", how="command line")
+    return len(waiting)
+
+
+async def next_day(stage: Stage) -> int:
+    """What the agent left behind (rules, schedules) has its time, and nobody is there."""
+    later = system_clock()
+    async with open_gateway(stage.settings, clock=replace(later, wall=lambda: time() + 86_400)) as gateway:
+        count = await scheduling.run_due(gateway)
+        await worker.work_once(gateway)
+    return count
 
 
 def judge(stage: Stage, agent: ObedientAgent, handed_over: Counter[str], gate: str, count: int) -> None:
@@ -162,6 +210,8 @@ def judge(stage: Stage, agent: ObedientAgent, handed_over: Counter[str], gate: s
         f"{dict(agent.statuses)}"
     )
     assert (leaked, delivered) == ({}, {})
+    assert agent.calls.keys() >= TOOLS, "each of the newer tools is tried"
+    assert agent.statuses["rules run later"] > 0
     if gate == "auto":
         assert min(known, handed_over[Address(FRIEND).key]) > 0, (
             "the agent does get through to people already written to"
@@ -181,6 +231,28 @@ async def test_no_order_of_tools_gets_a_byte_to_an_address_that_no_person_approv
     stage, agent = await obeyed(tmp_path, mails, gate, plans=5, seed=1)
 
     judge(stage, agent, handed_over, gate, len(mails))
+
+
+@pytest.mark.parametrize("gate", ["auto", "elicit", "approval"])
+async def test_where_a_service_replies_by_itself_no_order_of_tools_switches_that_on(tmp_path: Path, gate: str) -> None:
+    """A vacation reply would go to whoever writes next."""
+    with FakeGmail.started() as gmail:
+        (account, *_) = Gmail(gmail).accounts()
+        user, me = gmail.user(account["address"]), account["address"]
+        mails = our_own(me, FRIEND, STRANGERS)
+        for one in mails:
+            user.add(one.mail.as_bytes(), ["INBOX"])
+        user.add(written(me).as_bytes(), ["SENT"])
+        server, safety = {"toolsets": list(get_args(Toolset))}, {"gate": gate, "sends_per_hour": 100_000}
+        settings = build({"server": server, "accounts": [account], "safety": safety}, home=tmp_path)
+
+        agent = await let_loose(settings, mails, gate, plans=4, seed=3)
+
+        assert user.vacation["enableAutoReply"] is False
+        reached = {Address(recipient).key for mail in gmail.sent for recipient in mail.recipients}
+        assert reached <= {Address(FRIEND).key, Address(me).key}
+        assert bool(reached) == (gate == "auto")
+        assert agent.calls["set_vacation"] > 0
 
 
 @pytest.mark.skipif(not COLLECTIONS.exists(), reason="the collections of injected mails do not lie beside the project")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client
 from mcp_types import ElicitResult
+from tests.faults.scenarios import approve_pending
 from tests.flows.caller import Caller
 from tests.gate.services import Gmail
 from tests.peers.gmail import FakeGmail
@@ -132,3 +135,44 @@ async def test_an_account_without_one_says_how_to_do_it_by_hand(settings: Settin
             error = await Caller(client).error(tool, **arguments)
             assert error["code"] == "UNSUPPORTED"
             assert "has none" in error["message"]
+
+
+async def test_an_order_that_still_waits_does_not_switch_it_on_after_it_was_switched_off(
+    gmail: FakeGmail, tmp_path: Path
+) -> None:
+    """The undo window holds it back; whoever says "off" in the meantime means that one too."""
+    async with sat(gmail, tmp_path, hold_seconds=3600) as (call, _):
+        held = await call.ok("set_vacation", **AWAY, confirm=True)
+        off = await call.ok("set_vacation", enabled=False)
+        (row,) = (await call.ok("list_outbox", include_finished=True))["results"]
+
+    assert (held["status"], row["state"], off["status"]) == ("held", "cancelled", "switched_off")
+    assert "1 order" in off["message"]
+    assert state(gmail)["enableAutoReply"] is False
+
+
+async def test_off_stops_only_what_would_switch_it_on(gmail: FakeGmail, tmp_path: Path) -> None:
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat(timespec="seconds")
+    async with sat(gmail, tmp_path) as (call, _):
+        await call.ok("send_email", to="bob@demo.example", subject="x", body="y", send_at=tomorrow, confirm=True)
+        await call.ok("set_vacation", **AWAY, confirm=True, require_approval=True)
+        await call.ok("set_vacation", enabled=False)
+        rows = (await call.ok("list_outbox"))["results"]
+
+    assert sorted(row["state"] for row in rows) == ["awaiting_approval", "scheduled"]
+
+
+async def test_what_was_approved_and_switched_off_since_is_asked_about_again(gmail: FakeGmail, tmp_path: Path) -> None:
+    """A result of the morning must not be reported for a reply that is off in the evening."""
+    async with sat(gmail, tmp_path, agrees=None, gate="approval") as (call, _):
+        await call.ok("set_vacation", **AWAY, confirm=True)
+        approve_pending(tmp_path / "vault")
+        with anyio.fail_after(30):
+            while not state(gmail)["enableAutoReply"]:
+                await anyio.sleep(0.2)
+        seen = await call.ok("set_vacation", **AWAY, confirm=True)
+        await call.ok("set_vacation", enabled=False)
+        again = await call.ok("set_vacation", **AWAY, confirm=True)
+
+    assert (seen["status"], again["status"]) == ("already_executed", "needs_approval")
+    assert state(gmail)["enableAutoReply"] is False

@@ -54,11 +54,11 @@ def lists(monkeypatch: pytest.MonkeyPatch) -> ListServer:
     return server
 
 
-async def newsletter(gate: GateRig) -> str:
+async def newsletter(gate: GateRig, raw: str = RAW) -> str:
     settings = gate.gateway.settings
     mailbox = LocalMailbox(settings.accounts[0], ProviderContext(home=settings.home, neighbours=settings.accounts))
     await mailbox.connect()
-    await mailbox.add_messages([NewMail(raw=RAW.encode(), folder="INBOX")])
+    await mailbox.add_messages([NewMail(raw=raw.encode(), folder="INBOX")])
     await mailbox.close()
     return await email_id_of_news(gate)
 

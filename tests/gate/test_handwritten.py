@@ -8,10 +8,12 @@ from dataclasses import replace
 import anyio
 import pytest
 from tests.gate.rigs import CONFIRMED, MAIL, gate_rig
+from tests.unit.service.rules.kit import fill, planned, rule
 
 from postroom.model.errors import AuthRequired, InternalError, PermissionDenied, RateLimited
 from postroom.model.outcome import SubmitOutcome
 from postroom.service.reading import search
+from postroom.service.rules.running import run_rule
 from postroom.service.sending import send
 from postroom.service.sending.approval import approvals
 from postroom.service.writing import composing
@@ -403,3 +405,18 @@ async def test_a_caller_who_hangs_up_leaves_no_claimed_file_without_its_message(
         assert call.cancel_called
         assert os.listdir(gate.gateway.vault.root / "Done") == ["go.md"]
         assert await gate.inbox() == ["Lunch?"]
+
+
+async def test_a_rule_never_takes_what_a_person_approved_for_somebody_else(tmp_path):
+    """Nobody who wrote "a forward to bob" had the messages in mind that a rule finds later."""
+    text = TEXT.replace("email_send", "email_forward")
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        await fill(gate, ["one"])
+        plan = await planned(gate, rule("{type: forward, to: bob@demo.example}"))
+        path = write(gate, text)
+        (item,) = (await run_rule(gate.gateway, plan.plan_id, scheduled=True)).results
+        assert (item.send_status, await gate.inbox()) == ("needs_approval", [])
+        assert path.exists()
+        (waiting,) = await approvals.list_waiting(gate.gateway)
+        await approvals.approve(gate.gateway, waiting.approval_id, who="a person", how="command line")
+        assert await gate.inbox() == ["Fwd: one"]

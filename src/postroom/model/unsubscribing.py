@@ -15,6 +15,7 @@ _SIGNED = re.compile(r"(?:\A|;)\s{0,99}h\s{0,99}=([^;]{0,4000})", re.IGNORECASE)
 _COVERED = frozenset({"list-unsubscribe", "list-unsubscribe-post"})
 _ONE_CLICK = "list-unsubscribe=one-click"
 LOCAL_PART = "one-click"
+TOOL = "unsubscribe"  # in the outbox, by mail and by one click
 
 
 @dataclass(frozen=True, slots=True)

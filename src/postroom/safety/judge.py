@@ -44,6 +44,7 @@ class Facts:
     approved: bool = False  # an approval that covers exactly this content was taken
     known: frozenset[str] = frozenset()  # Address.key of recipients this account has written to before
     own: Address = _NOBODY  # the account's own address; an alias that a tool made is none
+    is_shared: bool = False  # the mailbox is somebody else's, and the caller named it: who writes there is not oneself
     duplicate: bool = False
     unreachable: tuple[str, ...] = ()  # recipients that the provider says it would refuse
 
@@ -138,7 +139,7 @@ def policy_denial_of(recipients: Sequence[str], policy: Policy) -> Deny | None:
 
 def strangers(draft: Draft, policy: Policy, facts: Facts) -> tuple[Address, ...]:
     """Recipients never written to before and vouched for by nobody, and those of whom nobody can know it."""
-    familiar = facts.known | {facts.own.key}
+    familiar = facts.known if facts.is_shared else facts.known | {facts.own.key}
     return tuple(
         address
         for address in draft.recipients

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -84,6 +84,11 @@ class Account:
     @property
     def name(self) -> str:
         return self.settings.name
+
+    @property
+    def is_shared(self) -> bool:
+        """Another's mailbox, over the login of a configured account."""
+        return OF_ANOTHER in self.name
 
     @property
     def at_server(self) -> Mailbox:
@@ -174,12 +179,14 @@ class Accounts:
         self._opener = opener
         self._open: dict[str, Account] = {}
         self._locks = {name: anyio.Lock() for name in self._configured}
+        self._withheld: tuple[AccountSettings, ...] = ()
         self.owners: frozenset[str] | None = None  # the only accounts whose state may be shown; None: of any
 
     def only(self, names: Collection[str]) -> Accounts:
         """These of the accounts, as a client sees them that may use no others. What one opens is open for all."""
         view = Accounts([account for account in self.configured if account.name in names], self._opener)
         view._open, view._locks, view.owners = self._open, self._locks, frozenset(view._configured)
+        view._withheld = tuple(account for account in self.configured if account.name not in names)
         return view
 
     def may_see(self, account: str) -> bool:
@@ -211,7 +218,10 @@ class Accounts:
         owner, _, user_id = wanted.partition(OF_ANOTHER)
         if user_id and owner in self._configured:
             return self._derived(owner, user_id)
-        raise InvalidRequest(
+        raise self._unknown(wanted)
+
+    def _unknown(self, wanted: str) -> InvalidRequest:
+        return InvalidRequest(
             f"There is no account {wanted[:80]!r}. Use one of: {', '.join(self._configured)}.",
             reason="unknown_account",
             details={"field": "account", "account": wanted[:80]},
@@ -227,8 +237,15 @@ class Accounts:
             )
 
     def _derived(self, owner: str, user_id: str) -> AccountSettings:
-        """No configured account has such a name: handles, keys, rate and audit, all kept by account, are its own."""
+        """No configured account has such a name: handles, keys, rate and audit, all kept by account, are its own. So a
+        mailbox that is configured is that account, over whichever login it was asked for; or nobody's, if it is not to
+        be seen here."""
         address = parse_address(user_id).email
+        if _with_address(self._withheld, address) is not None:
+            raise self._unknown(f"{owner}{OF_ANOTHER}{user_id}")
+        configured = _with_address(self.configured, address)
+        if configured is not None:
+            return configured
         name = f"{self.named(owner).name}{OF_ANOTHER}{Address(address).key}"
         own = {"name": name, "address": address, "display_name": "", "signature": "", "signature_html": ""}
         return self.named(owner).model_copy(update={**own, "identities": ()})
@@ -236,10 +253,6 @@ class Accounts:
     def of_user(self, user_id: str) -> str:
         """The account for a user's mailbox: the configured one with this address, or else a shared mailbox over the
         login of the default account."""
-        key = parse_address(user_id).key
-        for account in self.configured:
-            if account.address and Address(account.address).key == key:
-                return account.name
         return self._derived(self.named(None).name, user_id).name
 
     async def derived(self, wanted: str | None, user_id: str) -> Account:
@@ -280,3 +293,8 @@ class Accounts:
         while self._open:
             _, account = self._open.popitem()
             await account.close()
+
+
+def _with_address(accounts: Iterable[AccountSettings], email: str) -> AccountSettings | None:
+    key = Address(email).key
+    return next((one for one in accounts if one.address and Address(one.address).key == key), None)

@@ -134,4 +134,13 @@ _SIXTH = (
     "CREATE INDEX operations_by_whole ON operations (part_of) WHERE part_of != ''",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
+_SEVENTH = (
+    # Addresses that were only written to because a message named them for leaving its list: their copies in Sent are no
+    # sign that somebody wants to write to them.
+    """CREATE TABLE list_addresses (
+        account TEXT NOT NULL, email TEXT NOT NULL, PRIMARY KEY (account, email)) WITHOUT ROWID""",
+    # The address that an account's name stood for when it was last opened.
+    "CREATE TABLE account_addresses (account TEXT PRIMARY KEY, address TEXT NOT NULL) WITHOUT ROWID",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)

@@ -12,6 +12,7 @@ from postroom.store.clock import Clock, system_clock
 from postroom.store.database import Database
 from postroom.store.handles import Handles
 from postroom.store.journal import Journal
+from postroom.store.mailboxes import Mailboxes
 from postroom.store.numbers import Numbers
 from postroom.store.plans import Plans
 from postroom.store.rules import Rules
@@ -52,6 +53,7 @@ class Store:
         self.duplicates = Duplicates(database, clock)
         self.previews = Previews(database, clock)
         self.recipients = Recipients(database)
+        self.mailboxes = Mailboxes(database)
         self.audit = Audit(database, clock, mirror)
 
     def prune(self) -> None:

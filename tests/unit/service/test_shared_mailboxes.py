@@ -90,3 +90,47 @@ async def test_a_name_that_means_no_mailbox_is_refused(
     async with provided(monkeypatch, tmp_path, SharingMailbox) as (gateway, _):
         with pytest.raises(InvalidRequest):
             await gateway.accounts.open(name)
+
+
+@pytest.mark.parametrize("spelling", ["mine/mine@demo.example", "mine/Mine@DEMO.example", "other/mine@demo.example"])
+async def test_a_configured_mailbox_is_one_account_however_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelling: str
+) -> None:
+    """Under a second name it had a second rate window, second keys, and drafts that no send locked."""
+    async with provided(monkeypatch, tmp_path, SharingMailbox, "mine other", gate="confirm", sends_per_hour=1) as (
+        gateway,
+        _,
+    ):
+        assert await gateway.accounts.open(spelling) is await gateway.accounts.open("mine")
+        assert (await sent(gateway, "mine"), await sent(gateway, spelling)) == ("sent", "already_executed")
+        with pytest.raises(RateLimited):
+            await send.send(gateway, await send.order_mail(gateway, LETTER, Wishes(confirm=True), spelling))
+
+
+@pytest.mark.parametrize("named", ["mine/other@demo.example", "mine/OTHER@demo.example"])
+async def test_a_client_reaches_no_configured_account_that_it_was_not_given_over_the_login_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    async with provided(monkeypatch, tmp_path, SharingMailbox, "mine other") as (gateway, _):
+        accounts = gateway.accounts.only(["mine"])
+        for attempt in (accounts.open(named), accounts.derived("mine", named.partition("/")[2])):
+            with pytest.raises(InvalidRequest, match="There is no account"):
+                await attempt
+        with pytest.raises(InvalidRequest):
+            accounts.of_user(named.partition("/")[2])
+        assert (await accounts.open(SALES)).name == SALES
+
+
+async def test_the_address_of_a_mailbox_that_the_caller_named_is_not_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever opens their mailbox to this login would otherwise be written to without a person's word."""
+    async with provided(monkeypatch, tmp_path, SharingMailbox, gate="auto") as (gateway, _):
+        statuses = {}
+        for account, own in (("mine", "mine@demo.example"), (SALES, "sales@demo.example")):
+            letter = DraftRequest(to=(own,), subject="Note", body="the secrets")
+            for confirm in (False, True):
+                order = await send.order_mail(gateway, letter, Wishes(confirm=confirm), account)
+                statuses[account] = (await send.send(gateway, order)).status
+
+        assert statuses == {"mine": "sent", SALES: "needs_approval"}

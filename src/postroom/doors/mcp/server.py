@@ -83,6 +83,7 @@ class PostroomServer(MCPServer[Gateway]):
         traits: Traits,
         tools: list[Tool],
         lifespan: SharedGateway,
+        resources: Resources | None,
         live: Live | None,
         name: str = "postroom",
         client: str = "",
@@ -105,7 +106,7 @@ class PostroomServer(MCPServer[Gateway]):
         self._traits = traits
         self._client = {"client": client} if client else {}
         self.metrics = metrics or Metrics()
-        self._resources: Resources | None = getattr(dialect, "RESOURCES", None)
+        self._resources = resources
         self._inboxes = live.inboxes if live else {}
         self._toolset_of = {spec.name: toolset.name for toolset in dialect.TOOLSETS for spec in toolset.specs}
         self._registered = {tool.name: tool for tool in tools}
@@ -292,13 +293,18 @@ def _chosen(dialect: Dialect, server: ServerSettings) -> list[ToolSpec]:
     return specs
 
 
+def _resources_of(dialect: Dialect, server: ServerSettings) -> Resources | None:
+    """A resource is read, so it is offered only to those who may read."""
+    return getattr(dialect, "RESOURCES", None) if "read" in server.toolsets else None
+
+
 def build_server(
     open_gateway: OpenGateway, settings: Settings, *, client: str = "", metrics: Metrics | None = None
 ) -> PostroomServer:
     """The server for one operator's settings, or one client's: its dialect, its toolsets, read-only or not."""
     dialect = load_dialect(settings.server.dialect)
     tools = [bind(spec) for spec in _chosen(dialect, settings.server)]
-    resources: Resources | None = getattr(dialect, "RESOURCES", None)
+    resources = _resources_of(dialect, settings.server)
     live = Live(resources.inboxes(account.name for account in settings.accounts)) if resources else None
     lifespan = SharedGateway(live.beside(open_gateway) if live else open_gateway)
     server = PostroomServer(
@@ -306,6 +312,7 @@ def build_server(
         traits=settings.traits,
         tools=tools,
         lifespan=lifespan,
+        resources=resources,
         live=live,
         name=settings.server.dialect,
         client=client,

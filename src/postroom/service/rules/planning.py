@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -211,8 +213,12 @@ async def forwarded(
 
 
 def mail_key(envelope: Envelope) -> str:
-    """The same message, wherever another program moved it."""
-    return envelope.message_id or envelope.ref
+    """The same message, wherever it was moved: to another folder means another ref at some servers."""
+    if envelope.message_id:
+        return envelope.message_id
+    date = envelope.date.isoformat() if envelope.date else ""
+    said = [envelope.sender.key, [one.key for one in envelope.to], envelope.subject, date]
+    return "without-id-" + hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
 def _key(envelope: Envelope, action: Action) -> tuple[str, str]:

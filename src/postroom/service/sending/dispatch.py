@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 
+from postroom.model import unsubscribing
 from postroom.model.errors import (
     AuthRequired,
     Conflict,
@@ -140,6 +141,8 @@ async def _deliver(gateway: Gateway, send: Send) -> Send:
     is_first = send.state in (State.RESERVED, State.HELD)
     try:
         request = await inspect(gateway, account, send, frozen)
+        if send.tool == unsubscribing.TOOL:  # before a copy of it can be in Sent
+            await gateway.in_thread(gateway.store.recipients.note_lists, send.account, send.recipients)
         if is_first:
             send = await gateway.in_thread(
                 gateway.store.outbox.advance, send.send_id, expect=send.state, to=State.STAGED

@@ -54,6 +54,7 @@ async def facts_for(gateway: Gateway, order: Order, policy: Policy) -> Facts:
         answer=wishes.answer.verdict if wishes.answer else None,
         known=seen.known,
         own=await _own_address(order.account),
+        is_shared=order.account.is_shared,
         duplicate=duplicate,
         unreachable=seen.unreachable,
     )
@@ -85,4 +86,5 @@ async def known_recipients(
     """
     keys = [address.key for address in recipients if not (address.is_routed or policy.vouches_for(address))]
     known = set(await gateway.in_thread(gateway.store.recipients.known, account.name, keys))
-    return frozenset(known | await acquainted(gateway, account, [key for key in keys if key not in known]))
+    lists = await gateway.in_thread(gateway.store.recipients.lists, account.name, keys)
+    return frozenset(known | await acquainted(gateway, account, [key for key in keys if key not in known | lists]))

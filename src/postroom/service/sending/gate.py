@@ -77,7 +77,7 @@ async def _pass(gateway: Gateway, order: Order) -> SendView:
         await _drop_question(gateway, asked)
         raise _refusal(decision)
     if isinstance(decision, NeedsHuman) and decision.ask is Ask.APPROVAL:
-        by_approval = handwritten.release if handwritten.are_allowed(gateway) else requests.ask
+        by_approval = handwritten.release if handwritten.may_release(gateway, order) else requests.ask
         return await by_approval(gateway, order, decision.findings)
     if isinstance(decision, NeedsHuman) or not await _say_is_fresh(gateway, order, policy, facts, asked):
         return await _preview(gateway, order, decision)

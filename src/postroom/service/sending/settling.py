@@ -12,6 +12,7 @@ from postroom.model.address import Address
 from postroom.model.errors import InternalError, PostroomError
 from postroom.model.native import thaw
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
+from postroom.model.unsubscribing import TOOL
 from postroom.service.gateway import Account, Gateway
 from postroom.service.sending import staging
 from postroom.service.sending.last_look import as_submitted
@@ -112,7 +113,7 @@ async def finish(gateway: Gateway, send: Send) -> Send:
 
     def remember() -> None:
         gateway.store.duplicates.remember(send.account, seen)
-        if send.kind not in ("unsubscribe", "vacation"):  # nobody was written to, so nobody is known by it
+        if send.tool != TOOL and send.kind != "vacation":  # whom nobody chose to write to is not known by it
             gateway.store.recipients.remember(send.account, _accepted(send))
         path = gateway.vault.find(f"{send.kind}_{send.approval_id}.md") if send.approval_id else None
         if path is not None:

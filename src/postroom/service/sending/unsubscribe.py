@@ -9,7 +9,7 @@ from postroom.model.draft import Draft
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.message import Message
 from postroom.model.native import NativeAction, Recipients
-from postroom.model.unsubscribing import Ways, host_of, mailto_parts, one_click_address, ways_of
+from postroom.model.unsubscribing import TOOL, Ways, host_of, mailto_parts, one_click_address, ways_of
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import locate
 from postroom.service.sending.order import Order, Wishes, make_order
@@ -28,7 +28,7 @@ async def order_unsubscribe(
     opened, ref = await locate(gateway, email_id, account)
     original = await composing.fetch_original(opened, ref, email_id)
     ways = ways_of(original.headers)
-    write = partial(make_order, gateway, opened, "unsubscribe", original=known_by(original))
+    write = partial(make_order, gateway, opened, TOOL, original=known_by(original))
     if ways.one_click and method in ("auto", "one_click"):
         draft, action = await _one_click(opened, original, ways)
         return await write("unsubscribe", draft, wishes, native=action)

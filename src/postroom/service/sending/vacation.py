@@ -6,26 +6,32 @@ Switching it off is recorded in the audit and not undoable: undoing it would be 
 from __future__ import annotations
 
 import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
+from functools import partial
 
 from postroom.mime.render import render
 from postroom.mime.visible import visible_line
 from postroom.model.address import refuse_line_breaks
 from postroom.model.draft import Draft
-from postroom.model.errors import InvalidRequest, Unsupported
+from postroom.model.errors import Conflict, InvalidRequest, Unsupported
 from postroom.model.message import Body
 from postroom.model.native import NativeAction, Recipients
 from postroom.model.vacation import EVERYONE, Vacation
+from postroom.providers.vacations import is_as_ordered
 from postroom.service.gateway import Account, Gateway
 from postroom.service.sending.auditing import Record, audited
 from postroom.service.sending.letter import WHOLE
 from postroom.service.sending.order import Order, Wishes, make_order
+from postroom.service.sending.outbox import cancel_send
 from postroom.service.sending.send import check_wishes
 from postroom.service.views import SendView, VacationView
 from postroom.service.writing import composing
+from postroom.store.sends.states import BY_THEMSELVES
 
 _MAX_SUBJECT = 200
+_UNDER_WAY = "An order to switch it on is being carried out at this moment. Call get_vacation to see whether it is off."
 _BY_HAND = {
     "imap": "The user sets it where the mailbox is hosted, in the webmail's settings (vacation, out of office, Sieve).",
     "jmap": "The user sets it in the settings of the mail service.",
@@ -65,12 +71,31 @@ async def stop_vacation(gateway: Gateway, request: VacationRequest, account: str
             details={"field": "enabled"},
         )
     opened = await _opened(gateway, account)
-    return await audited(gateway, Record.of_call("set_vacation", gateway.now()), _stopped(opened))
+    return await audited(gateway, Record.of_call("set_vacation", gateway.now()), _stopped(gateway, opened))
 
 
-async def _stopped(opened: Account) -> SendView:
+async def _stopped(gateway: Gateway, opened: Account) -> SendView:
+    cancelled, under_way = await _orders_stopped(gateway, opened.name)
     await opened.vacations.stop_vacation()
-    return SendView("switched_off", opened.name, "The vacation reply is off. Switching it on again passes the gate.")
+    told = ["The vacation reply is off."]
+    if cancelled:
+        orders = "1 order that was" if cancelled == 1 else f"{cancelled} orders that were"
+        told.append(f"Cancelled: {orders} still in the outbox and would have switched it on.")
+    told.append("Switching it on again passes the gate.")
+    return SendView("switched_off", opened.name, " ".join(told), warnings=(_UNDER_WAY,) * under_way)
+
+
+async def _orders_stopped(gateway: Gateway, account: str) -> tuple[int, bool]:
+    """How many orders that would switch it on later, by themselves, are cancelled; and whether one could not be."""
+    look = partial(gateway.store.outbox.list, account=account, states=BY_THEMSELVES, limit=-1)
+    waiting = [send for send in (await gateway.in_thread(look)).items if send.kind == "vacation"]
+    cancelled = 0
+    for send in waiting:
+        async with gateway.one_at_a_time(send.send_id):  # what is being done in this process is done first
+            with suppress(Conflict):
+                await cancel_send(gateway, send.send_id)
+                cancelled += 1
+    return cancelled, any(send.kind == "vacation" for send in (await gateway.in_thread(look)).items)
 
 
 async def order_vacation(
@@ -93,7 +118,8 @@ async def order_vacation(
     sender = (await composing.find_identity(opened, "")).address
     draft = Draft(sender=sender, to=(EVERYONE,), subject=wanted.subject, text=wanted.text)
     order = await make_order(gateway, opened, "set_vacation", "vacation", draft, wishes, native=action)
-    return replace(order, notes=(_period(gateway, wanted),))
+    is_in_effect = is_as_ordered(await opened.vacations.vacation(), wanted)
+    return replace(order, notes=(_period(gateway, wanted),), was_undone=not is_in_effect)
 
 
 async def _opened(gateway: Gateway, account: str | None) -> Account:

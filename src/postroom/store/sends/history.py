@@ -11,6 +11,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable
+from typing import Literal
 
 from postroom.model.address import Address
 from postroom.store.clock import Clock
@@ -94,6 +95,9 @@ class Duplicates:
         connection.execute("DELETE FROM duplicates WHERE at < ?", (self._clock.wall() - WINDOW_SECONDS,))
 
 
+Table = Literal["recipients", "list_addresses"]
+
+
 class Recipients:
     """Addresses are kept in the spelling that two spellings of one mailbox share, and no two mailboxes."""
 
@@ -102,16 +106,29 @@ class Recipients:
 
     def known(self, account: str, emails: Iterable[str]) -> set[str]:
         """Those of `emails`, as they were given, that were remembered before."""
+        return self._among("recipients", account, emails)
+
+    def remember(self, account: str, emails: Iterable[str]) -> None:
+        self._add("recipients", account, emails)
+
+    def lists(self, account: str, emails: Iterable[str]) -> set[str]:
+        """Those of `emails` that were noted as addresses for leaving a list."""
+        return self._among("list_addresses", account, emails)
+
+    def note_lists(self, account: str, emails: Iterable[str]) -> None:
+        self._add("list_addresses", account, emails)
+
+    def _among(self, table: Table, account: str, emails: Iterable[str]) -> set[str]:
         given = {email: Address(email).key for email in emails}
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT email FROM recipients WHERE account = ? AND email IN (SELECT value FROM json_each(?))",
+                f"SELECT email FROM {table} WHERE account = ? AND email IN (SELECT value FROM json_each(?))",  # noqa: S608
                 (account, json.dumps(list(given.values()))),
             )
             found = {row["email"] for row in rows}
         return {email for email, key in given.items() if key in found}
 
-    def remember(self, account: str, emails: Iterable[str]) -> None:
+    def _add(self, table: Table, account: str, emails: Iterable[str]) -> None:
         rows = [(account, Address(email).key) for email in emails]
         with self._database.transaction(durable=False) as connection:
-            connection.executemany("INSERT OR IGNORE INTO recipients (account, email) VALUES (?, ?)", rows)
+            connection.executemany(f"INSERT OR IGNORE INTO {table} (account, email) VALUES (?, ?)", rows)  # noqa: S608

@@ -66,6 +66,9 @@ FINISHED = frozenset({State.DONE, State.REJECTED, State.CANCELLED, State.EXPIRED
 UNSENT = frozenset({State.REJECTED, State.CANCELLED, State.EXPIRED})  # finished; possibly sent only where `doubtful`
 CANCELLABLE = frozenset(state for state, ways in ALLOWED.items() if State.CANCELLED in ways)
 
+# Goes out later if nobody stops it, without another decision of a person.
+BY_THEMSELVES = frozenset({State.APPROVED, State.RESERVED, State.HELD, State.STAGED, State.SENDING, State.RETRYABLE})
+
 # A process at work holds the row in these states; in all others the row is free for any process.
 OWNED = frozenset({State.PREPARED, State.RESERVED, State.STAGED, State.SENDING, State.RECONCILING, State.ACCEPTED})
 # Where work waits for a worker, once the row is free and its time has come.

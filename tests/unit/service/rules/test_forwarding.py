@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.gate.rigs import gate_rig
 from tests.unit.service.rules.kit import fill, planned, rule, within
 
+from postroom.model.query.tree import Query
+from postroom.providers.layers.layered import unwrapped
+from postroom.providers.local.provider import NewMail
 from postroom.service.rules import running
+from postroom.service.rules.planning import mail_key
 from postroom.service.sending.approval import approvals
 from postroom.service.sending.outbox import list_outbox
 
@@ -112,3 +118,16 @@ async def test_dev_mode_sends_nothing(tmp_path: Path) -> None:
 
         assert ran.results[0].send_status == "dev_mode"
         assert await gate.inbox("bob") == []
+
+
+async def test_a_mail_without_a_message_id_is_the_same_mail_wherever_it_is_moved(tmp_path: Path) -> None:
+    """At IMAP servers a message in another folder has another ref."""
+    raw = b"From: news@circuit.example\r\nTo: alice@demo.example\r\nSubject: one\r\n\r\nhello\r\n"
+    async with gate_rig(tmp_path) as gate:
+        mailbox: Any = unwrapped((await gate.gateway.accounts.open("alice")).mailbox)
+        await mailbox.add_messages([NewMail(raw, "INBOX"), NewMail(raw.replace(b"one", b"two"), "INBOX")])
+        page = await mailbox.search(Query(), limit=10, offset=0)
+
+    assert all(not mail.message_id for mail in page.items)
+    assert len({mail_key(mail) for mail in page.items}) == 2
+    assert all(mail_key(replace(mail, ref="elsewhere", folder="Archive")) == mail_key(mail) for mail in page.items)

@@ -78,8 +78,8 @@ async def standing(gateway: Gateway, order: Order) -> SendView | None:
         return replace(await awaiting(gateway, send), preview=await gateway.in_thread(preview_of, order))
     if send.state in _AT_WORK:
         return await already(gateway, send)
-    age = gateway.store.clock.wall() - send.created_at
-    return await already(gateway, send) if send.approval_id and age < LIFETIME.total_seconds() else None
+    is_recent = gateway.store.clock.wall() - send.created_at < LIFETIME.total_seconds()
+    return await already(gateway, send) if send.approval_id and is_recent and not order.was_undone else None
 
 
 async def _cannot_be_read(gateway: Gateway, send: Send) -> bool:
