@@ -33,11 +33,14 @@ async def switch_on(request: SubmitRequest, start: Callable[[Vacation], Awaitabl
 def look(request: SubmitRequest, found: Vacation) -> SubmitOutcome:
     """Evidence after a lost response. What is not as ordered is left to a person, who may have changed it meanwhile."""
     assert request.native is not None
-    wanted = vacation_of(request.native)
-    is_on = found.enabled and (found.start, found.end) == (wanted.start, wanted.end)
-    if is_on and found.subject == wanted.subject and _words(found) == _words(wanted):
+    if is_on_as(vacation_of(request.native), found):
         return _accepted(request)
     return SubmitOutcome("unknown", reason=_NOT_SEEN)
+
+
+def is_on_as(wanted: Vacation, found: Vacation) -> bool:
+    is_on = found.enabled and (found.start, found.end) == (wanted.start, wanted.end)
+    return is_on and found.subject == wanted.subject and _words(found) == _words(wanted)
 
 
 def _words(vacation: Vacation) -> list[str]:
