@@ -19,6 +19,7 @@ from postroom.model.vacation import Vacation
 NAME = "postroom"  # of the script: others are left alone
 DAYS = 7  # before the same sender gets the reply again
 
+OFF = Vacation(False)
 _MARK = "# vacation: "
 _REQUIRE = "require "
 _OFF, _END = "if false { # the rules are switched off", "} # here they end"
@@ -30,7 +31,7 @@ class Script:
 
     rules: str = ""
     rules_on: bool = False
-    vacation: Vacation = Vacation(False)
+    vacation: Vacation = OFF
     addresses: tuple[str, ...] = ()
 
     @property
@@ -51,7 +52,7 @@ def read(text: str, *, is_active: bool) -> Script:
     """Of a script that does not run, nothing is on. Conflict when the reply in it is not as Postroom writes it."""
     lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
     cut = next((at for at, line in enumerate(lines) if line.startswith(_MARK)), len(lines))
-    vacation, addresses = _noted("\n".join(lines[cut:])) if lines[cut:] else (Vacation(False), ())
+    vacation, addresses = _noted("\n".join(lines[cut:])) if lines[cut:] else (OFF, ())
     first = _extensions(vacation)
     if lines[: len(first)] != first:
         raise _changed()
@@ -95,7 +96,7 @@ def _extensions(vacation: Vacation) -> list[str]:
 def _reply(vacation: Vacation, addresses: tuple[str, ...]) -> list[str]:
     """The note, and the command where it is on. The text is one quoted string over several lines: nothing in it can be
     the end of it."""
-    if vacation == Vacation(False):
+    if vacation == OFF:
         return []
     start, end = (one.astimezone(UTC).isoformat() if one else "" for one in (vacation.start, vacation.end))
     note = {"subject": vacation.subject, "text": vacation.text, "start": start, "end": end, "addresses": addresses}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import smtplib
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
@@ -197,7 +198,9 @@ async def newest(box: Box, count: int) -> Any:
 
 
 async def test_what_somebody_wrote_above_the_reply_stays_as_it_is(box: Box) -> None:
-    own = 'require ["fileinto"];\nrequire ["copy"];\n# mine\nif header :is "x" "y" { redirect :copy "me@home.example"; }'
+    own = (
+        'require ["fileinto"];\nrequire ["copy"];\n# mine\nif header :is "x" "y" { redirect :copy "me@home.example"; }'
+    )
     await box.scripts.put("postroom", own)
     await box.scripts.activate("postroom")
     await box.start()
@@ -347,4 +350,18 @@ async def test_what_the_servers_sieve_lacks_is_said(lacking: str, has_vacation: 
         planned = await box.start(start=NOW.isoformat())
         assert (planned.state == "accepted") is plans
         assert ((await box.start()).state == "accepted") is has_vacation
+        await box.mailbox.close()
+
+
+@pytest.mark.parametrize("greeting", [b"* OK IMAP4rev1 ready\r\n", b" \r\nOK\r\n", b'"SIEVE" "\xff"\r\nOK\r\n', b""])
+async def test_an_account_opens_whatever_listens_where_managesieve_should(server: Dovecot, greeting: bytes) -> None:
+    async def greet(_: Any, writer: asyncio.StreamWriter) -> None:
+        writer.write(greeting)
+        writer.close()
+
+    async with await asyncio.start_server(greet, "127.0.0.1", 0) as other:
+        box = Box(with_sieve(server, sieve_port=other.sockets[0].getsockname()[1]))
+        assert (await box.mailbox.connect()).can_draft
+        with pytest.raises(ProviderUnavailable):
+            await box.mailbox.list_rules()
         await box.mailbox.close()

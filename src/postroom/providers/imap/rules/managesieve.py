@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
 
 T = TypeVar("T")
+_LOST = (Error, OSError, ValueError, LookupError)  # the latter two from sievelib, for what is no ManageSieve
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +136,11 @@ def _greeted(account: ImapAccount, extension: str) -> bool:
     client = SieveClient(account)
     try:
         client.greet()
-        return extension in client.extensions
-    except (Error, OSError, ValueError, PostroomError):
+    except (*_LOST, PostroomError):
         return True
     finally:
         client.hang_up()
+    return extension in client.extensions
 
 
 def _conversation(account: ImapAccount, credentials: Credentials, work: Callable[[Conversation], T]) -> T:
@@ -151,7 +152,7 @@ def _conversation(account: ImapAccount, credentials: Credentials, work: Callable
         client.take_leave()
     except PostroomError:
         raise
-    except (Error, OSError):
+    except _LOST:
         if server.has_written:
             raise UnclearWrite("The ManageSieve server", "hung up") from None
         raise ProviderUnavailable("The ManageSieve server is unreachable or disconnected. Try again later.") from None
