@@ -61,6 +61,8 @@ async def test_it_is_shown_asked_about_switched_on_once_and_off_without_a_questi
         after = await call.ok("get_vacation")
 
     assert (on["status"], again["status"], len(asked)) == ("sent", "already_executed", 1)
+    assert on["message"] == "The vacation reply is on; no email was sent yet."
+    assert on["warnings"] == ["It goes to everybody who writes to this mailbox."]
     for words in ('Subject: Away "again"', "| Back in January.", "| .", "until 2199-01-04T00:00+01:00"):
         assert words in asked[0]
     assert (shown["enabled"], shown["subject"], shown["body"]) == (True, AWAY["subject"], AWAY["body"])
