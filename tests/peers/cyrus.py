@@ -49,6 +49,7 @@ class Cyrus:
     http: int
     imap: int
     host: str = LOOPBACK
+    offers_vacation: bool = False
     _users: Iterator[int] = field(default_factory=itertools.count)
 
     @property
@@ -85,13 +86,14 @@ class Cyrus:
 
 
 @contextmanager
-def running_cyrus() -> Iterator[Cyrus]:
+def running_cyrus(*, vacation: bool = False) -> Iterator[Cyrus]:
+    """`vacation`: it then offers vacation replies, and its worker dies when it is asked for one."""
     require(missing_cyrus())
     home = Path(tempfile.mkdtemp(prefix="postroom-cyrus-", dir=_MEMORY if _MEMORY.is_dir() else None))
     with ExitStack() as peers:
         peers.callback(shutil.rmtree, home, ignore_errors=True)
         smtp = peers.enter_context(scripted_smtp(size=2**25))
-        server = Cyrus(home, smtp, *free_ports(2))
+        server = Cyrus(home, smtp, *free_ports(2), offers_vacation=vacation)
         peers.callback(server.kill)
         _furnish(server)
         peers.enter_context(saslauthd(home / "sasl" / "mux", PASSWORD, pwd.getpwnam(_OWNER).pw_uid))
@@ -155,7 +157,7 @@ search_fuzzy_always: no
 defaultsearchtier: t1
 t1searchpartition-default: {home}/search
 jmapsubmission_deleteonsend: no
-jmap_vacation: no
+jmap_vacation: {"yes" if server.offers_vacation else "no"}
 jmap_nonstandard_extensions: no
 jmap_max_size_upload: 51200
 jmap_max_size_request: 51200

@@ -15,7 +15,7 @@ EVERYONE = Address("everyone@vacation-reply.invalid", "Everybody who writes to t
 @dataclass(frozen=True, slots=True)
 class Vacation:
     """Without `start` it replies at once, without `end` until it is switched off; `end` is the first moment without
-    replies. `html` only where the provider has no other version."""
+    replies. `html` only where the provider has no other version. `note` is what could not be found out."""
 
     enabled: bool
     subject: str = ""
@@ -23,6 +23,7 @@ class Vacation:
     html: str = ""
     start: datetime | None = None
     end: datetime | None = None
+    note: str = ""
 
 
 def vacation_of(action: NativeAction) -> Vacation:

@@ -16,7 +16,7 @@ RIGHTS: tuple[Right, ...] = get_args(Right)
 # Without OAuth. A provider with OAuth logins only has no row here.
 LOGINS: Mapping[str, Table] = {
     "local": {"always": ("its file",)},
-    "imap": {"always": ("IMAP",), "send": ("SMTP",)},
+    "imap": {"always": ("IMAP",), "send": ("SMTP",), "vacation": ("SMTP", "ManageSieve")},
     "rest": {"always": ("the API",)},
 }
 

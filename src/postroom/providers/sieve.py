@@ -15,8 +15,6 @@ from postroom.model.folder import Folder, Role, match_folder
 from postroom.model.rule import Action, Condition, Rule
 from postroom.providers.keywords import keyword_of
 
-NAME = "postroom"  # of our script: others are left alone
-
 _MARK = "# rule: "
 _EXTENSIONS = 'require ["fileinto", "imap4flags", "body"];'
 _HEADERS = {"from": "from", "to": "to", "cc": "cc", "subject": "subject", "list_id": "list-id"}

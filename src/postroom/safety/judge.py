@@ -29,7 +29,11 @@ _NOBODY = Address("")
 
 
 _REPEATED = "A message with the same recipients, subject and opening was just sent."
-_REQUESTED = "A request to unsubscribe was just made at this address."
+_REPEATED_OF = {
+    "unsubscribe": "A request to unsubscribe was just made at this address.",
+    "vacation": "The same vacation reply was just switched on.",
+}
+_TO_EVERYBODY = "It goes to everybody who writes to this mailbox."
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +154,11 @@ def strangers(draft: Draft, policy: Policy, facts: Facts) -> tuple[Address, ...]
 def findings(draft: Draft, policy: Policy, facts: Facts) -> tuple[Finding, ...]:
     found = []
     if facts.duplicate:
-        found.append(Finding("duplicate", _REQUESTED if facts.kind == "unsubscribe" else _REPEATED))
+        found.append(Finding("duplicate", _REPEATED_OF.get(facts.kind, _REPEATED)))
     unknown = strangers(draft, policy, facts)
     if unknown:
-        names = _some([address.email for address in unknown])
-        found.append(Finding("new_recipient", f"Never written to before: {names}."))
+        names = f"Never written to before: {_some([address.email for address in unknown])}."
+        found.append(Finding("new_recipient", _TO_EVERYBODY if facts.kind == "vacation" else names))
     if facts.unreachable:
         found.append(
             Finding("unreachable", f"This account cannot reach {_some(facts.unreachable)}: mail would be refused.")

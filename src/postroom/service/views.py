@@ -282,7 +282,8 @@ class ApprovalView:
 
 @dataclass(frozen=True, slots=True)
 class VacationView:
-    """`start` and `end` are empty where it begins at once, or lasts until it is switched off."""
+    """`start` and `end` are empty where it begins at once, or lasts until it is switched off. `note` is what could not
+    be found out."""
 
     account: str
     enabled: bool
@@ -290,6 +291,7 @@ class VacationView:
     body: str
     start: str
     end: str
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

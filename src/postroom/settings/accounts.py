@@ -124,7 +124,8 @@ class LocalAccount(Account):
 
 
 class ImapAccount(TokenAccount):
-    """IMAP for reading, SMTP for sending, ManageSieve for rules. Without `smtp_host` the account cannot send."""
+    """IMAP for reading, SMTP for sending, ManageSieve for rules and the vacation reply. Without `smtp_host` the account
+    cannot send."""
 
     secrets = ("password", "token")
 

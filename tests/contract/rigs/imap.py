@@ -34,6 +34,7 @@ class ThisRig(Rig):
     dovecot: ClassVar[Dovecot]
     postfix: ClassVar[Postfix]
     proxy: ClassVar[FaultProxy]
+    has_sieve: ClassVar[bool] = True
 
     @classmethod
     def why_unavailable(cls) -> str | None:
@@ -71,6 +72,9 @@ class ThisRig(Rig):
             smtp_host=self.postfix.host,
             smtp_port=self.proxy.port,
             smtp_security="none",
+            sieve_host=self.dovecot.host if self.has_sieve else "",
+            sieve_port=self.dovecot.sieve,
+            sieve_security="none",
         )
         context = ProviderContext(self.folder, (settings,))
         self.mailbox = open_mailbox(settings, context)

@@ -13,6 +13,8 @@ from . import imap
 
 
 class ThisRig(imap.ThisRig):
+    has_sieve = False
+
     @classmethod
     def start_peer(cls, folder: Path) -> None:
         cls.peers = ExitStack()

@@ -15,6 +15,7 @@ from . import imap
 
 
 class ThisRig(imap.ThisRig):
+    has_sieve = False
     courier: ClassVar[Courier]
     numbers_end_with_a_rename = True  # a renamed folder gets a new UIDVALIDITY
 

@@ -33,6 +33,7 @@ _ROLES = {
 
 
 class ThisRig(imap.ThisRig):
+    has_sieve = False
     gmail: ClassVar[GmailImap]
 
     @classmethod

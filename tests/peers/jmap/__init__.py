@@ -1,4 +1,5 @@
-"""A small JMAP server for what Cyrus does not offer (RFC 9661, new identities, events), and for faults of every kind.
+"""A small JMAP server for what Cyrus does not offer (RFC 9661, new identities, events, vacation replies), and for
+faults of every kind.
 
 It knows just enough of RFC 8620 and RFC 8621 for a mailbox that reads a listing, keeps drafts and sends.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ from tests.peers.jmap.state import Sent, State
 
 Arguments = dict[str, Any]
 MOST = 2  # objects in one call
+_UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
 class Refused(Exception):
@@ -132,6 +134,20 @@ def submission_set(state: State, arguments: Arguments) -> dict[str, Any]:
     return {"created": created, "notCreated": None}
 
 
+def vacation_get(state: State, arguments: Arguments) -> dict[str, Any]:
+    return _listed({"singleton": state.vacation}, arguments, str(state.version))
+
+
+def vacation_set(state: State, arguments: Arguments) -> dict[str, Any]:
+    """Dates are of UTC, and no field is unknown (RFC 8621, 8)."""
+    (wanted,) = (arguments.get("update") or {}).values()
+    dates = [wanted[name] for name in ("fromDate", "toDate") if wanted.get(name)]
+    if set(wanted) - set(state.vacation) or not all(_UTC.fullmatch(date) for date in dates):
+        return {"updated": None, "notUpdated": {"singleton": {"type": "invalidProperties"}}}
+    state.patch(state.vacation, wanted)
+    return {"updated": {"singleton": None}, "notUpdated": None}
+
+
 def script_get(state: State, arguments: Arguments) -> dict[str, Any]:
     return _listed(state.scripts, arguments, "1")
 
@@ -177,6 +193,8 @@ METHODS: dict[str, Callable[[State, Arguments], dict[str, Any]]] = {
     "EmailSubmission/get": submission_get,
     "EmailSubmission/query": submission_query,
     "EmailSubmission/set": submission_set,
+    "VacationResponse/get": vacation_get,
+    "VacationResponse/set": vacation_set,
     "SieveScript/get": script_get,
     "SieveScript/set": script_set,
     "SieveScript/validate": script_validate,

@@ -15,7 +15,7 @@ from tests.peers.web.peer import WebPeer
 ADDRESS = "me@example.test"
 ACCOUNT = "u1@example.test"  # an id that looks like an address, and is none
 TOKEN = "fmu1-secret-token"
-_NAMES = ("core", "mail", "submission", "sieve")
+_NAMES = ("core", "mail", "submission", "sieve", "vacationresponse")
 
 
 class FakeJmap(WebPeer):

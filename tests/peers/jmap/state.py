@@ -29,6 +29,13 @@ class State:
     identities: dict[str, dict[str, Any]] = field(default_factory=dict)
     submissions: dict[str, dict[str, Any]] = field(default_factory=dict)
     scripts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    vacation: dict[str, Any] = field(
+        default_factory=lambda: {
+            "id": "singleton",
+            "isEnabled": False,
+            **dict.fromkeys(("fromDate", "toDate", "subject", "textBody", "htmlBody")),
+        }
+    )
     sent: list[Sent] = field(default_factory=list)
     version: int = 1
     submitted: int = 0

@@ -20,14 +20,13 @@ from postroom.model.folder import Folder, RenamedFolder, Role
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag, In, Node, Query
-from postroom.model.rule import Rule, RuleSet
 from postroom.providers.imap.flavours.flavour import flavour_of
 from postroom.providers.imap.folders import listing
 from postroom.providers.imap.folders.directory import Directory
 from postroom.providers.imap.mail import drafts, organising, reading
 from postroom.providers.imap.mail.concurrency import concurrently, each_folder
 from postroom.providers.imap.mail.refs import UIDS, MailRef, by_folder, in_renamed, read_ref
-from postroom.providers.imap.rules.keeping import ServerRules
+from postroom.providers.imap.rules.verbs import ScriptVerbs
 from postroom.providers.imap.search import searching, threads
 from postroom.providers.imap.session.auth import Credentials
 from postroom.providers.imap.session.client import Session
@@ -47,22 +46,23 @@ if TYPE_CHECKING:
 _ANSWERED = {False: (Role.INBOX, Role.SENT, Role.ARCHIVE), True: (Role.ALL, Role.SENT)}
 
 
-class ImapMailbox:
-    """Mailbox, RawAccess, Threads, BatchFetch, Drafts, Labels, FolderMaker, Rules, Numbered, IdLookup, FolderSync and
-    Watcher over a small pool of connections."""
+class ImapMailbox(ScriptVerbs):
+    """Mailbox, RawAccess, Threads, BatchFetch, Drafts, Labels, FolderMaker, Rules, Vacations, Numbered, IdLookup,
+    FolderSync and Watcher over a small pool of connections."""
 
     def __init__(self, account: ImapAccount, context: ProviderContext) -> None:
         self._account = account
         self.credentials = Credentials(account, proxies=context.proxies)
         self._pool = Pool(account, self.credentials)
         self._directory = Directory(self._pool)
-        self._rules = ServerRules(account)
+        super().__init__(account)
         self._readers = anyio.CapacityLimiter(8)
         self._capabilities: Capabilities | None = None
 
     async def connect(self) -> Capabilities:
         if self._capabilities is None:
-            self._capabilities = await self._pool.run("INBOX", detect, self._account)
+            found = await self._pool.run("INBOX", detect, self._account)
+            self._capabilities = replace(found, has_vacation=found.can_send and await self.script.can_reply())
         return self._capabilities
 
     async def close(self) -> None:
@@ -72,6 +72,10 @@ class ImapMailbox:
         return [Identity(Address(self._account.address, self._account.display_name), is_default=True)]
 
     # Folders
+
+    async def known_folders(self) -> list[Folder]:
+        """Without counting what is in them."""
+        return await self._directory.known()
 
     async def folders(self) -> list[Folder]:
         return await self._directory.counted()
@@ -312,20 +316,6 @@ class ImapMailbox:
     async def _discard(self, folder: Folder, draft_ref: str) -> None:
         trash = next((known.ref for known in await self._directory.known() if known.role == Role.TRASH), "")
         await self._pool.run_again(folder.ref, drafts.discard, folder.ref, draft_ref, trash)
-
-    # Rules
-
-    async def list_rules(self) -> RuleSet:
-        return await self._rules.kept()
-
-    async def check_rules(self, rules: Sequence[Rule]) -> dict[str, tuple[str, ...]]:
-        return await self._rules.check(rules, await self._directory.known())
-
-    async def put_rules(self, rules: Sequence[Rule]) -> None:
-        await self._rules.put(rules, await self._directory.known())
-
-    async def activate_rules(self, active: bool) -> None:
-        await self._rules.activate(active)
 
     # Numbers
 

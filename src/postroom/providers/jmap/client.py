@@ -19,7 +19,7 @@ from postroom.providers.http.client import new_client
 from postroom.providers.http.quota import Quota
 from postroom.providers.http.unclear import UnclearWrite
 from postroom.providers.jmap.session import Session, read_session, well_known
-from postroom.providers.jmap.wire import CORE, MAIL, SIEVE, SUBMISSION, Call, method_error, read_problem
+from postroom.providers.jmap.wire import CORE, MAIL, SIEVE, SUBMISSION, VACATION, Call, method_error, read_problem
 from postroom.providers.tokens import in_own_thread
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from postroom.settings.accounts import JmapAccount
 
 _AT_ONCE = 4  # what RFC 8620 suggests as the least that a server allows
-_USED = (MAIL, SUBMISSION, SIEVE)
+_USED = (MAIL, SUBMISSION, SIEVE, VACATION)
 
 
 class Replies:

@@ -15,6 +15,7 @@ from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag, Query
 from postroom.model.rule import Rule, RuleSet
+from postroom.model.vacation import Vacation
 from postroom.providers.jmap import changes
 from postroom.providers.jmap.client import JmapClient
 from postroom.providers.jmap.drafts import DraftFolder
@@ -24,7 +25,8 @@ from postroom.providers.jmap.organising import Organiser
 from postroom.providers.jmap.reading import Reader
 from postroom.providers.jmap.rules import ServerRules
 from postroom.providers.jmap.session import Session
-from postroom.providers.jmap.wire import MAIL, PROVIDER, SIEVE, SUBMISSION
+from postroom.providers.jmap.vacation import VacationReply
+from postroom.providers.jmap.wire import MAIL, PROVIDER, SIEVE, SUBMISSION, VACATION
 
 if TYPE_CHECKING:
     from postroom.providers.context import ProviderContext
@@ -34,8 +36,8 @@ _ENCODED = 1.37  # base64 with its line breaks
 
 
 class JmapMailbox:
-    """Mailbox, RawAccess, Threads, BatchFetch, Drafts, Labels, ManyFolders, FolderMaker, AliasMaker, Rules, IdLookup,
-    Changes and Watcher."""
+    """Mailbox, RawAccess, Threads, BatchFetch, Drafts, Labels, ManyFolders, FolderMaker, AliasMaker, Rules, Vacations,
+    IdLookup, Changes and Watcher."""
 
     def __init__(self, account: JmapAccount, context: ProviderContext) -> None:
         self.client = JmapClient(account, context)
@@ -45,6 +47,7 @@ class JmapMailbox:
         self.senders = Identities(self.client, Address(account.address, account.display_name))
         self._organiser = Organiser(self.client, self.directory, self.reader)
         self._rules = ServerRules(self.client)
+        self.vacation_reply = VacationReply(self.client)
         self._capabilities: Capabilities | None = None
 
     async def connect(self) -> Capabilities:
@@ -175,6 +178,20 @@ class JmapMailbox:
         await self._require("has_server_side_rules", "rules")
         await self._rules.activate(active)
 
+    # The vacation reply
+
+    async def vacation(self) -> Vacation:
+        await self._require("has_vacation", "vacation replies")
+        return await self.vacation_reply.read()
+
+    async def check_vacation(self, wanted: Vacation) -> None:
+        await self._require("has_vacation", "vacation replies")
+        await self.vacation_reply.check(wanted)
+
+    async def stop_vacation(self) -> None:
+        await self._require("has_vacation", "vacation replies")
+        await self.vacation_reply.stop()
+
     # Changes
 
     async def changed_since(self, cursor: str, *, limit: int) -> ChangePage:
@@ -205,6 +222,7 @@ def _capabilities(session: Session, *, can_send: bool, can_create_alias: bool, h
         has_threading=True,
         has_raw=True,
         has_server_side_rules=SIEVE in session.offers,
+        has_vacation=can_send and VACATION in session.offers,
         has_push=has_push,
         has_delta=True,
         max_attachment_size_mb=_largest_attachment(session),

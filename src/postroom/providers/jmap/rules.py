@@ -1,17 +1,31 @@
-"""Rules as one Sieve script of our own (RFC 9661). Another program's script is never replaced or stopped."""
+"""Rules in one Sieve script of our own (RFC 9661). Another program's script is never replaced or stopped.
+
+The script may also have a vacation reply that an IMAP account of the same mailbox put there: it stays as it is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from postroom.model.errors import Conflict, InvalidRequest
 from postroom.model.folder import Folder, Role
 from postroom.model.rule import Rule, RuleSet
-from postroom.providers import sieve
+from postroom.providers import sieve, sieve_script
 from postroom.providers.jmap.client import JmapClient
 from postroom.providers.jmap.wire import set_error
+from postroom.providers.sieve_script import NAME, Script
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Our script with its id (empty: there is none), and the name of the script that runs."""
+
+    script: Script
+    text: str
+    script_id: str
+    running: str | None
 
 
 class ServerRules:
@@ -19,11 +33,8 @@ class ServerRules:
         self._client = client
 
     async def kept(self) -> RuleSet:
-        ours = _ours(await self._scripts())
-        if ours is None:
-            return RuleSet((), is_active=False)
-        text = (await self._client.download(str(ours["blobId"]))).decode("utf-8", "replace")
-        return RuleSet(sieve.rules_of(text), ours.get("isActive") is True)
+        script = (await self._kept()).script
+        return RuleSet(sieve.rules_of(script.rules), script.rules_on)
 
     async def check(self, rules: Sequence[Rule], folders: list[Folder]) -> dict[str, tuple[str, ...]]:
         places = _named(folders)
@@ -37,43 +48,47 @@ class ServerRules:
 
     async def put(self, rules: Sequence[Rule], folders: list[Folder]) -> None:
         """An active script stays active: its content is exchanged."""
-        script = sieve.compiled(rules, _named(folders)).encode()
-        ours = _ours(await self._scripts())
-        blob_id = await self._client.upload(script)
-        if ours is None:
-            change: dict[str, Any] = {"create": {"new": {"name": sieve.NAME, "blobId": blob_id}}}
-        else:
-            change = {"update": {ours["id"]: {"blobId": blob_id}}}
+        compiled = sieve.compiled(rules, _named(folders))
+        before = await self._kept()
+        await self._write(before, replace(before.script, rules=compiled))
+
+    async def activate(self, active: bool) -> None:
+        before = await self._kept()
+        if before.running not in (None, NAME):
+            raise Conflict(
+                f"The mail server runs only one script at a time, now {before.running[:80]!r}, which is not "
+                "Postroom's. Ask the user to deactivate it first."
+            )
+        if active and not before.script_id:
+            raise InvalidRequest("There are no rules on the server yet. Put some there first.")
+        await self._write(before, replace(before.script, rules_on=active))
+
+    async def _write(self, before: Kept, after: Script) -> None:
+        change: dict[str, Any] = {}
+        if after.text.rstrip("\n") != before.text.replace("\r\n", "\n").rstrip("\n"):
+            blob_id = await self._client.upload(after.text.encode())
+            created = {"create": {"new": {"name": NAME, "blobId": blob_id}}}
+            change = {"update": {before.script_id: {"blobId": blob_id}}} if before.script_id else created
+        if after.runs and before.running != NAME:
+            change["onSuccessActivateScript"] = before.script_id
+        elif before.running == NAME and not after.runs:
+            change["onSuccessDeactivateScript"] = True
+        if not change:
+            return
         reply = (await self._client.write(("SieveScript/set", change)))[0]
         for refusals in (reply.get("notCreated"), reply.get("notUpdated")):
             for error in (refusals or {}).values():
                 raise _refused() if error.get("type") == "invalidSieve" else set_error(error)
 
-    async def activate(self, active: bool) -> None:
-        scripts = await self._scripts()
-        running, ours = next((one for one in scripts if one.get("isActive") is True), None), _ours(scripts)
-        if running is not None and running is not ours:
-            raise Conflict(
-                f"The mail server runs only one script at a time, now {str(running.get('name', ''))[:80]!r}, which is "
-                "not Postroom's. Ask the user to deactivate it first."
-            )
-        if active and ours is None:
-            raise InvalidRequest("There are no rules on the server yet. Put some there first.")
-        if active and ours is not None:
-            await self._set_active({"onSuccessActivateScript": ours["id"]})
-        elif running is not None:
-            await self._set_active({"onSuccessDeactivateScript": True})
-
-    async def _set_active(self, wanted: dict[str, Any]) -> None:
-        _ = (await self._client.write(("SieveScript/set", wanted)))[0]
-
-    async def _scripts(self) -> list[dict[str, Any]]:
+    async def _kept(self) -> Kept:
         found = (await self._client.read(("SieveScript/get", {"ids": None})))[0].get("list")
-        return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-
-
-def _ours(scripts: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    return next((one for one in scripts if one.get("name") == sieve.NAME), None)
+        scripts = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+        running = next((str(one.get("name") or "") for one in scripts if one.get("isActive") is True), None)
+        ours = next((one for one in scripts if one.get("name") == NAME), None)
+        if ours is None:
+            return Kept(Script(), "", "", running)
+        text = (await self._client.download(str(ours["blobId"]))).decode("utf-8", "replace")
+        return Kept(sieve_script.read(text, is_active=running == NAME), text, str(ours["id"]), running)
 
 
 def _named(folders: list[Folder]) -> list[Folder]:

@@ -25,7 +25,9 @@ from postroom.model.errors import (
     Unsupported,
 )
 from postroom.model.folder import Role
+from postroom.model.native import NativeAction, NativeKind, Recipients
 from postroom.model.outcome import Staged, SubmitOutcome, SubmitRequest
+from postroom.providers import vacations
 from postroom.providers.http.unclear import UnclearWrite, submit_outcome
 from postroom.providers.jmap import convert, submissions
 from postroom.providers.jmap.convert import MARKS, Email
@@ -42,11 +44,18 @@ _TRIES = 3  # of a request that the server refused because something else had ch
 
 
 class JmapTransport:
-    """Transport and Staging, over the connection of its mailbox; closing it closes nothing."""
+    """Transport, Staging and NativeActions, over the connection of its mailbox; closing it closes nothing."""
 
     def __init__(self, account: JmapAccount, context: ProviderContext, mailbox: JmapMailbox) -> None:
         self._mailbox = mailbox
         self._client = mailbox.client
+
+    @property
+    def native_kinds(self) -> frozenset[NativeKind]:
+        return frozenset({"vacation"})
+
+    async def recipients_of(self, action: NativeAction) -> Recipients:
+        return vacations.REACHED
 
     async def close(self) -> None:
         pass
@@ -103,6 +112,8 @@ class JmapTransport:
 
     async def submit(self, request: SubmitRequest) -> SubmitOutcome:
         await self._require_submission()
+        if vacations.is_vacation(request.native):
+            return await vacations.switch_on(request, self._mailbox.vacation_reply.start)
         try:
             identity = await self._mailbox.senders.id_for(request.envelope.sender)
             filing = await self._filing(request)
@@ -121,6 +132,8 @@ class JmapTransport:
 
     async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
         """Accepted only with evidence, and never "not sent" without it."""
+        if vacations.is_vacation(request.native):
+            return vacations.look(request, await self._mailbox.vacation_reply.read())
         if request.staged_ref and (known := await submissions.of_email(self._client, request.staged_ref)):
             return await self._finished(request, submissions.accepted(request, known[-1]))
         copies = await self._with_message_id(Role.SENT, request.message_id)

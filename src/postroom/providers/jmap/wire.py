@@ -24,6 +24,7 @@ PROVIDER = "jmap"
 CORE = "urn:ietf:params:jmap:core"
 MAIL = "urn:ietf:params:jmap:mail"
 SUBMISSION = "urn:ietf:params:jmap:submission"
+VACATION = "urn:ietf:params:jmap:vacationresponse"
 SIEVE = "urn:ietf:params:jmap:sieve"  # RFC 9661; Cyrus 3.6 has an older one of its own, under another name
 
 SEEN, FLAGGED, ANSWERED, FORWARDED, DRAFT = "$seen", "$flagged", "$answered", "$forwarded", "$draft"

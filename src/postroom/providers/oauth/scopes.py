@@ -43,6 +43,7 @@ SCOPES: Mapping[tuple[str, str], Table] = {
         "always": ("urn:ietf:params:jmap:core", "urn:ietf:params:jmap:mail"),
         "send": ("urn:ietf:params:jmap:submission",),
         "identities": ("urn:ietf:params:jmap:submission",),
+        "vacation": ("urn:ietf:params:jmap:submission", "urn:ietf:params:jmap:vacationresponse"),
     },
 }
 

@@ -46,6 +46,12 @@ _OF_REQUESTS = {
     ),
 }
 _OF_REQUESTS[State.RECONCILING] = _OF_REQUESTS[State.UNKNOWN]
+_OF_VACATIONS = {
+    State.DONE: ("sent", "The vacation reply is on; no email was sent yet."),
+    State.ACCEPTED: ("sent", "The vacation reply is on; no email was sent yet."),
+    State.REJECTED: ("rejected", "The provider refused the vacation reply; nothing was changed. {reason}"),
+}
+_OF_KIND = {"unsubscribe": _OF_REQUESTS, "vacation": _OF_VACATIONS}
 _REQUEST_UNCLEAR = (
     "unknown",
     "It is not known whether the list's server received the request to unsubscribe. Do not make it again: " + _DECIDE,
@@ -135,7 +141,7 @@ def _said(send: Send, outcome: dict[str, Any]) -> tuple[str, str]:
         return _IN_PART[send.state]
     if send.doubtful and send.state in _IN_DOUBT:
         return _IN_DOUBT[send.state]
-    words = {**_WORDS, **_OF_REQUESTS} if send.kind == "unsubscribe" else _WORDS
+    words = {**_WORDS, **_OF_KIND.get(send.kind, {})}
     return words.get(send.state, _IN_HAND)
 
 

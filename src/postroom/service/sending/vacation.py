@@ -33,7 +33,8 @@ from postroom.store.sends.states import BY_THEMSELVES
 _MAX_SUBJECT = 200
 _UNDER_WAY = "An order to switch it on is being carried out at this moment. Call get_vacation to see whether it is off."
 _BY_HAND = {
-    "imap": "The user sets it where the mailbox is hosted, in the webmail's settings (vacation, out of office, Sieve).",
+    "imap": "The user sets it where the mailbox is hosted, in the webmail's settings (vacation, out of office). "
+    "Postroom can set it where the server has ManageSieve: with sieve_host and smtp_host in the account's settings.",
     "jmap": "The user sets it in the settings of the mail service.",
     "rest": "The user sets it in the settings of the mail service.",
     "local": "Nobody outside writes to a local mailbox, so it has none.",
@@ -61,6 +62,7 @@ async def get_vacation(gateway: Gateway, account: str | None = None) -> Vacation
         shown.text,
         _shown(gateway, found.start),
         _shown(gateway, found.end),
+        found.note,
     )
 
 

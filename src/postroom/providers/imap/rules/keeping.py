@@ -1,45 +1,158 @@
-"""The account's rules on its server: one script of our own. Another program's script is never replaced or stopped."""
+"""The account's rules and vacation reply on its server, in one script of our own. Another program's script is never
+replaced or stopped.
+
+ManageSieve has no way to change a script only if nobody else has: each change reads what is there and writes it back in
+one conversation.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from postroom.model.errors import Conflict
+from postroom.model.errors import Conflict, InvalidRequest, Unsupported
 from postroom.model.folder import Folder
 from postroom.model.rule import Rule, RuleSet
-from postroom.providers import sieve
-from postroom.providers.imap.rules.managesieve import SieveScripts
+from postroom.model.vacation import Vacation
+from postroom.providers import sieve, sieve_script
+from postroom.providers.imap.rules.managesieve import Conversation, SieveScripts
+from postroom.providers.imap.session.detecting import PROVIDER
+from postroom.providers.sieve_script import NAME, Script
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
 
+_BY_HAND = "Leave the days out, and switch it off when they are over."
 
-class ServerRules:
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Our script, its text as the server has it, and the name of the script that runs."""
+
+    script: Script
+    text: str
+    running: str
+
+    def for_us(self) -> Script:
+        """Conflict while somebody else's script runs."""
+        if self.running not in ("", NAME):
+            raise Conflict(
+                f"The mail server runs only one script at a time, now {self.running[:80]!r}, which is not Postroom's. "
+                "Ask the user to deactivate it first."
+            )
+        return self.script
+
+
+class ServerScript:
     def __init__(self, account: ImapAccount) -> None:
         self._scripts = SieveScripts(account)
+        self._own = tuple(dict.fromkeys([account.address, *(one.address for one in account.identities)]))
 
-    async def kept(self) -> RuleSet:
-        known = await self._scripts.list()
-        if sieve.NAME not in known.names:
-            return RuleSet((), is_active=False)
-        return RuleSet(sieve.rules_of(await self._scripts.get(sieve.NAME)), known.active == sieve.NAME)
+    # Rules
 
-    async def check(self, rules: Sequence[Rule], folders: list[Folder]) -> dict[str, tuple[str, ...]]:
+    async def kept_rules(self) -> RuleSet:
+        script = (await self._scripts.run(_read)).script
+        return RuleSet(sieve.rules_of(script.rules), script.rules_on)
+
+    async def check_rules(self, rules: Sequence[Rule], folders: list[Folder]) -> dict[str, tuple[str, ...]]:
         lacking = {rule.name: sieve.inexpressible(rule, folders) for rule in rules}
         rest = [rule for rule in rules if not lacking[rule.name]]
         await self._scripts.check(sieve.compiled(rest, folders))
         return {name: reasons for name, reasons in lacking.items() if reasons}
 
-    async def put(self, rules: Sequence[Rule], folders: list[Folder]) -> None:
-        await self._scripts.put(sieve.NAME, sieve.compiled(rules, folders))
+    async def put_rules(self, rules: Sequence[Rule], folders: list[Folder]) -> None:
+        compiled = sieve.compiled(rules, folders)
 
-    async def activate(self, active: bool) -> None:
-        running = (await self._scripts.list()).active
-        if running not in ("", sieve.NAME):
-            raise Conflict(
-                f"The mail server runs only one script at a time, now {running[:80]!r}, which is not Postroom's. "
-                "Ask the user to deactivate it first."
-            )
-        if active or running:
-            await self._scripts.activate(sieve.NAME if active else "")
+        def put(server: Conversation) -> None:
+            before = _read(server)
+            _write(server, before, replace(before.script, rules=compiled))
+
+        await self._scripts.run(put)
+
+    async def activate_rules(self, active: bool) -> None:
+        def switch(server: Conversation) -> None:
+            before = _read(server)
+            _write(server, before, replace(before.for_us(), rules_on=active))
+
+        await self._scripts.run(switch)
+
+    # The vacation reply
+
+    async def can_reply(self) -> bool:
+        return await self._scripts.offers("vacation")
+
+    async def vacation(self) -> Vacation:
+        """With a note where a script runs that is not as Postroom writes it."""
+        try:
+            kept = await self._scripts.run(_read)
+        except Conflict as changed:
+            return Vacation(False, note=changed.message)
+        if kept.running in ("", NAME):
+            return kept.script.vacation
+        note = (
+            f"The mail server runs the script {kept.running[:80]!r}, which is not Postroom's. Whether that one replies "
+            "to mail cannot be told here: the user sees it where the script is kept."
+        )
+        return replace(kept.script.vacation, note=note)
+
+    async def check_vacation(self, wanted: Vacation) -> None:
+        """With the server, which may refuse the script or have no room for it."""
+
+        def check(server: Conversation) -> None:
+            with _refusals_in_our_words():
+                server.check(self._with(wanted, _read(server), server).text)
+
+        await self._scripts.run(check)
+
+    async def start_vacation(self, wanted: Vacation) -> None:
+        def start(server: Conversation) -> None:
+            before = _read(server)
+            with _refusals_in_our_words():
+                _write(server, before, self._with(wanted, before, server))
+
+        await self._scripts.run(start)
+
+    async def stop_vacation(self) -> None:
+        def stop(server: Conversation) -> None:
+            before = _read(server)
+            script = before.for_us()
+            _write(server, before, replace(script, vacation=replace(script.vacation, enabled=False)))
+
+        await self._scripts.run(stop)
+
+    def _with(self, wanted: Vacation, before: Kept, server: Conversation) -> Script:
+        if "vacation" not in server.extensions:
+            raise Unsupported(PROVIDER, "vacation replies (this server's Sieve lacks them)")
+        if (wanted.start or wanted.end) and not {"date", "relational"} <= server.extensions:
+            raise Unsupported(PROVIDER, "a period for vacation replies", _BY_HAND)
+        return replace(before.for_us(), vacation=wanted, addresses=self._own)
+
+
+def _read(server: Conversation) -> Kept:
+    known = server.list()
+    text = server.get(NAME) if NAME in known.names else ""
+    return Kept(sieve_script.read(text, is_active=known.active == NAME), text, known.active)
+
+
+def _write(server: Conversation, before: Kept, after: Script) -> None:
+    """The new content first: it replaces a running script at once, and a stopped one harmlessly."""
+    if after.text.rstrip("\n") != before.text.replace("\r\n", "\n").rstrip("\n"):
+        server.put(NAME, after.text)
+    if after.runs != (before.running == NAME):
+        server.activate(NAME if after.runs else "")
+
+
+@contextmanager
+def _refusals_in_our_words() -> Iterator[None]:
+    """What a server complains about may quote the reply."""
+    try:
+        yield
+    except InvalidRequest as refused:
+        if refused.details.get("field") != "script":
+            raise
+        raise InvalidRequest(
+            "The mail server refuses the script of this vacation reply; it may have no room for it. Shorten the text.",
+            details={"field": "body"},
+        ) from None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio.to_thread
 from sievelib.managesieve import Error
@@ -17,6 +18,7 @@ from postroom.model.errors import (
     ProviderUnavailable,
     Unsupported,
 )
+from postroom.providers.http.unclear import UnclearWrite
 from postroom.providers.imap.rules.sievelib_internals import SieveClient
 from postroom.providers.imap.session.auth import Credentials
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
 
 T = TypeVar("T")
+_LOST = (Error, OSError, ValueError, LookupError)  # the latter two from sievelib, for what is no ManageSieve
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,63 @@ class Scripts:
     active: str
 
 
+class Conversation:
+    """What can be said to the server after login. `has_written`: from then on, a lost connection leaves it open what
+    was done."""
+
+    def __init__(self, client: SieveClient) -> None:
+        self._client = client
+        self.has_written = False
+
+    @property
+    def extensions(self) -> frozenset[str]:
+        return self._client.extensions
+
+    def list(self) -> Scripts:
+        listing = self._client.listed()
+        if listing is None:
+            raise ProviderError("The ManageSieve server did not list its scripts.")
+        names, active = listing
+        return Scripts(tuple(sorted(names)), active)
+
+    def get(self, name: str) -> str:
+        found = self._client.getscript(name)
+        if found is None:
+            raise _missing()
+        return str(found)
+
+    def check(self, script: str) -> None:
+        """InvalidRequest with the server's complaint when it does not accept the script. Servers before RFC 5804 cannot
+        tell: they say it when the script is put."""
+        with suppress(NotImplementedError):
+            self._accepted(self._client.checkscript(script))
+
+    def put(self, name: str, script: str) -> None:
+        """Stores the script under that name, replacing an older one. It does not run until activated."""
+        self.has_written = True
+        self._accepted(self._client.putscript(name, script))
+
+    def activate(self, name: str) -> None:
+        """From now on this one runs; an empty name stops them all."""
+        self.has_written = True
+        if not self._client.setactive(name):
+            raise _missing()
+
+    def delete(self, name: str) -> None:
+        """Not the active one: activate another or none first."""
+        self.has_written = True
+        if not self._client.deletescript(name):
+            raise _missing()
+
+    def _accepted(self, answer: bool) -> None:
+        if not answer:
+            said = self._client.errmsg
+            complaint = said.decode("utf-8", "replace")[:300] if said else "no reason given"
+            raise InvalidRequest(
+                f"The server does not accept the Sieve script: {complaint}", details={"field": "script"}
+            )
+
+
 class SieveScripts:
     """The account's scripts. Unsupported without `sieve_host`."""
 
@@ -42,63 +102,64 @@ class SieveScripts:
         self._credentials = credentials or Credentials(account)
 
     async def list(self) -> Scripts:
-        return await self._run(_listed)
+        return await self.run(Conversation.list)
 
     async def get(self, name: str) -> str:
-        return str(await self._run(lambda client: _found(client.getscript(name))))
+        return await self.run(lambda server: server.get(name))
 
     async def check(self, script: str) -> None:
-        """InvalidRequest with the server's complaint when it does not accept the script."""
-        await self._run(lambda client: _accepted(client.checkscript(script), client))
+        await self.run(lambda server: server.check(script))
 
     async def put(self, name: str, script: str) -> None:
-        """Stores the script under that name, replacing an older one. It does not run until activated."""
-        await self._run(lambda client: _accepted(client.putscript(name, script), client))
+        await self.run(lambda server: server.put(name, script))
 
     async def activate(self, name: str) -> None:
-        """From now on this one runs; an empty name stops them all."""
-        await self._run(lambda client: _found(client.setactive(name) or None))
+        await self.run(lambda server: server.activate(name))
 
     async def delete(self, name: str) -> None:
-        """Not the active one: activate another or none first."""
-        await self._run(lambda client: _found(client.deletescript(name) or None))
+        await self.run(lambda server: server.delete(name))
 
-    async def _run(self, work: Callable[[Any], T]) -> T:
+    async def run(self, work: Callable[[Conversation], T]) -> T:
         if not self._account.sieve_host:
             raise Unsupported("imap", "server-side rules (sieve_host is not set)")
         return await anyio.to_thread.run_sync(_conversation, self._account, self._credentials, work)
 
+    async def offers(self, extension: str) -> bool:
+        """As its greeting says, before any login. A server that cannot be asked is given the benefit of the doubt: what
+        is wanted of it later says what is the matter."""
+        if not self._account.sieve_host:
+            return False
+        return await anyio.to_thread.run_sync(_greeted, self._account, extension)
 
-def _conversation(account: ImapAccount, credentials: Credentials, work: Callable[[Any], T]) -> T:
+
+def _greeted(account: ImapAccount, extension: str) -> bool:
     client = SieveClient(account)
     try:
+        client.greet()
+    except (*_LOST, PostroomError):
+        return True
+    finally:
+        client.hang_up()
+    return extension in client.extensions
+
+
+def _conversation(account: ImapAccount, credentials: Credentials, work: Callable[[Conversation], T]) -> T:
+    client = SieveClient(account)
+    server = Conversation(client)
+    try:
         client.log_in(credentials)
-        result = work(client)
-        client.logout()
+        result = work(server)
+        client.take_leave()
     except PostroomError:
         raise
-    except (Error, OSError):
+    except _LOST:
+        if server.has_written:
+            raise UnclearWrite("The ManageSieve server", "hung up") from None
         raise ProviderUnavailable("The ManageSieve server is unreachable or disconnected. Try again later.") from None
     finally:
         client.hang_up()
     return result
 
 
-def _listed(client: Any) -> Scripts:
-    listing = client.listscripts()
-    if listing is None:
-        raise ProviderError("The ManageSieve server did not list its scripts.")
-    active, others = listing
-    return Scripts(tuple(sorted({name for name in (active, *others) if name})), active or "")
-
-
-def _accepted(answer: bool, client: Any) -> None:
-    if not answer:
-        complaint = client.errmsg.decode("utf-8", "replace")[:300] if client.errmsg else "no reason given"
-        raise InvalidRequest(f"The server does not accept the Sieve script: {complaint}", details={"field": "script"})
-
-
-def _found(answer: Any) -> Any:
-    if answer is None:
-        raise NotFound("The server has no such Sieve script, or it is in use. List the scripts.")
-    return answer
+def _missing() -> NotFound:
+    return NotFound("The server has no such Sieve script, or it is in use. List the scripts.")

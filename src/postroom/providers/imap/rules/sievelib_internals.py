@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import socket
 import warnings
 from base64 import b64encode
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from sievelib.managesieve import Client
+from sievelib.managesieve import Client, Error
 
 from postroom.model.errors import AuthRequired
 from postroom.providers.imap.session.auth import BearerAnswers, Credentials, tls_context, waited_for
@@ -22,6 +25,9 @@ METHODS = (
     "_xoauth2_authentication",
     "_oauthbearer_authentication",
 )
+
+_LISTED = re.compile(r'(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>.*?))\s*(?P<active>ACTIVE)?', re.IGNORECASE)
+_GREETING = 5  # seconds to wait for one: it is asked for whenever the account is opened
 
 
 class SieveClient(Client):  # type: ignore[misc]  # sievelib has no types
@@ -61,6 +67,37 @@ class SieveClient(Client):  # type: ignore[misc]  # sievelib has no types
             )
         return bool(accepted)
 
+    def greet(self) -> None:
+        """Connect and hear what the server offers, without a login."""
+        account = self._account
+        self.sock = socket.create_connection((account.sieve_host, account.sieve_port), min(account.timeout, _GREETING))
+        if account.sieve_security == "tls":
+            self._Client__enable_ssl()
+        if not super()._Client__get_capabilities():
+            raise Error("no greeting")
+
+    @property
+    def extensions(self) -> frozenset[str]:
+        try:
+            return frozenset(self.get_sieve_capabilities() or ())
+        except KeyError:
+            return frozenset()
+
+    def listed(self) -> tuple[list[str], str] | None:
+        """The scripts' names, and that of the active one. sievelib's own takes a name with a quote for an inactive one,
+        and a literal for all of its line: where it is unclear whether a script runs, it counts as running."""
+        code, _, listing = self._Client__send_command("LISTSCRIPTS", withcontent=True)
+        if code != "OK":
+            return None
+        found = [_LISTED.fullmatch(line.decode("utf-8", "replace")) for line in listing.splitlines() if line]
+        names = {_name(one): one["active"] for one in found if one}
+        return list(names), next((name for name, active in names.items() if active), "")
+
+    def take_leave(self) -> None:
+        """What was done is done, whether the server still listens or not."""
+        with suppress(Error, OSError):
+            self.logout()
+
     def hang_up(self) -> None:
         if self.sock is not None:
             self.sock.close()
@@ -86,3 +123,8 @@ class SieveClient(Client):  # type: ignore[misc]  # sievelib has no types
         if code is None:  # the details of a refusal: they must be acknowledged before the server reports it
             code, _ = self._Client__send_command(f'"{b64encode(answers(b"")).decode()}"')
         return bool(code == "OK")
+
+
+def _name(listed: re.Match[str]) -> str:
+    quoted = listed["quoted"]
+    return listed["bare"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)

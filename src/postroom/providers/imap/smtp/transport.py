@@ -17,7 +17,9 @@ from postroom.model.errors import (
     ProviderUnavailable,
     Unsupported,
 )
+from postroom.model.native import NativeAction, NativeKind, Recipients
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
+from postroom.providers import vacations
 from postroom.providers.imap.smtp import dialogue
 from postroom.providers.imap.smtp.answers import Answer, Ended
 
@@ -37,15 +39,26 @@ class SmtpTransport:
         self._account = account
         self._mailbox = mailbox
 
+    @property
+    def native_kinds(self) -> frozenset[NativeKind]:
+        return frozenset({"vacation"})
+
+    async def recipients_of(self, action: NativeAction) -> Recipients:
+        return vacations.REACHED
+
     async def submit(self, request: SubmitRequest) -> SubmitOutcome:
         """Never raises once connected: every way it can end is an outcome."""
         if not self._account.smtp_host:
             raise Unsupported("imap", "sending (smtp_host is not set)")
+        if vacations.is_vacation(request.native):
+            return await vacations.switch_on(request, self._mailbox.script.start_vacation)
         outcome = _outcome(request, await dialogue.submit(self._account, request, self._mailbox.credentials))
         return await self._settled(request, outcome) if outcome.state == "accepted" else outcome
 
     async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
         """A copy in Sent is only ever filed after acceptance. Its absence proves nothing."""
+        if vacations.is_vacation(request.native):
+            return vacations.look(request, await self._mailbox.script.vacation())
         try:
             ref = await self._mailbox.find_sent(request.message_id)
         except NotFound:

@@ -41,7 +41,8 @@ async def get_capabilities(gateway: Gateway, account: AccountName = "") -> CallT
     """Show what an account can do: drafts, sending, labels, folders, threads, limits."""
     from postroom.service.accounts import folders
 
-    return results.capabilities(*await folders.capabilities(gateway, named(account)))
+    found = await folders.capabilities(gateway, named(account))
+    return results.capabilities(*found, gateway.settings.server.toolsets)
 
 
 @toolset.tool("List folders", returns=shapes.Folders, read_only=True, idempotent=True)

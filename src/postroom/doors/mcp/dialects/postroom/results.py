@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
@@ -46,9 +46,14 @@ ADVERTISED = {
     "can_send": "send_email",
     "can_label": "apply_label",
     "can_create_folder": "create_folder",
+    "can_rename_folder": "rename_folder",
+    "can_create_alias": "create_alias",
+    "has_vacation": "set_vacation",
     "has_threading": "get_thread",
     "has_push": "resources/subscribe",
 }
+# Those of a toolset that is off by default.
+_OF_TOOLSET = {"can_rename_folder": "folders", "can_create_alias": "identities", "has_vacation": "vacation"}
 UNTRUSTED_FIELDS = ["from", "to", "subject", "snippet", "labels"]
 
 
@@ -156,8 +161,9 @@ def accounts(views: Sequence[AccountView]) -> CallToolResult:
     return answer({"accounts": [plain(view) for view in views]}, text.accounts(views))
 
 
-def capabilities(account: str, able: Capabilities) -> CallToolResult:
-    claims = {name.removeprefix("can_").removeprefix("has_"): getattr(able, name) for name in ADVERTISED}
+def capabilities(account: str, able: Capabilities, toolsets: Collection[str]) -> CallToolResult:
+    told = [name for name in ADVERTISED if name not in _OF_TOOLSET or _OF_TOOLSET[name] in toolsets]
+    claims = {name.removeprefix("can_").removeprefix("has_"): getattr(able, name) for name in told}
     structured: shapes.Capabilities = {
         "account": account,
         "provider": able.provider,

@@ -274,6 +274,7 @@ class Vacation(TypedDict):
     body: str
     start: str
     end: str
+    note: str
 
 
 class Sent(TypedDict):

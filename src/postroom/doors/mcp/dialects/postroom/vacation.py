@@ -34,7 +34,8 @@ async def get_vacation(gateway: Gateway, account: AccountName = "") -> CallToolR
 
 def _shown(view: VacationView) -> CallToolResult:
     period = f" from {view.start or 'now'} until {view.end or 'it is switched off'}" if view.enabled else ""
-    lines = [f"The vacation reply of account {view.account} is {'on' if view.enabled else 'off'}{period}."]
+    state = "on" if view.enabled else "off"
+    lines = [view.note or f"The vacation reply of account {view.account} is {state}{period}."]
     if view.subject or view.body:
         lines.append(set_apart(f"Subject: {view.subject}\n\n{view.body}"))
     return answer(plain(view), "\n".join(lines))
