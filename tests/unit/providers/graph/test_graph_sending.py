@@ -271,6 +271,14 @@ async def test_an_original_that_is_gone_stops_a_native_action(
     assert graph.sent == [] or graph.sent[-1].sender != alice.address
 
 
+async def test_a_service_that_does_not_say_where_replies_go_is_not_taken_at_the_sender_s_word(
+    graph: FakeGraph, transport: GraphTransport, original: Any
+) -> None:
+    graph.answer_next("GET", "messages.get", '{"from": {"emailAddress": {"address": "eve@x.example"}}}', times=2)
+    with pytest.raises(ProviderError, match="whom a reply reaches"):
+        await transport.recipients_of(action("reply", original.immutable_id))
+
+
 async def test_a_lost_answer_to_a_native_action_stays_unknown(
     graph: FakeGraph, alice: Mailbox, bob: Mailbox, transport: GraphTransport, original: Any
 ) -> None:

@@ -12,7 +12,7 @@ from postroom.providers.credentials.choosing import token_source
 from postroom.providers.graph.session import batch
 from postroom.providers.graph.session.batch import Step
 from postroom.providers.graph.session.problems import read_problem
-from postroom.providers.graph.session.wire import JSON, NEXT, PER_BATCH, objects, prefer, text
+from postroom.providers.graph.session.wire import JSON, NEXT, PER_BATCH, objects, prefer, query, text
 from postroom.providers.http.answer import Answer
 from postroom.providers.http.api import Api
 from postroom.providers.http.client import new_client
@@ -62,7 +62,7 @@ class Client:
 
     async def get(self, path: str, params: Params | None = None, headers: Mapping[str, str] | None = None) -> JSON:
         """`path` is below the mailbox, or the whole address of a next page."""
-        answer = await self._api.read(self._at(path), params=params, headers=headers)
+        answer = await self._api.read(self._at(path) + query(params or {}), headers=headers)
         return answer.object()
 
     async def content(self, path: str, *, largest: int = LARGEST) -> bytes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 JSON = dict[str, Any]
 
@@ -49,6 +50,11 @@ def message(ref: str, *below: str) -> str:
 
 def folder(ref: str, *below: str) -> str:
     return "/".join(("/mailFolders", quoted(ref), *below))
+
+
+def query(params: Mapping[str, Any]) -> str:
+    """As Microsoft writes it: ``?$select=subject,from``, and no plus for a space."""
+    return f"?{urlencode(params, quote_via=quote, safe='$,')}" if params else ""
 
 
 def literal(text: str) -> str:
