@@ -27,6 +27,11 @@ def path_of(action: NativeAction) -> str:
     return "/sendMail" if action.kind == "send" else wire.message(action.original_ref, _VERBS[action.kind])
 
 
+def endpoint_of(action: NativeAction) -> str:
+    """Its path, without the id."""
+    return "/sendMail" if action.kind == "send" else f"/messages/{{id}}/{_VERBS[action.kind]}"
+
+
 def body_of(action: NativeAction, *, save_to_sent: bool) -> JSON:
     """Never a comment together with a body, which the service rejects; no comment where there is no text."""
     if action.kind == "send":

@@ -20,6 +20,7 @@ from postroom.model.outcome import Staged, SubmitOutcome, SubmitRequest
 from postroom.providers import vacations
 from postroom.providers.graph import native
 from postroom.providers.graph.mail.convert import people
+from postroom.providers.graph.posting import logged
 from postroom.providers.graph.session import wire
 from postroom.providers.graph.session.problems import BAD_RECIPIENTS, has_code
 from postroom.providers.graph.session.wire import JSON, objects, text
@@ -128,7 +129,8 @@ class GraphTransport:
             return SubmitOutcome("rejected", reason="The original message no longer exists.")
         content = native.body_of(action, save_to_sent=request.save_to_sent)
         try:
-            await self._client.act(native.path_of(action), content)
+            with logged(action, self._client.place + native.endpoint_of(action)):
+                await self._client.act(native.path_of(action), content)
         except NotFound as error:
             return SubmitOutcome("rejected", reason="The original message no longer exists.", error=error)
         except PostroomError as error:

@@ -23,6 +23,7 @@ EXTRAS = "singleValueExtendedProperties($filter={})".format(
 FILES = "attachments($select=id,name,contentType,size,isInline)"
 NEXT, COUNT, ETAG, TYPE = "@odata.nextLink", "@odata.count", "@odata.etag", "@odata.type"
 
+TAKEN = 202  # for sending, and nothing else is a success
 PER_BATCH = 20
 PER_PAGE = 100
 MOST_SEARCHED = 1000  # results of a $search; the service gives no more
