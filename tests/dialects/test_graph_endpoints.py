@@ -11,6 +11,7 @@ from tests.dialects.graph_scenario import PREFIX, clean_up, sent_answered_and_fo
 
 from postroom.service.sending import worker
 
+
 @pytest.mark.parametrize("tool", ["send_email", "reply_email", "forward_email"])
 async def test_without_the_scope_each_tool_says_which_one_is_missing(microsoft, tmp_path, tool):
     async with office(microsoft, tmp_path, SCOPES - {"Mail.Send"}) as at:

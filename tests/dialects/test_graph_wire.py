@@ -8,6 +8,7 @@ from tests.dialects.graph_office import NUMBERS, addresses, inbox
 from tests.flows.caller import text_of
 from tests.peers.graph.caller import quoted
 
+
 async def test_send_mail_gets_the_body_that_the_contract_writes(at):
     mail = {**at.mail, "cc": ["a@contoso.example"], "bcc": ["b@contoso.example"], "importance": "high"}
     assert (await at.sent("send_email", **mail))["status"] == "sent"

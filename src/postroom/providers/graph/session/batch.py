@@ -31,7 +31,13 @@ def _request(number: str, step: Step, root: str) -> dict[str, Any]:
     body = {} if step.content is None else {"body": step.content}
     kind = {"Content-Type": "application/json"} if body else {}
     headers = {"Prefer": prefer(), **kind, **step.headers}
-    return {"id": number, "method": step.method, "url": f"{root}{step.path}{query(step.params)}", "headers": headers, **body}
+    return {
+        "id": number,
+        "method": step.method,
+        "url": f"{root}{step.path}{query(step.params)}",
+        "headers": headers,
+        **body,
+    }
 
 
 def refuses_token(answer: Answer) -> bool:

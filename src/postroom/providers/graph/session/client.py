@@ -106,9 +106,7 @@ class Client:
         something in between."""
         answer = await self._api.write("POST", self._at(path), content=content)
         if answer.status != TAKEN or answer.body.strip():
-            raise UnclearWrite(
-                answer.host, f"answered {answer.status} with something unexpected", status=answer.status
-            )
+            raise UnclearWrite(answer.host, f"answered {answer.status} with something unexpected", status=answer.status)
 
     async def upload(self, url: str, content: bytes, *, given: str) -> Answer:
         return await self._api.upload(url, content, headers={"Content-Range": given})
