@@ -1,4 +1,4 @@
-"""Documents that services publish about themselves. They are not part of this repository and are looked for beside it."""
+"""What services publish about themselves: not part of this repository, and looked for beside it."""
 
 from __future__ import annotations
 

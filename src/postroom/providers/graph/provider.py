@@ -26,7 +26,7 @@ from postroom.providers.graph.rules import InboxRules
 from postroom.providers.graph.search.searching import Searcher
 from postroom.providers.graph.session.client import REQUESTS, Client
 from postroom.providers.graph.session.problems import NO_MAILBOX, has_code
-from postroom.providers.graph.session.wire import text
+from postroom.providers.graph.session.wire import text, texts
 from postroom.providers.graph.vacation import AutomaticReplies
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class GraphMailbox:
             user = await self.client.get("", {"$select": fields})
         except PermissionDenied:
             return  # a token that may read mail and nothing about its user
-        proxies = [text(one).partition(":")[2] for one in user.get("proxyAddresses") or ()]
+        proxies = [one.partition(":")[2] for one in texts(user.get("proxyAddresses"))]
         own = {
             Address(one).key for one in (text(user.get("mail")), text(user.get("userPrincipalName")), *proxies) if one
         }

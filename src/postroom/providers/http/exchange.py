@@ -103,7 +103,6 @@ def _address(call: Call) -> httpx2.URL:
 
 
 async def _answered(client: httpx2.AsyncClient, call: Call, progress: _Progress) -> Answer:
-    import httpx2
 
     async with client.stream(
         call.method,

@@ -1,4 +1,4 @@
-"""Logging in at Microsoft: on another device and in a browser, to a token that Graph accepts; and Microsoft's refusals."""
+"""Logging in at Microsoft, on another device and in a browser, to a token that Graph accepts; and its refusals."""
 
 from __future__ import annotations
 

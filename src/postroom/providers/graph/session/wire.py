@@ -75,6 +75,15 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+def texts(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str) and one] if isinstance(value, list) else []
+
+
+def number(value: str) -> int | None:
+    """Of a size or a place in a file; None for any other text, however long."""
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < 20 else None
+
+
 def extended(message: JSON) -> dict[str, str]:
     """The extended properties by the names above; the service spells them in its own way (``Integer 0xe08``)."""
     found = {_number(text(one.get("id"))): text(one.get("value")) for one in objects(message.get(_EXTENDED))}
