@@ -60,6 +60,12 @@ async def test_a_forward_is_one_post_whose_comment_is_there_only_if_there_is_one
     assert at.posts() == [(f"/me/messages/{message_id}/forward", {**comment, "toRecipients": addresses(*to)})]
 
 
+async def test_attachments_of_the_original_go_along_with_a_forward(at):
+    await at.sent("forward_email", message_id=at.letter(WITH_FILE), to=[at.you.address])
+    (received,) = at.you.within("inbox")
+    assert [(file.name, file.content) for file in received.content.files] == [("plan.pdf", b"Plan")]
+
+
 @pytest.mark.parametrize("reply_all", [False, True])
 async def test_the_preview_of_a_reply_reads_the_contract_s_four_fields_and_posts_nothing(at, reply_all):
     message_id = at.letter()

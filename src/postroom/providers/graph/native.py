@@ -59,8 +59,9 @@ def _only(message: JSON, *names: str) -> JSON:
     return {name: value for name, value in message.items() if name in names}
 
 
-async def reached(client: Client, action: NativeAction, own: str) -> Recipients:
-    """Everyone whom the action would reach now. A reply goes where Reply-To says, which is asked beside the rest."""
+async def reached(client: Client, action: NativeAction, own: frozenset[str]) -> Recipients:
+    """Everyone whom the action would reach now. A reply goes where Reply-To says, which is asked beside the rest. `own`
+    are the keys of the mailbox's own addresses, to which nobody replies."""
     if action.kind == "vacation":
         return vacations.REACHED
     if action.kind in ("send", "forward"):
@@ -74,7 +75,7 @@ async def reached(client: Client, action: NativeAction, own: str) -> Recipients:
     to = people(diverted["replyTo"]) or (person(original.get("from")),)
     cc: tuple[Address, ...] = ()
     if action.kind == "reply_all":
-        seen = {Address(own).key, *(one.key for one in to)}
+        seen = {*own, *(one.key for one in to)}
         to = (*to, *(one for one in people(original.get("toRecipients")) if one.key not in seen))
         seen |= {one.key for one in to}
         cc = tuple(one for one in people(original.get("ccRecipients")) if one.key not in seen)

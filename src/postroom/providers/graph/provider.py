@@ -48,6 +48,7 @@ class GraphMailbox:
         self._account = account
         self._address = account.address
         self._is_shared = False
+        self.own = frozenset({Address(account.address).key})  # and the aliases, once they are known
         self._use(Client(account, context))
 
     def _use(self, client: Client) -> None:
@@ -65,6 +66,7 @@ class GraphMailbox:
     def shared_mailbox(self, address: str) -> GraphMailbox:
         other = object.__new__(GraphMailbox)
         other._account, other._address, other._is_shared = self._account, address, True
+        other.own = frozenset({Address(address).key})
         other._use(self.client.of(address))
         return other
 
@@ -124,6 +126,7 @@ class GraphMailbox:
                 f"right one: postroom accounts login {self._account.name}",
                 reason="login_refused",
             )
+        self.own |= own
 
     async def close(self) -> None:
         await self.client.close()

@@ -40,7 +40,6 @@ class GraphTransport:
     """Shares its mailbox's client; closing it closes nothing."""
 
     def __init__(self, account: GraphAccount, context: ProviderContext, mailbox: GraphMailbox) -> None:
-        self._address = account.address
         self._mailbox = mailbox
         self._client = mailbox.client
         self._drafts = mailbox.draft_box
@@ -50,7 +49,7 @@ class GraphTransport:
         return native.KINDS
 
     async def recipients_of(self, action: NativeAction) -> Recipients:
-        return await native.reached(self._client, action, self._address)
+        return await native.reached(self._client, action, self._mailbox.own)
 
     async def check_login(self) -> bool:
         await self._mailbox.check_login()
