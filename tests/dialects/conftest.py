@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -80,3 +80,21 @@ async def graph(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
     async with graph_desk(tmp_path, is_native=request.param) as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def microsoft() -> Iterator[Any]:
+    """The fake Microsoft Graph, which keeps every request."""
+    from tests.dialects.graph_office import Recording
+
+    with Recording.started() as running:
+        yield running
+
+
+@pytest.fixture
+async def at(microsoft: Any, tmp_path: Path) -> AsyncIterator[Any]:
+    """The dialect graph on it."""
+    from tests.dialects.graph_office import office
+
+    async with office(microsoft, tmp_path) as opened:
+        yield opened

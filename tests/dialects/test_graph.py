@@ -125,20 +125,34 @@ async def test_the_three_tools_and_those_their_flows_use_are_listed(tmp_path):
         assert names == {*SENDING, *reading}
 
 
-@pytest.mark.parametrize("tool", SENDING)
-def test_a_description_says_when_to_use_the_tool_and_that_it_previews_first(tool):
+@pytest.mark.parametrize(
+    ("tool", "purpose"),
+    [
+        ("send_email", "Sendet eine neue E-Mail"),
+        ("reply_email", "Antwortet auf eine vorhandene E-Mail"),
+        ("forward_email", "Leitet eine vorhandene E-Mail"),
+    ],
+)
+def test_a_description_says_when_to_use_the_tool_and_that_it_previews_first(tool, purpose):
+    """What it is for comes first; which of the others to use in other cases, after that."""
     said = TOOLS[tool].description
-    assert "confirm: true" in said
+    assert said.startswith(purpose)
+    assert all(other in said for other in SENDING if other != tool)
+    assert "Ohne confirm: true wird nichts gesendet" in said
     assert "Vorschau" in said
     hints = TOOLS[tool].annotations
     assert (hints.destructive_hint, hints.open_world_hint, hints.read_only_hint) == (True, True, False)
 
 
 def test_the_pages_have_its_tools_and_the_permissions_they_need():
-    tools, contract = ((ROOT / "docs" / page).read_text() for page in ("tools.md", "contracts/graph.md"))
+    tools, permissions = ((ROOT / "docs" / page).read_text() for page in ("tools.md", "permissions.md"))
     assert render("graph").strip() in tools
-    for scope in scopes_for("microsoft", "graph", TRAITS["graph"].toolsets):
-        assert scope in contract or scope in ("offline_access", "User.Read")
+    below = tools.partition("<!-- /tools-graph -->")[2].partition("<!--")[0]
+    assert all(word in below for word in (*SENDING, "`Mail.Send`", "`Mail.Read`", "`Mail.ReadWrite`"))
+    own = permissions.partition("## Dialect `graph`")[2].partition("## ")[0]
+    (row,) = [line for line in own.splitlines() if line.startswith("| `send_email`, `reply_email`, `forward_email` |")]
+    assert all(f"`{scope}`" in row for scope in scopes_for("microsoft", "graph", ("send",)))
+    assert "`Mail.Send`" in row
 
 
 @pytest.mark.parametrize("tool", ["send_email", "reply_email", "forward_email"])

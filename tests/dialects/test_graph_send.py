@@ -163,8 +163,18 @@ async def test_what_was_not_accepted_or_came_from_another_user_is_no_duplicate(g
     graph.provider.refuses = InvalidRequest("No.")
     await graph.refusal("send_email", **MAIL)
     graph.provider.refuses = None
+    assert is_preview(await graph.call("send_email", **MAIL))
+    assert "warnings" not in await graph.sent("send_email", **MAIL), "only a preview and a refusal were before it"
     assert "warnings" not in await graph.sent("send_email", **{**MAIL, "to": [CAROL]}, user_id=BOB)
     assert "warnings" not in await graph.sent("send_email", **{**MAIL, "to": [CAROL]})
+
+
+@pytest.mark.parametrize("other", [{"to": [CAROL, BOB]}, {"cc": [ALICE]}, {"bcc": [ALICE]}, {"importance": "high"}])
+async def test_the_order_of_recipients_and_whoever_gets_a_copy_make_no_difference(graph, other):
+    """The contract's hash is of `to`, sorted, the subject and the beginning of the body."""
+    both = {**MAIL, "to": [BOB, CAROL]}
+    await graph.sent("send_email", **both)
+    assert (await graph.sent("send_email", **{**both, **other}))["warnings"][0].startswith(WARNING)
 
 
 async def test_a_preview_warns_of_a_duplicate_too(graph):

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
+from postroom.settings.clouds import login_at, scopes_at
 from postroom.settings.fields import AsList, ConfigPath, HomePath, Number, Secret, Section, Switch
 from postroom.settings.hosts import Host, OptionalHost
 from postroom.settings.oauth import OAuthSettings
@@ -111,6 +112,10 @@ class TokenAccount(ServerAccount):
     token_command: Annotated[tuple[str, ...], *AsList] = ()
     oauth: OAuthSettings | None = None
 
+    def scopes_at(self, scopes: tuple[str, ...]) -> tuple[str, ...]:
+        """As its service calls them where this account is."""
+        return scopes
+
 
 def _own_file(data: dict[str, Any]) -> Path:
     return Path("mail") / f"{data.get('name', 'local')}.db"
@@ -170,6 +175,15 @@ class GraphAccount(TokenAccount):
     provider: Literal["graph"] = "graph"
     base_url: Url = "https://graph.microsoft.com/v1.0"
     identities: Identities = ()
+
+    @model_validator(mode="after")
+    def _in_one_cloud(self) -> GraphAccount:
+        if self.oauth is not None:
+            object.__setattr__(self, "oauth", login_at(self.base_url, self.oauth))  # while it is being made
+        return self
+
+    def scopes_at(self, scopes: tuple[str, ...]) -> tuple[str, ...]:
+        return scopes_at(self.base_url, scopes)
 
 
 class JmapAccount(TokenAccount):

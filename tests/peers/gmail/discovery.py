@@ -14,7 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_BESIDE = Path(__file__).resolve().parents[4] / "shared" / "specs" / "gmail.v1.json"
+from tests.peers.reference import reference
+
 _RANGES = {
     "int32": range(-(2**31), 2**31),
     "uint32": range(2**32),
@@ -29,7 +30,7 @@ def _place() -> Path | None:
     found = importlib.util.find_spec("googleapiclient")
     package = Path(found.origin).parent if found and found.origin else None
     packaged = package / "discovery_cache" / "documents" / "gmail.v1.json" if package else None
-    return next((path for path in (_BESIDE, packaged) if path and path.is_file()), None)
+    return next((path for path in (reference("gmail.v1.json"), packaged) if path and path.is_file()), None)
 
 
 @cache

@@ -27,3 +27,18 @@ def official_client(graph: FakeGraph, token: str) -> Any:
     adapter = GraphRequestAdapter(Bearer(Tokens()))
     adapter.base_url = graph.base_url
     return GraphServiceClient(request_adapter=adapter)
+
+
+# Every operation of Graph that Postroom's provider asks for; tests/unit/providers/graph fails for one that is missing.
+USED = frozenset(
+    {
+        *("user.get", "sendMail", "batch", "upload", "mailboxSettings.get", "mailboxSettings.update"),
+        *(f"messages.{name}" for name in ("list", "create", "delta", "get", "update", "content", "move")),
+        *(f"messages.{name}" for name in ("permanentDelete", "reply", "replyAll", "forward", "send")),
+        *(f"attachments.{name}" for name in ("list", "create", "upload", "get", "content")),
+        *(f"folders.{name}" for name in ("list", "create", "get", "update", "permanentDelete")),
+        *(f"folders.{name}" for name in ("children", "createChild")),
+        *(f"rules.{name}" for name in ("list", "create", "update", "delete")),
+        *(f"categories.{name}" for name in ("list", "create", "delete")),
+    }
+)

@@ -10,19 +10,18 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-_SPECS = Path(__file__).resolve().parents[4] / "shared" / "specs"
-_OPENAPI, _CSDL = _SPECS / "graph-v1.0-mail.openapi.json", _SPECS / "graph-v1.0-mail.csdl.json"
+from tests.peers.reference import reference
+
+_NAMES = ("graph-v1.0-mail.openapi.json", "graph-v1.0-mail.csdl.json")
 _SUBTYPE = "#microsoft.graph."
 
 
 @cache
 def load() -> Spec | None:
-    if not (_OPENAPI.is_file() and _CSDL.is_file()):
-        return None
-    return Spec(*(json.loads(path.read_text(encoding="utf-8")) for path in (_OPENAPI, _CSDL)))
+    found = [path for path in map(reference, _NAMES) if path]
+    return Spec(*(json.loads(path.read_text(encoding="utf-8")) for path in found)) if len(found) == 2 else None
 
 
 class Spec:

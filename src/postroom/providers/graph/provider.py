@@ -10,7 +10,7 @@ from postroom.model.address import Address, masked
 from postroom.model.capabilities import Capabilities
 from postroom.model.changes import ChangePage
 from postroom.model.draft import Identity, SavedDraft
-from postroom.model.errors import AuthRequired, NotFound, PermissionDenied, PostroomError, ProviderError
+from postroom.model.errors import AuthRequired, NotFound, PermissionDenied
 from postroom.model.folder import Folder, RenamedFolder, Role
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
@@ -25,8 +25,7 @@ from postroom.providers.graph.mail.reading import PROVIDER, Reader
 from postroom.providers.graph.rules import InboxRules
 from postroom.providers.graph.search.searching import Searcher
 from postroom.providers.graph.session.client import REQUESTS, Client
-from postroom.providers.graph.session.problems import NO_MAILBOX, has_code
-from postroom.providers.graph.session.wire import text
+from postroom.providers.graph.session.wire import text, texts
 from postroom.providers.graph.vacation import AutomaticReplies
 
 if TYPE_CHECKING:
@@ -34,10 +33,6 @@ if TYPE_CHECKING:
     from postroom.settings.accounts import GraphAccount
 
 _UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
-_NO_MAILBOX = (
-    "Microsoft has no mailbox for this account that programs can open: its Exchange Online licence is missing or has "
-    "lapsed, or the mailbox is on the organisation's own server. Ask the administrator; over IMAP it may still work."
-)
 _NOT_SHARED = (
     "This login may not open the mailbox of that address: somebody has to give it access there, and it needs the "
     "permissions for others' mailboxes (docs/providers/graph.md)."
@@ -53,6 +48,7 @@ class GraphMailbox:
         self._account = account
         self._address = account.address
         self._is_shared = False
+        self.own = frozenset({Address(account.address).key})  # and the aliases, once they are known
         self._use(Client(account, context))
 
     def _use(self, client: Client) -> None:
@@ -70,6 +66,7 @@ class GraphMailbox:
     def shared_mailbox(self, address: str) -> GraphMailbox:
         other = object.__new__(GraphMailbox)
         other._account, other._address, other._is_shared = self._account, address, True
+        other.own = frozenset({Address(address).key})
         other._use(self.client.of(address))
         return other
 
@@ -109,10 +106,6 @@ class GraphMailbox:
             if self._is_shared:
                 raise PermissionDenied(_NOT_SHARED, details={**error.details, "shared": True}) from None
             return  # a token that may send and not read: what else is asked of it is refused then
-        except PostroomError as error:
-            if has_code(error, *NO_MAILBOX):
-                raise ProviderError(_NO_MAILBOX, details=error.details) from None
-            raise
         if not await self.directory.ref_of(Role.INBOX):
             raise NotFound(_NOBODY)
 
@@ -122,7 +115,7 @@ class GraphMailbox:
             user = await self.client.get("", {"$select": fields})
         except PermissionDenied:
             return  # a token that may read mail and nothing about its user
-        proxies = [text(one).partition(":")[2] for one in user.get("proxyAddresses") or ()]
+        proxies = [one.partition(":")[2] for one in texts(user.get("proxyAddresses"))]
         own = {
             Address(one).key for one in (text(user.get("mail")), text(user.get("userPrincipalName")), *proxies) if one
         }
@@ -133,6 +126,7 @@ class GraphMailbox:
                 f"right one: postroom accounts login {self._account.name}",
                 reason="login_refused",
             )
+        self.own |= own
 
     async def close(self) -> None:
         await self.client.close()

@@ -20,6 +20,7 @@ from postroom.model.outcome import Staged, SubmitOutcome, SubmitRequest
 from postroom.providers import vacations
 from postroom.providers.graph import native
 from postroom.providers.graph.mail.convert import people
+from postroom.providers.graph.posting import logged
 from postroom.providers.graph.session import wire
 from postroom.providers.graph.session.problems import BAD_RECIPIENTS, has_code
 from postroom.providers.graph.session.wire import JSON, objects, text
@@ -39,7 +40,6 @@ class GraphTransport:
     """Shares its mailbox's client; closing it closes nothing."""
 
     def __init__(self, account: GraphAccount, context: ProviderContext, mailbox: GraphMailbox) -> None:
-        self._address = account.address
         self._mailbox = mailbox
         self._client = mailbox.client
         self._drafts = mailbox.draft_box
@@ -49,7 +49,7 @@ class GraphTransport:
         return native.KINDS
 
     async def recipients_of(self, action: NativeAction) -> Recipients:
-        return await native.reached(self._client, action, self._address)
+        return await native.reached(self._client, action, self._mailbox.own)
 
     async def check_login(self) -> bool:
         await self._mailbox.check_login()
@@ -128,7 +128,8 @@ class GraphTransport:
             return SubmitOutcome("rejected", reason="The original message no longer exists.")
         content = native.body_of(action, save_to_sent=request.save_to_sent)
         try:
-            await self._client.act(native.path_of(action), content)
+            with logged(action, self._client.place + native.endpoint_of(action)):
+                await self._client.act(native.path_of(action), content)
         except NotFound as error:
             return SubmitOutcome("rejected", reason="The original message no longer exists.", error=error)
         except PostroomError as error:

@@ -75,7 +75,7 @@ class Answer:
     def unreadable(self) -> PostroomError:
         what = "a web page; a proxy or login page may be in between" if self.is_page else "no valid JSON object"
         if self.of_write:
-            return UnclearWrite(self.host, f"answered {self.status} with {what}")
+            return UnclearWrite(self.host, f"answered {self.status} with {what}", status=self.status)
         return ProviderError(f"{self.host} answered {self.status} with {what}.", details={"status": self.status})
 
 

@@ -182,11 +182,12 @@ class Api:
         raise error
 
 
-def _origin(url: str) -> tuple[str, str, int | None]:
+def _origin(url: str) -> tuple[str, str, int | None, bytes]:
+    """With the login that an address may contain: it would be sent in place of the token."""
     import httpx2
 
     try:
         parsed = httpx2.URL(url)
     except httpx2.InvalidURL:
-        return "", "", None
-    return parsed.scheme, parsed.host, parsed.port
+        return "", "", None, b""
+    return parsed.scheme, parsed.host, parsed.port, parsed.userinfo

@@ -93,12 +93,20 @@ class _Progress:
             self.has_begun = True
 
 
-async def _answered(client: httpx2.AsyncClient, call: Call, progress: _Progress) -> Answer:
+def _address(call: Call) -> httpx2.URL:
+    """As it was given: without parameters to add, a query is the service's own and stays as it is written. (`params=`
+    would drop it.)"""
     import httpx2
+
+    url = httpx2.URL(call.url)
+    return url.copy_merge_params(dict(call.params)) if call.params else url
+
+
+async def _answered(client: httpx2.AsyncClient, call: Call, progress: _Progress) -> Answer:
 
     async with client.stream(
         call.method,
-        httpx2.URL(call.url).copy_merge_params(dict(call.params or {})),  # `params=` would drop the URL's own query
+        _address(call),
         headers=dict(call.headers),
         content=call.body,
         extensions={"trace": progress},

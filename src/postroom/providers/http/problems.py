@@ -75,7 +75,7 @@ def error_of(answer: Answer, problem: Problem | None, *, account: str, now: floa
     problem = problem or Problem()
     reason = problem.reason if _CODE.fullmatch(problem.reason) else ""
     if answer.of_write and _settles_nothing(answer.status):
-        return UnclearWrite(answer.host, f"failed ({_shown(answer, reason)})")
+        return UnclearWrite(answer.host, f"failed ({_shown(answer, reason)})", status=answer.status)
     kind, what = _meaning(answer, problem)
     asked = problem.retry_after if problem.retry_after is not None else read_retry_after(answer.headers, now)
     return kind(

@@ -15,8 +15,11 @@ class UnclearWrite(ProviderError):
     Every other error of a write means that it certainly did not happen.
     """
 
-    def __init__(self, host: str, what: str) -> None:
-        super().__init__(f"{host} {what}, so the change may or may not have happened. Check before trying again.")
+    def __init__(self, host: str, what: str, *, status: int = 0) -> None:
+        super().__init__(
+            f"{host} {what}, so the change may or may not have happened. Check before trying again.",
+            details={"status": status} if status else None,
+        )
 
 
 def submit_outcome(error: PostroomError) -> SubmitOutcome:

@@ -20,6 +20,19 @@ if TYPE_CHECKING:
     from postroom.providers.oauth.services import Service
 
 _LONGEST = 4096  # characters of pasted text
+_TENANT = "Set the endpoints of its tenant (docs/providers/graph.md)."
+_CONSENT = "An administrator of the organisation has to consent to this app first."
+# What Microsoft's numbers mean to somebody who sets up an account.
+_MICROSOFT = {
+    50020: f"The account belongs to another organisation than the app. {_TENANT}",
+    50194: f"The app is registered for one organisation only. {_TENANT}",
+    53003: "A rule of the organisation (Conditional Access) does not allow this login. Ask its administrator.",
+    65001: _CONSENT,
+    90002: "There is no such tenant. Check its id in the endpoints of this account.",
+    90094: _CONSENT,
+    700016: f"That organisation has no app with this client id. Check client_id, or: {_TENANT}",
+    7000218: 'In the app registration, under Authentication, set "Allow public client flows" to Yes.',
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +92,7 @@ async def finish(http: httpx2.AsyncClient, attempt: Attempt, code: str) -> Grant
     try:
         granted = await ask_for_tokens(http, attempt.service.token_url, form)
     except Refused as refused:
-        raise login_refused(refused.error) from None
+        raise login_refused(refused.error, refused.number) from None
     return with_refresh_token(granted)
 
 
@@ -105,13 +118,16 @@ def pasted_code(attempt: Attempt, text: str) -> str:
     return code_in(attempt, dict(parse_qsl(query)))
 
 
-def login_refused(error: str) -> AuthRequired:
-    if error in ("access_denied", "consent_required"):
+def login_refused(error: str, number: int = 0) -> AuthRequired:
+    if number in _MICROSOFT:
+        return AuthRequired(f"The service refused the login (AADSTS{number}). {_MICROSOFT[number]}")
+    if error in ("access_denied", "authorization_declined", "consent_required"):
         return AuthRequired("Access was denied on the service's login page.")
     if error in ("invalid_client", "unauthorized_client"):
         return AuthRequired("The service does not accept the client id or its secret. Check both and the redirect URI.")
     known = error if error.isascii() and error.replace("_", "").isalnum() and len(error) <= 60 else "no reason given"
-    return AuthRequired(f"The service refused the login ({known}).")
+    shown = f"{known}, AADSTS{number}" if number else known
+    return AuthRequired(f"The service refused the login ({shown}).")
 
 
 def with_refresh_token(granted: Granted) -> Granted:

@@ -40,7 +40,7 @@ async def begin_on_device(
     try:
         found = await ask(http, service.device_url, {"client_id": client.client_id, "scope": " ".join(scopes)})
     except Refused as refused:
-        raise login_refused(refused.error) from None
+        raise login_refused(refused.error, refused.number) from None
     page = str(found.get("verification_uri") or found.get("verification_url") or "")
     code, device = str(found.get("user_code", "")), str(found.get("device_code", ""))
     if not page.startswith(("https://", "http://")) or not (page + code).isprintable() or not (code and device):
@@ -75,7 +75,7 @@ async def finish_on_device(
             if refused.error == "expired_token":
                 break
             if refused.error not in ("authorization_pending", "slow_down"):
-                raise login_refused(refused.error) from None
+                raise login_refused(refused.error, refused.number) from None
             interval += _SLOWER if refused.error == "slow_down" else 0.0
     raise AuthRequired("The code was not entered in time. Start again.")
 

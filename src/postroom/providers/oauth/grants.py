@@ -36,10 +36,12 @@ class Granted:
 class Refused(PostroomError):
     """The service's own error code (RFC 6749, 5.2; RFC 8628, 3.5). Callers convert it into another error."""
 
-    def __init__(self, error: str, host: str) -> None:
+    def __init__(self, error: str, host: str, number: int = 0) -> None:
+        """`number` is Microsoft's, which says more (``AADSTS50194``)."""
         super().__init__(f"{host} refused the login ({error}).")
         self.error = error
         self.host = host
+        self.number = number
 
 
 async def ask(client: httpx2.AsyncClient, url: str, form: Mapping[str, str]) -> dict[str, Any]:
@@ -53,7 +55,7 @@ async def ask(client: httpx2.AsyncClient, url: str, form: Mapping[str, str]) -> 
     if answer.status == 429 or answer.status >= 500 or error in _PASSING:  # whatever else it says: the login is good
         raise ProviderUnavailable(f"{answer.host} cannot process logins now ({answer.status}). Try again later.")
     if isinstance(error, str) and error:
-        raise Refused(_code(error), answer.host)
+        raise Refused(_code(error), answer.host, _number(found.get("error_codes")))
     if not answer.is_success or not found:
         raise ProviderError(f"The response of {answer.host} to the login cannot be read ({answer.status}).")
     return found
@@ -82,6 +84,11 @@ def _object(answer: Answer) -> dict[str, Any]:
 def _code(error: str) -> str:
     plain = len(error) <= _LONGEST_CODE and error.isascii() and error.replace("_", "").isalnum()
     return error if plain else "for a reason of its own"
+
+
+def _number(codes: Any) -> int:
+    first = codes[0] if isinstance(codes, list) and codes else 0
+    return first if type(first) is int and 0 < first < 10**9 else 0
 
 
 def _is_token(value: Any) -> bool:

@@ -29,12 +29,14 @@ _PATIENCE = 90.0  # seconds to wait for it: longer than a refresh may take
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """`expires_at` by the wall clock: other processes read it too. `previous` is empty once `refresh_token` worked."""
+    """`expires_at` by the wall clock: other processes read it too. `previous` is empty once `refresh_token` worked.
+    `issuer` is the host that gave the tokens; empty in a login that was stored before hosts were."""
 
     access_token: str
     expires_at: float
     refresh_token: str
     previous: str = ""
+    issuer: str = ""
 
 
 class Keeping:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from postroom.providers.http.answer import host_of
 from postroom.providers.http.client import new_client
 from postroom.providers.oauth.grants import Granted, Refused, ask_for_tokens
 from postroom.providers.oauth.keeping import Keeping, Login, must_log_in
@@ -43,6 +44,7 @@ class OAuthTokens:
         self._keeping = keeping or Keeping(account.name)
         self._clock = clock
         self._login: Login | None = None
+        self._issuer = host_of(service_of(settings).token_url)
         self._unstored: tuple[Login, Login] | None = None  # in place of which stored one
         self._one_at_a_time: anyio.Lock | None = None
 
@@ -73,13 +75,15 @@ class OAuthTokens:
     async def _newest(self) -> Login:
         """The stored one, or the one that could not be stored in its place."""
         kept = await in_own_thread(self._keeping.read)
+        if kept.issuer not in ("", self._issuer):  # its tokens are for another service, or another cloud of it
+            raise must_log_in(self._account.name, f"is logged in with {kept.issuer}, not with {self._issuer}")
         return self._unstored[1] if self._unstored is not None and self._unstored[0] == kept else kept
 
     async def _asked(self, kept: Login) -> Login:
         granted, used = await self._granted(kept)
         refresh = granted.refresh_token or used
         previous = used if refresh != used else ""
-        login = Login(granted.access_token, self._clock() + granted.lifetime, refresh, previous)
+        login = Login(granted.access_token, self._clock() + granted.lifetime, refresh, previous, self._issuer)
         with anyio.CancelScope(shield=True):  # the old one may already be revoked
             await self._store(login)
         return login

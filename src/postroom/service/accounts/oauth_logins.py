@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import SecretStr
 
 from postroom.model.errors import AuthRequired, InvalidRequest
+from postroom.providers.http.answer import host_of
 from postroom.providers.http.client import new_client
 from postroom.providers.oauth.authorizing import Client, begin, finish, pasted_code
 from postroom.providers.oauth.device import begin_on_device, finish_on_device
@@ -22,13 +23,13 @@ from postroom.providers.oauth.scopes import scopes_for
 from postroom.providers.oauth.services import SERVICES, Service, service_of
 from postroom.service.accounts.logins import switched_on
 from postroom.settings import secrets
+from postroom.settings.accounts import TokenAccount
 
 if TYPE_CHECKING:
     import httpx2
 
     from postroom.providers.oauth.grants import Granted
     from postroom.settings import AccountSettings, Settings
-    from postroom.settings.oauth import OAuthSettings
 
 __all__ = ["CLIENT_SECRET", "OAUTH", "Login", "Talk", "Way", "as_secrets", "keep_login", "log_in", "logs_in_by_oauth"]
 
@@ -83,17 +84,22 @@ async def log_in(
     account: AccountSettings, settings: Settings, way: Way, talk: Talk, *, client_secret: str | None = None
 ) -> Login:
     """Nothing is written. `client_secret` is one that was just asked for; else it is looked up."""
-    oauth: OAuthSettings | None = getattr(account, "oauth", None)
-    if oauth is None:
+    oauth = account.oauth if isinstance(account, TokenAccount) else None
+    if not isinstance(account, TokenAccount) or oauth is None:
         raise InvalidRequest(f"Account {account.name} does not use OAuth to log in.")
     secret = secrets.client_secret(account.name, oauth) if client_secret is None else client_secret
     toolsets = ("read", *switched_on(settings))  # a reply reads what it answers, a rule what it applies to
-    scopes = oauth.scopes or scopes_for(oauth.service, account.provider, toolsets)
+    scopes = account.scopes_at(oauth.scopes or scopes_for(oauth.service, account.provider, toolsets))
     async with new_client(proxies=settings.network.proxies) as http:
         login = _Login(http, service_of(oauth), Client(oauth.client_id, secret), scopes, account.address, talk)
         granted = await _WAYS[way](login)
     _check_scopes(login.service, scopes, granted)
-    return Login(granted.access_token, time.time() + granted.lifetime, granted.refresh_token)
+    return Login(
+        granted.access_token,
+        time.time() + granted.lifetime,
+        granted.refresh_token,
+        issuer=host_of(login.service.token_url),
+    )
 
 
 def _check_scopes(service: Service, wanted: Sequence[str], granted: Granted) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.peers.graph import FakeGraph
 from tests.peers.graph.mailbox import Mailbox
+from tests.peers.graph.official import USED
 
 from postroom.providers.context import ProviderContext
 from postroom.providers.graph.provider import GraphMailbox
@@ -31,6 +32,7 @@ def graph(service: FakeGraph) -> Iterator[FakeGraph]:
     service.forget()
     yield service
     assert service.pending_faults == 0, "a fault that was asked for never came"
+    assert {one.operation for one in service.requests} <= USED, "Microsoft's own client was not tried with that"
     service.at_once, service.largest = 4, 4 * 1024 * 1024
     service.rewrites_mime = service.replaces_message_ids = False
 

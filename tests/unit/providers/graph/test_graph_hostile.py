@@ -11,6 +11,8 @@ import pytest
 from tests.contract.mails import NOW, mail
 from tests.peers.graph import FakeGraph, kql
 from tests.peers.graph.mailbox import Mailbox
+from tests.peers.web.faults import Fault
+from tests.peers.web.messages import Answer
 
 from postroom.mime.write.compose import compose
 from postroom.model.address import Address
@@ -74,15 +76,118 @@ async def test_a_delta_whose_pages_lead_to_each_other_ends(graph: FakeGraph, mai
 
 
 @pytest.mark.parametrize(
-    "link", ["http://graph.example/v1.0/me/messages", "https://127.0.0.1@evil.example/me/messages"]
+    "link",
+    [
+        "http://graph.example/v1.0/me/messages",
+        "https://{host}/v1.0/me/messages",
+        "http://{name}/v1.0/me/messages",
+        "http://{name}:1/v1.0/me/messages",
+        "http://{host}.evil.example/v1.0/me/messages",
+        "http://{host}@evil.example/me/messages",
+        "http://eve:secret@{host}/v1.0/me/messages",
+        "http://eve@{host}/v1.0/me/messages",
+        "http://evil.example#@{host}/v1.0/me/messages",
+        "http://evil.example\\@{host}/v1.0/me/messages",
+        "file:///{host}/v1.0/me/messages",
+        "://{host}/v1.0/me/messages",
+        "http://[{host}/v1.0/me/messages",
+    ],
 )
-async def test_a_next_page_without_encryption_or_in_disguise_is_not_followed(
+async def test_a_next_page_elsewhere_or_in_disguise_is_not_followed_and_gets_no_token(
     graph: FakeGraph, mailbox: GraphMailbox, link: str
 ) -> None:
+    """Another scheme, port, host or login, however it is written."""
     await mailbox.folders()
+    host = graph.url.removeprefix("http://")
+    link = link.format(host=host, name=host.partition(":")[0])
     graph.answer_next("GET", "messages.list", json.dumps({"value": [], "@odata.nextLink": link}))
+    graph.forget()
     with pytest.raises(ProviderError, match="another host"):
         await mailbox.search(INBOX, limit=10, offset=0)
+    assert len(graph.requests) == 1
+
+
+async def test_a_next_page_is_asked_for_as_the_service_wrote_it(graph: FakeGraph, mailbox: GraphMailbox) -> None:
+    await mailbox.folders()
+    link = f"{graph.base_url}/me/messages?%24skiptoken=a%2Bb%2F%3D&$select=id,subject"
+    graph.answer_next("GET", "messages.list", json.dumps({"value": [{"id": "x"}], "@odata.nextLink": link}))
+    graph.answer_next("GET", "messages.list", json.dumps({"value": []}))
+    graph.forget()
+    await mailbox.search(INBOX, limit=10, offset=0)
+    asked = [one.params for one in graph.requests if one.operation == "messages.list"]
+    assert asked[1] == [("$skiptoken", "a+b/="), ("$select", "id,subject")]
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_write_is_followed_to_no_other_place_and_its_outcome_is_open(
+    graph: FakeGraph, alice: Mailbox, bob: Mailbox, transport: GraphTransport, status: int
+) -> None:
+    moved = Answer(status, b"", {"location": f"{graph.base_url}/users/{bob.address}/sendMail"})
+    graph._ask(Fault("POST", "sendMail", "answer", answer=moved))
+    graph.forget()
+    named = NativeAction("send", named=Recipients(to=(Address(bob.address),)), subject="Hello", text="Text")
+    outcome = await transport.submit(
+        SubmitRequest(WireEnvelope(alice.address, (bob.address,)), b"", "", "a", native=named)
+    )
+    assert (outcome.state, len(graph.requests)) == ("unknown", 1)
+
+
+async def test_nobody_replies_to_an_alias_of_their_own(
+    graph: FakeGraph, alice: Mailbox, transport: GraphTransport
+) -> None:
+    """Exchange knows one's own addresses; so does the preview."""
+    alias = f"sales-{alice.address}"
+    alice.aliases.add(alias)
+    mailbox = transport._mailbox
+    await mailbox.check_login()
+    stored = graph.deliver(alice, mail("one", sender="eve@x.example", to=f"{alias}, ann@x.example", cc=alice.address))
+    action = NativeAction("reply_all", stored.immutable_id, text="Yes")
+    reached = await transport.recipients_of(action)
+    everyone = [one.email for field in (reached.to, reached.cc) for one in field]
+    assert everyone == ["eve@x.example", "ann@x.example"]
+    request = SubmitRequest(WireEnvelope(alice.address, tuple(everyone)), b"", "", "a", native=action)
+    await transport.submit(request)
+    assert list(graph.sent[-1].recipients) == everyone
+
+
+@pytest.mark.parametrize(
+    ("given", "least", "most"),
+    [
+        ("7", 7, 7),
+        ("99999999999999999999", 604_800, 604_800),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 604_800, 604_800),
+        ("Sat, 01 Jan 2000 00:00:00 GMT", 0, 0),
+        ("-5", None, None),
+        ("soon", None, None),
+        ("1e9", None, None),
+        ("٣", None, None),
+        ("", None, None),
+    ],
+)
+async def test_a_pause_is_kept_as_it_is_asked_for_and_an_absurd_one_is_limited(
+    graph: FakeGraph, alice: Mailbox, bob: Mailbox, transport: GraphTransport, given: str, least: Any, most: Any
+) -> None:
+    answer = Answer(429, b"", {"retry-after": given})
+    graph._ask(Fault("POST", "sendMail", "answer", answer=answer))
+    named = NativeAction("send", named=Recipients(to=(Address(bob.address),)), subject="Hello", text="Text")
+    request = SubmitRequest(WireEnvelope(alice.address, (bob.address,)), b"", "", "a", native=named)
+    outcome = await transport.submit(request)
+    assert outcome.state == "retryable"
+    assert outcome.retry_after is None if least is None else least <= (outcome.retry_after or 0) <= most
+
+
+async def test_the_pause_of_one_request_in_a_batch_is_kept_and_only_that_one_repeated(
+    graph: FakeGraph, alice: Mailbox, mailbox: GraphMailbox
+) -> None:
+    refs = [graph.deliver(alice, mail(f"m{number}")).immutable_id for number in range(3)]
+    await mailbox.folders()
+    graph.fail_next("GET", f"/v1.0/me/messages/{wire.quoted(refs[1])}", status=429, retry_after="1")
+    graph.fail_next("GET", f"/v1.0/me/messages/{wire.quoted(refs[2])}", status=403, reason="ErrorAccessDenied")
+    graph.forget()
+    with pytest.raises(PermissionDenied):  # one that failed for good is seen, not swallowed
+        await mailbox.envelopes(refs)
+    inner = [one.path.rpartition("/")[2] for one in graph.requests if one.in_batch]
+    assert sorted(inner) == sorted(map(wire.quoted, [*refs, refs[1]]))
 
 
 async def test_more_messages_with_a_word_than_the_service_names_are_never_taken_for_those_without(

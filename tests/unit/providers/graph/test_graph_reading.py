@@ -112,6 +112,8 @@ ODD: list[dict[str, Any]] = [
     {"id": "x", "receivedDateTime": "yesterday", "from": None, "toRecipients": None, "categories": None},
     {"id": "x", "@odata.type": "#microsoft.graph.eventMessage", "@odata.unheard@of": {"a": []}, "flag": None},
     {"id": "x", "from": {"emailAddress": {}}, "subject": None, "isRead": None, "singleValueExtendedProperties": 7},
+    {"id": "x", "categories": 7, "singleValueExtendedProperties": [{"id": "Integer 0x0E08", "value": "9" * 5000}]},
+    {"id": "x", "categories": [None, 5, {}], "receivedDateTime": "0001-01-01T00:00:00Z"},
     {"id": "x", "toRecipients": [None, {"emailAddress": None}, 5], "body": None, "conversationId": None},
 ]
 

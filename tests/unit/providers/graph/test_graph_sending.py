@@ -12,14 +12,11 @@ from tests.contract.mails import mail, message_id
 from tests.peers.graph import FakeGraph
 from tests.peers.graph.mailbox import Mailbox
 
-from postroom.mime.write.compose import compose
 from postroom.model.address import Address
-from postroom.model.draft import Draft, File, Importance
-from postroom.model.errors import NotFound, ProviderError, ProviderUnavailable
+from postroom.model.errors import NotFound, ProviderError
 from postroom.model.native import NativeAction, Recipients
 from postroom.model.outcome import SubmitRequest, WireEnvelope
 from postroom.providers.context import ProviderContext
-from postroom.providers.graph.mail import drafts
 from postroom.providers.graph.provider import GraphMailbox
 from postroom.providers.graph.transport import GraphTransport
 from postroom.safety.staged import check_staged
@@ -35,81 +32,6 @@ def request_of(alice: Mailbox, bob: Mailbox, key: str = "one", *, raw: bytes = b
 
 async def staged(transport: GraphTransport, request: SubmitRequest) -> SubmitRequest:
     return replace(request, staged_ref=await transport.stage(request))
-
-
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limits of the service in small, so that tests move kilobytes."""
-    monkeypatch.setattr(drafts, "_LARGEST_MIME", 4_000)
-    monkeypatch.setattr(drafts, "_LARGEST_FILE", 2_000)
-    monkeypatch.setattr(drafts, "_PIECE", 1_000)
-
-
-def large(alice: Mailbox, bob: Mailbox) -> SubmitRequest:
-    files = (
-        File("small.txt", "text/plain", b"small"),
-        File("big.bin", "application/octet-stream", bytes(range(256)) * 14),  # 3584 bytes: four pieces
-    )
-    sender, to = Address(alice.address, "Alice"), (Address(bob.address, "Bob"),)
-    draft = Draft(sender, to, subject="Large", text="See below.", html="<p>See below.</p>", files=files)
-    raw = compose(replace(draft, importance=Importance.HIGH), message_id=message_id("large"))
-    return request_of(alice, bob, "large", raw=raw)
-
-
-async def test_a_large_message_is_staged_whole_its_files_in_one_request_or_in_pieces(
-    graph: FakeGraph, alice: Mailbox, bob: Mailbox, transport: GraphTransport, small: None
-) -> None:
-    request = await staged(transport, large(alice, bob))
-    held = await transport.staged(request)
-    assert held is not None
-    check_staged(request, held)
-    assert (graph.count("attachments.create"), graph.count("attachments.upload"), graph.count("upload")) == (1, 1, 4)
-    assert all("authorization" not in one.headers for one in graph.requests if one.operation == "upload")
-    assert (await transport.submit(request)).state == "accepted"
-    (arrived,) = bob.within("inbox")
-    assert [file.name for file in arrived.content.files] == ["small.txt", "big.bin"]
-    assert arrived.content.message_id == message_id("large")
-
-
-@pytest.mark.parametrize("after_effect", [False, True])
-@pytest.mark.parametrize("pieces_before", [0, 1, 3])
-async def test_an_upload_that_was_cut_goes_on_where_it_stopped(
-    graph: FakeGraph,
-    alice: Mailbox,
-    bob: Mailbox,
-    transport: GraphTransport,
-    small: None,
-    after_effect: bool,
-    pieces_before: int,
-) -> None:
-    for _ in range(pieces_before):  # these pass; a hold that is released at once is no fault
-        graph.hold_next("PUT", "upload").release()
-    graph.cut_next("PUT", "upload", after_effect=after_effect)
-    request = await staged(transport, large(alice, bob))
-    held = await transport.staged(request)
-    assert held is not None
-    check_staged(request, held)
-    assert sum(one.operation == "upload" and one.method == "PUT" for one in graph.requests) == (
-        4 if after_effect else 5
-    )
-
-
-async def test_an_upload_that_never_gets_through_leaves_no_half_draft(
-    graph: FakeGraph, alice: Mailbox, bob: Mailbox, transport: GraphTransport, small: None
-) -> None:
-    graph.cut_next("PUT", "upload", times=5)
-    with pytest.raises(ProviderUnavailable):  # nothing was sent: it is tried again later
-        await transport.stage(large(alice, bob))
-    assert alice.messages == []
-
-
-async def test_a_file_over_the_limit_is_refused_and_leaves_nothing(
-    graph: FakeGraph, alice: Mailbox, bob: Mailbox, transport: GraphTransport, small: None
-) -> None:
-    graph.fail_next("POST", "attachments.upload", status=400, reason="ErrorAttachmentSizeLimitExceeded")
-    with pytest.raises(Exception, match="ErrorAttachmentSizeLimitExceeded"):
-        await transport.stage(large(alice, bob))
-    assert alice.messages == []
 
 
 async def test_what_exchange_writes_anew_is_still_what_was_approved(
@@ -269,6 +191,14 @@ async def test_an_original_that_is_gone_stops_a_native_action(
         request = SubmitRequest(WireEnvelope(alice.address, ()), b"", "", "a", native=action("reply", ref, text="x"))
         assert (await transport.submit(request)).state == "rejected"
     assert graph.sent == [] or graph.sent[-1].sender != alice.address
+
+
+async def test_a_service_that_does_not_say_where_replies_go_is_not_taken_at_the_sender_s_word(
+    graph: FakeGraph, transport: GraphTransport, original: Any
+) -> None:
+    graph.answer_next("GET", "messages.get", '{"from": {"emailAddress": {"address": "eve@x.example"}}}', times=2)
+    with pytest.raises(ProviderError, match="whom a reply reaches"):
+        await transport.recipients_of(action("reply", original.immutable_id))
 
 
 async def test_a_lost_answer_to_a_native_action_stays_unknown(

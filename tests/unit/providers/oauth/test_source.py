@@ -217,3 +217,20 @@ async def test_nothing_of_the_login_lies_readable_on_the_disk(
         assert path.stat().st_mode & 0o077 == 0
         assert new.encode() not in path.read_bytes()
         assert logged_in.refresh_token.encode() not in path.read_bytes()
+
+
+async def test_a_login_that_another_host_gave_is_shown_to_nobody_and_not_renewed_here(
+    idp: Authorisation, source: Callable[..., OAuthTokens]
+) -> None:
+    """As when an account's cloud is changed: both tokens are for the one it was logged in with."""
+    Keeping("work").write(Login("access-0", NOW + 3600, idp.issue(), issuer="login.microsoftonline.us"))
+    for ask in (source().token, lambda: source().refreshed("access-0"), source(NOW + 7200).token):
+        with pytest.raises(AuthRequired, match=r"login\.microsoftonline\.us.*accounts login work"):
+            await ask()
+    assert idp.forms == []
+
+
+async def test_a_renewed_login_remembers_who_gave_it(logged_in: Login, source: Callable[..., OAuthTokens]) -> None:
+    assert logged_in.issuer == ""
+    await source(NOW + 7200).token()
+    assert Keeping("work").read().issuer == "127.0.0.1"

@@ -21,8 +21,10 @@ from postroom.providers.graph.session.wire import (
     TYPE,
     extended,
     inner,
+    number,
     objects,
     text,
+    texts,
 )
 
 REFERENCE = "#microsoft.graph.referenceAttachment"
@@ -52,8 +54,8 @@ def envelope_of(message: JSON, folder: Callable[[str], str], snippet: str = "") 
         forwarded=verb == FORWARDED,
         draft=message.get("isDraft") is True,
         has_attachments=message.get("hasAttachments") is True,
-        labels=tuple(text(one) for one in message.get("categories") or () if text(one)),
-        size=int(more[SIZE]) if more.get(SIZE, "").isdecimal() else 0,
+        labels=tuple(texts(message.get("categories"))),
+        size=number(more.get(SIZE, "")) or 0,
         message_id=text(message.get("internetMessageId")),
         in_reply_to=more.get(IN_REPLY_TO, "").strip(),
         references=tuple(more.get(REFERENCES, "").split()),

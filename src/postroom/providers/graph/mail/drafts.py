@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
 from typing import Any
 
 import anyio.to_thread
@@ -19,10 +18,10 @@ from postroom.model.errors import (
     ProviderUnavailable,
 )
 from postroom.model.folder import Role
-from postroom.model.message import Attachment
 from postroom.providers.graph.mail.convert import recipients
 from postroom.providers.graph.mail.folders import WELL_KNOWN, Directory
 from postroom.providers.graph.mail.reading import gone
+from postroom.providers.graph.mail.uploads import File, Upload, inline
 from postroom.providers.graph.session import wire
 from postroom.providers.graph.session.client import Client
 from postroom.providers.graph.session.wire import JSON, text
@@ -31,15 +30,7 @@ from postroom.providers.http.unclear import UnclearWrite
 _FIELDS = "id,conversationId,isDraft,parentFolderId"
 _LARGEST_MIME = 2_900_000  # bytes; in base64 just under the 4 MB of a request
 _LARGEST_FILE = 3 * 1024 * 1024 - 64 * 1024  # bytes of a file that is added in one request
-_PIECE = 12 * 320 * 1024  # bytes; under 4 MB, and a multiple of 320 KB as Microsoft advises
-_TRIES = 5  # for one piece of an upload
 _IMPORTANCES = ("low", "normal", "high")
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    described: Attachment
-    content: bytes
 
 
 class DraftBox:
@@ -55,11 +46,13 @@ class DraftBox:
         fields, files = await anyio.to_thread.run_sync(_taken_apart, raw)
         made = _made(await self._client.write("POST", "/messages", fields))
         try:
-            for file in files:
-                await self._attach(made.ref, file)
-        except BaseException:
+            for place, file in enumerate(files):
+                await self._attach(made.ref, file, place)
+        except BaseException as error:
             with anyio.CancelScope(shield=True):
                 await self._remove_quietly(made.ref)
+            if isinstance(error, NotFound):
+                raise ProviderUnavailable("The draft was gone before its files were added. Try again.") from None
             raise
         return made
 
@@ -126,49 +119,15 @@ class DraftBox:
         except PostroomError:
             return
 
-    async def _attach(self, ref: str, file: _File) -> None:
+    async def _attach(self, ref: str, file: File, place: int) -> None:
         if len(file.content) > _LARGEST_FILE:
-            return await self._upload(ref, file)
+            return await Upload(self._client, ref, file, place).run()
         described = file.described
         kind = {wire.TYPE: "#microsoft.graph.fileAttachment"}
-        content = {"contentBytes": base64.b64encode(file.content).decode(), **_inline(described)}
+        content = {"contentBytes": base64.b64encode(file.content).decode(), **inline(described)}
         named = {"name": described.filename, "contentType": described.mime_type}
         await self._client.write("POST", wire.message(ref, "attachments"), {**kind, **named, **content})
         return None
-
-    async def _upload(self, ref: str, file: _File) -> None:
-        """In pieces, in order, to an address of its own; after a cut it goes on where the service says."""
-        described, total = file.described, len(file.content)
-        item = {"attachmentType": "file", "name": described.filename, "contentType": described.mime_type, "size": total}
-        session = await self._client.write(
-            "POST",
-            wire.message(ref, "attachments", "createUploadSession"),
-            {"AttachmentItem": {**item, **_inline(described)}},
-        )
-        url, start, tries = text(session.get("uploadUrl")), 0, 0
-        while start < total:
-            piece = file.content[start : start + _PIECE]
-            try:
-                await self._client.upload(url, piece, given=f"bytes {start}-{start + len(piece) - 1}/{total}")
-                start, tries = start + len(piece), 0
-            except (UnclearWrite, ProviderUnavailable):
-                tries += 1
-                if tries >= _TRIES:
-                    raise
-                start = await self._continued(url, start + len(piece), total)
-
-    async def _continued(self, url: str, end: int, total: int) -> int:
-        """From where on the service wants it. Once all is there, the address no longer exists."""
-        try:
-            ranges = (await self._client.upload_state(url)).get("nextExpectedRanges")
-        except NotFound:
-            if end == total:
-                return total
-            raise
-        wanted = text(ranges[0]).partition("-")[0] if isinstance(ranges, list) and ranges else ""
-        if not wanted.isdecimal() or int(wanted) >= total:
-            raise ProviderError("The mail service does not say how to go on with an upload. Try again later.")
-        return int(wanted)
 
 
 def saved_of(message: JSON) -> SavedDraft:
@@ -182,9 +141,9 @@ def _made(message: JSON) -> SavedDraft:
     return saved_of(message)
 
 
-def _taken_apart(raw: bytes) -> tuple[JSON, list[_File]]:
+def _taken_apart(raw: bytes) -> tuple[JSON, list[File]]:
     mail = parse(raw)
-    return _fields(mail), [_File(file, extract_part(raw, file.part)) for file in mail.attachments]
+    return _fields(mail), [File(file, extract_part(raw, file.part)) for file in mail.attachments]
 
 
 def _fields(mail: Parsed) -> JSON:
@@ -205,7 +164,3 @@ def _fields(mail: Parsed) -> JSON:
         "singleValueExtendedProperties": [{"id": name, "value": value} for name, value in threading.items() if value],
     }
     return {name: value for name, value in fields.items() if value not in ("", [])}
-
-
-def _inline(described: Attachment) -> JSON:
-    return {"isInline": True, "contentId": described.content_id} if described.inline and described.content_id else {}

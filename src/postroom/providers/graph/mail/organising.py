@@ -12,7 +12,7 @@ from postroom.providers.graph.mail.reading import PROVIDER, gone
 from postroom.providers.graph.session import wire
 from postroom.providers.graph.session.batch import Step
 from postroom.providers.graph.session.client import Client
-from postroom.providers.graph.session.wire import JSON, objects, text
+from postroom.providers.graph.session.wire import JSON, objects, text, texts
 
 _CATEGORIES = "/outlook/masterCategories"
 _MOST_CHARACTERS = 255
@@ -65,7 +65,7 @@ class Organiser:
             newest = await self._client.get(
                 "/messages", {"$select": "categories", "$top": "500", "$orderby": "receivedDateTime desc"}
             )
-            found = [text(name) for one in objects(newest.get("value")) for name in one.get("categories") or ()]
+            found = [name for one in objects(newest.get("value")) for name in texts(one.get("categories"))]
         return sorted({name for name in found if name}, key=str.casefold)
 
     async def forget_label(self, label: str) -> None:
@@ -120,7 +120,7 @@ class Organiser:
 
 def _relabelling(ref: str, message: JSON, label: str, *, wanted: bool) -> Step | None:
     """None where nothing is to be changed. Categories are compared without regard to case."""
-    now = [text(one) for one in message.get("categories") or ()]
+    now = texts(message.get("categories"))
     others = [one for one in now if one.casefold() != label.casefold()]
     if (len(others) < len(now)) is wanted:
         return None

@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote, urlencode
 
-from postroom.providers.graph.session.wire import inner, objects, prefer, text
+from postroom.providers.graph.session.wire import inner, objects, prefer, query, text
 from postroom.providers.http.answer import Answer
 
 
@@ -29,11 +28,16 @@ def written(steps: Sequence[Step], root: str) -> dict[str, Any]:
 
 
 def _request(number: str, step: Step, root: str) -> dict[str, Any]:
-    query = f"?{urlencode(step.params, quote_via=quote, safe='$')}" if step.params else ""
     body = {} if step.content is None else {"body": step.content}
     kind = {"Content-Type": "application/json"} if body else {}
     headers = {"Prefer": prefer(), **kind, **step.headers}
-    return {"id": number, "method": step.method, "url": f"{root}{step.path}{query}", "headers": headers, **body}
+    return {
+        "id": number,
+        "method": step.method,
+        "url": f"{root}{step.path}{query(step.params)}",
+        "headers": headers,
+        **body,
+    }
 
 
 def refuses_token(answer: Answer) -> bool:

@@ -12,7 +12,7 @@ from postroom.providers.credentials.choosing import token_source
 from postroom.providers.graph.session import batch
 from postroom.providers.graph.session.batch import Step
 from postroom.providers.graph.session.problems import read_problem
-from postroom.providers.graph.session.wire import JSON, NEXT, PER_BATCH, objects, prefer, text
+from postroom.providers.graph.session.wire import JSON, NEXT, PER_BATCH, TAKEN, objects, prefer, query, text
 from postroom.providers.http.answer import Answer
 from postroom.providers.http.api import Api
 from postroom.providers.http.client import new_client
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from postroom.settings.accounts import GraphAccount
 
 _BATCH = "/$batch"
-_TAKEN = 202  # for sending, and nothing else is a success
 _AT_ONCE = 4  # requests for one mailbox; the service refuses a fifth
 # Of 10,000 requests in ten minutes half at once and half over the time: never more than the limit.
 REQUESTS = Rate(per_second=5000 / 600, burst=5000)
@@ -56,13 +55,18 @@ class Client:
         other._api = other._new_api()
         return other
 
+    @property
+    def place(self) -> str:
+        """Which mailbox, without saying whose."""
+        return "/me" if self._owns_http else "/users/{user_id}"
+
     async def close(self) -> None:
         if self._owns_http:
             await self._api.close()
 
     async def get(self, path: str, params: Params | None = None, headers: Mapping[str, str] | None = None) -> JSON:
         """`path` is below the mailbox, or the whole address of a next page."""
-        answer = await self._api.read(self._at(path), params=params, headers=headers)
+        answer = await self._api.read(self._at(path) + query(params or {}), headers=headers)
         return answer.object()
 
     async def content(self, path: str, *, largest: int = LARGEST) -> bytes:
@@ -101,8 +105,8 @@ class Client:
         """A POST whose success is an empty 202: any other success, and whatever comes with a body, may be that of
         something in between."""
         answer = await self._api.write("POST", self._at(path), content=content)
-        if answer.status != _TAKEN or answer.body.strip():
-            raise UnclearWrite(answer.host, f"answered {answer.status} with something unexpected")
+        if answer.status != TAKEN or answer.body.strip():
+            raise UnclearWrite(answer.host, f"answered {answer.status} with something unexpected", status=answer.status)
 
     async def upload(self, url: str, content: bytes, *, given: str) -> Answer:
         return await self._api.upload(url, content, headers={"Content-Range": given})

@@ -23,6 +23,10 @@ from postroom.providers.http.answer import Answer
 from postroom.providers.http.problems import Problem
 
 NO_MAILBOX = frozenset({"MailboxNotEnabledForRESTAPI", "MailboxNotSupportedForRESTAPI", "ErrorMailboxLicenseExpired"})
+_NO_MAILBOX = (
+    "Microsoft has no mailbox for this account that programs can open: its Exchange Online licence is missing or has "
+    "lapsed, or the mailbox is on the organisation's own server. Ask the administrator; over IMAP it may still work."
+)
 BAD_RECIPIENTS = "ErrorInvalidRecipients"
 _DEEPEST = 5
 _QUOTED = re.compile(r"'((?=[^'\s]+?@[^'\s])[^'\s]++)'")
@@ -65,8 +69,9 @@ def read_problem(answer: Answer) -> Problem | None:
     if not known:
         return Problem(codes[0]) if codes else None
     code, kind = known[-1]
+    advice = _NO_MAILBOX if code in NO_MAILBOX else ""
     named = {"recipients": _QUOTED.findall(text(error.get("message")))} if code == BAD_RECIPIENTS else {}
-    return Problem(code, kind, details=named)
+    return Problem(code, kind, details=named, advice=advice)
 
 
 def has_code(error: PostroomError, *codes: str) -> bool:

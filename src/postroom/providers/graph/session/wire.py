@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 JSON = dict[str, Any]
 
@@ -22,6 +23,7 @@ EXTRAS = "singleValueExtendedProperties($filter={})".format(
 FILES = "attachments($select=id,name,contentType,size,isInline)"
 NEXT, COUNT, ETAG, TYPE = "@odata.nextLink", "@odata.count", "@odata.etag", "@odata.type"
 
+TAKEN = 202  # for sending, and nothing else is a success
 PER_BATCH = 20
 PER_PAGE = 100
 MOST_SEARCHED = 1000  # results of a $search; the service gives no more
@@ -51,6 +53,11 @@ def folder(ref: str, *below: str) -> str:
     return "/".join(("/mailFolders", quoted(ref), *below))
 
 
+def query(params: Mapping[str, Any]) -> str:
+    """As Microsoft writes it: ``?$select=subject,from``, and no plus for a space."""
+    return f"?{urlencode(params, quote_via=quote, safe='$,')}" if params else ""
+
+
 def literal(text: str) -> str:
     """A string of an OData filter."""
     return "'" + text.replace("'", "''") + "'"
@@ -66,6 +73,15 @@ def inner(value: Any) -> JSON:
 
 def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def texts(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str) and one] if isinstance(value, list) else []
+
+
+def number(value: str) -> int | None:
+    """Of a size or a place in a file; None for any other text, however long."""
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < 20 else None
 
 
 def extended(message: JSON) -> dict[str, str]:

@@ -82,6 +82,7 @@ async def reply_email(
 ) -> Order:
     """Antwortet auf eine vorhandene E-Mail, in derselben Konversation; mit reply_all an alle Beteiligten.
 
+    Für eine neue E-Mail send_email, zum Weiterleiten an andere forward_email verwenden.
     Ohne confirm: true wird nichts gesendet, sondern eine Vorschau mit Betreff und Absender des Originals und den
     Empfängern zurückgegeben. Die Antwort wird sofort gesendet, es entsteht kein Entwurf.
     """
@@ -105,6 +106,7 @@ async def forward_email(
 ) -> Order:
     """Leitet eine vorhandene E-Mail mit ihren Anhängen an neue Empfänger weiter.
 
+    Zum Antworten reply_email, für eine neue E-Mail send_email verwenden.
     Ohne confirm: true wird nichts gesendet, sondern eine Vorschau mit Betreff und Absender des Originals, den neuen
     Empfängern und dem Hinweis auf Anhänge zurückgegeben.
     """
