@@ -1,4 +1,5 @@
-"""HTTP clients with a token of their own, and what each may do: less than the settings allow, never more.
+"""HTTP clients with a token of their own, and what each may do: no accounts or toolsets beyond the settings, by its own
+gate.
 
 `clients.json` in the home folder holds them. Of a token it keeps only the digest; the token is shown once, to whoever
 creates it. It is 32 random bytes, so a plain hash cannot be reversed by guessing.

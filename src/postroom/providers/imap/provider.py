@@ -276,6 +276,10 @@ class ImapMailbox(ScriptVerbs):
 
         return await each_folder(refs, change)
 
+    async def forget_label(self, label: str) -> None:
+        await self._pool.run_once("", organising.forget_label, label)
+        self._directory.forget()
+
     def _needs_labels(self) -> None:
         if self._capabilities is not None and not self._capabilities.can_label:
             raise Unsupported(PROVIDER, "labels")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
-from postroom.model.errors import NotFound, PostroomError, Unsupported
+from postroom.model.errors import Conflict, NotFound, PostroomError, Unsupported
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag
 from postroom.providers.imap.flavours.criteria import searchable
 from postroom.providers.imap.flavours.flavour import flavour_of
+from postroom.providers.imap.folders.listing import delete_folder, list_folders
 from postroom.providers.imap.mail.convert import as_bytes, read_flags
 from postroom.providers.imap.mail.refs import MailRef, gone, uids_of
 from postroom.providers.imap.session.client import Opened, Session, chunks
@@ -50,6 +52,17 @@ def _takes(opened: Opened, keyword: str) -> bool:
 def set_label(session: Session, folder: str, refs: Sequence[MailRef], label: str, wanted: bool) -> Results:
     change = flavour_of(session).set_label
     return _changed(session, folder, refs, lambda uids: change(session, uids, label, wanted))
+
+
+def forget_label(session: Session, label: str) -> None:
+    """Where labels are folders, the empty one; one that is used, or has others below it, stays. A keyword is on no
+    list, and a folder of that name has nothing to do with it."""
+    if not flavour_of(session).label_item:
+        return
+    folder = next((one for one in list_folders(session, counted=False) if one.name == label), None)
+    if folder is not None and folder.role is None:
+        with suppress(Conflict, NotFound):
+            delete_folder(session, folder.ref)
 
 
 def _changed(
