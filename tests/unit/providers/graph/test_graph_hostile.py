@@ -40,7 +40,8 @@ async def test_one_of_many_messages_that_cannot_be_read_says_why(
     graph: FakeGraph, alice: Mailbox, mailbox: GraphMailbox
 ) -> None:
     refs = [graph.deliver(alice, mail(f"m{number}")).immutable_id for number in range(3)]
-    graph.fail_next("GET", "messages.content", status=403)
+    place = f"/v1.0/me/messages/{wire.quoted(refs[1])}/$value"
+    graph.fail_next("GET", place, status=403, times=2)  # in the batch, and alone
     with pytest.raises(PermissionDenied):
         await mailbox.fetch_many(refs)
 

@@ -29,6 +29,7 @@ from postroom.providers.context import ProviderContext
 from postroom.providers.graph.mail import reading
 from postroom.providers.graph.mail.convert import envelope_of
 from postroom.providers.graph.provider import GraphMailbox
+from postroom.providers.graph.session import wire
 
 from .conftest import settings
 
@@ -243,3 +244,48 @@ async def test_a_batch_of_broken_shape_is_an_error(graph: FakeGraph, alice: Mail
     graph.answer_next("POST", "batch", json.dumps({"responses": [{"id": "7"}, None, {"status": "x"}]}), times=3)
     with pytest.raises(ProviderUnavailable, match="unanswered"):
         await mailbox.envelopes([stored.immutable_id])
+
+
+async def test_the_messages_of_a_thread_are_read_in_two_batches_and_large_ones_alone(
+    graph: FakeGraph, alice: Mailbox, mailbox: GraphMailbox
+) -> None:
+    raws = [mail(f"m{number}", text=f"Größe {number}", html="<p>ä</p>") for number in range(5)]
+    raws.append(mail("large", text="x" * 200_000))
+    refs = [graph.deliver(alice, raw).immutable_id for raw in raws]
+    await mailbox.folders()
+    graph.forget()
+    found = await mailbox.fetch_many(refs)
+    texts = [one.body.text.strip()[:7] for one in found if one]
+    assert texts == [*(f"Größe {number}" for number in range(5)), "x" * 7]
+    alone = [one for one in graph.requests if not one.in_batch]
+    assert [one.operation for one in alone] == ["batch", "batch", "messages.content"]
+    assert found == [await mailbox.fetch(ref) for ref in refs]
+
+
+PAGE = '"PCFkb2N0eXBlIGh0bWw+"'  # <!doctype html>
+
+
+@pytest.mark.parametrize(
+    "body", ['"From: a@x.example\\r\\n\\r\\nplain"', '"!!!"', '"ü"', '""', "null", "{}", "[]", "5", PAGE]
+)
+async def test_bytes_that_a_batch_gives_in_another_way_are_read_alone(
+    graph: FakeGraph, alice: Mailbox, mailbox: GraphMailbox, body: str
+) -> None:
+    refs = [graph.deliver(alice, mail(f"m{number}")).immutable_id for number in range(2)]
+    whole = [await mailbox.fetch(ref) for ref in refs]
+    first = f'{{"id": "0", "status": 200, "headers": {{"Content-Type": "text/plain"}}, "body": {body}}}'
+    hold = graph.hold_next("POST", "batch")
+    hold.release()
+    graph.answer_next("POST", "batch", f'{{"responses": [{first}]}}')
+    assert await mailbox.fetch_many(refs) == whole
+
+
+async def test_one_that_is_refused_or_gone_in_a_batch_is_what_it_is_alone(
+    graph: FakeGraph, alice: Mailbox, mailbox: GraphMailbox
+) -> None:
+    refs = [graph.deliver(alice, mail(f"m{number}")).immutable_id for number in range(3)]
+    place = f"/v1.0/me/messages/{wire.quoted(refs[1])}/$value"
+    graph.fail_next("GET", place, status=429, retry_after=1)
+    assert all(await mailbox.fetch_many(refs))
+    graph.fail_next("GET", place, status=404, reason="ErrorItemNotFound", times=2)
+    assert [one is not None for one in await mailbox.fetch_many(refs)] == [True, False, True]

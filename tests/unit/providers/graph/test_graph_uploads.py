@@ -52,7 +52,7 @@ async def test_a_large_message_is_staged_whole_its_files_in_one_request_or_in_pi
     assert held is not None
     check_staged(request, held)
     assert (graph.count("attachments.create"), graph.count("attachments.upload"), graph.count("upload")) == (1, 1, 4)
-    assert all("authorization" not in one.headers for one in graph.requests if one.operation == "upload")
+    assert {one.status for one in graph.requests if one.operation == "upload"} == {200, 201}  # 401 with a token
     assert (await transport.submit(request)).state == "accepted"
     (arrived,) = bob.within("inbox")
     assert [file.name for file in arrived.content.files] == ["small.txt", "big.bin"]

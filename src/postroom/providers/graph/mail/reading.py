@@ -7,7 +7,7 @@ larger one Graph's JSON is read, and its files one by one when they are wanted.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -40,6 +40,7 @@ PROVIDER = "graph"
 LARGEST_MESSAGE = 200 * 1024 * 1024  # bytes
 LISTED = {"$select": f"{wire.ROW},body", "$expand": wire.EXTRAS}
 _WHOLE = 1024 * 1024  # bytes; up to here a message is read as MIME
+_SMALL = 150 * 1024  # bytes; up to here its MIME is read in a batch with others, of 3 MB together
 _SNIPPET = 98_304  # characters
 _OPENED = {
     "$select": f"{wire.ROW},body,internetMessageHeaders",
@@ -75,25 +76,38 @@ class Reader:
         return await self._opened(ref, await _or_gone(ref, lambda: self._client.get(wire.message(ref), _OPENED)))
 
     async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
-        """Their properties in batches, their MIME side by side: as many as the service takes at once."""
+        """Their properties in batches, and their MIME where it is small; larger ones side by side, as many as the
+        service takes at once."""
         asked = [ref for ref in dict.fromkeys(refs) if wire.is_ref(ref)]
         found = await self._client.present([Step("GET", wire.message(ref), _OPENED) for ref in asked])
         present = {ref: message for ref, message in zip(asked, found, strict=True) if message is not None}
-        opened = await all_of([partial(self._opened_or_gone, ref, message) for ref, message in present.items()])
+        small = await self._small(present)
+        opened = await all_of(
+            [partial(self._opened_or_gone, ref, message, small.get(ref, b"")) for ref, message in present.items()]
+        )
         by_ref = dict(zip(present, opened, strict=True))
         return [by_ref.get(ref) for ref in refs]
 
-    async def _opened_or_gone(self, ref: str, message: JSON) -> Message | None:
+    async def _small(self, messages: Mapping[str, JSON]) -> dict[str, bytes]:
+        """The MIME of those that fit into a batch together."""
+        rows = await self.bare_rows(list(messages.values()))
+        refs = [ref for ref, row in zip(messages, rows, strict=True) if 0 < row.size <= _SMALL]
+        if len(refs) < 2:
+            return {}
+        found = await self._client.contents([wire.message(ref, "$value") for ref in refs])
+        return dict(zip(refs, found, strict=True))
+
+    async def _opened_or_gone(self, ref: str, message: JSON, raw: bytes) -> Message | None:
         try:
-            return await self._opened(ref, message)
+            return await self._opened(ref, message, raw)
         except NotFound:
             return None
 
-    async def _opened(self, ref: str, message: JSON) -> Message:
+    async def _opened(self, ref: str, message: JSON, raw: bytes = b"") -> Message:
         (row,) = await self.bare_rows([message])
         if row.size > _WHOLE:
             return await anyio.to_thread.run_sync(_from_json, message, row, limiter=self._threads)
-        raw = await _or_gone(ref, lambda: self._client.mime(wire.message(ref, "$value")))
+        raw = raw or await _or_gone(ref, lambda: self._client.mime(wire.message(ref, "$value")))
         return await anyio.to_thread.run_sync(_from_mime, message, row, raw, limiter=self._threads)
 
     async def fetch_raw(self, ref: str) -> bytes:

@@ -54,7 +54,7 @@ class Upload:
         return text(session.get("uploadUrl"))
 
     async def _sent(self, url: str) -> bool:
-        """Whether all of it is there; False when the session ended before."""
+        """Whether all of it is there; False when the upload session was over before."""
         start = tries = 0
         while start < self._total:
             reached, failure = await self._step(url, start)

@@ -138,6 +138,18 @@ class Client:
             found.append(None if isinstance(one, PostroomError) else one)
         return found
 
+    async def contents(self, paths: Sequence[str]) -> list[bytes]:
+        """Of things that are no JSON, in one request for each `PER_BATCH` of them. Empty for one that is to be read
+        alone: whatever became of it in a batch shows then."""
+        found: list[bytes] = []
+        for start in range(0, len(paths), PER_BATCH):
+            steps = [Step("GET", path) for path in paths[start : start + PER_BATCH]]
+            content = batch.written(steps, self._root)
+            answer = await self._api.read(_BATCH, method="POST", content=content, units=len(steps))
+            each = batch.read(answer, len(steps))
+            found += [one.body if one and one.is_success and not (one.is_json or one.is_page) else b"" for one in each]
+        return found
+
     async def _batch(self, steps: Sequence[Step], *, writes: bool) -> list[JSON | PostroomError]:
         """What was refused for now is asked again, alone: reads that failed in passing, and any 429, which says that
         nothing was done. Every other write is sent once."""
