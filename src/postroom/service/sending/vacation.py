@@ -82,7 +82,7 @@ async def order_vacation(
     check_wishes(wishes)
     wanted = _checked(gateway, request)
     opened = await _opened(gateway, account)
-    await opened.vacations.check_vacation(wanted)
+    besides = await opened.vacations.check_vacation(wanted)
     action = NativeAction(
         "vacation",
         named=Recipients(to=(EVERYONE,)),
@@ -95,7 +95,7 @@ async def order_vacation(
     sender = (await composing.find_identity(opened, "")).address
     draft = Draft(sender=sender, to=(EVERYONE,), subject=wanted.subject, text=wanted.text)
     order = await make_order(gateway, opened, "set_vacation", "vacation", draft, wishes, native=action)
-    return replace(order, notes=(_period(gateway, wanted),))
+    return replace(order, notes=(_period(gateway, wanted), *([besides] if besides else [])))
 
 
 async def _opened(gateway: Gateway, account: str | None) -> Account:
