@@ -14,8 +14,8 @@ from postroom.providers.vacations import is_on_as
 
 _ONE = "singleton"
 _MAY_STOP = (
-    "If the user has an active Sieve script at this mail server, switching the reply on may stop it; Postroom cannot see "
-    "whether there is one."
+    "If the user has an active Sieve script at this mail server, switching the reply on may stop it; Postroom cannot "
+    "see whether there is one."
 )
 _GET = ("VacationResponse/get", {"ids": [_ONE]})
 
@@ -36,8 +36,8 @@ class VacationReply:
         return _MAY_STOP if SIEVE_OF_CYRUS in offers and SIEVE not in offers else ""
 
     async def start(self, wanted: Vacation) -> None:
-        """With CRLF: Cyrus sends the text as it is. UnclearWrite when the server agrees and then shows something else: its own fault, or somebody who changed it
-        at the same moment."""
+        """With CRLF, since Cyrus sends the text as it is. UnclearWrite when the server agrees and then shows something
+        else: by its own fault, or because somebody changed it at the same moment."""
         refuse_script(wanted)
         await self._refuse_to_stop_a_script()
         found = await self._set(
@@ -63,8 +63,8 @@ class VacationReply:
         running = next((str(one.get("name") or "") for one in scripts if one.get("isActive") is True), None)
         if running is not None and not _vacation(replies[1]).enabled:
             raise Conflict(
-                f"The mail server runs the script {running[:80]!r}, and may stop it when the vacation reply is switched "
-                "on. Ask the user to deactivate it first, or to switch the reply on at the mail service."
+                f"The mail server runs the script {running[:80]!r}, and may stop it when the vacation reply is "
+                "switched on. Ask the user to deactivate it first, or to switch the reply on at the mail service."
             )
 
     async def stop(self) -> None:
