@@ -213,8 +213,9 @@ class Vacations(Protocol):
 
     async def vacation(self) -> Vacation: ...
 
-    async def check_vacation(self, wanted: Vacation) -> None:
-        """Unsupported or InvalidRequest where the provider cannot reply in this way. Nothing is changed."""
+    async def check_vacation(self, wanted: Vacation) -> str:
+        """What the person who decides should know besides, or nothing. Unsupported or InvalidRequest where the provider
+        cannot reply in this way. Nothing is changed."""
         ...
 
     async def stop_vacation(self) -> None:

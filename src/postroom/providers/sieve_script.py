@@ -8,6 +8,7 @@ below that comment must be exactly what Postroom writes for it: anything else wa
 from __future__ import annotations
 
 import json
+import quopri
 import unicodedata
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -94,23 +95,28 @@ def _extensions(vacation: Vacation) -> list[str]:
 
 
 def _reply(vacation: Vacation, addresses: tuple[str, ...]) -> list[str]:
-    """The note, and the command where it is on. The text is one quoted string over several lines: nothing in it can be
-    the end of it."""
+    """The note, and the command where it is on."""
     if vacation == OFF:
         return []
     start, end = (one.astimezone(UTC).isoformat() if one else "" for one in (vacation.start, vacation.end))
     note = {"subject": vacation.subject, "text": vacation.text, "start": start, "end": end, "addresses": addresses}
-    lines = [_MARK + json.dumps({"enabled": vacation.enabled, **note})]
-    if not vacation.enabled:
-        return lines
+    marked = _MARK + json.dumps({"enabled": vacation.enabled, **note})
+    return [marked, *(_command(vacation, addresses) if vacation.enabled else ())]
+
+
+def _command(vacation: Vacation, addresses: tuple[str, ...]) -> list[str]:
     subject = f" :subject {quoted(vacation.subject)}" if vacation.subject else ""
     known = f" :addresses [{', '.join(map(quoted, addresses))}]" if addresses else ""
-    command = f"vacation :days {DAYS}{subject}{known} {quoted(vacation.text)};"
+    lines = f"vacation :days {DAYS}{subject}{known} :mime {quoted(_mime(vacation.text))};".split("\n")
     tests = [*_since("ge", vacation.start), *_since("lt", vacation.end)]
-    return [
-        *lines,
-        *([f"if allof({', '.join(tests)}) {{", *command.split("\n"), "}"] if tests else command.split("\n")),
-    ]
+    return [f"if allof({', '.join(tests)}) {{", *lines, "}"] if tests else lines
+
+
+def _mime(text: str) -> str:
+    """Servers send the text as it is, and mail exchanges refuse lines of more than 998 bytes: so it is encoded here."""
+    _refuse_control_characters(text)
+    encoded = quopri.encodestring(text.encode()).decode("ascii")
+    return f"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n{encoded}"
 
 
 def _since(relation: str, moment: datetime | None) -> list[str]:
@@ -122,6 +128,11 @@ def _since(relation: str, moment: datetime | None) -> list[str]:
 
 
 def quoted(text: str) -> str:
+    """One string over any number of lines: nothing in it can be the end of it."""
+    _refuse_control_characters(text)
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _refuse_control_characters(text: str) -> None:
     if any(unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t" for char in text):
         raise InvalidRequest("Text for the mail server's script must have no control characters.")
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

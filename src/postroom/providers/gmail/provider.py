@@ -203,8 +203,8 @@ class GmailMailbox:
     async def vacation(self) -> Vacation:
         return await self.vacation_reply.read()
 
-    async def check_vacation(self, wanted: Vacation) -> None:
-        return None  # Gmail takes all that can be asked for
+    async def check_vacation(self, wanted: Vacation) -> str:
+        return ""  # Gmail takes all that can be asked for
 
     async def stop_vacation(self) -> None:
         await self.vacation_reply.stop()

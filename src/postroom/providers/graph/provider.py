@@ -238,8 +238,9 @@ class GraphMailbox:
     async def vacation(self) -> Vacation:
         return await self.vacation_reply.read()
 
-    async def check_vacation(self, wanted: Vacation) -> None:
+    async def check_vacation(self, wanted: Vacation) -> str:
         self.vacation_reply.check(wanted)
+        return ""
 
     async def stop_vacation(self) -> None:
         await self.vacation_reply.stop()

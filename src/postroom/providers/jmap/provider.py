@@ -184,9 +184,9 @@ class JmapMailbox:
         await self._require("has_vacation", "vacation replies")
         return await self.vacation_reply.read()
 
-    async def check_vacation(self, wanted: Vacation) -> None:
+    async def check_vacation(self, wanted: Vacation) -> str:
         await self._require("has_vacation", "vacation replies")
-        await self.vacation_reply.check(wanted)
+        return await self.vacation_reply.check(wanted)
 
     async def stop_vacation(self) -> None:
         await self._require("has_vacation", "vacation replies")

@@ -5,14 +5,18 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from postroom.model.errors import InvalidRequest, PostroomError, ProviderError
+from postroom.model.errors import Conflict, InvalidRequest, PostroomError, ProviderError
 from postroom.model.vacation import Vacation
 from postroom.providers.http.unclear import UnclearWrite
 from postroom.providers.jmap.client import JmapClient
-from postroom.providers.jmap.wire import UNTOUCHED, set_error
+from postroom.providers.jmap.wire import SIEVE, SIEVE_OF_CYRUS, UNTOUCHED, set_error
 from postroom.providers.vacations import is_as_ordered
 
 _ONE = "singleton"
+_MAY_STOP = (
+    "If the user has an active Sieve script at this mail server, switching the reply on may stop it; Postroom cannot "
+    "see whether there is one."
+)
 _GET = ("VacationResponse/get", {"ids": [_ONE]})
 
 
@@ -23,27 +27,45 @@ class VacationReply:
     async def read(self) -> Vacation:
         return _vacation((await self._client.read(_GET))[0])
 
-    async def check(self, wanted: Vacation) -> None:
+    async def check(self, wanted: Vacation) -> str:
         """Also by reading: a server that offers the method and fails at it is found out before anybody is asked."""
         refuse_script(wanted)
         await self.read()
+        await self._refuse_to_stop_a_script()
+        offers = (await self._client.session()).offers
+        return _MAY_STOP if SIEVE_OF_CYRUS in offers and SIEVE not in offers else ""
 
     async def start(self, wanted: Vacation) -> None:
-        """UnclearWrite when the server agrees and then shows something else: its own fault, or somebody who changed it
-        at the same moment."""
+        """With CRLF, since Cyrus sends the text as it is. UnclearWrite when the server agrees and then shows something
+        else: by its own fault, or because somebody changed it at the same moment."""
         refuse_script(wanted)
+        await self._refuse_to_stop_a_script()
         found = await self._set(
             {
                 "isEnabled": True,
                 "fromDate": _written(wanted.start),
                 "toDate": _written(wanted.end),
                 "subject": wanted.subject or None,
-                "textBody": wanted.text,
+                "textBody": wanted.text.replace("\n", "\r\n"),
                 "htmlBody": None,
             }
         )
         if not is_as_ordered(found, wanted):
             raise UnclearWrite("The mail server", "agreed, and yet shows another vacation reply")
+
+    async def _refuse_to_stop_a_script(self) -> None:
+        """A server that keeps the reply as a script may run that one instead of the user's, without a word."""
+        if SIEVE not in (await self._client.session()).offers:
+            return
+        replies = await self._client.read(("SieveScript/get", {"ids": None}), _GET)
+        rows = replies[0].get("list")
+        scripts = [one for one in rows if isinstance(one, dict)] if isinstance(rows, list) else []
+        running = next((str(one.get("name") or "") for one in scripts if one.get("isActive") is True), None)
+        if running is not None and not _vacation(replies[1]).enabled:
+            raise Conflict(
+                f"The mail server runs the script {running[:80]!r}, and may stop it when the vacation reply is "
+                "switched on. Ask the user to deactivate it first, or to switch the reply on at the mail service."
+            )
 
     async def stop(self) -> None:
         if (await self._set({"isEnabled": False})).enabled:
@@ -75,12 +97,17 @@ def _refusal(error: Any) -> PostroomError:
 
 
 def refuse_script(wanted: Vacation) -> None:
-    """Cyrus up to 3.6 at least writes subject and text into a Sieve script as they are: what ends a string, a text or a
+    """Cyrus (3.6, 3.10) writes subject and text into a Sieve script as they are: what ends a string, a text or a
     comment there would go on as commands, which forward mail for instance. No server says which one it is."""
     if '"' in wanted.subject or "\\" in wanted.subject:
         raise _unsafe("subject", 'quotes (") and backslashes')
-    if "*/" in wanted.text or any(line.strip() == "." for line in wanted.text.splitlines()):
-        raise _unsafe("body", "lines of a single dot and the characters */")
+    if "*/" in wanted.text or any(_is_dotted(line) for line in wanted.text.splitlines()):
+        raise _unsafe("body", "the characters */, lines of a single dot, and lines that begin with two")
+
+
+def _is_dotted(line: str) -> bool:
+    """The end of a text in a script, or a line that loses a dot there."""
+    return line.strip() == "." or line.startswith("..")
 
 
 def _unsafe(field: str, what: str) -> InvalidRequest:
@@ -96,6 +123,7 @@ def _vacation(reply: dict[str, Any]) -> Vacation:
     subject, text, html = (
         value if isinstance(value := row.get(name), str) else "" for name in ("subject", "textBody", "htmlBody")
     )
+    text = text.replace("\r\n", "\n")
     start, end = _moment(row.get("fromDate")), _moment(row.get("toDate"))
     return Vacation(row.get("isEnabled") is True, subject, text, "" if text else html, start, end)
 

@@ -25,7 +25,8 @@ CORE = "urn:ietf:params:jmap:core"
 MAIL = "urn:ietf:params:jmap:mail"
 SUBMISSION = "urn:ietf:params:jmap:submission"
 VACATION = "urn:ietf:params:jmap:vacationresponse"
-SIEVE = "urn:ietf:params:jmap:sieve"  # RFC 9661; Cyrus 3.6 has an older one of its own, under another name
+SIEVE = "urn:ietf:params:jmap:sieve"  # RFC 9661
+SIEVE_OF_CYRUS = "https://cyrusimap.org/ns/jmap/sieve"  # its own, from before that; usually only announced
 
 SEEN, FLAGGED, ANSWERED, FORWARDED, DRAFT = "$seen", "$flagged", "$answered", "$forwarded", "$draft"
 STAGED = "$postroom_staged"  # ours: prepared to be sent, as opposed to a draft that somebody saved

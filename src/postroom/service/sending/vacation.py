@@ -107,7 +107,7 @@ async def order_vacation(
     check_wishes(wishes)
     wanted = _checked(gateway, request)
     opened = await _opened(gateway, account)
-    await opened.vacations.check_vacation(wanted)
+    besides = await opened.vacations.check_vacation(wanted)
     action = NativeAction(
         "vacation",
         named=Recipients(to=(EVERYONE,)),
@@ -121,7 +121,8 @@ async def order_vacation(
     draft = Draft(sender=sender, to=(EVERYONE,), subject=wanted.subject, text=wanted.text)
     order = await make_order(gateway, opened, "set_vacation", "vacation", draft, wishes, native=action)
     is_in_effect = is_as_ordered(await opened.vacations.vacation(), wanted)
-    return replace(order, notes=(_period(gateway, wanted),), was_undone=not is_in_effect)
+    notes = (_period(gateway, wanted), *([besides] if besides else []))
+    return replace(order, notes=notes, was_undone=not is_in_effect)
 
 
 async def _opened(gateway: Gateway, account: str | None) -> Account:

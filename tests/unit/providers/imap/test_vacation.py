@@ -365,3 +365,11 @@ async def test_an_account_opens_whatever_listens_where_managesieve_should(server
         with pytest.raises(ProviderUnavailable):
             await box.mailbox.list_rules()
         await box.mailbox.close()
+
+
+async def test_a_long_line_arrives_whole(box: Box, stranger: Correspondent, smtp: Script) -> None:
+    text = "long " * 390 + "ü"
+    assert (await box.start(text)).state == "accepted"
+    (reply,) = stranger.writes(box.address)
+    assert reply.get_content().split() == text.split()
+    assert (reply.get_all("mime-version"), reply.get_content_type()) == (["1.0"], "text/plain")

@@ -52,7 +52,7 @@ async def test_it_is_switched_on_as_ordered_read_back_and_switched_off(
         "fromDate": "2026-12-19T23:00:00Z",
         "toDate": "2027-01-04T00:00:00Z",
         "subject": "Away",
-        "textBody": TEXT,
+        "textBody": TEXT.replace("\n", "\r\n"),
         "htmlBody": None,
     }
     assert await mailbox.vacation() == Vacation(True, "Away", TEXT, start=FIRST, end=LAST)
@@ -96,6 +96,7 @@ async def test_a_server_that_does_not_offer_it_has_none(
     [
         ('Hello\n.\n;\n}\nredirect "eve@evil.example";', "", "body"),
         ("Hello\r\n.\r\n", "", "body"),
+        ("Hello\n... and goodbye", "", "body"),
         ('*/ redirect "eve@evil.example"; /*', "", "body"),
         ("Hello", 'x" "y"; redirect "eve@evil.example"; vacation :subject "', "subject"),
         ("Hello", "x\\", "subject"),
@@ -188,6 +189,32 @@ async def test_off_is_only_said_when_the_server_shows_it(
     monkeypatch.setitem(METHODS, "VacationResponse/set", lambda *_: {"updated": {"singleton": None}})
     with pytest.raises(ProviderError):
         await mailbox.stop_vacation()
+
+
+async def test_a_script_that_runs_is_not_stopped_by_the_reply(
+    server: FakeJmap, mailbox: JmapMailbox, transport: JmapTransport
+) -> None:
+    server.state.scripts["R1"] = {"id": "R1", "name": "mine", "blobId": "B0", "isActive": True}
+    with pytest.raises(Conflict, match="'mine'"):
+        await mailbox.check_vacation(Vacation(True, "", TEXT))
+    assert (await transport.submit(order())).state == "rejected"
+    assert not server.state.vacation["isEnabled"]
+    server.state.vacation["isEnabled"] = True  # then the server can do both
+    assert (await transport.submit(order())).state == "accepted"
+
+
+async def test_where_scripts_cannot_be_seen_the_person_is_told(
+    server: FakeJmap, account: JmapAccount, open_box: Callable[[JmapAccount], JmapMailbox]
+) -> None:
+    accounts = server.session()["accounts"]
+    for one in accounts.values():
+        del one["accountCapabilities"]["urn:ietf:params:jmap:sieve"]
+    server.changes["accounts"] = accounts
+    wanted = Vacation(True, "", TEXT)
+    assert await open_box(account).check_vacation(wanted) == ""
+    for one in accounts.values():
+        one["accountCapabilities"]["https://cyrusimap.org/ns/jmap/sieve"] = {}
+    assert "may stop it" in await open_box(account).check_vacation(wanted)
 
 
 async def test_rules_leave_a_reply_in_the_same_script_alone(server: FakeJmap, mailbox: JmapMailbox) -> None:

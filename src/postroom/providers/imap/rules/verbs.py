@@ -46,9 +46,10 @@ class ScriptVerbs(ABC):
         await self._require_vacations()
         return await self.script.vacation()
 
-    async def check_vacation(self, wanted: Vacation) -> None:
+    async def check_vacation(self, wanted: Vacation) -> str:
         await self._require_vacations()
         await self.script.check_vacation(wanted)
+        return ""
 
     async def stop_vacation(self) -> None:
         await self._require_vacations()
