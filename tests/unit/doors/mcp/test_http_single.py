@@ -103,10 +103,9 @@ async def test_what_is_in_progress_when_the_application_ends_is_cut_off_and_told
     async def ask(requests: SingleRequests) -> None:
         answers.append(await answered(requests, {"jsonrpc": "2.0", "id": 9, "method": "tools/list"}))
 
-    async with anyio.create_task_group() as tasks:
-        async with opened(server) as requests:
-            tasks.start_soon(ask, requests)
-            await begun.wait()
+    async with anyio.create_task_group() as tasks, opened(server) as requests:
+        tasks.start_soon(ask, requests)
+        await begun.wait()
 
     ((status, body),) = answers
     assert (status, body["id"]) == (500, 9)

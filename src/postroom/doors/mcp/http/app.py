@@ -4,7 +4,7 @@ The SDK serves either sessions or bare posts. Both of its applications are behin
 request goes where it fits:
 
 - a session id, an ``initialize`` or a 2026 request of a client that takes event streams: the application with sessions;
-- another request, in particular ``tools/list`` and ``tools/call`` without a handshake: answered by itself, see `single`;
+- another request, in particular ``tools/list`` and ``tools/call`` without a handshake: answered by itself (`single`);
 - what is left, notifications and 2026 requests of clients that take no event streams: the stateless application.
 
 A client with settings of its own has a `McpApp` of its own: its sessions are known there and nowhere else.
@@ -124,9 +124,12 @@ class McpApp:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         sessions, stateless = self._sessions, self._stateless
-        async with sessions.router.lifespan_context(sessions), stateless.router.lifespan_context(stateless):
-            async with self._single.running():
-                yield
+        async with (
+            sessions.router.lifespan_context(sessions),
+            stateless.router.lifespan_context(stateless),
+            self._single.running(),
+        ):
+            yield
 
     def close_streams(self) -> None:
         if self._server.listening is not None:

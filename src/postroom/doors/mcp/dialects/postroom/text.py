@@ -46,7 +46,7 @@ def size_of(text: str) -> int:
 
 def cut(text: str, room: int) -> str:
     """At most `room` bytes; an ellipsis shows that there was more, and a remainder of a few bytes is dropped."""
-    if size_of(text) <= room:
+    if (len(text) if text.isascii() else len(text.encode())) <= room:  # `size_of`, many times for a page
         return text
     return text.encode()[: room - 3].decode(errors="ignore").rstrip() + "…" if room >= 10 else ""
 
