@@ -1,4 +1,4 @@
-"""The floor of a mail tool: the SDK, one SQLite file, two queries. No accounts, handles, cleaning or query language.
+"""The floor of a mail tool: the SDK, one SQLite file, three queries. No accounts, handles, cleaning or query language.
 
 python bench/floor_server.py MAILBOX.db
 """
@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import sqlite3
 import sys
+import zlib
+from email import message_from_bytes
+from email.message import Message
 
 from mcp.server.mcpserver import MCPServer
 
@@ -30,6 +33,15 @@ def search_emails(query: str, limit: int = 20) -> str:
         (query, limit),
     )
     return "\n".join(map(str, found.fetchall()))
+
+
+@server.tool()
+def read_email(email_id: str) -> str:
+    """The text part of a mail, as the standard library finds it."""
+    (packed, content), *_ = mailbox.execute("SELECT packed, content FROM raw WHERE number = ?", (int(email_id),))
+    mail = message_from_bytes(zlib.decompress(content) if packed else content)
+    text = next((part for part in mail.walk() if part.get_content_type() == "text/plain"), Message())
+    return (text.get_payload(decode=True) or b"").decode(text.get_content_charset("utf-8"), "replace")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from processor import Processor
+
 
 class StdioServer:
     """A server process, from its start to the end of its stdin."""
@@ -18,6 +20,7 @@ class StdioServer:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env
         )
+        self._processor = Processor(self._process.pid)
         self._next_id = 0
 
     def __enter__(self) -> StdioServer:
@@ -37,6 +40,11 @@ class StdioServer:
     def age(self) -> float:
         """Seconds since the process was started."""
         return time.perf_counter() - self._started
+
+    @property
+    def cpu(self) -> float:
+        """Milliseconds of processor time so far."""
+        return self._processor.ms()
 
     def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         self._next_id += 1

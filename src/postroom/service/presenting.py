@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from postroom.mime.clean import clean_line
 from postroom.mime.visible import named, visible_name
@@ -60,6 +61,12 @@ def error_view(error: PostroomError) -> ErrorView:
 
 def shown_address(address: Address) -> str:
     """Name and address. The name is cleaned and never passes for the address it hides; in that nothing is hidden."""
+    is_short = len(address.name) <= MAX_NAME and len(address.email) <= MAX_EMAIL
+    return _shown_address(address) if is_short else _shown_address.__wrapped__(address)
+
+
+@lru_cache(maxsize=4096)  # the same few correspondents recur
+def _shown_address(address: Address) -> str:
     name, email = clean_line(address.name[:_LOOKED_AT]), address.email[:MAX_EMAIL]
     if len(name) > MAX_NAME:
         name = f"{name[:MAX_NAME]}…"
@@ -94,6 +101,6 @@ def _row(gateway: Gateway, account: str, envelope: Envelope, email_id: str, thre
         unread=envelope.unread,
         starred=envelope.starred,
         has_attachments=envelope.has_attachments,
-        labels=first_of(tuple([clean_line(label)[:MAX_NAME] for label in envelope.labels])),
+        labels=first_of(tuple([clean_line(label)[:MAX_NAME] for label in envelope.labels])) if envelope.labels else (),
         size=envelope.size,
     )

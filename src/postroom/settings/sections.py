@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import tzinfo
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -55,6 +56,7 @@ def _recipient_pattern(text: str) -> str:
     return text  # compared by the rules for addresses, where ß is not ss
 
 
+@cache
 def zone_named(name: str) -> tzinfo | None:
     """The zone of that IANA name; None, meaning the machine's own, for an empty name."""
     from zoneinfo import ZoneInfo

@@ -13,6 +13,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.tools import Tool
+from mcp.server.runner import modern_error_data
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 
@@ -43,3 +44,8 @@ def close_standing_streams(manager: StreamableHTTPSessionManager) -> None:
     """End the streams by which sessions wait for notifications. Those of requests in progress stay open."""
     for transport in manager._server_instances.values():
         transport.close_standalone_sse_stream()
+
+
+def error_of(error: Exception) -> dict[str, Any]:
+    """What a client is told about a failed request. The text of an error that nobody expected is only logged."""
+    return modern_error_data(error).model_dump(mode="json", exclude_none=True)

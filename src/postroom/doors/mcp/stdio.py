@@ -1,21 +1,20 @@
-"""Standard input and output for the SDK's transport, with a shutdown that does not wait for the client.
+"""Standard input and output for the SDK's transport, read and written by the event loop itself.
 
-The SDK reads in a thread that nobody can interrupt: with stdout closed and stdin still open the server would never end.
-Here the blocked read is left behind, in a thread that the end of the process does not wait for.
+The SDK reads and writes in threads. That costs a call four changes between threads, and nobody can interrupt a thread
+that reads: with stdout closed and stdin still open the server would never end.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
-import queue
+import stat
 import sys
-import threading
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import anyio
+from anyio import to_thread
 from mcp.server.stdio import stdio_server
 
 from postroom.doors.mcp.sdk_internals import lowlevel_server
@@ -25,62 +24,105 @@ if TYPE_CHECKING:
 
 _GONE = (BrokenPipeError, ConnectionResetError)
 _CONSEQUENCES = (anyio.BrokenResourceError, anyio.ClosedResourceError)
+_AT_ONCE = 65_536  # what a pipe holds
 
 
 async def run_stdio(server: PostroomServer) -> bool:
     """Serve until stdin ends. False if the client stopped reading before that, so that a response was lost."""
     lowlevel = lowlevel_server(server)  # as MCPServer.run_stdio_async does, which does not accept streams
-    lines = cast("anyio.AsyncFile[str]", Lines(_claimed_stdin()))
+    lines, output = _Lines(_claimed_stdin()), _Output(_claimed_stdout())
     try:
-        async with stdio_server(stdin=lines) as (read_stream, write_stream):
+        async with stdio_server(
+            stdin=cast("anyio.AsyncFile[str]", lines), stdout=cast("anyio.AsyncFile[str]", output)
+        ) as (read_stream, write_stream):
             await lowlevel.run(read_stream, write_stream, lowlevel.create_initialization_options())
     except BaseExceptionGroup as group:
         unexpected = group.split(_GONE)[1]
         if unexpected is group or (unexpected is not None and unexpected.split(_CONSEQUENCES)[1] is not None):
             raise
         return False
+    finally:
+        output.release()
     return True
 
 
-class Lines:
-    """The lines of a descriptor. A line is read when it is requested, and the request can be cancelled."""
+class _Lines:
+    """The lines of a descriptor, the last one with or without its line break."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._wanted: queue.SimpleQueue[asyncio.Future[str]] = queue.SimpleQueue()
-        self._loop = asyncio.get_running_loop()
-        threading.Thread(target=self._read, daemon=True, name="stdin").start()
+        self._read = bytearray()
+        self._searched = 0  # bytes of it that contain no line break
+        self._is_ended = False
 
     def __aiter__(self) -> AsyncIterator[str]:
         return self
 
     async def __anext__(self) -> str:
-        line: asyncio.Future[str] = self._loop.create_future()
-        self._wanted.put(line)
-        if text := await line:
-            return text
-        raise StopAsyncIteration
+        while (end := self._read.find(b"\n", self._searched) + 1) == 0 and not self._is_ended:
+            self._searched = len(self._read)
+            chunk = await self._chunk()
+            self._read += chunk
+            self._is_ended = not chunk
+        line = bytes(self._read[: end or None])
+        del self._read[: end or None]
+        self._searched = 0
+        if not line:
+            raise StopAsyncIteration
+        return line.decode(errors="replace")
 
-    def _read(self) -> None:
-        with (
-            os.fdopen(self._descriptor, encoding="utf-8", errors="replace", newline="\n") as file,
-            contextlib.suppress(RuntimeError),  # the loop is closed: the server has ended without us
-        ):
-            while True:
-                wanted = self._wanted.get()
-                self._loop.call_soon_threadsafe(_answer, wanted, _line(file))
+    async def _chunk(self) -> bytes:
+        with contextlib.suppress(PermissionError):  # a file, which is never waited for
+            await anyio.wait_readable(self._descriptor)
+        try:
+            return os.read(self._descriptor, _AT_ONCE)
+        except OSError:
+            return b""  # a terminal that was hung up
 
 
-def _line(file: Any) -> str:
+class _Output:
+    """Writes each line at once as far as the client has room for it, and waits with the rest. A terminal or a file is
+    written to in a thread: what others may have open, too, must not be told to return before it has written."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._is_ours = _is_pipe(descriptor) and not _is_same(descriptor, sys.stderr.fileno())
+        if self._is_ours:
+            os.set_blocking(descriptor, False)
+
+    async def write(self, text: str) -> None:
+        left = memoryview(text.encode())
+        while left:
+            try:
+                written = await self._some(left)
+            except BlockingIOError:
+                await anyio.wait_writable(self._descriptor)
+            else:
+                left = left[written:]
+
+    async def flush(self) -> None:
+        """Nothing is held back."""
+
+    def release(self) -> None:
+        if self._is_ours:
+            os.set_blocking(self._descriptor, True)
+
+    async def _some(self, left: memoryview) -> int:
+        if self._is_ours:
+            return os.write(self._descriptor, left)
+        return await to_thread.run_sync(os.write, self._descriptor, left, abandon_on_cancel=True)
+
+
+def _is_pipe(descriptor: int) -> bool:
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _is_same(one: int, other: int) -> bool:
     try:
-        return str(file.readline())
-    except OSError:
-        return ""  # a terminal that was hung up
-
-
-def _answer(wanted: asyncio.Future[str], line: str) -> None:
-    if not wanted.done():
-        wanted.set_result(line)
+        return os.path.sameopenfile(one, other)
+    except OSError:  # there is no other
+        return False
 
 
 def _claimed_stdin() -> int:
@@ -89,4 +131,11 @@ def _claimed_stdin() -> int:
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, sys.stdin.fileno())
     os.close(empty)
+    return client
+
+
+def _claimed_stdout() -> int:
+    """The client's stdout under another descriptor. What other code prints goes to stderr."""
+    client = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return client

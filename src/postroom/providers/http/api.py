@@ -136,8 +136,9 @@ class Api:
         *,
         largest: int,
     ) -> Call:
-        url = self._base + path if path.startswith("/") else path
-        if _origin(url) not in self._origins:
+        is_below = path.startswith("/")
+        url = self._base + path if is_below else path
+        if not is_below and _origin(url) not in self._origins:
             raise ProviderError("The mail service leads to another host, which was not followed and got no token.")
         body = content if isinstance(content, bytes | None) else json.dumps(content).encode()
         kind = {} if isinstance(content, bytes | None) else {"Content-Type": "application/json"}

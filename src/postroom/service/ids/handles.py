@@ -11,6 +11,7 @@ from postroom.service.gateway import Gateway
 from postroom.store.handles import Handle, unknown
 
 MAX_CHARS = 40
+FEW = 20  # ids that are looked up without a thread
 
 
 class ByHandle:
@@ -56,6 +57,8 @@ class ByHandle:
                 return error
             return handle
 
+        if len(shown) <= FEW:  # see `show`
+            return [found(one) for one in shown]
         return await gateway.in_thread(lambda: [found(one) for one in shown])
 
     async def handles_of(self, gateway: Gateway, account: str, mails: Mapping[str, str]) -> list[str]:

@@ -13,6 +13,7 @@ from postroom.model.draft import SavedDraft
 from postroom.model.errors import InvalidRequest, NotFound, PostroomError
 from postroom.model.ids import Kind
 from postroom.service.gateway import Gateway
+from postroom.service.ids.handles import FEW
 from postroom.store.handles import Handle
 
 MAX_CHARS = 1024
@@ -45,7 +46,10 @@ class ByProviderId:
     async def find(
         self, gateway: Gateway, kind: Kind, shown: Sequence[str], account: str | None
     ) -> list[Handle | PostroomError]:
-        owners = await gateway.in_thread(gateway.store.handles.owners, kind, shown)
+        handles = gateway.store.handles  # a read of a few is quicker done than handed to a thread
+        owners = (
+            handles.owners(kind, shown) if len(shown) <= FEW else await gateway.in_thread(handles.owners, kind, shown)
+        )
 
         def found(one: str) -> Handle | PostroomError:
             try:

@@ -99,7 +99,9 @@ def test_invalid_json_is_a_parse_error(url: str) -> None:
     assert answer.json()["error"]["code"] == -32700
 
 
-@pytest.mark.parametrize("body", [b"[]", b"17", b'"text"', b"null", b"{}", b"[" * 100_000, b"\xff\xfe", b""])
+@pytest.mark.parametrize(
+    "body", [b"[]", b"17", b'"text"', b"null", b"{}", b"[" * 100_000, b"\xff\xfe", b"", b'"\\ud800"']
+)
 def test_json_that_is_no_request_is_refused_and_the_server_stays_up(url: str, body: bytes) -> None:
     assert 400 <= post(url, body).status_code < 500
     assert post(url, LIST).status_code == 200

@@ -56,11 +56,29 @@ async def test_a_first_listing_opens_each_message_once_and_the_next_opens_none(
     assert (api.count("messages.list"), api.count("message.get")) == (1, 0)
 
 
-async def test_a_full_page_asks_whether_there_is_more(api: Any, me: Any, box: RestMailbox) -> None:
+async def test_a_page_with_more_behind_it_takes_one_request(api: Any, me: Any, box: RestMailbox) -> None:
     for number in range(3):
         me.store.add(mail(f"m{number}", days_ago=number))
     page = await listed(box, limit=2)
-    assert (page.has_more, page.total, api.count("messages.list")) == (True, None, 2)
+    assert (len(page.items), page.has_more, page.total) == (2, True, None)
+    assert api.count("messages.list") == 1
+
+
+async def test_a_page_that_is_exactly_full_asks_whether_there_is_more(api: Any, me: Any, box: RestMailbox) -> None:
+    for number in range(2):
+        me.store.add(mail(f"m{number}", days_ago=number))
+    page = await listed(box, limit=2)
+    assert (len(page.items), page.has_more, page.total) == (2, False, 2)
+    assert api.count("messages.list") == 2
+
+
+async def test_a_page_as_long_as_the_service_allows_asks_whether_there_is_more(
+    api: Any, me: Any, box: RestMailbox
+) -> None:
+    for number in range(101):
+        me.store.add(mail(f"m{number}", days_ago=number))
+    page = await listed(box, limit=100)
+    assert (len(page.items), page.has_more, page.total) == (100, True, None)
 
 
 async def test_flags_of_listed_messages_take_one_request(api: Any, me: Any, box: RestMailbox) -> None:

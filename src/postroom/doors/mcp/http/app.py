@@ -1,10 +1,11 @@
 """One ``/mcp`` for every client: session clients get streams, bare JSON-RPC posts get plain JSON.
 
 The SDK serves either sessions or bare posts. Both of its applications are behind `McpApp`, over one Gateway; each
-request goes to the one that fits:
+request goes where it fits:
 
-- a session id, an ``initialize`` or a 2026 request of a client that takes event streams: the one with sessions;
-- everything else, in particular ``tools/list`` and ``tools/call`` without a handshake: the stateless one.
+- a session id, an ``initialize`` or a 2026 request of a client that takes event streams: the application with sessions;
+- another request, in particular ``tools/list`` and ``tools/call`` without a handshake: answered by itself (`single`);
+- what is left, notifications and 2026 requests of clients that take no event streams: the stateless application.
 
 A client with settings of its own has a `McpApp` of its own: its sessions are known there and nowhere else.
 """
@@ -35,6 +36,7 @@ from postroom.doors.mcp.http.posted import read_posted
 from postroom.doors.mcp.http.problems import problem, wait
 from postroom.doors.mcp.http.rate import RequestRate
 from postroom.doors.mcp.http.request_ids import RequestIds
+from postroom.doors.mcp.http.single import SingleRequests, is_single
 from postroom.doors.mcp.sdk_internals import close_standing_streams
 from postroom.doors.mcp.server import PostroomServer
 from postroom.settings import SettingsError
@@ -106,6 +108,7 @@ class McpApp:
         self._callers = callers
         self._admission = admission
         self._ids = RequestIds()
+        self._single = SingleRequests(server)
         self._sessions = server.streamable_http_app(
             streamable_http_path=PATH, transport_security=checked, max_request_body_size=largest
         )
@@ -121,7 +124,11 @@ class McpApp:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         sessions, stateless = self._sessions, self._stateless
-        async with sessions.router.lifespan_context(sessions), stateless.router.lifespan_context(stateless):
+        async with (
+            sessions.router.lifespan_context(sessions),
+            stateless.router.lifespan_context(stateless),
+            self._single.running(),
+        ):
             yield
 
     def close_streams(self) -> None:
@@ -162,8 +169,12 @@ class McpApp:
         if missing:
             await scope_missing(self._callers, missing)(scope, receive, send)
             return
-        if _belongs_to_a_session(Headers(scope=scope), posted.get("method", "")):
+        headers = Headers(scope=scope)
+        if _belongs_to_a_session(headers, posted.get("method", "")):
             await self._sessions(scope, receive, send)
+            return
+        if is_single(headers, posted):
+            await self._single(posted, scope, receive, send)
             return
         scope = {**scope, "headers": list(scope["headers"])}
         MutableHeaders(scope=scope)["accept"] = f"application/json, {EVENT_STREAM}"

@@ -3,10 +3,11 @@ it, and takes a request with an unusable id for a notification, which it drops i
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from typing import Any
 
 from mcp_types import PARSE_ERROR
+from pydantic_core import from_json
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
@@ -22,14 +23,19 @@ def read_posted(headers: Headers, body: bytes) -> dict[str, Any] | Response:
     if headers.get("content-type", "").partition(";")[0].strip().casefold() != "application/json":
         return problem(415, NOT_JSON)
     try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
+        found = from_json(body)  # as strict as the SDK, which reads it again for a session
+    except ValueError:
         return problem(400, BROKEN, PARSE_ERROR)
     if not isinstance(found, dict) or found.get("jsonrpc") != "2.0" or not _has_content(found):
         return problem(400, NOT_ONE)
     if "id" in found and not _is_id(found["id"]) and "error" not in found:  # of an error it may be null
         return problem(400, BAD_ID)
     return found
+
+
+def is_request(message: Mapping[str, Any]) -> bool:
+    """Rather than a notification or a response."""
+    return "method" in message and _is_id(message.get("id"))
 
 
 def _has_content(message: dict[str, Any]) -> bool:

@@ -64,7 +64,7 @@ def answer(structured: Any, words: str, links: Iterable[ContentBlock] = ()) -> C
 def email_page(page: EmailPage, *, with_account: bool = False) -> CallToolResult:
     """A short list shows long snippets, a long list short ones or none, so pages are about the same size."""
     rows, lines = [_listed_row(row) for row in page.results], text.lines(page, with_account=with_account)
-    cost = len(to_json(rows)) + sum(map(text.size_of, lines))
+    cost = len(to_json(rows)) + text.size_of("".join(lines))
     room = max(0, PAGE_BUDGET - cost) // (2 * len(rows) or 1)
     for shown, row in zip(rows, page.results, strict=True):
         shown["snippet"] = text.cut(row.snippet, min(room, text.MAX_SNIPPET))
