@@ -165,6 +165,27 @@ async def test_what_is_set_is_shown_with_its_hidden_signs_and_in_the_operators_z
     assert (found.start, found.end) == ("2027-01-15T09:00+01:00", "2027-01-16T09:00+01:00")
 
 
+async def test_a_reply_kept_as_html_is_shown_as_text_with_all_that_it_quotes(gate: GateRig, service: Gmail) -> None:
+    html = "<p><b>Back</b> soon</p><p>On Monday, Bob wrote:</p><blockquote>until when?</blockquote>"
+    service.user("alice").vacation = {"enableAutoReply": True, "responseBodyHtml": html}
+    found = await get_vacation(gate.gateway)
+
+    assert "Back soon" in found.body
+    assert "until when?" in found.body
+
+
+async def test_what_the_provider_could_not_do_is_said_before_anybody_is_asked(
+    gate: GateRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(_wanted: Any) -> None:
+        raise Unsupported("gmail", "a subject of its own", "Leave it out.")
+
+    opened = await gate.gateway.accounts.open("alice")
+    monkeypatch.setattr(opened.vacations, "check_vacation", refuse)
+    with pytest.raises(Unsupported, match="a subject of its own"):
+        await wanted(gate)
+
+
 async def test_switching_it_off_needs_no_question_and_is_written_down(gate: GateRig, service: Gmail) -> None:
     on = await send.send(gate.gateway, await wanted(gate))
     assert (on.status, state(service)) == ("sent", True)
