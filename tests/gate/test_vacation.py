@@ -221,11 +221,14 @@ def state(service: Gmail) -> bool:
 @pytest.mark.parametrize(
     ("provider", "said"),
     [
-        ("imap", "where the mailbox is hosted, in the webmail's settings (vacation, out of office, Sieve)."),
+        (
+            "imap",
+            "The user sets it where the mailbox is hosted, in the webmail's settings (vacation, out of office, Sieve).",
+        ),
         ("jmap", "The user sets it in the settings of the mail service."),
         ("rest", "The user sets it in the settings of the mail service."),
         ("local", "Nobody outside writes to a local mailbox, so it has none."),
-        ("new", "vacation replies"),
+        ("new", "Call get_capabilities to see what it supports."),
     ],
 )
 async def test_an_account_without_one_says_where_it_is_set(provider: str, said: str) -> None:
@@ -236,4 +239,4 @@ async def test_an_account_without_one_says_where_it_is_set(provider: str, said: 
     with pytest.raises(Unsupported) as refused:
         await get_vacation(gateway)
 
-    assert said in refused.value.message
+    assert refused.value.message == f"The {provider} provider does not support vacation replies. {said}"
