@@ -199,6 +199,10 @@ async def test_switching_it_off_needs_no_question_and_is_written_down(gate: Gate
     assert (last["action_type"], last["parameters"]["state"]) == ("set_vacation", "switched_off")
 
 
+def test_what_is_not_asked_for_is_nothing() -> None:
+    assert VacationRequest() == VacationRequest(subject="", body="", first_day="", last_day="")
+
+
 async def test_words_given_with_switching_it_off_are_a_mistake(gate: GateRig) -> None:
     with pytest.raises(InvalidRequest) as refused:
         await stop_vacation(gate.gateway, VacationRequest(body="x"))
