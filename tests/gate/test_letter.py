@@ -227,6 +227,8 @@ TRICKS = {
     "HTML": replace(WHOLE, text="", html="<p>a\u202e\x1b[2Kb\u200bc</p>"),
     "entities": replace(WHOLE, text="", html="<p>a&#8238;b&#x200B;c&rlm;</p>"),
     "an address": replace(WHOLE, cc=(Address("carol@de\u3164mo.example"),)),
+    "a type": replace(WHOLE, files=(File("plan.pdf", "application/\u202epdf", b""),)),
+    "an id it answers": replace(BARE, threading=Threading("<a\u202eb@x.example>")),
     "an original": replace(WHOLE, forwarded=b"Subject: =?utf-8?q?a=E2=80=AEb=1B?=\r\nFrom: a@b.example\r\n\r\nx"),
 }  # fmt: skip
 
@@ -241,6 +243,12 @@ async def test_no_hidden_or_steering_character_reaches_whoever_decides(freeze, r
     shown = READINGS[reading](order)
     assert not {"\u202e", "\u2066", "\u200b", "\x1b", "\r", "\u3164"} & set(shown)
     assert "⟨U+" in shown
+
+
+async def test_what_the_provider_quotes_is_shown_with_its_hidden_characters(freeze):
+    shown = approval_file(replace(await freeze(BARE), quoted="> pay\u202eeve"))
+    assert "> pay⟨U+202E⟩eve" in shown
+    assert "\u202e" not in shown
 
 
 @each_reading

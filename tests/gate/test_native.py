@@ -25,6 +25,7 @@ from postroom.service.reading import search
 from postroom.service.sending import order as orders
 from postroom.service.sending import outbox, send, worker
 from postroom.service.sending.approval import approvals
+from postroom.service.sending.letter import preview_of
 from postroom.service.sending.order import Answered, Order, Wishes
 from postroom.service.writing import composing
 from postroom.service.writing import draft as drafts
@@ -179,6 +180,7 @@ async def test_everyone_it_will_reach_stands_in_the_preview_and_in_the_approval_
         letter = await approvals.show(gate.gateway, asked.approval.approval_id)
         for said in ("To: bob@demo.example", "Cc: carol@demo.example", WORDS, "> Shall we say noon?"):
             assert said in letter
+        assert "## The message being replied to, as text" in letter
 
 
 async def test_the_lists_of_recipients_see_whom_the_provider_adds(tmp_path):
@@ -273,7 +275,35 @@ async def test_a_verb_that_the_provider_has_lost_is_not_asked_for(tmp_path):
         acts.native_kinds = frozenset()
         gate.time.pass_(2)
         await worker.work_once(gate.gateway)
-        assert (sent_from_alice(gate).state, acts.submitted) == (State.NEEDS_HUMAN, [])
+        row = sent_from_alice(gate)
+        assert (row.state, acts.submitted) == (State.NEEDS_HUMAN, [])
+        assert row.outcome["reason"] == "The provider no longer offers a reply action of its own."
+
+
+@pytest.mark.parametrize(
+    ("way", "said"),
+    [
+        ("send", "The provider composes this message itself, from this text."),
+        ("reply", "The provider composes this reply itself, with the original message below this text."),
+        (
+            "reply_all",
+            (
+                "The provider composes this reply itself: it adds everyone listed above, and puts the original message "
+                "below this text."
+            ),
+        ),
+        ("forward", "The provider forwards the original itself, with its attachments, below this text."),
+    ],
+)
+async def test_the_person_is_told_what_the_provider_does_by_itself(tmp_path, way, said):
+    async with native_rig(tmp_path) as (gate, _, email_id):
+        if way == "send":
+            order = await gate.order(wishes=NATIVE)
+        elif way == "forward":
+            order = await forward(gate, email_id)
+        else:
+            order = await reply(gate, email_id, reply_all=way == "reply_all")
+        assert (order.native.kind, preview_of(order).notes[-1]) == (way, said)
 
 
 TAMPERING = {

@@ -56,6 +56,21 @@ IN_PART = {
     State.CANCELLED: ("rejected", "It was stopped, but the provider had already accepted it for 1 recipient."),
     State.DROPPED: ("rejected", "A person dropped it, but the provider had already accepted it for 1 recipient."),
 }
+NOT_AGAIN = DECIDE.replace("send it", "make it")
+LEFT = "The list's server accepted the request to unsubscribe; no email was sent."
+LOST = "The list's server did not answer the request to unsubscribe. Do not make it again."
+OF_REQUESTS = {
+    State.ACCEPTED: ("sent", LEFT),
+    State.DONE: ("sent", LEFT),
+    State.REJECTED: ("rejected", "The request to unsubscribe was not accepted. why"),
+    State.RETRYABLE: ("held", "The request to unsubscribe will be made again automatically. why"),
+    State.UNKNOWN: ("unknown", LOST),
+    State.RECONCILING: ("unknown", LOST),
+    State.NEEDS_HUMAN: (
+        "needs_human",
+        "The request to unsubscribe was not accepted and will not be made again automatically: why " + NOT_AGAIN,
+    ),
+}
 REASON = {"reason": "why"}
 SOME = {"reason": "why", "accepted": ["bob@example.org"]}
 
@@ -74,6 +89,18 @@ async def test_each_state_has_its_status_and_its_sentence(tmp_path):
         for state, told in TOLD.items():
             row = a_row(gate, state, doubtful=False, outcome=REASON)
             assert said(await receipt(gate.gateway, row)) == told
+
+
+async def test_each_state_of_a_request_to_a_list_has_its_own_sentence(tmp_path):
+    async with gate_rig(tmp_path, sends_per_hour=99) as gate:
+        for state, told in {**TOLD, **OF_REQUESTS}.items():
+            row = a_row(gate, state, doubtful=False, outcome=REASON, kind="unsubscribe")
+            assert said(await receipt(gate.gateway, row)) == told
+        unclear = a_row(gate, State.NEEDS_HUMAN, doubtful=True, outcome=SOME, kind="unsubscribe")
+        assert said(await receipt(gate.gateway, unclear)) == (
+            "unknown",
+            f"It is not known whether the list's server received the request to unsubscribe. {NOT_AGAIN}",
+        )
 
 
 async def test_what_may_have_left_is_not_said_not_to_have(tmp_path):

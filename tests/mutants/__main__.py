@@ -23,7 +23,7 @@ def main() -> int:
     everything = [mutant for path in targets() for mutant in mutants_of(path)]
     accepted, stale = accepted_among(everything)
     chosen = _chosen(everything, asked)
-    tests = tests_of.load()
+    tests = tests_of.load(asked.jobs)
     verdicts = _tried([mutant for mutant in chosen if mutant not in accepted], tests, asked.jobs)
     rate = _report(verdicts, [mutant for mutant in chosen if mutant in accepted])
     for entry in stale:

@@ -11,6 +11,7 @@ _ROOMS = (
     "service/sending/**/*.py",
     "service/organising/places.py",
     "service/notices.py",
+    "service/rules/forwarding.py",
     "safety/*.py",
     "store/**/*.py",
     "model/native.py",

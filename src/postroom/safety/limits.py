@@ -69,7 +69,7 @@ def _headers(draft: Draft) -> None:
         refuse_line_breaks(value, "header value")
 
 
-def check_body(text: str, html: str = "", *, has_original: bool = False) -> None:
+def check_body(text: str, html: str, *, has_original: bool = False) -> None:
     if not (text.strip() or html.strip() or has_original):
         raise _invalid("body", "The body is empty. Write something.")
     if len(text) > 2 * MAX_BODY or len(html) > 3 * MAX_BODY:

@@ -93,10 +93,10 @@ class Plans:
         A finished plan comes back as it is. Conflict where another caller runs it, or it has expired.
         """
         with self._database.transaction() as connection:
-            plan, owner = _load(connection, plan_id), _owner(connection, plan_id)
+            plan = _load(connection, plan_id)
             if plan.state == "done":
                 return plan
-            if plan.state == "running" and owner is not None and self._owner.is_alive(owner):
+            if self._is_run(connection, plan):
                 raise Conflict(
                     f"The plan {plan.plan_id} is being run by another call. Repeat this call in a few seconds to get "
                     "its result.",
@@ -117,8 +117,12 @@ class Plans:
 
     def is_running(self, plan_id: str) -> bool:
         with self._database.read() as connection:
-            plan, owner = _load(connection, plan_id), _owner(connection, plan_id)
-        return plan.state == "running" and owner is not None and self._owner.is_alive(owner)
+            return self._is_run(connection, _load(connection, plan_id))
+
+    def _is_run(self, connection: sqlite3.Connection, plan: StoredPlan) -> bool:
+        """By a process that is alive; in any other state than `running` a plan has no owner."""
+        row = connection.execute("SELECT owner FROM plans WHERE plan_id = ?", (plan.plan_id,)).fetchone()
+        return row["owner"] is not None and self._owner.is_alive(row["owner"])
 
     def finish(self, plan_id: str, report: dict[str, Any]) -> None:
         self._leave(plan_id, "done", report)
@@ -140,7 +144,7 @@ class Plans:
                 (rule_id, self._clock.wall()),
             ).fetchall()
             for row in rows:
-                if row["state"] == "interrupted" or not self._owner.is_alive(row["owner"] or ""):
+                if row["state"] == "interrupted" or not self._owner.is_alive(row["owner"]):
                     return _load(connection, row["plan_id"])
         return None
 
@@ -189,11 +193,6 @@ def _expired(plan: StoredPlan) -> Conflict:
         "run_rule_plan.",
         details={"plan_id": plan.plan_id},
     )
-
-
-def _owner(connection: sqlite3.Connection, plan_id: str) -> str | None:
-    row = connection.execute("SELECT owner FROM plans WHERE plan_id = ?", (checked(plan_id, Kind.PLAN),)).fetchone()
-    return row["owner"] if row is not None else None
 
 
 def _load(connection: sqlite3.Connection, plan_id: str) -> StoredPlan:

@@ -9,7 +9,7 @@ import pytest
 
 from postroom.mime.write.compose import compose
 from postroom.model.address import Address
-from postroom.model.draft import Draft, File
+from postroom.model.draft import Draft, File, Importance, Threading
 from postroom.model.errors import InternalError
 from postroom.model.outcome import Staged, SubmitRequest, WireEnvelope
 from postroom.safety.staged import check_staged
@@ -84,6 +84,38 @@ def test_a_provider_may_keep_a_mail_in_its_own_way(way: str) -> None:
 def test_what_says_anything_else_is_not_what_was_approved(change: str) -> None:
     with pytest.raises(InternalError, match="is not what was approved"):
         check(OTHER[change])
+
+
+@pytest.mark.parametrize(
+    ("staged", "named"),
+    [
+        (replace(DRAFT, sender=Address("eve@demo.example")), "the sender"),
+        (OTHER["everyone in Cc"], "the recipients in To"),
+        (replace(DRAFT, cc=DRAFT.bcc), "the recipients in Cc"),
+        (replace(DRAFT, reply_to=(Address("eve@evil.example"),)), "the Reply-To address"),
+        (OTHER["another subject"], "the subject"),
+        (replace(DRAFT, threading=Threading(in_reply_to="<1@evil.example>")), "the message it replies to"),
+        (replace(DRAFT, importance=Importance.HIGH), "the importance"),
+        (OTHER["a blind copy in the headers"], "the Bcc recipients"),
+        (OTHER["other words"], "the text"),
+        (OTHER["no file"], "the attachments"),
+    ],
+)
+def test_the_operator_is_told_what_differs(staged: Draft, named: str) -> None:
+    with pytest.raises(InternalError) as refused:
+        check(staged)
+    assert f"it differs in {named}." in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("header", "named"),
+    [("Errors-To: x@evil.example", "a header"), ("Subject: Another", "a header that appears twice")],
+)
+def test_the_operator_is_told_of_a_header(header: str, named: str) -> None:
+    staged = written(DRAFT, keep_bcc=True).replace(b"\r\n\r\n", f"\r\n{header}\r\n\r\n".encode(), 1)
+    with pytest.raises(InternalError) as refused:
+        check_staged(REQUEST, Staged(staged, EVERYONE))
+    assert f"it differs in {named}." in refused.value.message
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,10 @@ from postroom.mime.read.parse import parse_headers
 from postroom.model.address import Address
 from postroom.model.draft import Draft, Threading
 from postroom.model.errors import InvalidRequest
+from postroom.model.native import NativeAction
 from postroom.model.outcome import WireEnvelope
 from postroom.service.sending.order import Wishes, digest_of, likeness, make_order, parse_time, schedule_text
+from postroom.store.sends.send_rows import NewSend
 
 RAW = b"From: a@x.example\r\nSubject: hi\r\n\r\nhello\r\n"
 WIRE = WireEnvelope("a@x.example", ("b@x.example",))
@@ -31,6 +33,7 @@ def test_who_wishes_nothing_confirms_nothing_and_is_asked_by_nobody() -> None:
     )
     assert (nothing.idempotency_key, nothing.send_at) == ("", None)
     assert (nothing.save_to_sent, nothing.actor) == (True, "agent")
+    assert (nothing.native, nothing.key_seconds) == (False, None)
 
 
 @pytest.mark.parametrize("place", range(len(GIVEN)))
@@ -38,6 +41,10 @@ def test_whatever_is_changed_has_another_digest(place: int) -> None:
     changed = (*GIVEN[:place], OTHER[place], *GIVEN[place + 1 :])
     assert digest_of(*GIVEN) == digest_of(*GIVEN)
     assert digest_of(*changed) != digest_of(*GIVEN)  # type: ignore[arg-type]
+
+
+def test_what_was_approved_as_an_action_is_not_approved_as_bytes() -> None:
+    assert digest_of(*GIVEN, native=True) != digest_of(*GIVEN)
 
 
 def test_a_ref_cannot_move_from_the_thread_to_the_draft_unseen() -> None:
@@ -72,7 +79,8 @@ async def test_an_order_is_frozen_by_the_clock_of_the_house_and_keeps_all_it_was
         account = await gate.gateway.accounts.open("alice")
         to, threading = (Address("bob@demo.example"),), Threading(thread_ref="t7")
         draft = Draft(Address("alice@demo.example"), to=to, subject="Hi", text="hello", threading=threading)
-        wishes = Wishes(save_to_sent=False, send_at=datetime(2027, 2, 1, 9, tzinfo=timezone(timedelta(hours=9))))
+        nine = datetime(2027, 2, 1, 9, tzinfo=timezone(timedelta(hours=9)))
+        wishes = Wishes(save_to_sent=False, send_at=nine, idempotency_key="k7", key_seconds=60.0)
         order = await make_order(
             gate.gateway, account, "send_draft", "email_reply", draft, wishes,
             original=("Old", "Zoe"), draft_ref="d7", answers_ref="e7",
@@ -86,4 +94,15 @@ async def test_an_order_is_frozen_by_the_clock_of_the_house_and_keeps_all_it_was
         assert order.wishes.send_at.utcoffset() == timedelta(0)
         at = "2027-02-01T00:00:00+00:00"
         assert order.digest == digest_of(order.raw, order.envelope, "alice", "t7", "d7", False, at)
-        assert (order.as_send().answers_ref, order.as_send().subject) == ("e7", "Hi")
+        assert order.as_send() == NewSend(
+            account="alice", tool="send_draft", kind="email_reply", content_sha256=order.digest, raw=order.raw,
+            sender="alice@demo.example", recipients=("bob@demo.example",), message_id=order.message_id,
+            thread_ref="t7", draft_ref="d7", save_to_sent=False, idempotency_key="k7", not_before=nine.timestamp(),
+            send_at=at, subject="Hi", answers_ref="e7", native=False, key_seconds=60.0,
+        )  # fmt: skip
+        action = NativeAction("send", subject="Hi")
+        by_provider = await make_order(
+            gate.gateway, account, "send_email", "email_send", draft, Wishes(), native=action
+        )
+        assert (by_provider.as_send().native, by_provider.message_id) == (True, "")
+        assert (by_provider.as_send().not_before, by_provider.as_send().send_at) == (None, "")

@@ -151,7 +151,7 @@ def test_a_file_of_a_newer_postroom_is_refused_and_left_alone(path: Path) -> Non
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version=99")
     connection.close()
-    with pytest.raises(InternalError, match="newer Postroom"):
+    with pytest.raises(InternalError, match=r"newer Postroom.*Upgrade Postroom to use it\."):
         open_store(path)
 
 

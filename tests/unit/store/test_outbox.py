@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.unit.store.test_states import WAYS as TABLE
 from postroom.model.errors import Conflict, InternalError, InvalidRequest, NotFound
 from postroom.model.ids import Kind, is_handle
 from postroom.store import RateLimit, Send, State, Store, open_store
+from postroom.store.sends.transitions import refused
 
 WAYS = {(line.split()[0], to) for line in TABLE.split("\n") if line for to in line.split()[1:]}
 WHY_NOT = {
@@ -51,6 +53,33 @@ def test_every_way_of_the_table_is_open_and_every_other_is_closed(store: Store, 
                 moved(store, send, to)
             assert refusal.value.details == {"send_id": send.send_id, "state": state.value}
             assert (store.outbox.get(send.send_id), store.outbox.events(send.send_id)) == (send, events)
+
+
+IS = WHY_NOT | {
+    State.PREPARED: "is not confirmed yet",
+    State.AWAITING_APPROVAL: "is waiting for approval",
+    State.RESERVED: "is waiting to be sent",
+    State.STAGED: "is waiting to be sent",
+    State.RETRYABLE: "is waiting to be retried",
+}
+MADE = {
+    State.APPROVED: "approved",
+    State.SENDING: "sent now",
+    State.ACCEPTED: "marked as sent",
+    State.RETRYABLE: "sent again",
+    State.CANCELLED: "cancelled",
+    State.DROPPED: "dropped",
+}
+
+
+def test_a_refusal_says_what_cannot_be_done_and_where_the_send_is(store: Store) -> None:
+    send = store.outbox.prepare(a_send())
+    for state in State:
+        made, at = MADE.get(state, f"moved to {state.value}"), IS.get(state, f"is {state.value}")
+        refusal = refused(replace(send, state=state), state)
+        assert refusal.message == (
+            f"The send {send.send_id} cannot be {made}: it {at}. Call list_outbox to see its state."
+        )
 
 
 @pytest.mark.parametrize("state", State)

@@ -69,3 +69,10 @@ def test_no_descriptor_is_left_open_by_asking_or_sweeping(folder: Path) -> None:
         one._sweep()
     assert len(os.listdir("/proc/self/fd")) == len(before)
     one.close()
+
+
+def test_a_store_whose_lock_file_somebody_cleared_away_closes_all_the_same(folder: Path) -> None:
+    one = Owner(folder)
+    (folder / one.name).unlink()
+    one.close()
+    assert os.listdir(folder) == []

@@ -8,6 +8,7 @@ def test_what_is_not_said_of_a_new_send_is_nothing() -> None:
     send = NewSend("work", "send_email", "email_send", "sha", b"raw", "a@x.example", ("b@x.example",), "<1@x.example>")
     assert (send.thread_ref, send.draft_ref, send.idempotency_key, send.send_at) == ("", "", "", "")
     assert (send.subject, send.answers_ref, send.not_before, send.save_to_sent) == ("", "", None, True)
+    assert (send.native, send.key_seconds) == (False, None)
 
 
 def test_states_are_asked_for_in_one_order_whatever_order_they_are_named_in() -> None:

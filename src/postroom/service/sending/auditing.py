@@ -35,7 +35,7 @@ class Record:
     started: datetime
 
     @classmethod
-    def of(cls, order: Order, started: datetime, action: str = "") -> Record:
+    def of(cls, order: Order, started: datetime, action: str) -> Record:
         recipients = order.draft.recipients
         shown = ", ".join(masked(address.email) for address in recipients[:5])
         parameters: dict[str, Any] = {
@@ -47,7 +47,7 @@ class Record:
             "scheduled": order.wishes.send_at is not None,
         }
         entry = AuditEntry(
-            action_type=action or order.tool,
+            action_type=action,
             result="success",
             correlation_id=secrets.token_hex(8),
             actor=order.wishes.actor,
@@ -124,8 +124,8 @@ async def audit_call(
     started: datetime,
     error: PostroomError | None,
     *,
-    to: str = "",
-    is_logged_only: bool = False,
+    to: str,
+    is_logged_only: bool,
 ) -> None:
     """For a call that did not come to the gate, where the dialect wants it audited. `to` is what the caller wrote."""
     record = Record.of_call(action, started, _masked_address(to))

@@ -69,8 +69,8 @@ class Letter:
     html: str  # its source
     reading: str  # the HTML as its readers see it
     chars: tuple[int, int]  # of the text and of the HTML, as sent
-    quoted: str = ""  # what the provider puts below by itself
-    is_request: bool = False  # to a server, and no message
+    quoted: str  # what the provider puts below by itself
+    is_request: bool  # to a server, and no message
 
     @property
     def question(self) -> str:

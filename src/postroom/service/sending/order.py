@@ -62,12 +62,12 @@ class Order:
     wishes: Wishes
     raw: bytes
     message_id: str
-    original: tuple[str, str] | None = None  # subject and sender of the message being answered or forwarded
-    draft_ref: str = ""  # the saved draft that is being sent
-    digest: str = field(default="")
-    answers_ref: str = ""  # the message being answered or forwarded: see `store.sends.send_rows`
-    native: NativeAction | None = None  # then `raw` is its frozen form, and `draft` describes the message it comes to
-    quoted: str = ""  # of the original, where the provider quotes it below
+    original: tuple[str, str] | None  # subject and sender of the message being answered or forwarded
+    draft_ref: str  # the saved draft that is being sent
+    digest: str
+    answers_ref: str  # the message being answered or forwarded: see `store.sends.send_rows`
+    native: NativeAction | None  # then `raw` is its frozen form, and `draft` describes the message it comes to
+    quoted: str  # of the original, where the provider quotes it below
     notes: tuple[str, ...] = ()  # what the person should know, in sentences
     was_undone: bool = False  # what an earlier order of this content brought about is no longer so
     looked_up: LookedUp = field(default_factory=LookedUp, compare=False, repr=False)

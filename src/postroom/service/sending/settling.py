@@ -42,7 +42,7 @@ async def settle(gateway: Gateway, send: Send, outcome: SubmitOutcome) -> Send:
         await gateway.in_thread(gateway.store.pauses.login_worked, send.account)
         return await finish(gateway, accepted)
     if outcome.state == "rejected":
-        end = State.NEEDS_HUMAN if was_promised(send) or send.may_have_left else State.REJECTED
+        end = State.NEEDS_HUMAN if was_promised(send) else State.REJECTED
         ended = await gateway.in_thread(advance, send.send_id, expect=State.SENDING, to=end, outcome=told)
         return ended if end is State.NEEDS_HUMAN else await _cleared(gateway, ended)
     if outcome.state == "retryable":

@@ -68,7 +68,7 @@ async def _by_mail(gateway: Gateway, account: Account, original: Message, ways: 
     request = composing.DraftRequest(
         (to,),
         subject=composing.usable_subject(subject),
-        body=body[:2000],
+        body=body,
         identity=composing.addressed_as(original.envelope, await account.identities.get()),
         signature=False,
     )

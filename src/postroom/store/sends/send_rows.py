@@ -151,7 +151,7 @@ def may_be_staged(connection: sqlite3.Connection, send: Send) -> bool:
     began, for the first time or after a person had it sent again, and before it was submitted."""
     rows = connection.execute("SELECT state FROM outbox_events WHERE send_id = ? ORDER BY rowid DESC", (send.send_id,))
     states = [State(row["state"]) for row in rows]
-    for state, before in pairwise([*states, State.PREPARED]):
+    for state, before in pairwise(states):
         if state is State.SENDING:
             break
         if state is State.STAGED or (state is State.RETRYABLE and before is State.NEEDS_HUMAN):

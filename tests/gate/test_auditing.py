@@ -1,0 +1,48 @@
+"""What cannot be written to the audit log is done all the same, and said to the caller and to the operator."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.gate.rigs import gate_rig
+
+from postroom.model.errors import InternalError, PermissionDenied
+
+
+async def test_a_send_that_could_not_be_audited_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: Any) -> None:
+        raise InternalError("The disk is full.")
+
+    caplog.set_level(logging.ERROR)
+    async with gate_rig(tmp_path) as gate:
+        monkeypatch.setattr(gate.gateway.store.audit, "append", full)
+        view = await gate.send()
+    assert view.status == "sent"
+    assert view.warnings[-1] == "This could not be written to the audit log; the operator should check the disk."
+    assert ("postroom.audit", logging.ERROR, "audit_failed") in caplog.record_tuples
+
+
+async def test_each_result_at_the_gate_is_written_down_once(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path) as gate:
+        await gate.send(confirm=False)
+        await gate.send()
+        asked = await gate.send(require_approval=True, idempotency_key="k")
+        entries = gate.audit()
+    assert asked.status == "needs_approval"
+    assert [(one["action_type"], one["result"], one["parameters"]["state"]) for one in entries] == [
+        ("send_email", "preview", "needs_approval"),
+        ("send_email", "success", "sent"),
+        ("send_email", "preview", "preview"),
+    ]
+    async with gate_rig(tmp_path, block_recipients=["bob@demo.example"]) as gate:
+        with pytest.raises(PermissionDenied):
+            await gate.send()
+        refused = gate.audit()[0]
+    assert (refused["result"], refused["error"], refused["actor"]) == ("rejected", "PERMISSION_DENIED", "agent")
+    assert refused["target"] == "b***@demo.example"
+    assert (refused["parameters"]["recipients"], refused["parameters"]["kind"]) == (1, "email_send")
