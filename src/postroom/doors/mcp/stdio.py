@@ -30,7 +30,7 @@ _AT_ONCE = 65_536  # what a pipe holds
 async def run_stdio(server: PostroomServer) -> bool:
     """Serve until stdin ends. False if the client stopped reading before that, so that a response was lost."""
     lowlevel = lowlevel_server(server)  # as MCPServer.run_stdio_async does, which does not accept streams
-    lines, output = _Lines(_claimed_stdin()), _Output(_claimed_stdout())
+    lines, output = Lines(_claimed_stdin()), Output(_claimed_stdout())
     try:
         async with stdio_server(
             stdin=cast("anyio.AsyncFile[str]", lines), stdout=cast("anyio.AsyncFile[str]", output)
@@ -46,7 +46,7 @@ async def run_stdio(server: PostroomServer) -> bool:
     return True
 
 
-class _Lines:
+class Lines:
     """The lines of a descriptor, the last one with or without its line break."""
 
     def __init__(self, descriptor: int) -> None:
@@ -80,7 +80,7 @@ class _Lines:
             return b""  # a terminal that was hung up
 
 
-class _Output:
+class Output:
     """Writes each line at once as far as the client has room for it, and waits with the rest. A terminal or a file is
     written to in a thread: what others may have open, too, must not be told to return before it has written."""
 
