@@ -1,4 +1,5 @@
-"""The floor of a mail tool: the SDK, one SQLite file, two queries. No accounts, handles, cleaning or query language.
+"""The floor of a mail tool: the SDK, one SQLite file, a query per tool. No accounts, handles, cleaning or query
+language; what is read is the text as it was indexed.
 
 python bench/floor_server.py MAILBOX.db
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
+import zlib
 
 from mcp.server.mcpserver import MCPServer
 
@@ -15,10 +17,10 @@ mailbox = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True, check_same_th
 
 
 @server.tool()
-def list_emails(limit: int = 20) -> str:
+def list_emails(limit: int = 20, offset: int = 0) -> str:
     """The newest mails."""
-    found = mailbox.execute("SELECT ref, date, people, subject, snippet FROM mail ORDER BY id DESC LIMIT ?", (limit,))
-    return "\n".join(map(str, found.fetchall()))
+    sql = "SELECT ref, date, people, subject, snippet FROM mail ORDER BY id DESC LIMIT ? OFFSET ?"
+    return "\n".join(map(str, mailbox.execute(sql, (limit, offset)).fetchall()))
 
 
 @server.tool()
@@ -30,6 +32,26 @@ def search_emails(query: str, limit: int = 20) -> str:
         (query, limit),
     )
     return "\n".join(map(str, found.fetchall()))
+
+
+@server.tool()
+def get_thread(ref: str) -> str:
+    """The conversation of a mail."""
+    found = mailbox.execute(
+        "SELECT ref, date, people, subject, snippet FROM mail "
+        "WHERE thread = (SELECT thread FROM mail WHERE ref = ?) ORDER BY id",
+        (ref,),
+    )
+    return "\n".join(map(str, found.fetchall()))
+
+
+@server.tool()
+def read_email(ref: str) -> str:
+    """One mail."""
+    *head, words = mailbox.execute(
+        "SELECT date, people, subject, body FROM mail JOIN mail_text USING (id) WHERE ref = ?", (ref,)
+    ).fetchone()
+    return f"{head}\n{zlib.decompress(words).decode()}"
 
 
 if __name__ == "__main__":
