@@ -15,6 +15,7 @@ import anyio
 
 from postroom.model.errors import Conflict, PostroomError
 from postroom.providers.protocol import FolderSync, Watcher
+from postroom.sync import carrying
 from postroom.sync.access import Access
 from postroom.sync.arriving import Arriving
 from postroom.sync.by_folder import ByFolder
@@ -118,6 +119,10 @@ class Syncing:
                 break
             await engine.fill(lambda: self._after_block(engine))
             await self._round(engine)
+        access = Access(self.mirror)
+        if await access.read(carrying.is_open) and not await engine.is_behind():
+            await access.write(carrying.settle, self._tools.clock())
+            await self._pass_on()
 
     async def catch_up(self) -> None:
         """What is in the mirror is as the server has it now; filling is left to whoever follows. One round trip where
@@ -153,9 +158,12 @@ class Syncing:
     async def _round(self, engine: Engine) -> None:
         await engine.round()
         self._looked_at = self._tools.clock()
+        await self._pass_on()
+        self._report()
+
+    async def _pass_on(self) -> None:
         if self._tools.handles is not None:
             await anyio.to_thread.run_sync(pass_on, self.mirror, self._tools.handles, self._settings.name)
-        self._report()
 
     def _engine(self) -> Engine:
         access, clock = Access(self.mirror), self._tools.clock
@@ -179,6 +187,7 @@ class Syncing:
         if not await access.write(apply_limits, limits):
             self.mirror.rebuild()
             await access.write(apply_limits, limits)
+        await anyio.to_thread.run_sync(carrying.take_over, self.mirror, limits.owner)
 
     async def _note(self, error: str) -> None:
         """Where even that fails, the file is the error."""
