@@ -389,7 +389,7 @@ class ImapMailbox:
                 yield batch
 
     def changes(self) -> AsyncGenerator[str, None]:
-        return watch(self._account, self.credentials, "INBOX", "INBOX")
+        return watch(self._account, self.credentials, "INBOX")
 
 
 def _validity_of(session: Session, folder: str) -> int:
