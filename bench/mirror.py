@@ -268,7 +268,7 @@ def _while_filling(ours: StdioServer, path: Path, env: Mapping[str, str]) -> Non
 
 
 def main(mails: int, options: argparse.Namespace) -> None:
-    print(f"\n## {mails:,} mails")
+    print(f"\n## {mails:,} mails\n\nLoad {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.")
     with served(mails, options.folder) as dovecot, tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         env = {**os.environ, "POSTROOM_HOME": str(home)}

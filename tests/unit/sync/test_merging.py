@@ -176,3 +176,17 @@ async def test_what_is_moved_and_marked_through_us_is_seen_at_once_though_the_mi
         assert [row.ref for row in starred.items] == [absent[0].ref]
         moved = await it.list(Query(And((In("Archive"), Subject(absent[1].subject)))))
         assert len(moved.items) == 1
+
+
+async def test_page_after_page_the_server_sorts_the_rest_once_while_the_border_sinks(mirrored: Mirrored) -> None:
+    async with desk(mirrored) as it:
+        seeded(mirrored)
+        whole = (await it.server.search(INBOX, limit=100, offset=0)).items
+        await fill(mirrored, 1)
+        await it.list()
+        heard = len(it.proxy.heard)
+        await fill(mirrored, 3)
+        for offset in range(0, 40, 10):
+            page = await it.mailbox.search(INBOX, limit=10, offset=offset)
+            assert page.items == whole[offset : offset + 10]
+        assert b"UID SORT" not in it.proxy.heard[heard:]

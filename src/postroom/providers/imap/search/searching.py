@@ -88,9 +88,18 @@ def _matching(session: Session, node: Node, wanted: int, below: int | None = Non
         return [], 0
     if below is None:
         return _decided(session, node, limits, _newest_first(session, limits.upper), wanted)
+    return _decided(session, node, limits, _newest_below(session, limits.upper, below), wanted)
+
+
+def _newest_below(session: Session, keys: Keys, below: int) -> Sequence[int]:
+    """A listing asks for it page after page while a fill goes on downwards, and is answered from what was found first."""
     there = (*_PRESENT.words, b"UID", b"1:%d" % (below - 1))
-    words = there if limits.upper == ALL else (*there, *limits.upper.words)
-    return _decided(session, node, limits, _ordered(session, words), wanted)
+    if keys != ALL:
+        return _ordered(session, (*there, *keys.words))
+    border, order = session.remember("newest below", lambda: (below, array("L", _ordered(session, there))))
+    if border < below:  # the mirror was started over
+        return _ordered(session, there)
+    return [uid for uid in order if uid < below]
 
 
 def _newest_first(session: Session, keys: Keys) -> Sequence[int]:
