@@ -22,7 +22,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import imap  # also makes `tests` importable
 import mail_programs
@@ -160,7 +159,7 @@ def calls(
             f"\nNoise: load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores. The floor's listing beside itself: "
             f"{statistics.median(first) / statistics.median(second):.2f}x, p50 / p99 {shown(first)} ms."
         )
-        _while_filling(ours, path, env)
+        _while_filling(ours, home, path, env)
 
 
 def _row(name: str, times: Mapping[str, list[float]]) -> list[str]:
@@ -246,20 +245,23 @@ def _of_peer(told: Mapping[str, str]) -> dict[str, imap.Call]:
     }
 
 
-def _while_filling(ours: StdioServer, path: Path, env: Mapping[str, str]) -> None:
-    """Of the account beside the one that is filled, and of that one itself."""
+def _while_filling(ours: StdioServer, home: Path, path: Path, env: Mapping[str, str]) -> None:
+    """Of the account beside the one that is filled, and of that one itself. The server's own process fills it again."""
+    from postroom.sync.mirror import Mirror, mirror_path
+
+    other = Mirror(mirror_path(home, "other"))
     command = mirror_filling.sync_command(path, "other", "--reset")
-    process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    beside: tuple[str, dict[str, Any]] = ("search_emails", {"query": WORDS["search text, 1 %"], "account": "bench"})
-    itself: tuple[str, dict[str, Any]] = ("search_emails", {"query": WORDS["search text, 1 %"], "account": "other"})
+    subprocess.run(command, env=env, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 120
+    while other.status().complete and time.monotonic() < until:
+        time.sleep(0.02)
+    query = {"query": WORDS["search text, 1 %"]}
+    beside, itself = (_calling(ours, ("search_emails", {**query, "account": name})) for name in ("bench", "other"))
     times: dict[str, list[float]] = {"beside": [], "itself": []}
-    while process.poll() is None and len(times["beside"]) < 300:
-        times["beside"].append(ours.call(*beside)[0])
-        if len(times["beside"]) % 10 == 0:
-            times["itself"].append(ours.call(*itself)[0])
-        time.sleep(0.01)
-    process.terminate()
-    process.wait()
+    while not other.status().complete and len(times["beside"]) < 1_000:
+        times["beside"] += [beside() for _ in range(5)]
+        times["itself"].append(itself())
+    other.close()
     rows = [
         ["search text, 1 %, another account being filled", shown(times["beside"]), str(len(times["beside"]))],
         ["the same, of the account being filled", shown(times["itself"]), str(len(times["itself"]))],

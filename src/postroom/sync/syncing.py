@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]  # messages in the mirror, messages on the server
 
 POLL_SECONDS = 60.0  # where nothing is pushed, and for folders that are not watched
+_UNTIL_ASKED = 2.0  # seconds between looks whether somebody wants the mirror started over
 _DURING_FILL = 5.0  # seconds between looks at the server while the fill goes on
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
 _FILLS = 20  # of one run: a folder that is numbered anew while it is filled is begun again, but not for ever
@@ -146,7 +147,10 @@ class Syncing:
                     await anyio.sleep(_FIRST_PAUSE if self.mirror.is_rebuild_asked else pause)
                     continue
                 with anyio.move_on_after(POLL_SECONDS):
-                    await receive.receive()
+                    while not self.mirror.is_rebuild_asked:
+                        with anyio.move_on_after(_UNTIL_ASKED):
+                            await receive.receive()
+                            break
 
     async def _after_block(self, engine: Engine) -> None:
         self._report()

@@ -92,7 +92,7 @@ def _matching(session: Session, node: Node, wanted: int, below: int | None = Non
 
 
 def _newest_below(session: Session, keys: Keys, below: int) -> Sequence[int]:
-    """A listing asks for it page after page while a fill goes on downwards, and is answered from what was found first."""
+    """A listing asks for it page after page while a fill goes on: it is answered from what was found first."""
     there = (*_PRESENT.words, b"UID", b"1:%d" % (below - 1))
     if keys != ALL:
         return _ordered(session, (*there, *keys.words))
