@@ -1,4 +1,5 @@
-"""The floor of a mail tool: the SDK, one SQLite file, three queries. No accounts, handles, cleaning or query language.
+"""The floor of a mail tool: the SDK, one SQLite file, a query per tool. No accounts, handles, cleaning or query
+language; what is read is the text as it was indexed.
 
 python bench/floor_server.py MAILBOX.db
 """
@@ -8,8 +9,6 @@ from __future__ import annotations
 import sqlite3
 import sys
 import zlib
-from email import message_from_bytes
-from email.message import Message
 
 from mcp.server.mcpserver import MCPServer
 
@@ -18,10 +17,10 @@ mailbox = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True, check_same_th
 
 
 @server.tool()
-def list_emails(limit: int = 20) -> str:
+def list_emails(limit: int = 20, offset: int = 0) -> str:
     """The newest mails."""
-    found = mailbox.execute("SELECT ref, date, people, subject, snippet FROM mail ORDER BY id DESC LIMIT ?", (limit,))
-    return "\n".join(map(str, found.fetchall()))
+    sql = "SELECT ref, date, people, subject, snippet FROM mail ORDER BY id DESC LIMIT ? OFFSET ?"
+    return "\n".join(map(str, mailbox.execute(sql, (limit, offset)).fetchall()))
 
 
 @server.tool()
@@ -36,12 +35,23 @@ def search_emails(query: str, limit: int = 20) -> str:
 
 
 @server.tool()
+def get_thread(email_id: str) -> str:
+    """The conversation of a mail."""
+    found = mailbox.execute(
+        "SELECT ref, date, people, subject, snippet FROM mail "
+        "WHERE thread = (SELECT thread FROM mail WHERE ref = ?) ORDER BY id",
+        (email_id,),
+    )
+    return "\n".join(map(str, found.fetchall()))
+
+
+@server.tool()
 def read_email(email_id: str) -> str:
-    """The text part of a mail, as the standard library finds it."""
-    (packed, content), *_ = mailbox.execute("SELECT packed, content FROM raw WHERE number = ?", (int(email_id),))
-    mail = message_from_bytes(zlib.decompress(content) if packed else content)
-    text = next((part for part in mail.walk() if part.get_content_type() == "text/plain"), Message())
-    return (text.get_payload(decode=True) or b"").decode(text.get_content_charset("utf-8"), "replace")
+    """One mail."""
+    *head, words = mailbox.execute(
+        "SELECT date, people, subject, body FROM mail JOIN mail_text USING (id) WHERE ref = ?", (email_id,)
+    ).fetchone()
+    return f"{head}\n{zlib.decompress(words).decode()}"
 
 
 if __name__ == "__main__":

@@ -26,7 +26,9 @@ def peer_command() -> list[str]:
     program = home / "bin" / PEER
     if not program.exists():
         subprocess.run([sys.executable, "-m", "venv", home], check=True)
-        subprocess.run([home / "bin" / "python", "-m", "pip", "install", "--quiet", PEER], check=True)
+        subprocess.run(
+            [home / "bin" / "python", "-m", "pip", "install", "--quiet", "--quiet", "--quiet", PEER], check=True
+        )
     return [str(program), "stdio"]
 
 

@@ -1,37 +1,66 @@
-"""The mirror of an IMAP account: how long it takes to fill, and what calls cost on it.
+"""The mirror of an IMAP account: how long it takes to fill, and what calls cost on it, as Markdown tables.
 
-    python bench/mirror.py [MAILS ...]
+    python bench/mirror.py [MAILS ...] [--folder FOLDER] [--rounds 100] [--patience 300] [--peer-up-to 5000]
 
-A real Dovecot serves the corpus as one inbox. The first fill stands beside mbsync's, which only copies; calls over
-stdio stand beside the floor server on the same index, in turns; mu looks the words up in the same messages. Needs root
-and Dovecot; what else is not installed is left out and named.
+A real Dovecot serves the corpus as one inbox. The first fill stands beside mbsync's, which only copies. Calls over
+stdio stand beside the floor server on the same index, mu and notmuch on the same messages, and mcp-email-server, which
+asks the server: all in turns. Needs root and Dovecot; what else is not installed is left out and named.
+
+FOLDER keeps the generated messages for the next run (200,000 are 4 GB), and the server's own index of them.
 """
 
 from __future__ import annotations
 
-import asyncio
+import argparse
+import contextlib
 import os
-import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import imap  # also makes `tests` importable
-from imap_peers import mirror_seconds
+import mail_programs
+import mirror_filling
+from imap_peers import PEER, mirror_seconds, peer_command, peer_environment
 from mcp_stdio import StdioServer
-from tool_call import percentile, report
+from tool_call import percentile
 
-from tests.peers.dovecot import PASSWORD, Dovecot, running_dovecot  # isort: skip
+from tests.peers.dovecot import MAIL_OWNER, PASSWORD, Dovecot, running_dovecot  # isort: skip
 
 HERE = Path(__file__).parent
-ROUNDS, FILLING_ROUNDS = 100, 200
-WORDS = {"half of all": "plantedhalf", "one in 100": "plantedmid", "rare": "plantedrare"}
+WORDS = {
+    "search subject": "subject:time",
+    "search text, rare": "plantedrare",
+    "search text, 1 %": "plantedmid",
+    "search text, half": "plantedhalf",
+}
+FAR = "list 20, far down"
+FEW = 5  # calls of a program in 20 of ours
+
+Contender = Callable[[], float]  # makes one call and returns its milliseconds
+
+
+@contextlib.contextmanager
+def served(mails: int, folder: Path | None) -> Iterator[Dovecot]:
+    with running_dovecot() as dovecot:
+        place = dovecot.maildir(imap.USER)
+        if folder is not None:
+            kept = folder.resolve() / str(mails)
+            if not kept.exists():
+                imap.fill(dovecot, mails)
+                folder.mkdir(parents=True, exist_ok=True)
+                shutil.move(place, kept)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            os.chown(place.parent, MAIL_OWNER, MAIL_OWNER)
+            place.symlink_to(kept)
+        else:
+            imap.fill(dovecot, mails)
+        yield dovecot
 
 
 def config(dovecot: Dovecot, home: Path) -> Path:
@@ -47,132 +76,217 @@ def config(dovecot: Dovecot, home: Path) -> Path:
     return path
 
 
-def synced(path: Path, env: Mapping[str, str], account: str) -> tuple[float, float]:
-    """Seconds, and the largest process in MB."""
-    started = time.perf_counter()
-    command = [sys.executable, "-m", "postroom", "sync", "--config", str(path), "--account", account]
-    subprocess.run(command, check=True, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    print("\n| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
+    for row in rows:
+        print("| " + " | ".join(row) + " |", flush=True)
 
 
-def fill_report(dovecot: Dovecot, home: Path, path: Path, env: Mapping[str, str], mails: int) -> None:
-    seconds, memory = synced(path, env, "bench")
+def shown(times: Sequence[float]) -> str:
+    return f"{statistics.median(times):.1f} / {percentile(list(times), 0.99):.1f}" if times else ""
+
+
+def in_turns(contenders: Mapping[str, Contender], rounds: int) -> dict[str, list[float]]:
+    """Each once in a round, programs in a few of them: whatever else the machine does hits all alike."""
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for call in contenders.values():
+        call()  # warms its caches
+    for number in range(rounds):
+        for name, call in contenders.items():
+            if name in ("Postroom", "floor") or number % 20 < FEW:
+                times[name].append(call())
+    return times
+
+
+# --- filling
+
+
+def filling(dovecot: Dovecot, home: Path, path: Path, env: Mapping[str, str], mails: int) -> None:
+    first = [mirror_filling.first_page(dovecot, home) for _ in range(5)]
+    done = mirror_filling.filled(path, env, "bench")
     size = sum(file.stat().st_size for file in (home / "mirrors").glob("bench.db*")) / 2**20
-    print(
-        f"first fill             {seconds:7.1f} s  {mails / seconds:7,.0f} mails/s  {memory:.0f} MB  file {size:.0f} MB"
-    )
+    served_size = sum(file.stat().st_size for file in (dovecot.maildir(imap.USER) / "cur").iterdir()) / 2**20
+    rows = [
+        ["first page found after", f"{statistics.median(first):.0f} ms (five times: at most {max(first):.0f})"],
+        ["first fill", f"{done.seconds:.1f} s, {mails / done.seconds:,.0f} a second"],
+        ["most memory, all its processes", f"{done.megabytes:.0f} MB"],
+        ["file", f"{size:.0f} MB for {served_size:.0f} MB of messages"],
+    ]
     if shutil.which("mbsync"):
         copied = mirror_seconds(dovecot, imap.USER, PASSWORD, Path(tempfile.mkdtemp(dir=home)))
-        print(f"mbsync, copying only   {copied:7.1f} s  {mails / copied:7,.0f} mails/s  {seconds / copied:.1f}x")
+        rows.append(["mbsync, which only copies", f"{copied:.1f} s ({done.seconds / copied:.1f}x)"])
     else:
-        print("mbsync is not installed (Debian: isync)")
+        rows.append(["mbsync", "not installed (Debian: isync)"])
+    unchanged = mirror_filling.unchanged(dovecot, home)
+    rows.append(["nothing changed, p50 / p99", f"{shown(unchanged)} ms"])
+    new = mirror_filling.delivered(dovecot, home, path, env)
+    rows.append(["delivered until found, p50 / p99", f"{shown(new)} ms ({len(new)} deliveries)"])
+    table([f"filling, {mails:,} mails", ""], rows)
 
 
-def catching_up(dovecot: Dovecot, home: Path) -> None:
-    times = asyncio.run(_rounds(dovecot, home))
-    print(f"nothing changed        p50 {statistics.median(times):6.2f} p99 {percentile(times, 0.99):6.2f} ms")
+# --- calls
 
 
-async def _rounds(dovecot: Dovecot, home: Path) -> list[float]:
-    from postroom.providers.context import ProviderContext
-    from postroom.providers.registry import open_mailbox
-    from postroom.settings import ImapAccount
-    from postroom.sync.mirror import Mirror, mirror_path
-    from postroom.sync.syncing import Syncing
-
-    account = ImapAccount(
-        name="bench", address=imap.USER, host=dovecot.host, port=dovecot.imap, security="none", password=PASSWORD
-    )
-    mailbox, times = open_mailbox(account, ProviderContext(home)), []
-    async with Syncing(Mirror(mirror_path(home, "bench")), mailbox, account) as syncing:
-        await mailbox.connect()
-        for _ in range(ROUNDS):
-            started = time.perf_counter()
-            await syncing.catch_up()
-            times.append((time.perf_counter() - started) * 1000)
-    await mailbox.close()
-    return times[1:]
-
-
-def calls(home: Path, path: Path, env: Mapping[str, str]) -> None:
+def calls(
+    dovecot: Dovecot, home: Path, path: Path, env: Mapping[str, str], mails: int, options: argparse.Namespace
+) -> None:
     floor_command = [sys.executable, str(HERE / "floor_server.py"), str(home / "mirrors" / "bench.db")]
     ours_command = [sys.executable, "-m", "postroom", "serve", "--config", str(path)]
-    with StdioServer(ours_command, env) as ours, StdioServer(floor_command) as floor:
-        _compare("list 20", ours, floor, ("list_emails", {"limit": 20}), ("list_emails", {"limit": 20}))
-        for name, word in {**WORDS, "subject": "time"}.items():
-            query = f"subject:{word}" if name == "subject" else word
-            there = ("search_emails", {"query": f"subject : {word}" if name == "subject" else word, "limit": 20})
-            _compare(f"search, {name}", ours, floor, ("search_emails", {"query": query, "limit": 20}), there)
-        _, found = ours.call("search_emails", {"query": "subject:re", "limit": 1})
-        row = found["structuredContent"]["results"][0]
-        _alone("thread", ours, ("get_thread", {"thread_id": row["thread_id"]}))
-        _alone("read", ours, ("read_email", {"email_id": row["email_id"]}))
-        _while_filling(ours, path, env)
+    maildir = dovecot.maildir(imap.USER).resolve()
+    programs = [make(maildir, home, options.patience) for make in (mail_programs.mu, mail_programs.notmuch)]
+    with contextlib.ExitStack() as stack:
+        ours = stack.enter_context(StdioServer(ours_command, env))
+        floor = stack.enter_context(StdioServer(floor_command))
+        peer = stack.enter_context(_peer(dovecot, home)) if mails <= options.peer_up_to else None
+        told = _told(ours, home, mails)
+        theirs = {program.name: _of_program(program, told, maildir, mails) for program in programs}
+        rows = []
+        for name, (mine, its) in _of_servers(told, mails).items():
+            contenders: dict[str, Contender] = {"Postroom": _calling(ours, mine), "floor": _calling(floor, its)}
+            contenders |= {program: found[name] for program, found in theirs.items() if name in found}
+            if peer is not None and name in (asked := _of_peer(told)):
+                contenders[PEER] = _trying(peer, asked[name])
+            rows.append(_row(name, in_turns(contenders, options.rounds)))
+        noise = in_turns(
+            {"Postroom": _calling(floor, ("list_emails", {})), "floor": _calling(floor, ("list_emails", {}))},
+            options.rounds,
+        )
+        heads = ["Postroom", "floor", "ratio", "mu", "notmuch", PEER]
+        table([f"ms, p50 / p99, {mails:,} mails", *heads], rows)
+        table(["beside", ""], [_remark(program) for program in programs])
+        first, second = noise.values()
+        print(
+            f"\nNoise: load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores. The floor's listing beside itself: "
+            f"{statistics.median(first) / statistics.median(second):.2f}x, p50 / p99 {shown(first)} ms."
+        )
+        _while_filling(ours, home, path, env)
 
 
-def _compare(name: str, ours: StdioServer, floor: StdioServer, mine: imap.Call, its: imap.Call) -> None:
-    for server, call in ((ours, mine), (floor, its)):
-        server.call(*call)
-    pairs = [(ours.call(*mine)[0], floor.call(*its)[0]) for _ in range(ROUNDS)]
-    report(name, [first for first, _ in pairs], [second for _, second in pairs])
+def _row(name: str, times: Mapping[str, list[float]]) -> list[str]:
+    ratio = statistics.median(times["Postroom"]) / statistics.median(times["floor"])
+    others = [shown(times.get(other, [])) for other in ("mu", "notmuch", PEER)]
+    return [name, shown(times["Postroom"]), shown(times["floor"]), f"{ratio:.2f}x", *others]
 
 
-def _alone(name: str, server: StdioServer, call: imap.Call) -> None:
-    server.call(*call)
-    times = [server.call(*call)[0] for _ in range(ROUNDS)]
-    print(f"{name:20} postroom p50 {statistics.median(times):6.2f} p99 {percentile(times, 0.99):6.2f}")
+def _remark(program: mail_programs.Program) -> list[str]:
+    return [program.name, program.why or f"indexed in {program.indexed:.1f} s; a process per call"]
 
 
-def _while_filling(ours: StdioServer, path: Path, env: Mapping[str, str]) -> None:
-    command = [sys.executable, "-m", "postroom", "sync", "--reset", "--config", str(path), "--account", "other"]
-    filling = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    call: tuple[str, dict[str, Any]] = ("search_emails", {"query": WORDS["rare"], "limit": 20, "account": "bench"})
-    times = []
-    while filling.poll() is None and len(times) < FILLING_ROUNDS:
-        times.append(ours.call(*call)[0])
-    filling.terminate()
-    filling.wait()
-    print(
-        f"{'search, during a fill':20} postroom p50 {statistics.median(times):6.2f} p99 {percentile(times, 0.99):6.2f} "
-        f"({len(times)} calls)"
-    )
+def _calling(server: StdioServer, call: imap.Call) -> Contender:
+    return lambda: server.call(*call)[0]
 
 
-def other_programs(dovecot: Dovecot, home: Path) -> None:
-    """A process per search, as their users run them."""
-    if not shutil.which("mu"):
-        print("mu is not installed (Debian: maildir-utils)")
-        return
-    env = {**os.environ, "MUHOME": str(home / "mu")}
-    started = time.perf_counter()
-    maildir = dovecot.maildir(imap.USER)
-    quiet: dict[str, Any] = {"env": env, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run(["mu", "init", f"--maildir={maildir}"], check=True, **quiet)
-    subprocess.run(["mu", "index", "--quiet"], check=True, **quiet)
-    print(f"mu, index              {time.perf_counter() - started:7.1f} s (reads the files beside the server)")
-    for name, word in WORDS.items():
-        times = []
-        for _ in range(ROUNDS // 5):
-            begun = time.perf_counter()
-            subprocess.run(["mu", "find", "--sortfield=date", "--reverse", "--maxnum=20", word], check=False, **quiet)
-            times.append((time.perf_counter() - begun) * 1000)
-        print(f"mu, search, {name:12} p50 {statistics.median(times):6.2f} p99 {percentile(times, 0.99):6.2f}")
+def _trying(server: StdioServer, call: imap.Call) -> Contender:
+    return lambda: imap.measured(server, call)[0]
 
 
-def main(mails: int) -> None:
-    print(f"== {mails:,} mails")
-    with running_dovecot() as dovecot, tempfile.TemporaryDirectory() as folder:
+def _peer(dovecot: Dovecot, home: Path) -> StdioServer:
+    return StdioServer(peer_command(), peer_environment(dovecot, imap.USER, PASSWORD, home))
+
+
+def _told(ours: StdioServer, home: Path, mails: int) -> dict[str, str]:
+    """One message in the middle of the mailbox that is part of a conversation, by its names here and there."""
+    import sqlite3
+
+    _, found = ours.call("search_emails", {"query": "subject:re", "limit": 1, "offset": mails // 8, "account": "bench"})
+    row = found["structuredContent"]["results"][0]
+    with contextlib.closing(sqlite3.connect(f"file:{home}/state.db?mode=ro", uri=True)) as store:
+        (ref,) = store.execute("SELECT ref FROM handles WHERE handle = ?", (row["email_id"],)).fetchone()
+    with contextlib.closing(sqlite3.connect(f"file:{home}/mirrors/bench.db?mode=ro", uri=True)) as mailbox:
+        (message_id,) = mailbox.execute("SELECT message_id FROM mail WHERE ref = ?", (ref,)).fetchone()
+    return {
+        "ref": ref,
+        "message_id": message_id.strip("<>"),
+        "email_id": row["email_id"],
+        "thread_id": row["thread_id"],
+        "uid": ref.rpartition("|")[2],
+    }
+
+
+def _of_servers(told: Mapping[str, str], mails: int) -> dict[str, tuple[imap.Call, imap.Call]]:
+    far = {"limit": 20, "offset": mails * 4 // 5}
+    searches = {
+        name: (
+            ("search_emails", {"query": word, "limit": 20}),
+            ("search_emails", {"query": word.replace("subject:", "subject : "), "limit": 20}),
+        )
+        for name, word in WORDS.items()
+    }
+    return {
+        "list 20": (("list_emails", {"limit": 20}), ("list_emails", {"limit": 20})),
+        FAR: (("list_emails", far), ("list_emails", far)),
+        **searches,
+        "thread": (("get_thread", {"thread_id": told["thread_id"]}), ("get_thread", {"email_id": told["ref"]})),
+        "read": (("read_email", {"email_id": told["email_id"]}), ("read_email", {"email_id": told["ref"]})),
+    }
+
+
+def _of_program(
+    program: mail_programs.Program, told: Mapping[str, str], maildir: Path, mails: int
+) -> dict[str, Contender]:
+    if program.indexed is None:
+        return {}
+    if program.name == "mu":
+        find = ["mu", "find", "--fields=l", f"msgid:{told['message_id']}"]
+        path = subprocess.run(find, env=program.env, capture_output=True, text=True, check=False).stdout.strip()
+        commands = mail_programs.mu_calls(WORDS, told["message_id"], path)
+    else:
+        commands = mail_programs.notmuch_calls(WORDS, told["message_id"], mails * 4 // 5)
+    return {name: lambda command=command: program.ran(command) for name, command in commands.items()}  # type: ignore[misc]
+
+
+def _of_peer(told: Mapping[str, str]) -> dict[str, imap.Call]:
+    find, page = "list_emails_metadata", {"account_name": "bench", "page_size": 20}
+    return {
+        "list 20": (find, page),
+        "search subject": (find, {**page, "subject": "time"}),
+        "search text, rare": (find, {**page, "body": "plantedrare"}),
+        "read": ("get_emails_content", {"account_name": "bench", "email_ids": [told["uid"]]}),
+    }
+
+
+def _while_filling(ours: StdioServer, home: Path, path: Path, env: Mapping[str, str]) -> None:
+    """Of the account beside the one that is filled, and of that one itself. The server's own process fills it again."""
+    from postroom.sync.mirror import Mirror, mirror_path
+
+    other = Mirror(mirror_path(home, "other"))
+    command = mirror_filling.sync_command(path, "other", "--reset")
+    subprocess.run(command, env=env, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 120
+    while other.status().complete and time.monotonic() < until:
+        time.sleep(0.02)
+    query = {"query": WORDS["search text, 1 %"]}
+    beside, itself = (_calling(ours, ("search_emails", {**query, "account": name})) for name in ("bench", "other"))
+    times: dict[str, list[float]] = {"beside": [], "itself": []}
+    while not other.status().complete and len(times["beside"]) < 1_000:
+        times["beside"] += [beside() for _ in range(5)]
+        times["itself"].append(itself())
+    other.close()
+    rows = [
+        ["search text, 1 %, another account being filled", shown(times["beside"]), str(len(times["beside"]))],
+        ["the same, of the account being filled", shown(times["itself"]), str(len(times["itself"]))],
+    ]
+    table(["while a fill runs, ms", "p50 / p99", "calls"], rows)
+
+
+def main(mails: int, options: argparse.Namespace) -> None:
+    print(f"\n## {mails:,} mails\n\nLoad {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.")
+    with served(mails, options.folder) as dovecot, tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        imap.fill(dovecot, mails)
         env = {**os.environ, "POSTROOM_HOME": str(home)}
         path = config(dovecot, home)
-        fill_report(dovecot, home, path, env, mails)
-        catching_up(dovecot, home)
-        synced(path, env, "other")
-        calls(home, path, env)
-        other_programs(dovecot, home)
+        filling(dovecot, home, path, env, mails)
+        mirror_filling.filled(path, env, "other")
+        calls(dovecot, home, path, env, mails, options)
 
 
 if __name__ == "__main__":
-    for given in sys.argv[1:] or ["5000", "50000"]:
-        main(int(given))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mails", type=int, nargs="*", default=[5_000, 50_000])
+    parser.add_argument("--folder", type=Path, help="keeps the generated messages for the next run")
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--patience", type=float, default=300.0, help="seconds for mu and notmuch to index")
+    parser.add_argument("--peer-up-to", type=int, default=5_000, help=f"{PEER} is measured up to so many mails")
+    given = parser.parse_args()
+    for count in given.mails:
+        main(count, given)

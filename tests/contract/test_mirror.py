@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from postroom.index.rows import ENVELOPE, envelopes_of
 from postroom.model.errors import Unsupported
 from postroom.model.folder import match_folder
 from postroom.model.message import Envelope
 from postroom.model.query.tree import Query
+from postroom.providers.protocol import FolderSync
+from postroom.sync.lookup import Lookup
 from postroom.sync.mirror import Mirror
 from postroom.sync.syncing import Syncing
 
@@ -31,9 +32,10 @@ async def synced(account: RigAccount, mirror: Mirror) -> dict[str, Envelope]:
     except Unsupported:
         pytest.skip("this server has one message in several folders under several refs; docs/mirror.md says so")
     assert status.complete
+    lookup = Lookup(threads_by_headers=isinstance(account.mailbox, FolderSync))
     with mirror.snapshot() as connection:
-        rows = connection.execute(f"SELECT {ENVELOPE} FROM mail").fetchall()
-    return {row.ref: row for row in envelopes_of(rows)}
+        refs = [ref for (ref,) in connection.execute("SELECT ref FROM mail")]
+        return {row.ref: row for row in lookup.envelopes(connection, refs) if row}
 
 
 async def there(account: RigAccount) -> dict[str, Envelope]:

@@ -52,20 +52,22 @@ def victim() -> Iterator[Order]:
     process.wait(20)
 
 
-@pytest.mark.parametrize("is_filled", [False, True], ids=["fill", "change"])
+@pytest.mark.parametrize("kind", ["fill", "change", "reset"])
 async def test_a_run_that_is_killed_anywhere_is_completed_by_the_next(
-    is_filled: bool, victim: Order, dovecot: Dovecot, tmp_path: Path
+    kind: str, victim: Order, dovecot: Dovecot, tmp_path: Path
 ) -> None:
     mirrored = Mirrored(dovecot, dovecot.new_user("killed"), Mirror(tmp_path / "before" / "mine.db"), {})
     second = SecondClient(mirrored, random.Random(7))
     second.act(30)
     shown: dict[str, str] = {}
     alone: set[str] = set()
-    if is_filled:
+    if kind != "fill":
         await mirrored.sync()
         handles_lead_there(Handles(Database(tmp_path / "before" / "state.db")), shown, second.everything(), alone)
         second.act(25)
         dovecot.renumber(mirrored.user)
+    if kind == "reset":
+        mirrored.mirror.ask_for_rebuild("reset")
     mirrored.mirror.close()
     (tmp_path / "before").mkdir(exist_ok=True)
     server = second.everything()

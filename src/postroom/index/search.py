@@ -39,6 +39,16 @@ def search(connection: sqlite3.Connection, query: Query, *, limit: int, offset: 
     return Page(tuple(envelopes_of(rows)), total, limit, offset, has_more=offset + len(rows) < total)
 
 
+def newest(connection: sqlite3.Connection, query: Query, count: int) -> tuple[list[tuple[str, str]], int]:
+    """Refs and dates of the `count` newest matches, and how many match in all."""
+    plan = _plan(connection, query)
+    rows = connection.execute(
+        f"SELECT mail.ref, mail.date FROM {plan.source} WHERE {plan.where.sql} ORDER BY {plan.key} DESC LIMIT ?",  # noqa: S608
+        (*plan.where.values, count),
+    ).fetchall()
+    return rows, _total(connection, plan, len(rows), count, 0)
+
+
 def _total(connection: sqlite3.Connection, plan: Plan, found: int, limit: int, offset: int) -> int:
     if plan.total is not None:
         return plan.total

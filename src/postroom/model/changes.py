@@ -81,3 +81,29 @@ class BulkMail:
     arrived: datetime | None
     marks: Marks
     folder: str  # Folder.name
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """The part of a folder that a mirror does not have yet: messages numbered below `below` in that epoch; None: the
+    whole folder."""
+
+    folder_ref: str
+    epoch: str = ""
+    below: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """As much of a message as putting it in order needs."""
+
+    ref: str
+    date: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The newest of those that match, newest first. `total` None: too many to count."""
+
+    hits: Sequence[Hit]
+    total: int | None

@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
-from postroom.model.changes import BulkMail, ChangePage, FolderChanges, FolderState, Identified
+from postroom.model.changes import BulkMail, ChangePage, FolderChanges, FolderState, Hits, Identified, Rest
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.folder import Folder, RenamedFolder
 from postroom.model.message import Envelope, Message, Page
@@ -276,6 +276,10 @@ class FolderSync(Protocol):
 
     async def identify(self, folder_ref: str, epoch: str, numbers: Sequence[int]) -> list[Identified]:
         """Those that are still there, in any order."""
+        ...
+
+    async def search_rest(self, query: Query, rest: Sequence[Rest], *, wanted: int) -> Hits:
+        """As `search`, in these parts of folders alone. CursorExpired where an epoch is over."""
         ...
 
     def bulk(

@@ -33,11 +33,10 @@ class Arrival:
 
 
 def filed(arrival: Arrival, folder: str) -> Arrival:
-    """In the folder of that name: it may have been renamed meanwhile."""
-    envelope = arrival.entry.envelope
-    if envelope.folder == folder:
-        return arrival
-    return replace(arrival, entry=replace(arrival.entry, envelope=replace(envelope, folder=folder)))
+    """In the folder of that name: it may have been renamed meanwhile. Its thread is found by what it names: a program
+    that leaves out References names another first message than the rest of the conversation."""
+    envelope = replace(arrival.entry.envelope, folder=folder, thread_ref="")
+    return replace(arrival, entry=replace(arrival.entry, envelope=envelope))
 
 
 def add(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float) -> list[str]:

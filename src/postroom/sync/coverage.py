@@ -29,17 +29,22 @@ class Coverage:
 
 
 def coverage_of(connection: sqlite3.Connection, query: Query) -> Coverage:
-    """Of the folders that the query must look into. One that names a folder in any other place than beside its
-    conditions (``-in:Sent``, ``in:a OR in:b``) concerns all of them."""
+    wanted = folders_concerned(connection, query)
+    return Coverage() if wanted is None else coverage_of_folders(connection, wanted)
+
+
+def folders_concerned(connection: sqlite3.Connection, query: Query) -> set[str] | None:
+    """The refs of those that the query must look into; None where it names one that is not known. One that names a
+    folder in any other place than beside its conditions (``-in:Sent``, ``in:a OR in:b``) concerns all of them."""
     known = list_folders(connection)
     named = [match_folder(known, name) for name in _folders_named(query.node)]
     if None in named:
-        return Coverage()
+        return None
     wanted = {folder.ref for folder in named if folder is not None}
-    if not wanted:
-        hidden = () if query.anywhere or query.names_folder else _UNSEARCHED
-        wanted = {folder.ref for folder in known if folder.role not in hidden}
-    return coverage_of_folders(connection, wanted)
+    if wanted:
+        return wanted
+    hidden = () if query.anywhere or query.names_folder else _UNSEARCHED
+    return {folder.ref for folder in known if folder.role not in hidden}
 
 
 def coverage_of_all(connection: sqlite3.Connection) -> Coverage:

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from postroom.index import rows, search, threads
+from postroom.index.folders import list_folders
 from postroom.index.words import storable
 from postroom.model.errors import NotFound
+from postroom.model.folder import Role
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import Query
 from postroom.sync import contents
@@ -40,7 +42,11 @@ class Lookup:
         if not self.threads_by_headers:
             return threads.thread_envelopes(connection, thread_ref)
         found = threads.thread_envelopes(connection, self._thread_in_index(connection, thread_ref))
-        return [replace(envelope, thread_ref=thread_ref) for envelope in found]
+        trash = {folder.name for folder in list_folders(connection) if folder.role == Role.TRASH}
+        there = [one for one in found if not (one.draft and one.folder in trash)]
+        if not there:
+            raise _gone()
+        return [replace(envelope, thread_ref=thread_ref) for envelope in there]
 
     def mails_with_ids(self, connection: sqlite3.Connection, message_ids: Sequence[str]) -> list[Envelope]:
         return [self._named(found) for found in threads.mails_with_ids(connection, message_ids)]
@@ -51,7 +57,7 @@ class Lookup:
             (storable(thread_ref),),
         ).fetchone()
         if row is None:
-            raise NotFound("This thread no longer exists. List or search again.", reason="thread_gone")
+            raise _gone()
         return str(row[0])
 
     def _named(self, envelope: Envelope) -> Envelope:
@@ -59,3 +65,7 @@ class Lookup:
             return envelope
         first = envelope.references[0] if envelope.references else envelope.in_reply_to or envelope.message_id
         return replace(envelope, thread_ref=first or envelope.ref)
+
+
+def _gone() -> NotFound:
+    return NotFound("This thread no longer exists. List or search again.", reason="thread_gone")

@@ -80,21 +80,37 @@ class Mirror:
 
     def rebuild(self) -> None:
         """Starts an empty file. A damaged one is set aside as ``.damaged``, for whoever wants to know: only the latest.
-        Only under the lock."""
+        Any other stays until `carrying` has taken over what it knew. Only under the lock."""
         self.close()
         is_damaged = self._request.exists() and self._request.read_bytes().startswith(DAMAGED.encode())
+        aside = self.path.with_suffix(".damaged") if is_damaged else self._before
         for part in _PARTS:
             with suppress(FileNotFoundError):
-                if is_damaged:
-                    Path(f"{self.path}{part}").replace(f"{self.path.with_suffix('.damaged')}{part}")
-                else:
-                    Path(f"{self.path}{part}").unlink()
+                Path(f"{self.path}{part}").replace(f"{aside}{part}")
         self._request.unlink(missing_ok=True)
+
+    @contextmanager
+    def before(self) -> Iterator[sqlite3.Connection | None]:
+        """The file that `rebuild` replaced; None where there is none. It stays until `forget_before`."""
+        if not self._before.exists():
+            yield None
+            return
+        database = Database(self._before, SCHEMA, wait_for_lock=self._wait_for_lock, kind=_FILE)
+        try:
+            database.open()
+            with database.snapshot() as connection:
+                yield connection
+        finally:
+            database.close()
+
+    def forget_before(self) -> None:
+        for part in _PARTS:
+            Path(f"{self._before}{part}").unlink(missing_ok=True)
 
     def remove(self) -> None:
         """With everything that belongs to it."""
         self.close()
-        for kept in (self.path, self.path.with_suffix(".damaged")):
+        for kept in (self.path, self.path.with_suffix(".damaged"), self._before):
             for part in _PARTS:
                 Path(f"{kept}{part}").unlink(missing_ok=True)
         for suffix in (".lock", ".rebuild"):
@@ -104,6 +120,10 @@ class Mirror:
         if self._database is not None:
             self._database.close()
             self._database = None
+
+    @property
+    def _before(self) -> Path:
+        return self.path.with_suffix(".before")
 
     @property
     def _request(self) -> Path:

@@ -5,7 +5,7 @@ as before), with the same answers.
 
 - Reads come from the index where every folder concerned is complete (`coverage`) and was confirmed recently
   (`trust`). A mirror that is not fresh first catches up, which is one round trip where nothing changed. While a folder
-  is still being filled, the server is asked.
+  is still being filled, the server is asked for the rest (`merging`), or for all where it cannot tell the rest apart.
 - Drafts are the server's alone: they change under the same ref, and what is sent must be what is there.
 - With the server away, reads go on from the index, however old, and say so (`Page.as_of`, `MirrorLayer.outage`); writes
   raise.
@@ -29,7 +29,7 @@ import anyio.to_thread
 
 from postroom.index.folders import list_folders
 from postroom.model.capabilities import Capabilities
-from postroom.model.errors import PostroomError
+from postroom.model.errors import CursorExpired, PostroomError
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import Query, Text
 from postroom.providers.layers.layered import Call, Layered
@@ -39,6 +39,7 @@ from postroom.sync.consulting import UNREACHABLE, CatchUp, Consulting
 from postroom.sync.coverage import Coverage, coverage_of, coverage_of_all, coverage_of_folders
 from postroom.sync.limits import owner_of
 from postroom.sync.lookup import Lookup
+from postroom.sync.merging import Half, half_of, merged
 from postroom.sync.status import fact, note_fact
 from postroom.sync.trust import MAX_AGE, Outage, Trust
 
@@ -148,16 +149,39 @@ class MirrorLayer:
     async def _search(self, ask: Call, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
         needs_bodies = self._settings.mirror == "headers" and any(isinstance(leaf, Text) for leaf in query.leaves())
 
-        def look(connection: sqlite3.Connection, trust: Trust) -> Page[Envelope] | None:
-            coverage = coverage_of(connection, query)
-            if not trust.accepts(coverage) or (needs_bodies and not trust.is_last_resort):
+        def look(connection: sqlite3.Connection, trust: Trust) -> Page[Envelope] | Half | None:
+            if needs_bodies and not trust.is_last_resort:
                 return None
+            coverage = coverage_of(connection, query)
+            if not trust.accepts(coverage):
+                return half_of(connection, trust, query, offset + limit + 1) if self._can_merge else None
             page = self._lookup.search(connection, query, limit, offset)
             if self._settings.mirror_days and not page.has_more and not trust.is_last_resort:
                 return None  # what is older than that only the server has
             return self._dated(page, coverage, is_partial=needs_bodies)
 
-        return await self._consult.answer(look, ask, query, limit=limit, offset=offset)
+        found = await self._consult.answer(look, ask, query, limit=limit, offset=offset)
+        if isinstance(found, Half):
+            ask = partial(self._complete, ask, found)
+            found = await self._consult.ask_first(look, ask, query, limit=limit, offset=offset)
+        return cast("Page[Envelope]", found)
+
+    @property
+    def _can_merge(self) -> bool:
+        return isinstance(self._mailbox, FolderSync) and not self._settings.mirror_days
+
+    async def _complete(self, ask: Call, half: Half, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
+        """What the mirror has, with the rest from the server."""
+        server = cast("FolderSync", self._mailbox)
+        try:
+            rest = await server.search_rest(query, half.rest, wanted=half.wanted)
+        except CursorExpired:
+            return cast("Page[Envelope]", await ask(query, limit=limit, offset=offset))
+        refs, total, has_more = merged(half, rest, limit=limit, offset=offset)
+        rows = await self._each(self._mailbox.envelopes, refs, self._envelopes_found)
+        complete = not (half.leaves_out and self._settings.mirror_leave_out)
+        there = tuple(row for row in rows if row is not None)
+        return Page(there, total, limit, offset, has_more, as_of=half.coverage.as_of, complete=complete)
 
     def _dated(self, page: Page[Envelope], coverage: Coverage, *, is_partial: bool) -> Page[Envelope]:
         leaves_out = coverage.leaves_out and bool(self._settings.mirror_leave_out)

@@ -1,5 +1,6 @@
 """What was changed on the server through us, shown in the mirror at once. Each function is part of its caller's
-transaction; messages that the mirror does not have are skipped."""
+transaction. Messages that the mirror does not have are skipped, and make it stale: they may be on their way into it as
+they were before."""
 
 from __future__ import annotations
 
@@ -23,15 +24,18 @@ def changed(connection: sqlite3.Connection, change: Callable[..., None], *args: 
 
 def flags(connection: sqlite3.Connection, refs: Sequence[str], claims: Sequence[Flag]) -> None:
     writing.set_flags(connection, refs, claims)
+    _stale_without(connection, refs)
 
 
 def labelled(connection: sqlite3.Connection, refs: Sequence[str], label: str, is_on: bool) -> None:
     change = writing.apply_label if is_on else writing.remove_label
     change(connection, refs, label)
+    _stale_without(connection, refs)
 
 
 def put_into(connection: sqlite3.Connection, refs: Sequence[str], folder_refs: Sequence[str]) -> None:
     placing.put(connection, refs, folder_refs)
+    _stale_without(connection, refs)
 
 
 def moved(
@@ -39,7 +43,9 @@ def moved(
 ) -> None:
     """With the number that each has in its new folder. Where a server does not tell the new ref, only a
     synchronization finds the message again."""
-    here = changing.known(connection, [result.ref for result, _ in results])
+    refs = [result.ref for result, _ in results]
+    _stale_without(connection, refs)
+    here = changing.known(connection, refs)
     for result, number in results:
         if result.new_ref and result.ref in here:
             changing.move(connection, result.ref, result.new_ref, folder_ref, number=number, now=now)
@@ -53,6 +59,11 @@ def moved(
 def stale(connection: sqlite3.Connection) -> None:
     """Something changed that only the server can tell: the next read asks."""
     note_fact(connection, STALE_AT, repr(time.time()))
+
+
+def _stale_without(connection: sqlite3.Connection, refs: Sequence[str]) -> None:
+    if len(changing.known(connection, refs)) < len(set(refs)):
+        stale(connection)
 
 
 def _is_numbered(connection: sqlite3.Connection, ref: str) -> bool:

@@ -66,4 +66,9 @@ CREATE TABLE renamed (id INTEGER PRIMARY KEY AUTOINCREMENT, old TEXT NOT NULL, n
 CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
-SCHEMA = Schema((INDEX_TABLES + _MIRROR,))
+# What a mirror that was thrown away had: see `carrying`.
+_CARRIED = """
+CREATE TABLE carried (ref TEXT PRIMARY KEY, identity TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+SCHEMA = Schema((INDEX_TABLES + _MIRROR, _CARRIED))

@@ -15,6 +15,7 @@ import anyio
 
 from postroom.model.errors import Conflict, PostroomError
 from postroom.providers.protocol import FolderSync, Watcher
+from postroom.sync import carrying
 from postroom.sync.access import Access
 from postroom.sync.arriving import Arriving
 from postroom.sync.by_folder import ByFolder
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]  # messages in the mirror, messages on the server
 
 POLL_SECONDS = 60.0  # where nothing is pushed, and for folders that are not watched
+_UNTIL_ASKED = 2.0  # seconds between looks whether somebody wants the mirror started over
 _DURING_FILL = 5.0  # seconds between looks at the server while the fill goes on
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
 _FILLS = 20  # of one run: a folder that is numbered anew while it is filled is begun again, but not for ever
@@ -118,6 +120,10 @@ class Syncing:
                 break
             await engine.fill(lambda: self._after_block(engine))
             await self._round(engine)
+        access = Access(self.mirror)
+        if await access.read(carrying.is_open) and not await engine.is_behind():
+            await access.write(carrying.settle, self._tools.clock())
+            await self._pass_on()
 
     async def catch_up(self) -> None:
         """What is in the mirror is as the server has it now; filling is left to whoever follows. One round trip where
@@ -141,7 +147,10 @@ class Syncing:
                     await anyio.sleep(_FIRST_PAUSE if self.mirror.is_rebuild_asked else pause)
                     continue
                 with anyio.move_on_after(POLL_SECONDS):
-                    await receive.receive()
+                    while not self.mirror.is_rebuild_asked:
+                        with anyio.move_on_after(_UNTIL_ASKED):
+                            await receive.receive()
+                            break
 
     async def _after_block(self, engine: Engine) -> None:
         self._report()
@@ -153,9 +162,12 @@ class Syncing:
     async def _round(self, engine: Engine) -> None:
         await engine.round()
         self._looked_at = self._tools.clock()
+        await self._pass_on()
+        self._report()
+
+    async def _pass_on(self) -> None:
         if self._tools.handles is not None:
             await anyio.to_thread.run_sync(pass_on, self.mirror, self._tools.handles, self._settings.name)
-        self._report()
 
     def _engine(self) -> Engine:
         access, clock = Access(self.mirror), self._tools.clock
@@ -179,6 +191,7 @@ class Syncing:
         if not await access.write(apply_limits, limits):
             self.mirror.rebuild()
             await access.write(apply_limits, limits)
+        await anyio.to_thread.run_sync(carrying.take_over, self.mirror, limits.owner)
 
     async def _note(self, error: str) -> None:
         """Where even that fails, the file is the error."""

@@ -15,9 +15,9 @@ from tests.peers.accounts import imap_account, opened
 from tests.peers.cyrus import Cyrus
 from tests.peers.dovecot import PASSWORD, Dovecot
 
-from postroom.index.rows import ENVELOPE, envelopes_of
 from postroom.model.message import Envelope
 from postroom.providers.imap.provider import ImapMailbox
+from postroom.sync.lookup import Lookup
 from postroom.sync.mirror import Mirror
 from postroom.sync.syncing import Syncing, Tools
 
@@ -61,8 +61,8 @@ class Mirrored:
     def rows(self) -> dict[str, Envelope]:
         """Everything in the index, by ref."""
         with self.mirror.snapshot() as connection:
-            rows = connection.execute(f"SELECT {ENVELOPE} FROM mail").fetchall()
-        return {row.ref: row for row in envelopes_of(rows)}
+            refs = [ref for (ref,) in connection.execute("SELECT ref FROM mail")]
+            return {row.ref: row for row in Lookup(threads_by_headers=True).envelopes(connection, refs) if row}
 
 
 @pytest.fixture

@@ -6,14 +6,14 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
 
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
-from postroom.model.changes import BulkMail, FolderChanges, FolderState, Identified
+from postroom.model.changes import BulkMail, FolderChanges, FolderState, Hits, Identified, Rest
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.errors import NotFound, PostroomError, ProviderError, ProviderUnavailable, Unsupported
 from postroom.model.folder import Folder, RenamedFolder, Role
@@ -118,17 +118,28 @@ class ImapMailbox(ScriptVerbs):
         places = await self._directory.places(query)
         if len(places) == 1:
             return await self._page_of(*places[0], required=query.names_folder, limit=limit, offset=offset)
-        wanted = offset + limit + 1
-        found: list[searching.Hits] = [searching.Hits((), 0)] * len(places)
-
-        async def look(index: int, folder: Folder, node: Node) -> None:
-            async with self._if_there(required=query.names_folder):
-                found[index] = await self._pool.run(folder.ref, searching.find, folder, node, wanted=wanted)
-
-        await concurrently([partial(look, index, *place) for index, place in enumerate(places)])
+        found = await self._find(places, required=query.names_folder, wanted=offset + limit + 1)
         page, total, has_more = searching.merged(found, limit=limit, offset=offset)
         rows = await self.envelopes([str(hit.ref) for hit in page])
         return Page(tuple(row for row in rows if row is not None), total, limit, offset, has_more)
+
+    async def search_rest(self, query: Query, rest: Sequence[Rest], *, wanted: int) -> Hits:
+        parts = {part.folder_ref: part for part in rest}
+        places = [
+            (*place, parts[place[0].ref]) for place in await self._directory.places(query) if place[0].ref in parts
+        ]
+        return searching.newest(await self._find(places, required=query.names_folder, wanted=wanted), wanted)
+
+    async def _find(self, places: Sequence[tuple[Any, ...]], *, required: bool, wanted: int) -> list[searching.Hits]:
+        """`places` are the arguments of `searching.find`."""
+        found: list[searching.Hits] = [searching.Hits((), 0)] * len(places)
+
+        async def look(index: int, folder: Folder, *rest: Any) -> None:
+            async with self._if_there(required=required):
+                found[index] = await self._pool.run(folder.ref, searching.find, folder, *rest, wanted=wanted)
+
+        await concurrently([partial(look, index, *place) for index, place in enumerate(places)])
+        return found
 
     async def _page_of(self, folder: Folder, node: Node, *, required: bool, limit: int, offset: int) -> Page[Envelope]:
         async with self._if_there(required=required):
@@ -372,7 +383,7 @@ class ImapMailbox(ScriptVerbs):
                 yield batch
 
     def changes(self) -> AsyncGenerator[str, None]:
-        return watch(self._account, self.credentials, "INBOX", "INBOX")
+        return watch(self._account, self.credentials, "INBOX")
 
 
 def _validity_of(session: Session, folder: str) -> int:

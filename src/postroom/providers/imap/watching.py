@@ -1,9 +1,10 @@
-"""Reports changes as they happen, on a separate connection that idles in the inbox."""
+"""Reports changes as they happen, on a separate connection that idles in the inbox: those in the inbox, and, where the
+server has NOTIFY, new messages in other folders."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
 import anyio
@@ -23,8 +24,9 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
 _HELD = 20.0  # a connection that lasted this long is replaced at once; after a shorter one the wait grows
 
 
-async def watch(account: ImapAccount, credentials: Credentials, folder: str, name: str) -> AsyncGenerator[str, None]:
-    """Yields `name` when it begins to listen, on every change, and after every gap. Never gives up."""
+async def watch(account: ImapAccount, credentials: Credentials, folder: str) -> AsyncGenerator[str, None]:
+    """Yields `folder` when it begins to listen and after every gap, and a folder on every change in it. Never gives
+    up."""
     pause = 0.0
     while True:
         began = anyio.current_time()
@@ -34,24 +36,24 @@ async def watch(account: ImapAccount, credentials: Credentials, folder: str, nam
             pass
         else:
             async with aclosing(_news(session)) as news:
-                async for _ in news:
-                    yield name
+                async for changed in news:
+                    yield changed or folder
         held = anyio.current_time() - began >= _HELD
         pause = 0.0 if held else min(max(2 * pause, _FIRST_PAUSE), _LONGEST_PAUSE)
         await sleep(pause)
 
 
-async def _news(session: Session) -> AsyncGenerator[None, None]:
-    """One item at once, for earlier changes; then one per change, until the connection is lost."""
+async def _news(session: Session) -> AsyncGenerator[str, None]:
+    """One empty item at once, for earlier changes; then the folder of each change, until the connection is lost."""
     is_waiting = False
     try:
-        yield None
+        yield ""
         while True:
             is_waiting = True
             changed = await anyio.to_thread.run_sync(_idle, session, abandon_on_cancel=True)
             is_waiting = False
-            if changed:
-                yield None
+            for folder in sorted(changed):
+                yield folder
     except (*CONNECTION_LOST, ProviderError):  # a server that refuses IDLE now may accept it later
         is_waiting = False
     finally:
@@ -61,7 +63,7 @@ async def _news(session: Session) -> AsyncGenerator[None, None]:
             session.abort()
 
 
-def _idle(session: Session) -> bool:
+def _idle(session: Session) -> set[str]:
     try:
         return session.idle(_RENEWAL)
     except BaseException:
@@ -73,6 +75,9 @@ def _listening(account: ImapAccount, credentials: Credentials, folder: str) -> S
     session = Session(account, credentials)
     try:
         session.open(folder)
+        if session.has("NOTIFY"):
+            with suppress(ProviderError):  # it may be too much for this server: the inbox is watched all the same
+                session.notify()
     except BaseException:
         session.abort()
         raise

@@ -8,6 +8,7 @@ READING = frozenset(
         "connect",
         "folders",
         "search",
+        "search_rest",
         "envelopes",
         "fetch",
         "fetch_many",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,11 +111,8 @@ async def _synced(
 ) -> None:
     from postroom.sync.syncing import Syncing, Tools
 
-    def report(done: int, total: int) -> None:
-        if on_progress is not None:
-            on_progress(account.name, done, total)
-
     assert isinstance(account, ServerAccount)
+    report = partial(on_progress, account.name) if on_progress is not None else None  # counting takes time
     mailbox = gateway.accounts.at_server(account.name)
     try:
         async with Syncing(mirror, mailbox, account, Tools(gateway.store.handles, report)) as syncing:

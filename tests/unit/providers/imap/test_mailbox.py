@@ -165,11 +165,11 @@ async def test_changes_are_heard_within_seconds_over_tls(dovecot: Dovecot) -> No
                         heard.append(folder)
                         if len(heard) == 1:
                             group.start_soon(put, mailbox, "news")
-                        else:
+                        elif folder == "INBOX":
                             group.cancel_scope.cancel()
 
                 group.start_soon(listen)
-    assert heard == ["INBOX", "INBOX"]
+    assert (heard[0], set(heard)) == ("INBOX", {"INBOX", "Drafts"})  # where it was put together
 
 
 async def test_a_word_of_the_mime_headers_finds_nothing(dovecot: Dovecot) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postroom.model.errors import ProviderError
 from postroom.providers.imap.session import wire
 
 
@@ -101,3 +102,14 @@ def test_a_number_of_any_length_is_no_error(digits: bytes) -> None:
 
 def test_a_string_that_is_not_closed_goes_to_the_end() -> None:
     assert wire.read_tokens([b'(a "b c']) == [[b"a", b"b c"]]
+
+
+def test_changes_during_idle_are_those_of_the_open_folder_and_of_folders_that_are_named() -> None:
+    news = [(3, b"EXISTS"), (b"STATUS", b"Archive", [b"MESSAGES", 2]), (b"STATUS", 2026), (b"OK", b"Still here")]
+    assert wire.changed_folders(news) == {b"", b"Archive", b"2026"}
+    assert wire.changed_folders([(b"OK", b"Still here"), ()]) == set()
+
+
+def test_a_server_that_stops_telling_is_not_waited_for() -> None:
+    with pytest.raises(ProviderError):
+        wire.changed_folders([(b"OK", b"[NOTIFICATIONOVERFLOW] too much")])

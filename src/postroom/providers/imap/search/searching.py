@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 
+from postroom.model import changes
+from postroom.model.changes import Rest
+from postroom.model.errors import CursorExpired
 from postroom.model.folder import Folder
 from postroom.model.message import Envelope, Page
 from postroom.model.query.tree import Node
@@ -50,10 +53,13 @@ class Hits:
     total: int | None
 
 
-def find(session: Session, folder: Folder, node: Node, *, wanted: int) -> Hits:
-    """The `wanted` newest messages of one folder, with what merging several folders needs."""
+def find(session: Session, folder: Folder, node: Node, part: Rest | None = None, *, wanted: int) -> Hits:
+    """The `wanted` newest messages of one folder, or of a part of it, with what merging several folders needs."""
     validity = session.open(folder.ref).validity
-    uids, total = _matching(session, node, wanted)
+    below = part.below if part is not None else None
+    if below is not None and part is not None and part.epoch != str(validity):
+        raise CursorExpired("This folder has been numbered anew.")
+    uids, total = _matching(session, node, wanted, below)
     name = flavour_of(session).identity_item
     items = session.fetch(uids, f"UID {DATES} {name}".rstrip())
     hits = (_hit(MailRef(folder.ref, validity, uid), items.get(uid, {}), name) for uid in uids)
@@ -74,12 +80,26 @@ def find_page(session: Session, folder: Folder, node: Node, *, limit: int, offse
     return Page(present, total, limit, offset, has_more=len(uids) > offset + limit)
 
 
-def _matching(session: Session, node: Node, wanted: int) -> tuple[Sequence[int], int | None]:
-    """The `wanted` newest UIDs of the open folder, and how many match in all."""
+def _matching(session: Session, node: Node, wanted: int, below: int | None = None) -> tuple[Sequence[int], int | None]:
+    """The `wanted` newest UIDs of the open folder, and how many match in all; of those `below` a UID where one is
+    given."""
     limits = bounds(node, flavour_of(session).say)
-    if limits.upper == NONE:
+    if limits.upper == NONE or (below is not None and below <= 1):
         return [], 0
-    return _decided(session, node, limits, _newest_first(session, limits.upper), wanted)
+    if below is None:
+        return _decided(session, node, limits, _newest_first(session, limits.upper), wanted)
+    return _decided(session, node, limits, _newest_below(session, limits.upper, below), wanted)
+
+
+def _newest_below(session: Session, keys: Keys, below: int) -> Sequence[int]:
+    """A listing asks for it page after page while a fill goes on: it is answered from what was found first."""
+    there = (*_PRESENT.words, b"UID", b"1:%d" % (below - 1))
+    if keys != ALL:
+        return _ordered(session, (*there, *keys.words))
+    border, order = session.remember("newest below", lambda: (below, array("L", _ordered(session, there))))
+    if border < below:  # the mirror was started over
+        return _ordered(session, there)
+    return [uid for uid in order if uid < below]
 
 
 def _newest_first(session: Session, keys: Keys) -> Sequence[int]:
@@ -103,7 +123,9 @@ def _decided(
     """The first `wanted` UIDs that match, and how many match in all."""
     if limits.are_exact:
         return uids[:wanted], len(uids)
-    sure = set(session.search((*_PRESENT.words, *limits.lower.words))) if limits.lower != NONE else set[int]()
+    sure = set[int]()
+    if limits.lower != NONE:
+        sure = set(session.search((*_PRESENT.words, *limits.lower.words))).intersection(uids)
     judge = judge_for(session, node)
     judge.require_few(len(uids) - len(sure))
     if len(uids) - len(sure) <= CHECKED_WHOLE:
@@ -136,6 +158,12 @@ def merged(found: Sequence[Hits], *, limit: int, offset: int) -> tuple[list[Hit]
     page = list(islice(different.values(), offset, offset + limit))
     repeated = len(everything) - len(different)
     return page, _total(found, everything, repeated), len(different) > offset + limit
+
+
+def newest(found: Sequence[Hits], wanted: int) -> changes.Hits:
+    """Of all folders' hits together."""
+    hits, total, _ = merged(found, limit=wanted, offset=0)
+    return changes.Hits([changes.Hit(str(hit.ref), hit.date) for hit in hits], total)
 
 
 def _total(found: Sequence[Hits], everything: Sequence[Hit], repeated: int) -> int | None:

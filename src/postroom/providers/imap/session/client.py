@@ -261,19 +261,26 @@ class Session:
 
     # The connection itself
 
-    def idle(self, seconds: float) -> bool:
-        """Wait until something in the open folder changes, at most this long. True when it did."""
-        changed = self._ask(self._begin_idling)
-        if not changed and not self._has_unread_input():
-            _readable(self._client.socket(), seconds)
-        _, news = self._ask(self._client.idle_done)
-        return changed or any(item and item[0] not in (b"OK", b"NO", b"BYE") for item in news)
+    def notify(self) -> None:
+        """From now on `idle` reports new messages in every folder (RFC 5465). Only where the server has NOTIFY."""
+        self._ask(internals.notify, self._client)
 
-    def _begin_idling(self) -> bool:
-        """True when there are changes already: a server may report them before it accepts IDLE."""
+    def idle(self, seconds: float) -> set[str]:
+        """Wait until something changes, at most this long: the names of the folders, as far as it is told."""
+        news = list(self._ask(self._begin_idling))
+        if not news and not self._has_unread_input():
+            _readable(self._client.socket(), seconds)
+        news += self._ask(self._client.idle_done)[1]
+        here = self.opened.folder if self.opened is not None else ""
+        return {self.read_name(name) if name else here for name in wire.changed_folders(news)}
+
+    def _begin_idling(self) -> list[Sequence[Any]]:
+        """What changed already: a server may report that before it accepts IDLE."""
         self._clear()
         internals.begin_idling(self._client)
-        return not _CHANGED.isdisjoint(internals.announcements(self._client))
+        told = internals.announcements(self._client)
+        there = [(b"STATUS", *wire.read_tokens([line])) for line in told.get("STATUS", ())]
+        return [*there, *((name.encode(),) for name in _CHANGED.intersection(told))]
 
     def is_alive(self) -> bool:
         """By a quick check of the socket after recent traffic, by a NOOP otherwise."""

@@ -69,6 +69,12 @@ def namespace(client: Any) -> Any:
     return client._imap.namespace()
 
 
+def notify(client: Any) -> Any:
+    imaplib.Commands.setdefault("NOTIFY", ("AUTH", "SELECTED"))
+    events = "(MessageNew MessageExpunge FlagChange)"
+    return simple_command(client, "NOTIFY", "SET", f"(selected {events})", f"(personal {events})")
+
+
 def begin_idling(client: Any) -> None:
     """Unlike IMAPClient's own `idle`, keeps what the server sends before it accepts IDLE."""
     imap = client._imap

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from postroom.model.errors import ProviderError
+
 Raw = bytes | tuple[bytes, bytes]
 Item = dict[str, Any]  # the data of one message: upper-case names to bytes, None or nested lists
 
@@ -158,3 +160,18 @@ def read_internal_date(value: Any) -> datetime | None:
     except ValueError:
         return None
     return moment
+
+
+def changed_folders(news: Iterable[Sequence[Any]]) -> set[bytes]:
+    """What responses during IDLE tell of: another folder by its name (STATUS), the open one, empty here, without.
+    ProviderError where the server stops telling (RFC 5465, 5.8): only a new connection helps."""
+    items = [item for item in news if item]
+    if any(item[0] == b"OK" and b"[NOTIFICATIONOVERFLOW]" in item[1] for item in items):
+        raise ProviderError("The server no longer reports changes.")
+    told = [item for item in items if item[0] not in (b"OK", b"NO", b"BYE")]
+    return {_folder_name(item[1]) if item[0] == b"STATUS" and len(item) > 1 else b"" for item in told}
+
+
+def _folder_name(token: Any) -> bytes:
+    """IMAPClient reads a folder called 2026 as a number."""
+    return token if isinstance(token, bytes) else str(token).encode()

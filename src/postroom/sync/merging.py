@@ -1,0 +1,82 @@
+"""While a folder is being filled: what the mirror has of an answer, and the rest from the server, as one page.
+
+A folder is filled from its newest message downwards, so what is missing is all below one number, and the server is
+asked for that part alone. Both halves are taken from their heads, the later date first: a page depends only on as many
+of each as it reaches down, so pages neither overlap nor leave anything out.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sqlite3
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+
+from postroom.index.search import newest
+from postroom.model.changes import Hit, Hits, Rest
+from postroom.model.query.tree import Query
+from postroom.sync.coverage import Coverage, coverage_of_folders, folders_concerned
+from postroom.sync.trust import Trust
+
+_UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """What the mirror has, down to as many hits as are `wanted`, and which parts of folders it does not have.
+    `coverage` is that of the folders it has begun."""
+
+    mine: Hits
+    rest: tuple[Rest, ...]
+    coverage: Coverage
+    leaves_out: bool
+    wanted: int
+
+
+def half_of(connection: sqlite3.Connection, trust: Trust, query: Query, wanted: int) -> Half | None:
+    """None where nothing of it is there, or not to be trusted, or it cannot be told what is missing."""
+    concerned = folders_concerned(connection, query)
+    if not concerned:
+        return None
+    begun, rest = _divided(connection, concerned)
+    coverage = coverage_of_folders(connection, begun)
+    if rest is None or not trust.accepts(coverage, whole=False):
+        return None
+    found, total = newest(connection, query, wanted)
+    mine = Hits([Hit(ref, datetime.fromisoformat(date) if date else _UNDATED) for ref, date in found], total)
+    leaves_out = coverage_of_folders(connection, concerned).leaves_out
+    return Half(mine, tuple(rest), coverage, leaves_out, wanted)
+
+
+def _divided(connection: sqlite3.Connection, refs: Collection[str]) -> tuple[set[str], list[Rest] | None]:
+    """The folders that are begun, and what is missing. None where messages are there that the fill has not reached
+    (a folder was numbered anew, and they were recognised): they would be found twice."""
+    rows = connection.execute(
+        "SELECT ref, epoch, low, is_filled, (SELECT min(mirrored.number) FROM mirrored WHERE folder = folder.id)"
+        " FROM folder JOIN mirrored_folder ON mirrored_folder.number = folder.id WHERE NOT is_left_out"
+    )
+    begun: set[str] = set()
+    rest: list[Rest] = []
+    is_clear = True
+    for ref, epoch, low, is_filled, lowest in rows:
+        if ref not in refs:
+            continue
+        if low is not None:
+            begun.add(ref)
+        if not is_filled:
+            rest.append(Rest(ref, epoch, low))
+            is_clear = is_clear and (lowest is None or (low is not None and lowest >= low))
+    return begun, rest if is_clear else None
+
+
+def merged(half: Half, rest: Hits, *, limit: int, offset: int) -> tuple[list[str], int | None, bool]:
+    """The refs of one page, the total where it is known, and whether more follow."""
+    both = heapq.merge(half.mine.hits, rest.hits, key=lambda hit: hit.date, reverse=True)
+    refs = [hit.ref for hit in islice(both, offset, offset + limit + 1)]
+    return refs[:limit], _sum(half.mine.total, rest.total), len(refs) > limit
+
+
+def _sum(*totals: int | None) -> int | None:
+    return None if None in totals else sum(total or 0 for total in totals)

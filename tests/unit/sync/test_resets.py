@@ -1,0 +1,107 @@
+"""Handles after a mirror was thrown away and filled again: each leads to the message it was issued for, and to no
+other, whatever happened to the mailbox meanwhile."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from tests.peers.accounts import letter
+from tests.peers.dovecot import Dovecot
+from tests.unit.sync.checking import handles_lead_there, same
+from tests.unit.sync.conftest import Mirrored
+from tests.unit.sync.second_client import SecondClient
+
+from postroom.model.ids import Kind
+from postroom.store.database import Database
+from postroom.store.handles import Handles
+from postroom.sync.syncing import Tools
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def handles(tmp_path: Path) -> Handles:
+    return Handles(Database(tmp_path / "state.db"))
+
+
+async def reset(mirrored: Mirrored, handles: Handles) -> None:
+    mirrored.mirror.ask_for_rebuild("reset")
+    await mirrored.sync(Tools(handles))
+
+
+def subject_of(mirrored: Mirrored, handles: Handles, handle: str) -> str | None:
+    row = mirrored.rows().get(handles.resolve(handle, Kind.EMAIL).ref)
+    return row and row.subject
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_handles_survive_resets_whatever_others_did_before(
+    mirrored: Mirrored, handles: Handles, seed: int
+) -> None:
+    second = SecondClient(mirrored, random.Random(f"reset {seed}"))
+    shown: dict[str, str] = {}
+    alone: set[str] = set()
+    for _ in range(4):
+        second.act(12)
+        await reset(mirrored, handles)
+        there = second.everything()
+        same(mirrored, there)
+        handles_lead_there(handles, shown, there, alone)
+
+
+async def test_a_reset_after_the_inbox_was_numbered_anew_finds_every_message_again(
+    mirrored: Mirrored, handles: Handles
+) -> None:
+    with mirrored.client() as client:
+        for number in range(5):
+            client.append("INBOX", "", None, letter(f"letter{number}"))
+    await mirrored.sync(Tools(handles))
+    issued = {
+        handle: row.subject
+        for row in mirrored.rows().values()
+        for handle in handles.issue(Kind.EMAIL, "mine", [row.ref])
+    }
+    mirrored.renumber()
+    await reset(mirrored, handles)
+    assert {handle: subject_of(mirrored, handles, handle) for handle in issued} == issued
+    assert not list(mirrored.mirror.path.parent.glob("*.before*"))
+
+
+async def test_a_copy_that_was_there_all_the_time_is_not_where_a_message_went(
+    mirrored: Mirrored, handles: Handles
+) -> None:
+    with mirrored.client() as client:
+        client.append("INBOX", "", None, letter("one"))
+        client.select("INBOX")
+        client.copy("1", "Archive")
+    await mirrored.sync(Tools(handles))
+    (inbox,) = [ref for ref, row in mirrored.rows().items() if row.folder == "INBOX"]
+    (handle,) = handles.issue(Kind.EMAIL, "mine", [inbox])
+    with mirrored.client() as client:
+        client.select("INBOX")
+        client.store("1", "+FLAGS", "(\\Deleted)")
+        client.expunge()
+    await reset(mirrored, handles)
+    assert handles.resolve(handle, Kind.EMAIL).ref == inbox
+    assert subject_of(mirrored, handles, handle) is None
+    with mirrored.client() as client:  # it is put back by hand
+        client.append("Sent", "", None, letter("one"))
+    await mirrored.sync(Tools(handles))
+    assert mirrored.rows()[handles.resolve(handle, Kind.EMAIL).ref].folder == "Sent"
+
+
+async def test_the_mirror_of_another_mailbox_hands_nothing_on(
+    mirrored: Mirrored, handles: Handles, dovecot: Dovecot
+) -> None:
+    with mirrored.client() as client:
+        client.append("INBOX", "", None, letter("one"))
+    await mirrored.sync(Tools(handles))
+    (handle,) = handles.issue(Kind.EMAIL, "mine", mirrored.rows())
+    mirrored.user = dovecot.new_user("other")
+    with mirrored.client() as client:
+        client.append("Archive", "", None, letter("one"))
+    await reset(mirrored, handles)
+    assert subject_of(mirrored, handles, handle) is None
+    assert len(mirrored.rows()) == 1
