@@ -9,7 +9,7 @@ import zlib
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from postroom.index.packing import pack, unpacked
+from postroom.index.packing import compressed_bytes, pack, unpacked
 from postroom.index.rows import envelopes
 from postroom.index.words import storable
 from postroom.model.message import Attachment, Body, Envelope, Message
@@ -37,7 +37,7 @@ def message_content(message: Message) -> Content | None:
         "defects": list(message.defects),
     }
     text = json.dumps(kept, ensure_ascii=True, separators=(",", ":")).encode()
-    return Content(_MESSAGE, zlib.compress(text, 1)) if len(text) <= MAX_BYTES else None
+    return Content(_MESSAGE, compressed_bytes(text)) if len(text) <= MAX_BYTES else None
 
 
 def raw_of(connection: sqlite3.Connection, ref: str) -> bytes | None:
