@@ -29,9 +29,14 @@ class Packed:
 
 
 def pack(raw: bytes) -> Packed:
+    return Packed(blake2b(raw, digest_size=16).digest(), *smallest(raw))
+
+
+def smallest(raw: bytes) -> tuple[bool, bytes]:
+    """(whether that is compressed, the bytes)."""
     compressed = compressed_bytes(raw) if len(raw) > _WORTH_COMPRESSING else raw
     helps = len(compressed) < len(raw)
-    return Packed(blake2b(raw, digest_size=16).digest(), helps, compressed if helps else raw)
+    return helps, compressed if helps else raw
 
 
 def compressed_bytes(data: bytes) -> bytes:
