@@ -64,7 +64,9 @@ def state_text(folders: Iterable[int], has_attachments: bool, flags: Sequence[bo
 
 
 @lru_cache(maxsize=1024)  # most messages of a folder have the same
-def _state_text(folders: tuple[int, ...], has_attachments: bool, flags: tuple[bool, ...], labels: tuple[int, ...]) -> str:
+def _state_text(
+    folders: tuple[int, ...], has_attachments: bool, flags: tuple[bool, ...], labels: tuple[int, ...]
+) -> str:
     tokens = [ANY, *map(folder_token, folders), *([HAS_ATTACHMENT] if has_attachments else [])]
     tokens += [token for token, is_set in zip(FLAGS.values(), flags, strict=True) if is_set]
     return " ".join([*tokens, *map(label_token, labels)])

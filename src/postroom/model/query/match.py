@@ -34,7 +34,7 @@ from postroom.model.query.tree import (
     Subject,
     Text,
 )
-from postroom.model.words import folded, letters_and_words, words
+from postroom.model.words import folded, letters_and_words
 
 FolderMatches = Callable[[str], bool]
 
