@@ -27,8 +27,9 @@ def pickled_by_fields(kind: type[T]) -> type[T]:
 
 def with_fields(value: T, **changes: Any) -> T:
     """As `dataclasses.replace`, in a third of the time, for what is pickled by fields."""
-    kind, values = value.__reduce__()
-    return kind(*map(changes.get, _names(kind), values))  # type: ignore[operator,no-any-return]
+    kind = type(value)
+    values: tuple[Any, ...] = value.__reduce__()[1]  # type: ignore[assignment]
+    return kind(*map(changes.get, _names(kind), values))
 
 
 @cache

@@ -18,7 +18,7 @@ def words(text: str) -> list[str]:
 
 
 def letters_and_words(text: str) -> list[str]:
-    """As `words`; scripts written without spaces letter by letter: consecutive letters are then consecutive words."""
+    """As `words(spaced(text))`, in one pass."""
     return _translated(text, _LETTERS_AND_WORDS).split()
 
 
@@ -75,3 +75,8 @@ _UNSPACED = re.compile(
     "\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff])"
 )
+
+
+def spaced(text: str) -> str:
+    """Scripts written without spaces, letter by letter: consecutive letters are then consecutive words."""
+    return text if text.isascii() else _UNSPACED.sub(r" \1 ", text)

@@ -99,7 +99,7 @@ def _drop_never_shown(document: Document) -> list[HiddenText]:
 def _never_shown(document: Document) -> list[Element]:
     """Each alternative of a selector takes time on every element: only those that the document has are tried."""
     tags = {element.tag for element in document.select("*")}
-    wanted = [tag for tag in _UNSHOWN_TAGS if tag in tags]
+    wanted: list[str] = [tag for tag in _UNSHOWN_TAGS if tag in tags]
     if not _WITH_UNSHOWN_PARTS.isdisjoint(tags):
         wanted.append(_UNSHOWN_PARTS)
     return document.select(",".join(wanted)) if wanted else []
