@@ -24,6 +24,8 @@ ENVELOPE = """mail.ref, mail.thread, (SELECT name FROM folder WHERE folder.id = 
 
 INSERT = "INSERT INTO mail VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
+_PEOPLE = json.JSONEncoder(separators=(",", ":"))
+
 CHUNK = 500  # bound parameters of one statement
 
 
@@ -48,7 +50,7 @@ def row_of(key: int, thread: str, folder: int, envelope: Envelope) -> tuple[Any,
         envelope.has_attachments,
         envelope.size,
         envelope.date.isoformat() if envelope.date else "",
-        json.dumps([[(who.email, who.name) for who in group] for group in groups], separators=(",", ":")),
+        _PEOPLE.encode([[(who.email, who.name) for who in group] for group in groups]),
         storable(envelope.subject),
         storable(envelope.snippet),
         storable(envelope.message_id),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from postroom.model.query.tree import Flag
 
@@ -59,6 +60,13 @@ def state_of(connection: sqlite3.Connection, key: int) -> str:
 
 def state_text(folders: Iterable[int], has_attachments: bool, flags: Sequence[bool], labels: Iterable[int]) -> str:
     """`flags` in the order of FLAGS."""
+    return _state_text(tuple(folders), bool(has_attachments), tuple(flags), tuple(labels))
+
+
+@lru_cache(maxsize=1024)  # most messages of a folder have the same
+def _state_text(
+    folders: tuple[int, ...], has_attachments: bool, flags: tuple[bool, ...], labels: tuple[int, ...]
+) -> str:
     tokens = [ANY, *map(folder_token, folders), *([HAS_ATTACHMENT] if has_attachments else [])]
     tokens += [token for token, is_set in zip(FLAGS.values(), flags, strict=True) if is_set]
     return " ".join([*tokens, *map(label_token, labels)])

@@ -20,10 +20,9 @@ MAX_LINKS = 100  # of one message: its own id, its parent, the first and the lat
 def thread_of(connection: sqlite3.Connection, envelope: Envelope) -> str:
     """The thread this message belongs to, created or merged as needed; `envelope.thread_ref` decides if it is set."""
     links = _links(envelope)
-    found = _threads_linked(connection, links)
     if envelope.thread_ref:
         thread = current(connection, envelope.thread_ref)
-    elif found:
+    elif found := _threads_linked(connection, links):
         thread = min(found, key=_age)
         for other in found - {thread}:
             _merge(connection, other, thread)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from postroom.model.words import spaced, words
+from postroom.model.words import letters_and_words, words
 
 MAX_CHARS = 256 * 1024  # of one text: the rest is not searchable
 
@@ -28,7 +28,7 @@ def normal(text: str) -> str:
         return text.replace("\0", " ")  # the full text splits it by the same rule
     text = _PILES.sub(lambda pile: pile[0][:32], storable(text))
     text = unicodedata.normalize("NFKC", text)[:MAX_CHARS]  # one character may expand to eighteen
-    return " ".join(words(spaced(_OURS.sub(" ", text))))
+    return " ".join(letters_and_words(_OURS.sub(" ", text)))
 
 
 def storable(text: str) -> str:

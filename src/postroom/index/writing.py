@@ -29,6 +29,7 @@ from postroom.model.query.tree import Flag
 
 SETTABLE: tuple[Flag, ...] = ("unread", "read", "starred", "unstarred", "answered", "forwarded")
 
+_WORDS = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _HAS_LABEL = "EXISTS (SELECT 1 FROM mail_label WHERE mail_label.mail = mail.id AND mail_label.label = {})"
 _TABLES = (
     ("mail_text", "id"),
@@ -151,7 +152,7 @@ def _add_row(
     texts = entry.texts or texts_of(envelope.subject, entry.body, entry.filenames)
     groups = ((envelope.sender,), envelope.to, envelope.cc, envelope.bcc)
     labelled = tuple(sorted({labels[name] for name in _kept(envelope)}))
-    flags = [getattr(envelope, column) for column in state.FLAGS]
+    flags = (envelope.unread, envelope.starred, envelope.answered, envelope.draft)
     return _Row(
         key,
         envelope,
@@ -192,7 +193,7 @@ def write_words(connection: sqlite3.Connection, key: int, words: state.Words) ->
 
 
 def _json(words: state.Words) -> bytes:
-    return json.dumps(words, ensure_ascii=False, separators=(",", ":")).encode()
+    return _WORDS.encode(words).encode()
 
 
 def _set_flag(connection: sqlite3.Connection, refs: Sequence[str], column: str, value: bool) -> None:

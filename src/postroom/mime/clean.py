@@ -42,6 +42,7 @@ _HARMLESS = re.compile(
     "[\t\n -~\u00a1-\u00ac\u00ae-\u033f\u0350-\u061b\u061d-\u114f\u1200-\u135f\u1d00-\u1fff\u2010-\u2027\u2030-\u205e"
     "\u2070-\u27ff\u2900-\u2fff\u3000-\u3163\u3165-\ud7ff\uf900-\ufb4f\uff00-\uff9f\U0001f000-\U0001faff]*"
 )
+_HARMLESS_ASCII: Final = bytes([9, 10, *range(32, 127)])
 _LINE_BREAKS: Final = ("\r\n", "\r", "\u0085", "\u2028", "\u2029")
 _SHORT = 300
 _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800]")
@@ -49,7 +50,7 @@ _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800]")
 
 def cleaned(text: str) -> tuple[str, int]:
     """(the text without invisible characters, how many pieces were removed). Line breaks become ``\\n``."""
-    if _HARMLESS.fullmatch(text):
+    if _is_harmless(text):
         return text, 0
     text = _SPACES.sub(" ", text)
     for line_break in _LINE_BREAKS:
@@ -58,9 +59,15 @@ def cleaned(text: str) -> tuple[str, int]:
     for _ in range(8):  # a removal may join two halves of something else to remove
         text, count = _REMOVED.subn("", text)
         removed += count
-        if not count or _HARMLESS.fullmatch(text):
+        if not count or _is_harmless(text):
             break
     return text, removed
+
+
+def _is_harmless(text: str) -> bool:
+    if text.isascii():
+        return not text.encode("ascii").translate(None, _HARMLESS_ASCII)
+    return _HARMLESS.fullmatch(text) is not None
 
 
 def hidden_runs(text: str, cleaned_text: str | None = None) -> list[str]:

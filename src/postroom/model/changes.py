@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from postroom.model.by_fields import pickled_by_fields
 from postroom.model.folder import Folder
 
 
@@ -32,6 +33,7 @@ class FolderState:
     identity: str = ""
 
 
+@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Marks:
     """What may change on a message that stays where it is."""
@@ -68,6 +70,7 @@ class Identified:
     marks: Marks | None
 
 
+@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class BulkMail:
     """A message as received, for another process to read. `raw` is less than `size` bytes where it was too large to be

@@ -14,7 +14,12 @@ import unicodedata
 
 def words(text: str) -> list[str]:
     """The folded words of a text, in order."""
-    return text.translate(_WORDS).split()
+    return _translated(text, _WORDS).split()
+
+
+def letters_and_words(text: str) -> list[str]:
+    """As `words(spaced(text))`, in one pass."""
+    return _translated(text, _LETTERS_AND_WORDS).split()
 
 
 def folded(text: str) -> str:
@@ -25,12 +30,15 @@ def folded(text: str) -> str:
 class _Table(dict[int, str]):
     """A translation table that is filled as characters are met; rare planes are not cached."""
 
-    def __init__(self, keeps_separators: bool) -> None:
+    def __init__(self, keeps_separators: bool, spaces_letters: bool = False) -> None:
         super().__init__()
         self._keeps_separators = keeps_separators
+        self._spaces_letters = spaces_letters
 
     def __missing__(self, code: int) -> str:
         result = _folded_char(chr(code), self._keeps_separators)
+        if self._spaces_letters and _UNSPACED.match(chr(code)):
+            result = f" {result} "
         if code < 0x10000:
             self[code] = result
         return result
@@ -49,7 +57,17 @@ def _folded_char(char: str, keeps_separators: bool) -> str:
     return base if base.isascii() else low
 
 
+def _translated(text: str, table: _Table) -> str:
+    """For words. Character by character only what is not ASCII: the rest takes a fiftieth of the time."""
+    if not text.isascii():
+        text = _NOT_ASCII.sub(lambda run: run[0].translate(table), text)
+    return text.encode("utf-8", "surrogatepass").translate(_ASCII_WORDS).decode("utf-8", "surrogatepass")
+
+
+_NOT_ASCII = re.compile("[^\x00-\x7f]+")
 _WORDS, _FOLDED = _Table(keeps_separators=False), _Table(keeps_separators=True)
+_LETTERS_AND_WORDS = _Table(keeps_separators=False, spaces_letters=True)
+_ASCII_WORDS = bytes(ord(_WORDS[code]) for code in range(128)) + bytes(range(128, 256))
 
 
 _UNSPACED = re.compile(

@@ -45,22 +45,22 @@ def add(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float)
     by_ref = {arrival.entry.envelope.ref: arrival for arrival in arrivals}
     new = [arrival for ref, arrival in by_ref.items() if ref not in there]
     writing.add(connection, [arrival.entry for arrival in new])
-    for arrival in new:
-        _add_row(connection, arrival, now)
+    _add_rows(connection, new, now)
     identity.find_again(connection, [(one.identity, one.entry.envelope.ref) for one in new], note_renamed)
     return [arrival.entry.envelope.ref for arrival in new]
 
 
-def _add_row(connection: sqlite3.Connection, arrival: Arrival, now: float) -> None:
-    row = connection.execute(
-        "INSERT INTO mirrored (ref, folder, number, identity, added_at) VALUES (?, ?, ?, ?, ?)",
-        (arrival.entry.envelope.ref, arrival.folder, arrival.number, arrival.identity, now),
+def _add_rows(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float) -> None:
+    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM mirrored").fetchone()
+    numbered = list(enumerate(arrivals, last + 1))
+    connection.executemany(
+        "INSERT INTO mirrored (id, ref, folder, number, identity, added_at) VALUES (?, ?, ?, ?, ?, ?)",
+        [(row, one.entry.envelope.ref, one.folder, one.number, one.identity, now) for row, one in numbered],
     )
-    if arrival.content is not None:
-        connection.execute(
-            "INSERT INTO content (id, form, content) VALUES (?, ?, ?)",
-            (row.lastrowid, arrival.content.form, arrival.content.content),
-        )
+    connection.executemany(
+        "INSERT INTO content (id, form, content) VALUES (?, ?, ?)",
+        [(row, one.content.form, one.content.content) for row, one in numbered if one.content is not None],
+    )
 
 
 def known(connection: sqlite3.Connection, refs: Iterable[str]) -> set[str]:

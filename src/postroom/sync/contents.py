@@ -9,15 +9,17 @@ import zlib
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from postroom.index.packing import pack, unpacked
+from postroom.index.packing import compressed_bytes, smallest, unpacked
 from postroom.index.rows import envelopes
 from postroom.index.words import storable
+from postroom.model.by_fields import pickled_by_fields
 from postroom.model.message import Attachment, Body, Envelope, Message
 
 _PLAIN, _COMPRESSED, _MESSAGE = 0, 1, 2
 MAX_BYTES: Final = 25 * 2**20  # of a message that was read: it is JSON
 
 
+@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Content:
     form: int
@@ -25,8 +27,8 @@ class Content:
 
 
 def raw_content(raw: bytes) -> Content:
-    packed = pack(raw)
-    return Content(_COMPRESSED if packed.is_compressed else _PLAIN, packed.content)
+    is_compressed, content = smallest(raw)
+    return Content(_COMPRESSED if is_compressed else _PLAIN, content)
 
 
 def message_content(message: Message) -> Content | None:
@@ -37,7 +39,7 @@ def message_content(message: Message) -> Content | None:
         "defects": list(message.defects),
     }
     text = json.dumps(kept, ensure_ascii=True, separators=(",", ":")).encode()
-    return Content(_MESSAGE, zlib.compress(text, 1)) if len(text) <= MAX_BYTES else None
+    return Content(_MESSAGE, compressed_bytes(text)) if len(text) <= MAX_BYTES else None
 
 
 def raw_of(connection: sqlite3.Connection, ref: str) -> bytes | None:

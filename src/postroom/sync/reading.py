@@ -11,6 +11,7 @@ import anyio.to_thread
 
 from postroom.index.entry import Entry, texts_of
 from postroom.mime.processes.readers import Readers, cores, read_or
+from postroom.model.by_fields import pickled_by_fields
 from postroom.model.changes import BulkMail
 from postroom.model.message import Envelope, Message
 from postroom.sync.changing import Arrival
@@ -27,6 +28,7 @@ _MOST_READERS = 4
 _CHUNK = 32  # messages that one reader is given at a time
 
 
+@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Read:
     entry: Entry

@@ -137,6 +137,6 @@ def _needed_census(document: Document, shapes: Sequence[Shape]) -> _Census | Non
     is_plain = len(shapes) < _MANY and all(
         shape.reaches < 2 and not shape.beside and shape.steps < 8 for shape in shapes
     )
-    if is_plain and sum(1 for _ in document.iter_elements()) <= _LARGE:
+    if is_plain and len(document.select("*")) <= _LARGE:
         return None
     return _census(document, with_attributes=any(shape.reads_attributes for shape in shapes))

@@ -205,6 +205,7 @@ def _sight(look: Look) -> Sight:
     return max(sight, moved, indented, _contrast_state(look))
 
 
+@lru_cache(maxsize=1024)
 def hides_pictures(look: Look) -> bool:
     """Whether not even a picture is visible: the colour and size of letters do not affect it."""
     if not look.visible or look.opacity <= 0.03 or look.scale <= 0.02 or look.clip is HIDDEN:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 # n blocks make n x n elements.
 _FORMATTING = re.compile(r"<(?:a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[\s/>]", re.IGNORECASE)
 _TAG = re.compile("<")
-_FEW_TAGS: Final = 400  # which make 40,000 elements at most
+_OVERRIDE = re.compile("&#(?:0*+8238|[xX]0*+202[eE])")
+_FEW_TAGS: Final = 400  # which make as many elements at most as are
+_AT_ONCE: Final = 40_000  # parsed before they are counted
 _FIRST_STEP, _STEP = 1_000, 4_000  # tags that are parsed before the resulting elements are counted
 
 
@@ -40,7 +42,7 @@ def open_html(html: str) -> OpenedHtml:
     source = html[:MAX_TEXT].replace("\u202e", "&#8238;")  # cleaned later: what it reverses is marked in the document
     cleaned = clean_text(source)
     document, was_cut = _parsed(cleaned)
-    removal = drop_hidden(document)
+    removal = drop_hidden(document, may_reverse=_OVERRIDE.search(cleaned) is not None)
     spelt = tuple(HiddenText("characters", run) for run in hidden_runs(source, cleaned))
     was_cut = was_cut or removal.was_cut or len(html) > MAX_TEXT
     return OpenedHtml(document, removal.texts + spelt, removal.doubtful, removal.is_whole, was_cut)
@@ -53,7 +55,7 @@ def _parsed(source: str) -> tuple[Document, bool]:
     if tags <= _FEW_TAGS:
         return _parse(source), False
     within = source if tags <= MAX_TAGS else source[: _start_of_tag(source, MAX_TAGS)]
-    document, is_whole = _parsed_by_steps(within) if _may_multiply(within, tags) else (_parse(within), True)
+    document, is_whole = _parsed_within_limits(within, tags)
     opening = tags - source.count("</")
     was_flattened = opening > MAX_HTML_DEPTH and _drop_deep(document)
     was_shortened = opening > MAX_ELEMENTS // 2 and _drop_late(document)  # a table may have twice as many as its tags
@@ -66,9 +68,17 @@ def _parse(source: str) -> Document:
     return parse(source, positions=False, allow_declarative_shadow_roots=False)
 
 
-def _may_multiply(source: str, tags: int) -> bool:
-    formatting = sum(1 for _ in _FORMATTING.finditer(source))
-    return formatting * (tags - formatting) > MAX_ELEMENTS
+def _parsed_within_limits(source: str, tags: int) -> tuple[Document, bool]:
+    formatting = len(_FORMATTING.findall(source))
+    most = formatting * (tags - formatting)
+    if most > _AT_ONCE:
+        return _parsed_by_steps(source)
+    document = _parse(source)
+    return (document, True) if most <= MAX_ELEMENTS or not _has_too_many(document) else _parsed_by_steps(source)
+
+
+def _has_too_many(document: Document) -> bool:
+    return len(document.select("*")) > MAX_ELEMENTS
 
 
 def _parsed_by_steps(source: str) -> tuple[Document, bool]:
@@ -79,7 +89,7 @@ def _parsed_by_steps(source: str) -> tuple[Document, bool]:
     document = _parse("")
     for end in [*(starts[end] for end in ends if end < len(starts)), len(source)]:
         longer = _parse(source[:end])
-        if sum(1 for _ in islice(longer.iter_elements(), MAX_ELEMENTS + 1)) > MAX_ELEMENTS:
+        if _has_too_many(longer):
             return document, False
         document = longer
     return document, True

@@ -26,8 +26,12 @@ DOUBT_OPENS, DOUBT_CLOSES = "[hidden? ", "]"
 _MAX_COVERS: Final = 20  # beyond that everything is doubtful
 _SMALL_PICTURE: Final = 60  # pixels
 _LOOK: Final = 4  # units of work for the look of an element, when its style is known
-_NEVER_SHOWN: Final = (
-    "script,template,style,head,title,embed,applet,iframe,audio,video,datalist,noframes,noembed,rp,progress,meter,"
+_UNSHOWN_TAGS: Final = (
+    *("script", "template", "style", "head", "title", "embed", "applet", "iframe", "audio", "video", "datalist"),
+    *("noframes", "noembed", "rp", "progress", "meter"),
+)
+_WITH_UNSHOWN_PARTS: Final = frozenset({"dialog", "svg", "math"})
+_UNSHOWN_PARTS: Final = (
     "dialog:not([open]),svg title,svg desc,svg defs,svg metadata,math annotation,math annotation-xml,math mphantom,"
     "math maction > * + *"
 )
@@ -48,8 +52,8 @@ class Removal:
     was_cut: bool  # the document had more elements than are examined
 
 
-def drop_hidden(document: Document) -> Removal:
-    """Change the document in place."""
+def drop_hidden(document: Document, *, may_reverse: bool = True) -> Removal:
+    """Change the document in place. `may_reverse`: it may contain the character that reverses letters."""
     quirks = _is_quirky(document)
     sheet = Stylesheet(document, quirks=quirks)
     texts = _drop_never_shown(document)
@@ -59,7 +63,7 @@ def drop_hidden(document: Document) -> Removal:
         if any(map(str.isalnum, node.text)):
             texts.append(HiddenText("text", node.text[:4_000]))
         node.decompose()
-    if _OVERRIDE in document.text:
+    if may_reverse and _OVERRIDE in document.text:
         walk.doubtful += _overridden(document)
     marks = _mark(walk)
     return Removal(tuple(texts), marks, sheet.is_whole, walk.count > MAX_ELEMENTS)
@@ -80,7 +84,7 @@ def _is_quirky(document: Document) -> bool:
 
 def _drop_never_shown(document: Document) -> list[HiddenText]:
     texts: list[HiddenText] = []
-    for element in reversed(document.select(_NEVER_SHOWN)):  # inner ones first: no text is examined twice
+    for element in reversed(_never_shown(document)):  # inner ones first: no text is examined twice
         words = element.inner_html if element.tag == "template" else element.text
         if element.tag not in _SPEECHLESS and any(map(str.isalnum, words)):
             texts.append(HiddenText("element", words[:4_000]))
@@ -90,6 +94,15 @@ def _drop_never_shown(document: Document) -> list[HiddenText]:
             texts.append(HiddenText("comment", node.data[:4_000]))
         node.decompose()
     return texts
+
+
+def _never_shown(document: Document) -> list[Element]:
+    """Each alternative of a selector takes time on every element: only those that the document has are tried."""
+    tags = {element.tag for element in document.select("*")}
+    wanted: list[str] = [tag for tag in _UNSHOWN_TAGS if tag in tags]
+    if not _WITH_UNSHOWN_PARTS.isdisjoint(tags):
+        wanted.append(_UNSHOWN_PARTS)
+    return document.select(",".join(wanted)) if wanted else []
 
 
 @dataclass(slots=True)
@@ -111,7 +124,9 @@ class _Walk:
         """The loop over every element of every message: equal cases are looked up, not computed again."""
         looks, root, known = self._looks, ROOT, self._known
         matched, presented = self.sheet.matched.get, self.sheet.presented.get
-        for self.count, element in enumerate(document.iter_elements(), 1):
+        elements = document.select("*")  # one call: an iterator takes four times as long
+        self.count = len(elements)
+        for number, element in enumerate(elements, 1):
             around = looks.get(element.parent, root)
             if around is None:
                 looks[element] = None
@@ -127,7 +142,7 @@ class _Walk:
                 look, effect = found
                 if effect is not None and (effect.covers or (tag == "img" and _is_laid_over(element, effect))):
                     self.covers.append((element, effect))
-            if self.count > MAX_ELEMENTS or look.fate is HIDDEN:
+            if look.fate is HIDDEN or number > MAX_ELEMENTS:
                 looks[element] = None
                 self.gone.append(element)
                 continue

@@ -21,6 +21,7 @@ B = TypeVar("B")
 
 PATIENCE = 30.0  # seconds for one message; the slowest known takes a third of one second
 _START = 60.0  # seconds until new processes respond
+_GARBAGE = 50_000  # objects
 _MOST_LOST = 3  # messages that crashed their reader: beyond that the cause is something else
 
 
@@ -127,9 +128,12 @@ def _unless_lost(act: Callable[[A], B], on: A) -> B | None:
 
 def _begin() -> None:
     """Interrupts are left to the caller; and a reader ends when its caller is gone."""
+    import gc
     from multiprocessing import parent_process
     from threading import Thread
 
+    gc.freeze()  # modules are not garbage,
+    gc.set_threshold(_GARBAGE)  # and what is read has few cycles: looking for them takes a twentieth of the time
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "SIGALRM"):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)

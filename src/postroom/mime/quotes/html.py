@@ -35,8 +35,9 @@ _RULES: Final = (
     'div[style*="border-top:1pt solid rgb(225,225,225)" i],div[style*="border-top:1.0pt solid #e1e1e1" i]'
 )
 # Every document with a quote contains some of these. Lower-case; "-quote" and "_quote" are parts of many.
+_QUOTE_SIGNS: Final = ("blockquote", "_quote", "-quote")
 _SIGNS: Final = (
-    *("blockquote", "_quote", "-quote", "isreplycontent", "divrplyfwdmsg", "appendonsend", "border-top:"),
+    *("isreplycontent", "divrplyfwdmsg", "appendonsend", "border-top:"),
     *("zmail_extra", "reference-message", "olk_src_body", "stopspelling", "outlookmessageheader"),
 )
 _MAX_QUOTES: Final = 2_000  # of one document; the rest is shown
@@ -50,6 +51,8 @@ _STARTS: Final = {"m": Region.MARKED, "b": Region.BLOCK}
 def may_quote(html: str) -> bool:
     """Whether it is worth searching for quotes."""
     lowered = html.lower()
+    if "quote" in lowered and any(sign in lowered for sign in _QUOTE_SIGNS):
+        return True
     return any(sign in lowered for sign in _SIGNS)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from postroom.mime.limits import MAX_ADDRESS_STEPS, MAX_ADDRESSES, MAX_EMAIL
 from postroom.mime.read.headers import decode_words
@@ -25,6 +26,7 @@ _CONTROLS = re.compile(r"[\x00-\x20\x7f]+")
 _QUOTED_LOCAL = re.compile(r'"(?:[^"\\\x00-\x1f\x7f]|\\[ -~])*+"(?=@)')
 
 
+_SHORT = 200  # characters of a header that is worth caching
 _MOST = MAX_ADDRESSES + 1  # the extra one shows that there are too many
 
 
@@ -35,6 +37,10 @@ def read_addresses(text: str) -> tuple[Address, ...]:
 
 def addresses_in(text: str) -> tuple[tuple[Address, ...], bool]:
     """As `read_addresses`; and whether reading stopped before the end."""
+    return _usual_addresses(text) if len(text) <= _SHORT else _addresses_in(text)
+
+
+def _addresses_in(text: str) -> tuple[tuple[Address, ...], bool]:
     if not text:
         return (), False
     if '"' not in text and "(" not in text and ":" not in text and ";" not in text:
@@ -43,6 +49,9 @@ def addresses_in(text: str) -> tuple[tuple[Address, ...], bool]:
             return tuple(address for address in quick if address), len(quick) >= _MOST
     reader = _Reader(text)
     return tuple(reader.read()), not reader.is_done
+
+
+_usual_addresses = lru_cache(maxsize=4096)(_addresses_in)  # the same few people recur
 
 
 def _quick(piece: str) -> Address | None:

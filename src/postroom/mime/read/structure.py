@@ -111,7 +111,16 @@ def _opened(raw: bytes, part: Part, budget: _Budget, depth: int) -> Part:
         _part(raw, _part_headers(raw, start, end, budget), f"{prefix}{index}", end, default, budget, depth + 1)
         for index, (start, end) in enumerate(spans, 1)
     )
-    return replace(part, children=tuple(children))
+    return Part(
+        part.number,
+        part.headers,
+        part.content,
+        part.disposition,
+        part.encoding,
+        part.start,
+        part.end,
+        tuple(children),
+    )
 
 
 def _part_headers(raw: bytes, start: int, end: int, budget: _Budget) -> HeaderBlock:

@@ -34,7 +34,7 @@ from postroom.model.query.tree import (
     Subject,
     Text,
 )
-from postroom.model.words import folded, spaced, words
+from postroom.model.words import folded, letters_and_words
 
 FolderMatches = Callable[[str], bool]
 
@@ -143,7 +143,7 @@ def _is_part(value: str, person: Address) -> bool:
 
 def _row(text: str) -> str:
     """The words with spaces around each, so that consecutive words are a substring."""
-    return f" {' '.join(words(spaced(text)))} "
+    return f" {' '.join(letters_and_words(text))} "
 
 
 def _in_a_row(wanted: str, row: str, *, prefix: bool = False) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from postroom.index.entry import Entry, texts_of
 from postroom.index.rows import envelopes
 from postroom.index.writing import gone
+from postroom.model.by_fields import pickled_by_fields, with_fields
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope, Message
 from postroom.model.query.tree import Flag
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from postroom.mime.read.parse import Parsed
 
 
+@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class NewMail:
     """A message to be filed. `folder` is a name or a role, created where it is missing. A message is unread unless its
@@ -105,7 +107,7 @@ def filed(prepared: Prepared, ref: str, folder: Folder, *, thread_ref: str = "")
     """The entry with its ref and its folder. A message filed in Drafts is a draft."""
     entry = prepared.entry
     draft = entry.envelope.draft or folder.role is Role.DRAFTS
-    envelope = replace(
+    envelope = with_fields(
         entry.envelope,
         ref=ref,
         thread_ref=thread_ref,
@@ -113,7 +115,7 @@ def filed(prepared: Prepared, ref: str, folder: Folder, *, thread_ref: str = "")
         draft=draft,
         unread=entry.envelope.unread and not draft,
     )
-    return replace(entry, envelope=envelope)
+    return with_fields(entry, envelope=envelope)
 
 
 def found(connection: sqlite3.Connection, ref: str) -> tuple[Envelope, bytes]:

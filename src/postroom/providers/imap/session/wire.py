@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Any
 
 from postroom.model.errors import ProviderError
@@ -28,10 +29,12 @@ _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
 _UID_PAIR = re.compile(rb"(?<!\d)(\d{1,19}) ([\d:,]++) ([\d:,]++)")
 _APPENDED = re.compile(rb"\[APPENDUID (\d{1,19}) (\d{1,19})\]", re.IGNORECASE)
 _INTERNAL_DATE = re.compile(rb" ?(\d{1,2})-([A-Za-z]{3})-(\d{4}) (\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = (b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec")
 
+_NOT_PLAIN = frozenset(b'"Nn')  # how strings and NIL begin
 _MAX_NESTING = 200
 _MAX_DIGITS = 19
+_SHORT = 60  # characters of a name that is worth caching
 
 
 def read_fetches(answers: Sequence[Raw | None]) -> dict[int, Item]:
@@ -74,7 +77,7 @@ def read_tokens(pieces: Iterable[Raw]) -> list[Any]:
                 outer.append(inner)
                 here = inner
             elif token != b")":
-                here.append(_value(token))
+                here.append(_value(token) if token[0] in _NOT_PLAIN else token)
             elif len(outer) > 1:
                 outer.pop()
                 here = outer[-1]
@@ -106,9 +109,16 @@ def _value(token: bytes) -> bytes | None:
 
 
 def _name(token: Any) -> str:
+    return _usual_name(token) if isinstance(token, bytes) and len(token) <= _SHORT else _read_name(token)
+
+
+def _read_name(token: Any) -> str:
     """``BODY[HEADER.FIELDS (DATE FROM)]`` is called HEADERS, whatever order the server repeats the fields in."""
     name = token.decode("ascii", "replace").upper() if isinstance(token, bytes) else ""
     return "HEADERS" if name.startswith("BODY[HEADER.FIELDS") else name.partition("<")[0]
+
+
+_usual_name = lru_cache(maxsize=256)(_read_name)  # every message has the same few
 
 
 def as_set(uids: Iterable[int]) -> bytes:
@@ -152,14 +162,19 @@ def read_internal_date(value: Any) -> datetime | None:
     found = _INTERNAL_DATE.match(value) if isinstance(value, bytes) else None
     if found is None:
         return None
-    day, month, year, hour, minute, second, sign, zone_hours, zone_minutes = (part.decode() for part in found.groups())
-    offset = timedelta(hours=int(zone_hours), minutes=int(zone_minutes)) * (-1 if sign == "-" else 1)
+    day, month, year, hour, minute, second, *zone = found.groups()
     try:
         number = _MONTHS.index(month.lower()) + 1
-        moment = datetime(int(year), number, int(day), int(hour), int(minute), int(second), tzinfo=timezone(offset))
+        clock = int(hour), int(minute), int(second)
+        moment = datetime(int(year), number, int(day), *clock, tzinfo=_zone(*zone))
     except ValueError:
         return None
     return moment
+
+
+@lru_cache(maxsize=256)
+def _zone(sign: bytes, hours: bytes, minutes: bytes) -> timezone:
+    return timezone(timedelta(hours=int(hours), minutes=int(minutes)) * (-1 if sign == b"-" else 1))
 
 
 def changed_folders(news: Iterable[Sequence[Any]]) -> set[bytes]:
