@@ -227,8 +227,11 @@ def state(service: Gmail) -> bool:
     [
         (
             "imap",
-            "The user sets it where the mailbox is hosted, in the webmail's settings (vacation, out of office). "
-            "Postroom can set it where the server has ManageSieve: with sieve_host and smtp_host in the account's settings.",
+            (
+                "The user sets it where the mailbox is hosted, in the webmail's settings (vacation, out of office). "
+                "Postroom can set it where the server has ManageSieve: with sieve_host and smtp_host in the account's "
+                "settings."
+            ),
         ),
         ("jmap", "The user sets it in the settings of the mail service."),
         ("rest", "The user sets it in the settings of the mail service."),
