@@ -22,7 +22,8 @@ _UNTIL = {
     ">": re.compile(r"((?:[^>\\]++|\\.)*+)>", re.DOTALL),
 }
 _CONTROLS = re.compile(r"[\x00-\x20\x7f]+")
-_QUOTED_LOCAL = re.compile(r'"(?:[^"\\\x00-\x1f\x7f]|\\[ -~])*+"(?=@)')
+# Bounded (RFC 5321 allows 64): it is tried at every quotation mark, and escaped ones do not end it.
+_QUOTED_LOCAL = re.compile(r'"(?:[^"\\\x00-\x1f\x7f]|\\[ -~]){0,128}+"(?=@)')
 
 
 _MOST = MAX_ADDRESSES + 1  # the extra one shows that there are too many
