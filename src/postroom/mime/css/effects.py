@@ -35,7 +35,8 @@ _SIGHT_NAMES: Final = frozenset(
             "z-index",
         ),
         *("letter-spacing", "word-spacing", "animation-name", "font-size", "opacity", "offset-path"),
-        *("grid-template-rows", "outline-offset", OVERLAID, UNDECIDED, "font-size-adjust", "margin-right", "transform-origin", "transform"),
+        *("grid-template-rows", "outline-offset", OVERLAID, UNDECIDED, "font-size-adjust", "margin-right"),
+        *("transform-origin", "transform"),
         *("rotate", "backface-visibility", "unicode-bidi"),
     }
 )
@@ -246,17 +247,8 @@ def _indent(style: Style) -> float | None:
 
 _BLOCKS: Final = frozenset(
     {
-        "block",
-        "inline-block",
-        "flex",
-        "inline-flex",
-        "grid",
-        "inline-grid",
-        "flow-root",
-        "list-item",
-        "-webkit-box",
-        "-webkit-inline-box",
-        "-webkit-flex",
+        *("block", "inline-block", "flex", "inline-flex", "grid", "inline-grid", "flow-root", "list-item"),
+        *("-webkit-box", "-webkit-inline-box", "-webkit-flex"),
     }
 )
 

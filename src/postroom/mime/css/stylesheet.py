@@ -20,7 +20,10 @@ from postroom.mime.limits import MAX_CASCADE_WORK, MAX_VARIABLES
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Node
 
-_OLD: Final = "[bgcolor],[background],font[color],font[size],body[text],[hidden],[popover],bdo,math [mathcolor],math [mathsize],math [mathbackground]"
+_OLD: Final = (
+    "[bgcolor],[background],font[color],font[size],body[text],[hidden],[popover],bdo,"
+    "math [mathcolor],math [mathsize],math [mathbackground]"
+)
 _BOXES: Final = frozenset({"body", "table", "tbody", "thead", "tfoot", "tr", "td", "th"})
 _MATH: Final = {"mathcolor": "color", "mathsize": "font-size", "mathbackground": "background-color"}
 _LONGEST_WORD: Final = 100  # characters of such an attribute
