@@ -255,7 +255,7 @@ _BLOCKS: Final = frozenset(
 
 def _is_block(display: str) -> bool | None:
     """None if the style does not say."""
-    return None if not display or display in WIDE else display in _BLOCKS
+    return None if not display or display in WIDE else not _BLOCKS.isdisjoint(display.split())
 
 
 def _hides_rest(style: Style) -> bool:
