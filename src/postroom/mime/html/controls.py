@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 _SILENT: Final = frozenset({"hidden", "password", "checkbox", "radio", "file", "color", "range"})
 _MAX_LABEL: Final = 300  # characters
 _MAX_MAPS: Final = 50  # pictures with an image map
+_MAX_AREAS: Final = 100  # of one map
 
 
 def label_fields(document: Document) -> list[Element]:
@@ -33,11 +34,12 @@ def _words_of(field: Element) -> str:
 
 
 def link_areas(document: Document) -> None:
-    """The areas of a visible picture that lead somewhere become links after it."""
-    for picture in document.select("img[usemap]")[:_MAX_MAPS]:
-        name = (picture.attr("usemap") or "").removeprefix("#")
-        found = next((one for one in document.select("map[name]")[:_MAX_MAPS] if one.attr("name") == name), None)
-        for area in reversed(found.select("area[href]") if found is not None and name else []):
+    """The areas of a visible picture that lead somewhere become links after it; a map is shown once."""
+    pictures = document.select("img[usemap]")[:_MAX_MAPS]
+    maps = {one.attr("name"): one for one in document.select("map[name]")[:_MAX_MAPS]} if pictures else {}
+    for picture in pictures:
+        found = maps.pop((picture.attr("usemap") or "").removeprefix("#"), None)
+        for area in reversed(found.select("area[href]")[:_MAX_AREAS] if found is not None else []):
             if words := (area.attr("alt") or area.attr("title") or "").strip()[:_MAX_LABEL]:
                 picture.insert_after(_link(area.attr("href") or "", words))
 
