@@ -121,7 +121,7 @@ HEADERS: dict[str, Mail] = {
             ("all address headers", (b"From", b"Sender", b"To", b"Cc", b"Bcc", b"Reply-To")),
             ("eight headers To", (b"To",) * 8),
         )
-        for piece in (b"; ", b"<", b"g:;", b'"', b"(1) ", b"=?utf-8?q?=E4?= =?latin1?q?=E4?= ")
+        for piece in (b"; ", b"<", b"g:;", b'"\\', b'"', b"(1) ", b"=?utf-8?q?=E4?= =?latin1?q?=E4?= ")
     },
     "ids": _headers(b"References: <a@b> <c@d>\r\n"),
     "many fields": _headers(b"X: 1\r\n"),

@@ -26,6 +26,7 @@ from postroom.mime.read.decode import decode_text, decode_transfer, decoded_size
         ("ks_c_5601-1987", "똠방".encode("cp949"), "똠방"),
         ("shift_jis", "①".encode("cp932"), "①"),
         ("iso-2022-jp", "日本".encode("iso2022_jp"), "日本"),
+        ("iso-2022-jp", b"\x1b$B-!\x1b(B \x1b$B-jF|K\\\x1b(B", "① ㈱日本"),
         ("koi8-r", "привет".encode("koi8_r"), "привет"),
         ("windows-1251", "привет".encode("cp1251"), "привет"),
         ("iso-8859-15", b"\xa4", "€"),
@@ -100,6 +101,10 @@ def test_quoted_printable_and_uuencode_are_decoded() -> None:
     assert decode_transfer(b"caf=C3=A9 =\r\nau lait =ZZ", "quoted-printable") == "café au lait =ZZ".encode()
     encoded = b"begin 644 a.txt\r\n" + binascii.b2a_uu(b"hello") + b"`\r\nend\r\n"
     assert decode_transfer(encoded, "x-uuencode") == b"hello"
+
+
+def test_blanks_after_a_soft_line_break_do_not_end_the_line() -> None:
+    assert decode_transfer(b"one = \r\nline=\t\nonly, 1 = 1", "quoted-printable") == b"one lineonly, 1 = 1"
 
 
 def test_an_unknown_encoding_leaves_the_bytes_alone() -> None:

@@ -346,3 +346,19 @@ def test_header_blocks_are_read_without_a_body() -> None:
 
 def test_a_header_given_twice_keeps_both_values_in_order() -> None:
     assert parse(mail("Received: one\nReceived: two")).headers["received"] == ("one", "two")
+
+
+@pytest.mark.parametrize("given", ["charset=utf-8 boundary=x", 'charset="utf-8" boundary="x"'])
+def test_parts_are_found_by_a_boundary_without_a_semicolon_before_it(given: str) -> None:
+    parsed = parse(mail(f"Content-Type: multipart/mixed; {given}", "--x\r\n\r\nHello\r\n--x--\r\n"))
+    assert parsed.body.text.strip() == "Hello"
+
+
+def test_an_encoding_may_have_a_comment() -> None:
+    raw = mail("Content-Type: text/plain\nContent-Transfer-Encoding: base64 (as usual)", "SGVsbG8=")
+    assert parse(raw).body.text == "Hello"
+
+
+def test_html_that_claims_to_be_ascii_is_read_by_its_own_charset() -> None:
+    html = '<meta charset="shift_jis"><p>こんにちは</p>'
+    assert "こんにちは" in parse(mail("Content-Type: text/html; charset=us-ascii", html, encoding="cp932")).body.html

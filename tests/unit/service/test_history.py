@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from postroom.mime.quotes.folding import context_of, fold_text
 from postroom.model.address import Address
 from postroom.model.errors import ProviderUnavailable
 from postroom.model.message import Envelope
@@ -49,11 +50,13 @@ def test_a_mail_does_not_answer_itself() -> None:
     assert answered_ids(itself) == []
 
 
-async def test_where_nobody_could_look_nothing_is_known() -> None:
+async def test_where_nobody_could_look_nothing_is_folded() -> None:
     class Failing:
         async def mails_with_ids(self, message_ids: list[str], *, near: str) -> list[Envelope]:
             raise ProviderUnavailable("The server is away.")
 
     for mailbox in (Failing(), object()):
         account: Any = SimpleNamespace(mailbox=mailbox)
-        assert await earlier_of(SimpleNamespace(), account, REPLY) is None  # type: ignore[arg-type]
+        earlier = await earlier_of(SimpleNamespace(), account, REPLY)  # type: ignore[arg-type]
+        answer = "Yes.\n\nOn Monday Bob <b@example.com> wrote:\n> When shall we all meet again?\n> At noon, typed here."
+        assert fold_text(answer, context_of(REPLY, earlier)).text == answer

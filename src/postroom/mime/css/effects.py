@@ -16,7 +16,9 @@ from postroom.mime.css.values import Colour, Style, colour, is_uncertain, is_unk
 
 _TALL: Final = 600.0  # pixels: a box of this height shows more or less all of its content
 _LINE: Final = 20.0
+_DARK: Final[Colour] = (18, 18, 18, 1.0)  # a page in a dark colour scheme
 _FRAME: Final = 40.0  # pixels: a border, outline or shadow of this width may cover text
+_REACHING: Final = 8.0  # pixels from the edge of a box to its words, at least
 _FAR_ORIGIN: Final = 100.0
 _SHRINKING: Final = frozenset({"size", "strict"})
 _UNSEEN_DISPLAYS: Final = frozenset({"none", "table-column", "table-column-group"})
@@ -32,8 +34,9 @@ _SIGHT_NAMES: Final = frozenset(
             "mix-blend-mode",
             "z-index",
         ),
-        *("letter-spacing", "animation-name", "font-size", "opacity", "offset-path", "grid-template-rows"),
-        *("outline-offset", OVERLAID, UNDECIDED, "font-size-adjust", "margin-right", "transform-origin", "transform"),
+        *("letter-spacing", "word-spacing", "animation-name", "font-size", "opacity", "offset-path"),
+        *("grid-template-rows", "outline-offset", OVERLAID, UNDECIDED, "font-size-adjust", "margin-right"),
+        *("transform-origin", "transform"),
         *("rotate", "backface-visibility", "unicode-bidi"),
     }
 )
@@ -58,6 +61,7 @@ class Effect:
     fill: Colour | str | None = None  # replaces the ink; or one of "ink", "unknown"
     grounds: tuple[Colour, ...] | None = None  # possible backgrounds of the text
     has_image: bool = False
+    is_inked: bool = False  # the background has the colour of the text
     font_size: str = ""
     visible: bool | None = None
     opacity: float = 1.0
@@ -99,6 +103,7 @@ def effect_of(style: Style, *, animations: frozenset[str] = frozenset()) -> Effe
         fill=_fill(style.get("-webkit-text-fill-color", "")),
         grounds=grounds,
         has_image=has_image,
+        is_inked=style.get("background-color") == "currentcolor",
         font_size=style.get("font-size", ""),
         visible=_visible(style.get("visibility", "")),
         opacity=_opacity(style),
@@ -138,7 +143,7 @@ def _own_sight(style: Style, animations: frozenset[str]) -> Sight:
         or style.get("mask-image", "none") not in ("none", *WIDE)
         or style.get("mix-blend-mode", "normal") not in ("normal", *WIDE)
         or (style.get("z-index", "").startswith("-") and style.get("position", "static") != "static")
-        or (pixels(style.get("letter-spacing", "0")) or 0) <= -8
+        or any((pixels(style.get(name, "0")) or 0) <= -8 for name in ("letter-spacing", "word-spacing"))
         or any(name in animations for name in style.get("animation-name", "").replace(",", " ").split())
         or any(is_uncertain(style.get(name, "")) for name in ("font-size", "opacity"))
         or style.get("offset-path", "none") not in ("none", *WIDE)
@@ -198,13 +203,23 @@ def _grounds(style: Style) -> tuple[tuple[Colour, ...] | None, bool]:
     flat = colour(style.get("background-color", "") or "transparent")
     if flat is None and is_unknown_colour(style.get("background-color", "")):
         has_picture = True
-    found: tuple[Colour, ...] = (flat,) if flat and flat[3] > 0 else ()
+    found: tuple[Colour, ...] = (flat,) if flat and flat[3] > 0 else (_DARK,) if _is_dark(style) else ()
     if "inset" in style.get("box-shadow", ""):  # it is painted over them
-        found += _colours_in(style["box-shadow"])
+        found += _painted_inside(style["box-shadow"])
     if "gradient(" in image:
         stops = _stops(image)
         found = stops if all(stop[3] > 0.9 for stop in stops) else found + stops
     return (tuple(found) or None), has_picture
+
+
+def _painted_inside(shadows: str) -> tuple[Colour, ...]:
+    """The colours of shadows that reach the words; a line at the edge of a button does not."""
+    reaching = (
+        shadow
+        for shadow in split_outside(shadows[:1_000], ",")
+        if "inset" in shadow and sum(map(abs, lengths(_BRACKETED.sub("", shadow))[:4])) >= _REACHING
+    )
+    return tuple(found for shadow in reaching for found in _colours_in(shadow))[:6]
 
 
 def _is_dark(style: Style) -> bool:
@@ -232,24 +247,15 @@ def _indent(style: Style) -> float | None:
 
 _BLOCKS: Final = frozenset(
     {
-        "block",
-        "inline-block",
-        "flex",
-        "inline-flex",
-        "grid",
-        "inline-grid",
-        "flow-root",
-        "list-item",
-        "-webkit-box",
-        "-webkit-inline-box",
-        "-webkit-flex",
+        *("block", "inline-block", "flex", "inline-flex", "grid", "inline-grid", "flow-root", "list-item"),
+        *("-webkit-box", "-webkit-inline-box", "-webkit-flex"),
     }
 )
 
 
 def _is_block(display: str) -> bool | None:
     """None if the style does not say."""
-    return None if not display or display in WIDE else display in _BLOCKS
+    return None if not display or display in WIDE else not _BLOCKS.isdisjoint(display.split())
 
 
 def _hides_rest(style: Style) -> bool:

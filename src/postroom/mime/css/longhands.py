@@ -160,6 +160,7 @@ _READERS: Final[dict[str, Reader]] = {
             "padding-right",
             "text-indent",
             "letter-spacing",
+            "word-spacing",
         ],
         read_length,
     ),

@@ -93,4 +93,5 @@ def _said_height(element: Element) -> float:
 def _is_within(content: _Content, room: tuple[float, float], font: float) -> bool:
     width, height = room
     lines = 1 + content.breaks + content.letters * font * 0.5 / max(width, 1.0)
-    return lines * font * 1.15 <= 2 * height + font and content.down < height and content.right < width
+    above = (content.breaks + 0.25) * font * 1.15  # at least this much is above the last line
+    return lines * font * 1.15 <= 2 * height + font and max(content.down, above) < height and content.right < width

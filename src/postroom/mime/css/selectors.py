@@ -24,6 +24,9 @@ _IN_OTHER_WORDS: Final = {
     "-webkit-any": ":is",
     "-webkit-any-link": ":any-link",
     "open": ":is(details[open],dialog[open])",
+    "placeholder-shown": ":is([placeholder]:not([value]))",
+    "invalid": ":is([required]:not([value]))",
+    "valid": ":is(input,select,textarea):not([required]:not([value]))",
 }
 _FAR: Final = frozenset({"has", "lang", "dir", "nth-last-child", "nth-last-of-type"})  # they look at other elements
 _DEEPEST: Final = 8  # nested functions; beyond that nothing is known

@@ -20,11 +20,17 @@ from postroom.mime.limits import MAX_CASCADE_WORK, MAX_VARIABLES
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Node
 
-_OLD: Final = "[bgcolor],[background],font[color],font[size],body[text],[hidden],[popover],bdo"
+_OLD: Final = (
+    "[bgcolor],[background],font[color],font[size],body[text],[hidden],[popover],bdo,"
+    "math [mathcolor],math [mathsize],math [mathbackground]"
+)
 _BOXES: Final = frozenset({"body", "table", "tbody", "thead", "tfoot", "tr", "td", "th"})
+_MATH: Final = {"mathcolor": "color", "mathsize": "font-size", "mathbackground": "background-color"}
+_LONGEST_WORD: Final = 100  # characters of such an attribute
 _FONT_SIZES: Final = ("x-small", "small", "medium", "large", "x-large", "xx-large", "48px")
 _INHERITED: Final = ("color", "font-size", "visibility", "text-indent", "-webkit-text-fill-color")
 _SHEETS: Final = 'style,link[rel~="stylesheet" i][href^="data:" i]'
+_DARK_PAGE: Final = 'meta[name="color-scheme" i][content~="dark" i]:not([content~="light" i])'
 _CONTAINERS: Final = '[style*="container" i]'
 _SHORT: Final = 300  # characters of a style that is worth caching beyond its document
 _LONGEST: Final = 1_000  # characters of a variable's value
@@ -41,6 +47,8 @@ class Stylesheet:
         self._quirks = quirks
         self._sheet = _sheet_of(document)
         self.presented: dict[Node, str] = {element: _presented(element) for element in document.select(_OLD)}
+        if (page := document.select_one("html")) is not None and document.select_one(_DARK_PAGE) is not None:
+            self.presented[page] = f"color-scheme:dark;{self.presented.get(page, '')}"
         self._matches = Matches(document, self._sheet.rules)
         self.matched = self._matches.groups
         self._effects: dict[tuple[str, str, int, bool], Effect | None] = {}  # without inherited variables
@@ -177,6 +185,9 @@ def _presented(element: Element) -> str:
         style += f"color:#{found[0]:02x}{found[1]:02x}{found[2]:02x};"
     if tag == "font" and (size := (element.attr("size") or "").strip()):
         style += f"font-size:{_font_size(size)};"
+    for name, stands_for in _MATH.items():
+        if value := element.attr(name):
+            style += f"{stands_for}:{value.split(';')[0][:_LONGEST_WORD]};"
     if tag in _BOXES:
         if (ground := element.attr("bgcolor")) and (found := legacy_colour(ground)):
             style += f"background-color:#{found[0]:02x}{found[1]:02x}{found[2]:02x};"

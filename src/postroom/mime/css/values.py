@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from postroom.mime.css.colour_spaces import to_srgb
 from postroom.mime.css.screen import HEIGHT, WIDTH, number
 
 Style = dict[str, str]  # property -> value, lower-case
@@ -104,25 +105,12 @@ def _colour(value: str) -> Colour | None:
         if parsed is None or isinstance(parsed, str):
             return None
         if parsed.space not in ("srgb", "hsl", "hwb"):
-            return _lightness(parsed)
+            found = to_srgb(parsed.space, parsed.coordinates)
+            return None if found is None else (*map(_byte, found), _part(parsed.alpha))  # type: ignore[return-value]
         red, green, blue = parsed.to("srgb").coordinates
     except (ArithmeticError, ValueError):  # numbers that no colour has
         return None
     return _byte(red), _byte(green), _byte(blue), _part(parsed.alpha)
-
-
-def _lightness(parsed: object) -> Colour | None:
-    """Lab and related spaces, approximately: only a colour without hue is exact."""
-    coordinates = parsed.coordinates  # type: ignore[attr-defined]
-    space = parsed.space  # type: ignore[attr-defined]
-    if space not in ("lab", "lch", "oklab", "oklch") or abs(coordinates[1] or 0) > (
-        5 if space in ("lab", "lch") else 0.03
-    ):
-        return None
-    light = (coordinates[0] or 0) / (100 if space in ("lab", "lch") else 1)
-    linear = _part(light) ** 3
-    grey = _byte(1.055 * linear ** (1 / 2.4) - 0.055 if linear > 0.0031308 else 12.92 * linear)
-    return grey, grey, grey, _part(parsed.alpha)  # type: ignore[attr-defined]
 
 
 def _byte(part: float | None) -> int:

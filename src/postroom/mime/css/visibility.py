@@ -95,10 +95,13 @@ def _changed(look: Look, effect: Effect, *, is_block: bool, is_cell: bool) -> Lo
     if effect.position in ("absolute", "fixed") and look.clip is HIDDEN:
         clip = max(DOUBTFUL, effect.clip)
     grounds, has_image = _grounds(look, effect)
-    is_line = effect.grounds is not None and not boxed and not is_cell
+    ink = _ink(look, effect)
+    if effect.is_inked:
+        grounds, has_image = ((ink,), has_image) if ink is not None else (grounds, True)
+    is_line = (effect.grounds is not None or effect.is_inked) and not boxed and not is_cell
     font = _font(look, effect.font_size)
     inner = Look(
-        ink=_ink(look, effect),
+        ink=ink,
         fill=look.fill if effect.fill is None else None if effect.fill == "ink" else effect.fill,
         grounds=grounds,
         behind=(look.behind or look.grounds) if is_line else look.behind,

@@ -15,6 +15,7 @@ from postroom.mime.css.sight import DOUBTFUL, HIDDEN, SEEN
 from postroom.mime.css.stylesheet import Stylesheet
 from postroom.mime.css.values import BLACK, Colour, legacy_colour
 from postroom.mime.css.visibility import LINK, ROOT, Look, changed, doubted, drawn, hides_pictures, in_block, judged
+from postroom.mime.html.controls import label_fields, link_areas
 from postroom.mime.html.hidden_words import HiddenText
 from postroom.mime.limits import MAX_ELEMENTS
 
@@ -56,6 +57,7 @@ def drop_hidden(document: Document, *, may_reverse: bool = True) -> Removal:
     """Change the document in place. `may_reverse`: it may contain the character that reverses letters."""
     quirks = _is_quirky(document)
     sheet = Stylesheet(document, quirks=quirks)
+    label_fields(document)
     texts = _drop_never_shown(document)
     walk = _Walk(sheet, quirks=quirks)
     walk.over(document)
@@ -65,6 +67,7 @@ def drop_hidden(document: Document, *, may_reverse: bool = True) -> Removal:
         node.decompose()
     if may_reverse and _OVERRIDE in document.text:
         walk.doubtful += _overridden(document)
+    link_areas(document)
     marks = _mark(walk)
     return Removal(tuple(texts), marks, sheet.is_whole, walk.count > MAX_ELEMENTS)
 
@@ -89,6 +92,11 @@ def _drop_never_shown(document: Document) -> list[HiddenText]:
         if element.tag not in _SPEECHLESS and any(map(str.isalnum, words)):
             texts.append(HiddenText("element", words[:4_000]))
         element.decompose()
+    for choice in document.select("select,optgroup"):
+        for text in _texts(choice):  # only options are shown
+            if any(map(str.isalnum, text.text)):
+                texts.append(HiddenText("element", text.text[:4_000]))
+            text.decompose()
     for node in cast("list[Comment]", document.xpath("//comment()")):
         if any(map(str.isalnum, node.data)):
             texts.append(HiddenText("comment", node.data[:4_000]))

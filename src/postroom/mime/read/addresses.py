@@ -22,8 +22,10 @@ _UNTIL = {
     '"': re.compile(r'((?:[^"\\]++|\\.)*+)"', re.DOTALL),
     ">": re.compile(r"((?:[^>\\]++|\\.)*+)>", re.DOTALL),
 }
+_LONGEST_NAME = 4_000  # characters between quotation marks: each escape in them is a step too
 _CONTROLS = re.compile(r"[\x00-\x20\x7f]+")
-_QUOTED_LOCAL = re.compile(r'"(?:[^"\\\x00-\x1f\x7f]|\\[ -~])*+"(?=@)')
+# Bounded (RFC 5321 allows 64): it is tried at every quotation mark, and escaped ones do not end it.
+_QUOTED_LOCAL = re.compile(r'"(?:[^"\\\x00-\x1f\x7f]|\\[ -~]){0,128}+"(?=@)')
 
 
 _SHORT = 200  # characters of a header that is worth caching
@@ -128,7 +130,7 @@ class _Reader:
             self._box.quoted = local[0] + words[0]
             self._position = local.end() + len(words[0])
         elif char == '"':
-            self._box.words.append(_ESCAPE.sub(r"\1", self._until('"')))
+            self._box.words.append(_ESCAPE.sub(r"\1", self._until('"')[:_LONGEST_NAME]))
         elif char == "(":
             self._box.comments.append(self._comment())
         elif char == "<":

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from postroom.mime.limits import MAX_TEXT
-from postroom.mime.read.charsets import charset_in_html, decode_text
+from postroom.mime.read.charsets import charset_in_html, decode_text, is_ascii
 from postroom.mime.read.decode import decode_transfer, decoded_size
 from postroom.mime.read.filenames import message_filename, safe_filename
 from postroom.mime.read.flowed import unflow
@@ -149,7 +149,9 @@ def _goes_on(raw: bytes, part: Part) -> bool:
 
 
 def _part_text(data: bytes, part: Part) -> str:
-    charset = part.content.get("charset") or (charset_in_html(data) if _is_html(part) else "")
+    charset = part.content.get("charset")
+    if _is_html(part) and (not charset or (is_ascii(charset) and not data.isascii())):
+        charset = charset_in_html(data) or charset
     text = "\n".join(decode_text(data, charset).split("\r\n"))  # twice as fast as replace
     if part.content.get("format").lower() == "flowed" and not _is_html(part):
         text = unflow(text, delete_space=part.content.get("delsp").lower() == "yes")

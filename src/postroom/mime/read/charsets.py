@@ -15,10 +15,9 @@ _META = re.compile(rb"<meta\s[^>]{0,200}?charset\s{0,9}=[\s\"']{0,9}([\w.:-]{2,4
 _META_WITHIN: Final = 4_096  # bytes; browsers read 1,024, but mail programs put much before it
 
 # Every byte string is valid in these (or nearly so), so valid UTF-8 under such a label means that the label is wrong.
+_ASCII: Final = ("ascii", "usascii", "ansix341968")
 _SINGLE_BYTE: Final = {
-    "ascii": "cp1252",
-    "usascii": "cp1252",
-    "ansix341968": "cp1252",
+    **dict.fromkeys(_ASCII, "cp1252"),
     "iso88591": "cp1252",
     "latin1": "cp1252",
     "l1": "cp1252",
@@ -100,6 +99,9 @@ _STATEFUL: Final = {
     "utf32le": "utf_32_le",
     "utf32be": "utf_32_be",
 }
+# Japanese mail has signs under this label that its standard lacks: a circled 1, the sign of a stock company. They are
+# where the later standard has them, which is introduced by another sequence.
+_JAPANESE = re.compile(rb"\x1b\$[@B]")
 _CHARMAPS: Final = frozenset(_SINGLE_BYTE.values())
 _SEVEN_BITS: Final = bytes(range(128)) + b"\x1a" * 128  # 8-bit bytes, which UTF-7 has none of, as SUBSTITUTE
 
@@ -118,6 +120,11 @@ def decode_text(data: bytes, charset: str) -> str:
     return _utf8_or(data, _SINGLE_BYTE.get(label, "cp1252"))
 
 
+def is_ascii(charset: str) -> bool:
+    """A label that many programs write when they know none."""
+    return _NOT_NAME.sub("", charset[:60].lower()) in _ASCII
+
+
 def charset_in_html(data: bytes) -> str:
     """What a ``<meta>`` near the beginning says, for HTML without a charset in its headers. It was readable as ASCII,
     so it cannot be one of the charsets in which ASCII is not ASCII."""
@@ -132,6 +139,8 @@ def _by_grammar(data: bytes, codec: str) -> str:
     try:
         return data.decode(codec).removeprefix("\ufeff")
     except UnicodeError:
+        if codec.startswith("iso2022_jp") and _JAPANESE.search(data):
+            return _JAPANESE.sub(b"\x1b$(Q", data).decode("iso2022_jp_2004", "replace")
         return _utf8_or(data, "cp1252" if codec == "utf_8" else codec, said=codec == "utf_8")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import re
 from collections.abc import Iterator
 from io import BytesIO
 from itertools import islice
@@ -15,6 +16,7 @@ _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _NOT_BASE64 = bytes(byte for byte in range(256) if byte not in _BASE64)
 _UUENCODE: Final = frozenset({"x-uuencode", "uuencode", "x-uue", "uue"})
 _UU_ODD = frozenset(b" \t\r\n\x0b\x0cbe")  # the first bytes of blank lines, "begin" and "end"
+_SOFT_BREAK = re.compile(rb"=[ \t]++(?=\r?\n)")  # blanks that were added to the line on its way
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
@@ -24,7 +26,7 @@ def decode_transfer(data: bytes, encoding: str, most: int | None = None) -> byte
     if encoding == "base64":
         return from_base64(data)
     if encoding == "quoted-printable":
-        return binascii.a2b_qp(data)
+        return binascii.a2b_qp(_SOFT_BREAK.sub(b"=", data) if b"= " in data or b"=\t" in data else data)
     return b"".join(_up_to(most, _from_uuencode(data))) if encoding in _UUENCODE else data
 
 

@@ -16,6 +16,8 @@ from postroom.mime.read.headers import decode_words
 _SHORT: Final = 60  # characters; longer values contain a boundary or a file name, and those are all different
 
 _PARAMETER = re.compile(r';\s*+([^\s=;"]++)\s*+=\s*+("(?:[^"\\]|\\.)*+"|[^;]*+)', re.DOTALL)
+# "charset=utf-8 boundary=x": the semicolon before it is missing, and the value before it has swallowed it.
+_LOST_BOUNDARY = re.compile(r'(?<=\s)boundary\s*+=\s*+("[^"]*+"|[^;\s]++)', re.IGNORECASE)
 _SEGMENT = re.compile(r"([^*]+)(?:\*(\d{1,4}))?(\*)?\Z")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _TOKEN = re.compile(r"[^\s;\"(),]+")
@@ -59,6 +61,8 @@ def _read(text: str) -> Parameters:
             plain.setdefault(name, decode_words(content))
         else:
             segments.setdefault(shape[1], {}).setdefault(int(shape[2] or 0), (content, bool(shape[3])))
+    if "boundary" not in plain and (lost := _LOST_BOUNDARY.search(text)):
+        plain["boundary"] = _unquoted(lost[1])
     # The extended form is the better value, whichever comes first.
     return Parameters(value, {**plain, **{name: _joined(parts) for name, parts in segments.items()}})
 

@@ -187,4 +187,5 @@ def _before_break(raw: bytes, position: int) -> int:
 
 
 def _encoding(headers: HeaderBlock) -> str:
-    return headers.first("content-transfer-encoding")[:40].strip(' \t";').lower()
+    """Some programs add a comment: ``base64 (really)``."""
+    return headers.first("content-transfer-encoding")[:40].partition("(")[0].strip(' \t";').lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from postroom.mime.quotes.earlier import Earlier
 from postroom.model.errors import PostroomError
@@ -14,21 +15,20 @@ _MAX_PEOPLE = 50
 _MAX_IDS = 4  # of a message's ancestors that are looked for: mostly the first is there
 
 
-async def earlier_of(gateway: Gateway, account: Account, envelope: Envelope) -> Earlier | None:
-    """The nearest message that this one answers, as far as the mailbox has it; None where nobody could look.
+async def earlier_of(gateway: Gateway, account: Account, envelope: Envelope) -> Earlier:
+    """The nearest message that this one answers, as far as the mailbox has it. Where nobody could look it is empty:
+    nothing is a copy then, and all of a message is shown.
 
     One search and one fetch at most, so that reading a message stays cheap where the mailbox is far away.
     """
     if not isinstance(account.mailbox, IdLookup):
-        return None
+        return Earlier()
     earlier = Earlier()
-    try:
+    with suppress(PostroomError):
         found = await account.mailbox.mails_with_ids(answered_ids(envelope), near=envelope.ref)
         answered = nearest(envelope, found)
         if answered is not None:
             await gateway.read(_add, earlier, await account.mailbox.fetch(answered.ref))
-    except PostroomError:
-        return None
     return earlier
 
 

@@ -263,7 +263,7 @@ async def open_message(gateway: Gateway, account: Account, message: Message, rea
     rendered = await gateway.read(_body, message, reading, None)
     if rendered.may_quote:
         earlier = await earlier_of(gateway, account, message.envelope)
-        rendered = await gateway.read(_body, message, reading, earlier) if earlier is not None else rendered
+        rendered = await gateway.read(_body, message, reading, earlier)
     return await _opened(gateway, account, message, reading, rendered)
 
 
