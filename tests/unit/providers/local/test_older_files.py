@@ -76,7 +76,7 @@ async def test_a_sharp_s_of_an_older_file_is_found_as_ss_and_can_be_taken_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     letter = "From: Anton Weiß <a@x.example>\nSubject: Straße\nDate: Mon, 15 Jun 2026 12:00:00 +0000\n\nIn der Gasse.\n"
-    for table in (words._WORDS, words._FOLDED):
+    for table in (words._WORDS, words._LETTERS_AND_WORDS, words._FOLDED):
         monkeypatch.setitem(table, ord("ß"), "ß")
     mailbox = await opened(tmp_path / "me.db")
     old = await mailbox.create_draft(letter.encode())
