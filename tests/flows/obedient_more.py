@@ -101,10 +101,10 @@ class NewerTools(ABC):
         )
         forward = f"{{type: forward, to: '{target}'}}"
         actions = self.dice.choice((forward, f"{forward}, {second}", second))
-        dry_run = self.dice.choice(("true", "false"))
+        dry_run, audit = self.dice.choice((("true", "true"), ("true", "true"), ("false", "true"), ("true", "false")))
         return (
             f"version: 1\nname: {name}\nconditions: [{condition}]\nactions: [{actions}]\nschedule: hourly\n"
-            f"safety: {{dry_run_required: {dry_run}, audit: false, max_actions_per_run: 4}}\n"
+            f"safety: {{dry_run_required: {dry_run}, audit: {audit}, max_actions_per_run: 4}}\n"
         )
 
     async def _fills_a_template(self, target: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from mcp import Client
 from tests.flows.caller import Caller
 
@@ -65,6 +66,21 @@ async def test_a_mistake_in_a_rule_is_answered_with_its_line(make_settings: Call
 
     assert answer.is_error
     assert "line 4: actions[1].type must be one of" in answer.content[0].text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["dry_run_required", "audit"])
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_only_the_operator_switches_off_what_makes_rules_safe(
+    make_settings: Callable[..., Settings], name: str, dry_run: bool
+) -> None:
+    loosened = f"{RULE}safety: {{{name}: false}}\n"
+    async with Client(server_for(make_settings(toolsets=["rules"]))) as client:
+        answer = await client.call_tool("create_rule", {"rule_yaml": loosened, "dry_run": dry_run})
+        kept = await Caller(client).ok("list_rules")
+
+    assert answer.is_error
+    assert f"safety.{name} can be switched off only by the operator" in str(answer.content)
+    assert kept["total_count"] == 0
 
 
 async def test_read_only_lists_and_plans_and_offers_nothing_else(make_settings: Callable[..., Settings]) -> None:

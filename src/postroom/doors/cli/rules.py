@@ -147,7 +147,7 @@ async def _undo(gateway: Gateway, args: argparse.Namespace) -> int:
 async def _save(gateway: Gateway, args: argparse.Namespace) -> int:
     from postroom.service.rules import rules
 
-    view = await rules.create_rule(gateway, _source(args.rule), dry_run=False, account=args.account)
+    view = await rules.create_rule(gateway, _source(args.rule), dry_run=False, account=args.account, by_operator=True)
     print(f"saved as {getattr(view, 'rule_id', '')}")
     return 0
 
@@ -199,7 +199,8 @@ async def _made_plan(gateway: Gateway, args: argparse.Namespace) -> PlanView:
     from postroom.service.rules import rules
 
     if _is_file(args.rule):
-        return cast("PlanView", await rules.create_rule(gateway, _source(args.rule), account=args.account))
+        source = _source(args.rule)
+        return cast("PlanView", await rules.create_rule(gateway, source, account=args.account, by_operator=True))
     return await rules.plan_rule(gateway, (await _saved(gateway, args)).rule_id, account=args.account)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from postroom.model.errors import InvalidRequest
 from postroom.model.ids import Kind
+from postroom.model.rule import Safety
 from postroom.service.gateway import Gateway
 from postroom.service.reading.search import check_page
 from postroom.service.rules.document import read_rule, version_of
@@ -15,11 +17,13 @@ from postroom.store.handles import unknown
 
 
 async def create_rule(
-    gateway: Gateway, rule_yaml: str, *, dry_run: bool = True, account: str | None = None
+    gateway: Gateway, rule_yaml: str, *, dry_run: bool = True, account: str | None = None, by_operator: bool = False
 ) -> RuleView | PlanView:
     """With `dry_run` the rule is not saved: the result is the plan of what it would do now, which `run_rule` can run
-    once. Without, it is checked and saved, and nothing is run."""
+    once. Without, it is checked and saved, and nothing is run. Only the operator may do without a dry run or audit."""
     definition = read_rule(rule_yaml)
+    if not by_operator:
+        _refuse_to_loosen(definition.safety)
     opened = await gateway.accounts.open(account)
     if dry_run:
         view, _ = await make_plan(gateway, opened, definition, rule_yaml)
@@ -34,6 +38,16 @@ async def create_rule(
         every_minutes=definition.every_minutes,
     )
     return rule_view(gateway, await gateway.in_thread(gateway.store.rules.save, rule))
+
+
+def _refuse_to_loosen(safety: Safety) -> None:
+    loosened = [name for name in ("dry_run_required", "audit") if not getattr(safety, name)]
+    if loosened:
+        raise InvalidRequest(
+            f"safety.{loosened[0]} can be switched off only by the operator, with `postroom rules save`. "
+            "Leave it out, or set it to true.",
+            details={"field": f"safety.{loosened[0]}"},
+        )
 
 
 async def list_rules(gateway: Gateway, *, limit: int = 50, offset: int = 0, account: str | None = None) -> RulePage:

@@ -28,13 +28,13 @@ async def fill(gate: GateRig, subjects: Sequence[str], account: str = "alice", f
 
 
 async def planned(gate: GateRig, text: str) -> PlanView:
-    view = await rules.create_rule(gate.gateway, text)
+    view = await rules.create_rule(gate.gateway, text, by_operator=True)
     assert isinstance(view, PlanView)
     return view
 
 
 async def saved(gate: GateRig, text: str) -> RuleView:
-    view = await rules.create_rule(gate.gateway, text, dry_run=False)
+    view = await rules.create_rule(gate.gateway, text, dry_run=False, by_operator=True)
     assert isinstance(view, RuleView)
     return view
 
