@@ -1,4 +1,4 @@
-"""A query as SQL: the newest matches first, found without sorting, and their exact count."""
+"""A query as SQL: the newest matches first, found without sorting, and how many there are."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from postroom.model.folder import Role
 from postroom.model.message import Envelope, Page
 from postroom.model.query.tree import And, In, Node, Query
 
+COUNTED = 10_000  # matches; counting more would make a search the slower the larger the mailbox is
 UNSEARCHED = (Role.TRASH, Role.JUNK)  # unless a query names a folder
 
 
@@ -30,32 +31,34 @@ class Plan:
 
 
 def search(connection: sqlite3.Connection, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
+    """The total is None where more than `COUNTED` match."""
     plan = _plan(connection, query)
     rows = connection.execute(
         f"SELECT {ENVELOPE} FROM {plan.source} WHERE {plan.where.sql} ORDER BY {plan.key} DESC LIMIT ? OFFSET ?",  # noqa: S608
-        (*plan.where.values, limit, offset),
+        (*plan.where.values, limit + 1, offset),
     ).fetchall()
     total = _total(connection, plan, len(rows), limit, offset)
-    return Page(tuple(envelopes_of(rows)), total, limit, offset, has_more=offset + len(rows) < total)
+    return Page(tuple(envelopes_of(rows[:limit])), total, limit, offset, has_more=len(rows) > limit)
 
 
-def newest(connection: sqlite3.Connection, query: Query, count: int) -> tuple[list[tuple[str, str]], int]:
-    """Refs and dates of the `count` newest matches, and how many match in all."""
+def newest(connection: sqlite3.Connection, query: Query, count: int) -> tuple[list[tuple[str, str]], int | None]:
+    """Refs and dates of the `count` newest matches, and how many match in all, if that was counted."""
     plan = _plan(connection, query)
     rows = connection.execute(
         f"SELECT mail.ref, mail.date FROM {plan.source} WHERE {plan.where.sql} ORDER BY {plan.key} DESC LIMIT ?",  # noqa: S608
-        (*plan.where.values, count),
+        (*plan.where.values, count + 1),
     ).fetchall()
-    return rows, _total(connection, plan, len(rows), count, 0)
+    return rows[:count], _total(connection, plan, len(rows), count, 0)
 
 
-def _total(connection: sqlite3.Connection, plan: Plan, found: int, limit: int, offset: int) -> int:
+def _total(connection: sqlite3.Connection, plan: Plan, found: int, limit: int, offset: int) -> int | None:
     if plan.total is not None:
         return plan.total
-    if found < limit and (found or not offset):
+    if found <= limit and (found or not offset):
         return offset + found  # the page reached the end
-    sql = f"SELECT count(*) FROM {plan.counted} WHERE {plan.where.sql}"  # noqa: S608
-    return int(connection.execute(sql, plan.where.values).fetchone()[0])
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM {plan.counted} WHERE {plan.where.sql} LIMIT {COUNTED + 1})"  # noqa: S608
+    counted = int(connection.execute(sql, plan.where.values).fetchone()[0])
+    return counted if counted <= COUNTED else None
 
 
 def _plan(connection: sqlite3.Connection, query: Query) -> Plan:

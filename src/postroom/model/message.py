@@ -83,7 +83,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """A slice of a longer list. `total` is None only where the provider cannot count."""
+    """A slice of a longer list. `total` is None where the provider cannot count, or too many match."""
 
     items: tuple[T, ...]
     total: int | None

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from postroom.index import people, writing
-from postroom.index.search import search
+from postroom.index.search import newest, search
 from postroom.model.address import Address
 from postroom.model.errors import NotFound
 from postroom.model.query.tree import (
@@ -231,6 +231,20 @@ def test_pages_tell_the_whole_number_and_whether_more_follow(
     assert seen == refs
     beyond = search(index, Query(node), limit=3, offset=50)
     assert (beyond.items, beyond.total, beyond.has_more) == ((), 7, False)
+
+
+def test_matches_are_counted_up_to_a_bound_and_paged_beyond_it(
+    index: sqlite3.Connection, add: Add, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postroom.index.search.COUNTED", 5)
+    refs = [add("plan") for _ in range(7)][::-1]
+    pages = [search(index, Query(Text("plan")), limit=3, offset=offset) for offset in (0, 3, 6)]
+
+    assert [page.total for page in pages] == [None, None, 7]
+    assert [page.has_more for page in pages] == [True, True, False]
+    assert [envelope.ref for page in pages for envelope in page.items] == refs
+    assert search(index, Query(), limit=3, offset=0).total == 7, "a folder's count is known"
+    assert newest(index, Query(Text("plan")), 3) == ([(ref, date) for ref, date in newest(index, Query(), 3)[0]], None)
 
 
 def test_an_envelope_comes_back_as_it_went_in(index: sqlite3.Connection, entry: Callable[..., object]) -> None:
