@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import socket
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -77,6 +79,18 @@ async def test_a_server_that_is_not_there_is_unavailable(dovecot: Dovecot) -> No
     (port,) = free_ports(1)
     with pytest.raises(ProviderUnavailable):
         await scripts(dovecot, sieve_port=port).list()
+
+
+async def test_a_host_that_says_nothing_is_not_waited_for_longer_than_the_timeout(dovecot: Dovecot) -> None:
+    """The system's own patience would be minutes. A listener whose queue is full lets nobody in."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, ExitStack() as waiting:
+        host, port = listener.getsockname()
+        for _ in range(4):
+            caller = waiting.enter_context(socket.socket())
+            caller.setblocking(False)
+            caller.connect_ex((host, port))
+        with pytest.raises(ProviderUnavailable):
+            await scripts(dovecot, sieve_host=host, sieve_port=port, timeout=1).list()
 
 
 async def test_without_a_sieve_host_there_are_no_scripts(dovecot: Dovecot) -> None:

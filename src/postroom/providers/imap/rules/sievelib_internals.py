@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import socket
-import warnings
 from base64 import b64encode
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,8 @@ METHODS = (
     "_Client__get_capabilities",
     "_Client__enable_ssl",
     "_Client__send_command",
+    "_Client__starttls",
+    "_Client__authenticate",
     "_xoauth2_authentication",
     "_oauthbearer_authentication",
 )
@@ -54,26 +55,24 @@ class SieveClient(Client):  # type: ignore[misc]  # sievelib has no types
         raise AuthRequired("The ManageSieve server refused the login. Check the username and secrets of this account.")
 
     def _accepts(self, secret: str) -> bool:
+        """What the parent's `connect` does, which would wait for a silent host as long as the system does."""
         account = self._account
+        self._connect(account.timeout)
+        if account.sieve_security == "starttls" and not self._Client__starttls():
+            return False
         mechanism = "PLAIN" if account.auth == "password" else account.auth.upper()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a plain connection is the operator's explicit choice
-            accepted = self.connect(
-                account.username,
-                secret,
-                ssl=account.sieve_security == "tls",
-                starttls=account.sieve_security == "starttls",
-                authmech=mechanism,
-            )
-        return bool(accepted)
+        return bool(self._Client__authenticate(account.username, secret, authmech=mechanism))
 
     def greet(self) -> None:
         """Connect and hear what the server offers, without a login."""
+        self._connect(min(self._account.timeout, _GREETING))
+
+    def _connect(self, timeout: float) -> None:
         account = self._account
-        self.sock = socket.create_connection((account.sieve_host, account.sieve_port), min(account.timeout, _GREETING))
+        self.sock = socket.create_connection((account.sieve_host, account.sieve_port), timeout)
         if account.sieve_security == "tls":
             self._Client__enable_ssl()
-        if not super()._Client__get_capabilities():
+        if not self._Client__get_capabilities():
             raise Error("no greeting")
 
     @property
@@ -102,10 +101,6 @@ class SieveClient(Client):  # type: ignore[misc]  # sievelib has no types
         if self.sock is not None:
             self.sock.close()
             self.sock = None
-
-    def _Client__get_capabilities(self) -> bool:  # noqa: N802
-        self.sock.settimeout(self._account.timeout)
-        return bool(super()._Client__get_capabilities())
 
     def _Client__enable_ssl(self, keyfile: Any = None, certfile: Any = None) -> None:  # noqa: N802
         self.sock = tls_context(self._account).wrap_socket(self.sock, server_hostname=self._account.sieve_host)
