@@ -217,6 +217,7 @@ def build(home: Path) -> PostroomServer:
         tools=[Tool.from_function(each, description=each.__name__) for each in TOOLS],
         lifespan=SharedGateway(live.beside(lambda: open_working_gateway(settings))),
         live=live,
+        resources=Fixture.RESOURCES,
     )
     client_log.register(server)
     Fixture.RESOURCES.register(server)
