@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from tests.gate.rigs import gate_rig
 
 from postroom.model.errors import InternalError, PermissionDenied
+from postroom.service.sending import worker
+from postroom.service.sending.approval import approvals
 
 
 async def test_a_send_that_could_not_be_audited_says_so(
@@ -46,3 +49,18 @@ async def test_each_result_at_the_gate_is_written_down_once(tmp_path: Path) -> N
     assert (refused["result"], refused["error"], refused["actor"]) == ("rejected", "PERMISSION_DENIED", "agent")
     assert refused["target"] == "b***@demo.example"
     assert (refused["parameters"]["recipients"], refused["parameters"]["kind"]) == (1, "email_send")
+
+
+async def test_each_entry_has_a_reference_of_its_own_whoever_acted(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
+        await gate.send()
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+        asked = await gate.send(require_approval=True, idempotency_key="k")
+        assert asked.approval is not None
+        await approvals.reject(gate.gateway, asked.approval.approval_id, who="ada", how="cli")
+        entries = gate.audit()
+    assert [one["actor"] for one in entries] == ["cli", "agent", "worker", "agent"]
+    references = {one["correlation_id"] for one in entries}
+    assert len(references) == 4
+    assert all(re.fullmatch("[0-9a-f]{16}", reference) for reference in references)

@@ -178,6 +178,26 @@ async def test_a_file_that_somebody_else_takes_in_the_same_moment_releases_nothi
         assert await gate.inbox() == []
 
 
+async def test_where_somebody_else_takes_one_file_in_the_same_moment_a_second_one_releases_the_mail(
+    tmp_path, monkeypatch
+):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate)
+        write(gate, name="also.md")
+        claim, taken_before = gate.gateway.vault.claim, []
+
+        def too_late_once(wanted, folder="Done"):
+            if not taken_before:
+                taken_before.append(wanted)
+                wanted.unlink()
+            return claim(wanted, folder)
+
+        monkeypatch.setattr(gate.gateway.vault, "claim", too_late_once)
+        assert (await gate.send()).status == "sent"
+        assert len(taken_before) == 1
+        assert os.listdir(gate.gateway.vault.root / "Approved") == []
+
+
 async def test_a_file_goes_back_to_where_it_was_when_the_send_could_not_be_stored(tmp_path, monkeypatch):
     async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
         path = write(gate)

@@ -36,6 +36,7 @@ async def test_a_death_between_asking_and_writing_the_letter_is_made_good(tmp_pa
         assert vault.names("Pending_Approval") == []  # whoever asked may still be writing it
         gate.time.pass_(1)
         await worker.work_once(gate.gateway)
+        assert gate.gateway.store.approvals.unwritten() == []
         (waiting,) = await approvals.list_waiting(gate.gateway)
         assert "Shall we say noon?" in await approvals.show(gate.gateway, waiting.approval_id)
         assert (await gate.send()).send_id == waiting.send_id

@@ -9,6 +9,7 @@ from tests.gate.rigs import CONFIRMED, gate_rig
 
 from postroom.model.errors import PermissionDenied, ProviderUnavailable
 from postroom.model.outcome import ItemResult, SubmitOutcome
+from postroom.providers.layers.layered import unwrapped
 from postroom.service.organising import organise
 from postroom.service.reading import search
 from postroom.service.sending import send, worker
@@ -124,3 +125,22 @@ async def test_a_login_that_may_not_mark_messages_is_nothing_to_warn_of(tmp_path
         account.mailbox.set_flags = forbidden
         view = await reply(gate, email_id)
         assert (view.status, [each for each in view.warnings if "marked" in each]) == ("sent", [])
+
+
+@pytest.mark.parametrize(("copies", "marked"), [(20, 20), (21, 20)])
+async def test_of_an_original_that_lies_in_many_folders_at_most_twenty_copies_are_marked(tmp_path, copies, marked):
+    async with gate_rig(tmp_path) as gate:
+        mailbox = unwrapped((await gate.gateway.accounts.open("alice")).mailbox)
+        for _ in range(copies):
+            await mailbox.add_message(
+                b"From: bob@demo.example\r\nMessage-ID: <o@demo.example>\r\nSubject: Q\r\n\r\nHi\r\n"
+            )
+        await mailbox.create_draft(
+            b"From: alice@demo.example\r\nTo: bob@demo.example\r\nSubject: Re: Q\r\nMessage-ID: <d@demo.example>\r\n"
+            b"In-Reply-To: <o@demo.example>\r\n\r\nYes\r\n"
+        )
+        (shown,) = (await draft.list_drafts(gate.gateway)).results
+        view = await send.send(gate.gateway, await send.order_draft(gate.gateway, shown.draft_id, CONFIRMED))
+        assert view.status == "sent"
+        answered = await search.search_emails(gate.gateway, "is:answered", account="alice", limit=100)
+        assert len(answered.results) == marked

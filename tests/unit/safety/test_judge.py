@@ -6,7 +6,8 @@ import pytest
 
 from postroom.model.address import Address
 from postroom.model.draft import Draft
-from postroom.safety.judge import Allow, Ask, Deny, Facts, NeedsHuman, findings, judge, strangers
+from postroom.model.vacation import EVERYONE
+from postroom.safety.judge import Allow, Ask, Deny, Facts, NeedsHuman, findings, judge, policy_denial, strangers
 from postroom.safety.policy import Gate, Policy, tightest
 
 ALICE, BOB, EVE = Address("alice@example.com"), Address("bob@example.com"), Address("eve@evil.example")
@@ -71,6 +72,18 @@ def test_policy_denies_before_any_gate_is_asked(gate, allow, block):
     assert not decision.by_person
     assert decision.reason.startswith("b***@example.com is ")
     assert ("safety.block_recipients" if block else "safety.allow_recipients") in decision.reason
+
+
+@pytest.mark.parametrize("lists", [{"allow": ("*@example.com",)}, {"block": (EVE.email,)}])
+def test_a_reply_to_everybody_who_writes_is_denied_where_a_list_decides_who_may_be_written_to(lists):
+    draft = Draft(ALICE, to=(EVERYONE,), subject="Away", text="Back soon.")
+    assert policy_denial(draft, Policy()) is None
+    denied = policy_denial(draft, Policy(**lists))
+    assert denied is not None
+    assert denied.reason == (
+        "A vacation reply goes to everybody who writes, so the operator's recipient lists (safety.allow_recipients, "
+        "safety.block_recipients) cannot be applied to it. The user can switch it on at the provider."
+    )
 
 
 def test_a_domain_pattern_does_not_cover_subdomains_or_lookalikes():

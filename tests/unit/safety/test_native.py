@@ -90,3 +90,10 @@ def test_action_envelope_and_approval_must_name_the_same_people(
 def test_a_subject_holds_no_second_header() -> None:
     with pytest.raises(InvalidRequest):
         check_action(replace(ACTION, subject="Hi\r\nBcc: eve@x.example"), WIRE, WIRE.recipients)
+
+
+def test_what_was_answered_before_an_update_is_the_same_original_after_it() -> None:
+    """Digests as they lie in outboxes."""
+    undated = replace(ORIGINAL, envelope=replace(ENVELOPE, date=None))
+    assert original_digest(ORIGINAL) == "3d27ae47d0ddc4e83a3f67e0dbd4f51b848757005d448cc41f941ea86a6cbfcb"
+    assert original_digest(undated) == "5f73f8571ed736ce904c7e0622779922e318f797b9643b3e0fd2fcfd0e3d1c4f"

@@ -43,6 +43,14 @@ def test_whatever_is_changed_has_another_digest(place: int) -> None:
     assert digest_of(*changed) != digest_of(*GIVEN)  # type: ignore[arg-type]
 
 
+def test_what_was_approved_before_an_update_is_still_approved_after_it() -> None:
+    """Digests as they lie in outboxes and approval files."""
+    unscheduled = (*GIVEN[:-1], "")
+    assert digest_of(*unscheduled) == "ed4e1705c1d40bab53c5804ab806af6eaafc85f451d0107bab80cd939319e2d0"  # type: ignore[arg-type]
+    assert digest_of(*GIVEN) == "eb1b2c20c16123e95cfe772a4c1a63da0a480538f158ec0af6b2dbeb4a3198b0"
+    assert digest_of(*GIVEN, native=True) == "79be6be8a06ab2165340a319349c79fc9e3a4259d6cf01f24cd8d4d23ede6531"
+
+
 def test_what_was_approved_as_an_action_is_not_approved_as_bytes() -> None:
     assert digest_of(*GIVEN, native=True) != digest_of(*GIVEN)
 

@@ -54,7 +54,7 @@ def test_a_handle_of_another_kind_is_told_apart(store: Store) -> None:
     [thread] = store.handles.issue(Kind.THREAD, WORK, ["1"])
     with pytest.raises(InvalidRequest, match=f"{thread} is a thread id, but an email id is needed") as refused:
         store.handles.resolve(thread.upper(), Kind.EMAIL)
-    assert refused.value.details == {"id": thread}
+    assert (refused.value.reason, refused.value.details) == ("unknown_id", {"id": thread})
     assert refused.value.message.endswith("List or search emails again to get a current email_id.")
 
 

@@ -109,3 +109,14 @@ def test_another_domain_that_only_looks_alike_is_not_known(store: Store) -> None
     assert store.recipients.known(WORK, ["bob@strasse.example", "bob@Stra\u00dfe.example"]) == {
         "bob@Stra\u00dfe.example"
     }
+
+
+def test_addresses_for_leaving_a_list_are_kept_apart_from_those_somebody_chose_to_write_to(
+    store: Store, other: Store
+) -> None:
+    store.recipients.note_lists(WORK, ["Leave@List.example", "leave@list.example"])
+    store.recipients.remember(WORK, ["bob@example.org"])
+    asked = ["leave@LIST.example", "bob@example.org"]
+    assert other.recipients.lists(WORK, asked) == {"leave@LIST.example"}
+    assert other.recipients.known(WORK, asked) == {"bob@example.org"}
+    assert other.recipients.lists("home", asked) == set()

@@ -328,6 +328,18 @@ def test_a_question_is_found_again_by_content_and_key_while_it_waits(store: Stor
     assert find(WORK, "send_email", sha("hello"), "k") is None
 
 
+def test_of_two_open_questions_about_the_same_the_newer_is_found_by_time_and_then_by_order(
+    store: Store, time: FakeTime
+) -> None:
+    store.outbox.prepare(a_send())
+    second = store.outbox.prepare(a_send())
+    find = store.outbox.asked_about
+    assert find(WORK, "send_email", sha("hello"), "") == second
+    time.wall -= 10  # a clock that was set back
+    store.outbox.prepare(a_send())
+    assert find(WORK, "send_email", sha("hello"), "") == second
+
+
 @pytest.mark.parametrize("state", sorted(set(State) - {State.NEEDS_HUMAN}))
 def test_a_person_settles_nothing_else(store: Store, state: State) -> None:
     send = brought_to(store, state)

@@ -63,7 +63,7 @@ def _row(gateway: Gateway, send: Send) -> OutboxRow:
 
 def _reason(send: Send) -> str:
     outcome = send.outcome or {}
-    refused = outcome.get("refused") or {}
+    refused = outcome.get("refused")
     said = [outcome.get("reason", ""), f"{counted_recipients(len(refused))} refused" if refused else ""]
     return " ".join(filter(None, said))
 

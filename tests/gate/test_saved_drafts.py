@@ -1,0 +1,88 @@
+"""A saved draft that waits to be sent, and what other programs do with it meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.gate.rigs import CONFIRMED, MAIL, GateRig, gate_rig
+from tests.gate.test_staging import at, drafts_of, only, raising, work_later
+from tests.gate.transports import staging
+
+from postroom.model.errors import RateLimited
+from postroom.model.outcome import SubmitRequest
+from postroom.providers.layers.layered import unwrapped
+from postroom.service.sending import send
+from postroom.service.views import SendView
+from postroom.service.writing import draft as drafts
+from postroom.store import State
+
+
+async def send_draft(gate: GateRig) -> SendView:
+    saved = await drafts.create_draft(gate.gateway, MAIL)
+    return await send.send(gate.gateway, await send.order_draft(gate.gateway, saved.draft_id, CONFIRMED))
+
+
+async def change_draft_elsewhere(gate: GateRig) -> None:
+    mailbox = unwrapped((await gate.gateway.accounts.open("alice")).mailbox)
+    ((saved, _),) = (await mailbox.list_drafts(limit=10, offset=0)).items
+    raw = await mailbox.fetch_raw(saved.message_ref)
+    await mailbox.update_draft(saved.ref, raw.replace(b"Lunch?", b"Dinner?"))
+
+
+async def test_a_person_who_wants_the_approved_words_sent_keeps_the_draft_that_somebody_changed(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
+        view, meddled = await send_draft(gate), await gate.meddle()
+        await change_draft_elsewhere(gate)
+        await work_later(gate)
+        stopped = only(gate)
+        assert stopped.state is State.NEEDS_HUMAN
+        assert stopped.outcome == {
+            "reason": "Not sent: the saved draft is no longer what was approved. Somebody changed, sent or deleted it "
+            "in another program. Check Drafts and Sent before it is sent."
+        }
+        gate.gateway.store.outbox.resolve(view.send_id, "resend")
+        await work_later(gate)
+        assert [request.draft_ref for request in meddled.submitted] == [""]
+        assert (await gate.inbox(), await drafts_of(gate)) == (["Lunch?"], ["Dinner?"])
+
+
+async def test_a_draft_that_nobody_touched_is_sent_and_gone(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
+        await send_draft(gate)
+        await work_later(gate)
+        assert (await gate.inbox(), await drafts_of(gate)) == (["Lunch?"], [])
+
+
+async def test_a_draft_that_leaves_at_once_is_not_fetched_and_compared_again(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path) as gate:
+        saved = await drafts.create_draft(gate.gateway, MAIL)
+        order = await send.order_draft(gate.gateway, saved.draft_id, CONFIRMED)
+        account, asked = await gate.gateway.accounts.open("alice"), []
+        account.drafts.find_draft = lambda ref: asked.append(ref)  # type: ignore[assignment, method-assign]
+        assert (await send.send(gate.gateway, order)).status == "sent"
+        assert asked == []
+
+
+async def test_a_staged_mail_that_was_never_a_saved_draft_is_tried_again(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path) as gate:
+        (await staging(gate)).before = at("submit", raising(RateLimited("Not so fast.")))
+        await gate.send()
+        assert (only(gate).state, only(gate).staged_ref != "") == (State.RETRYABLE, True)
+        await work_later(gate)
+        assert (only(gate).state, await gate.inbox()) == (State.DONE, ["Lunch?"])
+
+
+async def test_a_draft_that_is_staged_where_it_lies_is_missed_as_what_was_staged(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path) as gate:
+        stages = await staging(gate)
+
+        async def in_place(request: SubmitRequest) -> str:
+            return request.draft_ref
+
+        stages.stage = in_place  # type: ignore[method-assign]
+        stages.before = at("submit", raising(RateLimited("Not so fast.")))
+        await send_draft(gate)
+        await stages.mailbox.delete_draft(only(gate).draft_ref)
+        await work_later(gate)
+        assert only(gate).state is State.NEEDS_HUMAN
+        assert "The copy prepared for sending is gone from the mailbox" in (only(gate).outcome or {})["reason"]

@@ -1,0 +1,102 @@
+"""An account's name that is given another address: what was kept for the old mailbox is not the new one's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.store.test_plans import NEW
+from tests.unit.store.test_rules import RULE
+
+from postroom.model.errors import NotFound
+from postroom.store import Store
+
+BOTH = {"work": "ann@example.org", "home": "ann@home.example"}
+MOVED = {**BOTH, "work": "zoe@example.org"}
+BOB, LIST = "bob@example.org", "leave@list.example"
+
+
+@pytest.fixture
+def lived_in(store: Store) -> Store:
+    store.mailboxes.settle(BOTH)
+    for account in BOTH:
+        store.recipients.remember(account, [BOB])
+        store.recipients.note_lists(account, [LIST])
+    return store
+
+
+@pytest.mark.parametrize("account", BOTH)
+def test_whom_the_old_mailbox_wrote_to_and_which_lists_it_left_is_forgotten_for_it_alone(
+    lived_in: Store, account: str
+) -> None:
+    lived_in.mailboxes.settle(MOVED)
+
+    is_kept = account == "home"
+    assert lived_in.recipients.known(account, [BOB]) == ({BOB} if is_kept else set())
+    assert lived_in.recipients.lists(account, [LIST]) == ({LIST} if is_kept else set())
+
+
+def test_its_rules_are_stopped_with_the_reason_until_they_are_saved_again(lived_in: Store) -> None:
+    work, home = lived_in.rules.save(RULE), lived_in.rules.save(replace(RULE, account="home"))
+
+    lived_in.mailboxes.settle(MOVED)
+
+    stopped = lived_in.rules.get(work.rule_id)
+    assert (stopped.enabled, stopped.next_run_at) == (False, None)
+    assert stopped.last_result == (
+        "The account has another address now; this rule was written for another mailbox. Delete it, or save it again."
+    )
+    assert lived_in.rules.get(home.rule_id) == home
+
+
+def test_a_plan_that_was_made_for_it_is_not_run_and_what_was_run_can_still_be_looked_up(lived_in: Store) -> None:
+    ready, run, others = (lived_in.plans.save(plan) for plan in (NEW, NEW, replace(NEW, account="home")))
+    lived_in.plans.claim(run.plan_id)
+    lived_in.plans.finish(run.plan_id, {"done": 1})
+
+    lived_in.mailboxes.settle(MOVED)
+
+    with pytest.raises(NotFound):
+        lived_in.plans.get(ready.plan_id)
+    assert lived_in.plans.get(run.plan_id).report == {"done": 1}
+    assert lived_in.plans.get(others.plan_id) == others
+
+
+@pytest.mark.parametrize("accounts", [BOTH, {"work": "ANN@Example.ORG"}, {**BOTH, "third": "x@example.org"}, {}])
+def test_the_same_address_in_another_spelling_and_an_account_more_or_less_change_nothing(
+    lived_in: Store, accounts: dict[str, str]
+) -> None:
+    rule = lived_in.rules.save(RULE)
+
+    lived_in.mailboxes.settle(accounts)
+    lived_in.mailboxes.settle(BOTH)
+
+    assert lived_in.recipients.known("work", [BOB]) == {BOB}
+    assert lived_in.rules.get(rule.rule_id) == rule
+
+
+def test_a_new_account_is_known_by_its_address_from_its_first_start(lived_in: Store) -> None:
+    lived_in.mailboxes.settle({**BOTH, "third": "x@example.org"})
+    lived_in.recipients.remember("third", [BOB])
+    lived_in.mailboxes.settle({**BOTH, "third": "y@example.org"})
+
+    assert lived_in.recipients.known("third", [BOB]) == set()
+
+
+def test_an_address_is_given_up_once_and_what_the_new_mailbox_does_stays(lived_in: Store, other: Store) -> None:
+    lived_in.mailboxes.settle(MOVED)
+    lived_in.recipients.remember("work", [BOB])
+    other.mailboxes.settle(MOVED)
+    assert other.recipients.known("work", [BOB]) == {BOB}
+
+
+def test_a_start_with_the_addresses_of_the_last_one_writes_nothing(lived_in: Store, other: Store) -> None:
+    def version() -> int:
+        with other._database.read() as connection:
+            return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+    before = version()
+    lived_in.mailboxes.settle(BOTH)
+    assert version() == before
+    lived_in.mailboxes.settle(MOVED)
+    assert version() != before
