@@ -55,12 +55,15 @@ class Side:
         self.cpu.append((self.server.cpu - before) / calls)
 
     def __str__(self) -> str:
-        p99 = sorted(self.times)[min(len(self.times) - 1, int(len(self.times) * 0.99))]
-        return f"{self.median:.2f} / {p99:.2f} ms"
+        return f"{self.median:.2f} / {percentile(self.times, 0.99):.2f} ms"
 
     @property
     def median(self) -> float:
         return statistics.median(self.times)
+
+
+def percentile(times: list[float], share: float) -> float:
+    return sorted(times)[min(len(times) - 1, int(len(times) * share))]
 
 
 def compared(name: str, tool: str, arguments: Callable[[str], Arguments], sides: tuple[Side, Side], calls: int) -> None:

@@ -35,14 +35,18 @@ _HEADERS = 250  # messages at once, without bodies
 @dataclass(frozen=True, slots=True)
 class Turn:
     """Messages of one folder. In the first fill their numbers descend, `above` is how low the folder is filled before
-    them, and `is_last` says that there are none below them. `is_urgent`: somebody may be waiting for these."""
+    them, and `below` is how many there are below them. `is_urgent`: somebody may be waiting for these."""
 
     place: Place
     epoch: str
     numbers: Sequence[int]
     above: int | None = None
-    is_last: bool = False
+    below: int = 0
     is_urgent: bool = False
+
+    @property
+    def is_last(self) -> bool:
+        return not self.below
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +134,18 @@ class Arriving:
     async def _whole(
         self, turn: Turn
     ) -> AsyncGenerator[tuple[Begun | list[Arrival], int, list[datetime | None]], None]:
+        coming = self._coming(turn)
         source = self._mailbox.bulk(turn.place.ref, turn.epoch, turn.numbers, max_bytes=self._limits.max_bytes)
         async with aclosing(source) as batches:
             async for batch in batches:
                 if batch:
-                    yield self._reading.begin(batch), batch[-1].number, [mail.arrived for mail in batch]
+                    yield self._reading.begin(batch, coming), batch[-1].number, [mail.arrived for mail in batch]
+                coming = max(0, coming - len(batch))
+
+    def _coming(self, turn: Turn) -> int:
+        """How many are sure to come: not those that may be too old. Where somebody waits, no process is started."""
+        is_limited = turn.above is not None and self._limits.days
+        return 0 if turn.is_urgent or is_limited else len(turn.numbers) + turn.below
 
     async def _headers(
         self, turn: Turn

@@ -190,7 +190,7 @@ class _Remaining:
     def turn(self, size: int, *, is_urgent: bool = False) -> Turn:
         taken = self.numbers[-size:][::-1]
         del self.numbers[-size:]
-        turn = Turn(self.place, self.epoch, taken, self.low, is_last=not self.numbers, is_urgent=is_urgent)
+        turn = Turn(self.place, self.epoch, taken, self.low, below=len(self.numbers), is_urgent=is_urgent)
         self.low = taken[-1] if taken else 0
         return turn
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from postroom.index import placing, state, writing
 from postroom.index.entry import Entry
 from postroom.index.labels import FORWARDED, make_label
 from postroom.index.rows import chunks, marks
+from postroom.model.by_fields import pickled_by_fields, with_fields
 from postroom.model.changes import Marks
 from postroom.sync import identity
 from postroom.sync.contents import Content
@@ -20,6 +21,7 @@ from postroom.sync.contents import Content
 _FLAGS = ("unread", "starred", "answered", "draft")
 
 
+@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """A message to be added. `folder` and `number` are its place where the provider numbers messages; `content` is its
@@ -35,8 +37,8 @@ class Arrival:
 def filed(arrival: Arrival, folder: str) -> Arrival:
     """In the folder of that name: it may have been renamed meanwhile. Its thread is found by what it names: a program
     that leaves out References names another first message than the rest of the conversation."""
-    envelope = replace(arrival.entry.envelope, folder=folder, thread_ref="")
-    return replace(arrival, entry=replace(arrival.entry, envelope=envelope))
+    envelope = with_fields(arrival.entry.envelope, folder=folder, thread_ref="")
+    return with_fields(arrival, entry=with_fields(arrival.entry, envelope=envelope))
 
 
 def add(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float) -> list[str]:

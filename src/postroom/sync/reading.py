@@ -112,9 +112,11 @@ class Reading:
             self._readers = None
         self._begun = 0
 
-    def begin(self, mails: Sequence[BulkMail]) -> Begun:
+    def begin(self, mails: Sequence[BulkMail], coming: int = 0) -> Begun:
+        """`coming`: how many are known to come, these included."""
+        expected = self._begun + max(coming, len(mails))
         self._begun += len(mails)
-        if self._readers is None and self._begun > _FEW and cores() > 1:
+        if self._readers is None and expected > _FEW and cores() > 1:
             self._readers = Readers(read, read_headers, min(_MOST_READERS, cores()))
         if self._readers is None:
             return Begun(mails, None)

@@ -216,7 +216,7 @@ class Session:
             lines = self._uid_command(b"FETCH", [wire.as_set(chunk), f"({items})".encode()], "FETCH")
             wanted = set(chunk)
             answers = {uid: item for uid, item in wire.read_fetches(lines).items() if uid in wanted}
-            if len(answers) != sum(1 for _ in wire.responses(lines)) or any(map(_is_deleted, answers.values())):
+            if len(answers) != wire.count(lines) or any(map(_is_deleted, answers.values())):
                 self._forget()  # the responses contained changes
             found.update(answers)
         return found
@@ -369,7 +369,8 @@ def chunks(uids: Sequence[int], size: int | None = None) -> Iterator[Sequence[in
 
 
 def _is_deleted(item: wire.Item) -> bool:
-    return any(isinstance(flag, bytes) and flag.lower() == b"\\deleted" for flag in item.get("FLAGS") or ())
+    flags = item.get("FLAGS")
+    return bool(flags) and any(isinstance(flag, bytes) and flag.lower() == b"\\deleted" for flag in flags)
 
 
 def _opened(folder: str, writable: bool, answer: dict[bytes, Any]) -> Opened:

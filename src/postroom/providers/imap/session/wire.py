@@ -61,6 +61,11 @@ def responses(answers: Sequence[Raw | None]) -> Iterator[list[Raw]]:
             group = []
 
 
+def count(answers: Sequence[Raw | None]) -> int:
+    """How many responses these are."""
+    return [type(answer) for answer in answers].count(bytes)
+
+
 def read_tokens(pieces: Iterable[Raw]) -> list[Any]:
     """Atoms and strings as bytes, NIL as None, parentheses as lists. Lists nested too deeply are left out."""
     here: list[Any] = []
