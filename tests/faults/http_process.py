@@ -20,10 +20,10 @@ _MAIN = """
 import sys
 from postroom.doors.mcp.http import accept
 from postroom.doors.mcp.http import deadlines
-from postroom.doors.mcp.http import stopping
+from postroom.doors.mcp import stopping
 from postroom.__main__ import main
 for module, name, value in {limits!r}:
-    setattr({{"http_accept": accept, "http_deadlines": deadlines, "http_stopping": stopping}}[module], name, value)
+    setattr({{"http_accept": accept, "http_deadlines": deadlines, "stopping": stopping}}[module], name, value)
 sys.exit(main(["serve", "--http", *{options!r}]))
 """
 

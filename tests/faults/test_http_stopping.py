@@ -104,7 +104,7 @@ async def test_a_send_on_the_wire_is_finished_and_answered(
 async def test_a_send_that_takes_too_long_is_left_to_the_next_start_and_not_repeated(
     config: Path, tmp_path: Path, smtp: Script, thread: ThreadPoolExecutor, is_repeated: bool
 ) -> None:
-    limits = {("http_stopping", "SECONDS"): PATIENCE if is_repeated else 0.5}
+    limits = {("stopping", "SECONDS"): PATIENCE if is_repeated else 0.5}
     with http_process(tmp_path, config=config, limits=limits) as server:
         answer = sending(server, thread, smtp)
         stop(server)

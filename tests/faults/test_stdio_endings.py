@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -117,6 +118,46 @@ def test_a_client_that_stops_listening_ends_the_server_with_one_line(
     code, log = session.end()
     complaints = [line["event"] for line in log if line["level"] != "info"]
     assert (code, complaints) in ([(1, ["client_gone"])] if closed == ("stdout",) else [(1, ["client_gone"]), (0, [])])
+
+
+@pytest.mark.parametrize("ending", ["stdin", signal.SIGTERM], ids=str)
+def test_what_was_asked_before_the_end_is_answered_however_slowly_the_client_reads(
+    session: Session, ending: str | signal.Signals
+) -> None:
+    large_answers(session)  # the pipe is full: most of them cannot have been written
+    if isinstance(ending, str):
+        session.close(ending)
+    else:
+        session.process.send_signal(ending)
+    first, *others = session.stdout.read().splitlines()
+    assert first  # its beginning was read before
+    assert len([json.loads(line)["result"]["tools"] for line in others]) == 9
+    code, log = session.end()
+    assert code == (0 if ending == "stdin" else -signal.SIGTERM)
+    assert [line for line in log if line["level"] != "info"] == []
+
+
+def test_requests_from_a_file_are_answered_to_the_last(tmp_path: Path) -> None:
+    messages = [
+        {"method": "initialize", "id": 1, "params": HELLO},
+        {"method": "notifications/initialized"},
+        {"method": "tools/call", "id": 2, "params": {"name": "list_emails", "arguments": {}}},
+    ]
+    requests = tmp_path / "requests"
+    requests.write_text("".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages))
+    (tmp_path / "postroom.toml").write_text(CONFIG)
+    with requests.open("rb") as file:
+        done = subprocess.run(
+            [sys.executable, "-m", "postroom", "serve", "--config", str(tmp_path / "postroom.toml")],
+            stdin=file,
+            capture_output=True,
+            env={**os.environ, "POSTROOM_HOME": str(tmp_path)},
+            timeout=PATIENCE,
+            check=True,
+        )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["id"] for answer in answers] == [1, 2]
+    assert answers[1]["result"]["structuredContent"]["results"] == []
 
 
 def test_a_call_in_the_middle_of_which_the_client_left_is_done_whole_or_not_at_all(session: Session) -> None:

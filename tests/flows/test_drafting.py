@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.flows.caller import Caller
+from tests.flows.caller import Caller, text_of
 
 
 async def opened(call: Caller, draft: dict[str, Any]) -> dict[str, Any]:
@@ -121,3 +121,17 @@ async def test_an_identity_that_is_not_ours_is_refused(call: Caller) -> None:
 
     assert error["code"] == "INVALID_REQUEST"
     assert "alex@demo.example" in error["message"]
+
+
+async def test_a_draft_in_a_conversation_is_not_taken_for_an_answer_that_was_sent(call: Caller) -> None:
+    original = (await call.ok("search_emails", query="from:cy"))["results"][0]
+    draft = await call.ok("draft_reply", email_id=original["email_id"], body="Not yet sure.")
+
+    conversation = text_of(await call("get_thread", thread_id=original["thread_id"]))
+    opened_draft = text_of(await call("read_email", email_id=draft["email_id"]))
+    opened_original = text_of(await call("read_email", email_id=original["email_id"]))
+
+    assert f"{draft['email_id']} is a draft: it was not sent." in conversation.partition("<untrusted")[0]
+    assert "It is a draft: it was not sent." in opened_draft.partition("<untrusted")[0]
+    assert "draft" not in opened_original
+    assert "~ draft, not sent." in text_of(await call("search_emails", query="Not yet sure"))

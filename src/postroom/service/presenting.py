@@ -103,4 +103,5 @@ def _row(gateway: Gateway, account: str, envelope: Envelope, email_id: str, thre
         has_attachments=envelope.has_attachments,
         labels=first_of(tuple([clean_line(label)[:MAX_NAME] for label in envelope.labels])) if envelope.labels else (),
         size=envelope.size,
+        is_draft=envelope.draft,
     )

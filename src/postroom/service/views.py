@@ -27,6 +27,12 @@ class EmailRow:
     has_attachments: bool
     labels: tuple[str, ...]
     size: int
+    is_draft: bool = False
+
+    @property
+    def marks(self) -> str:
+        shown = (("*", self.unread), ("!", self.starred), ("@", self.has_attachments), ("~", self.is_draft))
+        return "".join([mark for mark, applies in shown if applies])
 
 
 @dataclass(frozen=True, slots=True)

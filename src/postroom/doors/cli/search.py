@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from postroom.doors.cli.options import Subparsers, add_config, in_gateway
 
 if TYPE_CHECKING:
-    from postroom.service.views import EmailPage, EmailRow
+    from postroom.service.views import EmailPage
 
 
-_MARKS = "Marks of a message, as in the tools: * unread, ! starred, @ attachments."
+_MARKS = "Marks of a message, as in the tools: * unread, ! starred, @ attachments. ~ draft, not sent."
 _NOT_SEARCHED = "; Trash and Junk are searched only with in:anywhere"
 
 
@@ -51,7 +51,7 @@ def _as_lines(page: EmailPage, args: argparse.Namespace) -> Iterator[str]:
     dated, times = table.time_column("DATE", [row.date for row in page.results])
     accounts = ("ACCOUNT",) if args.account == "all" else ()
     rows = [
-        (row.email_id, when, *(row.account for _ in accounts), _marks(row), row.sender, row.subject)
+        (row.email_id, when, *(row.account for _ in accounts), row.marks, row.sender, row.subject)
         for row, when in zip(page.results, times, strict=True)
     ]
     yield from table.lines(("ID", dated, *accounts, "", "FROM", "SUBJECT"), rows, kept_whole=2)
@@ -67,7 +67,3 @@ def _counted(page: EmailPage) -> str:
     more = f"; --limit shows up to {MAX_LIMIT}" if page.has_more and page.limit < MAX_LIMIT else ""
     of_all = f" of {page.total_count}" if page.total_count is not None else " and more" if page.has_more else ""
     return f"{len(page.results)}{of_all}{more}"
-
-
-def _marks(row: EmailRow) -> str:
-    return ("*" if row.unread else "") + ("!" if row.starred else "") + ("@" if row.has_attachments else "")

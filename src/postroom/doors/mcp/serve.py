@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import os
@@ -27,7 +28,8 @@ Announce = Callable[[int], None]
 
 
 def run_stdio(settings: Settings) -> None:
-    """Serve until stdin ends. Nothing but JSON-RPC is written to stdout; logs go to stderr.
+    """Serve until stdin ends or a signal comes, and what came in is answered. Nothing but JSON-RPC is written to
+    stdout; logs go to stderr.
 
     Exits with 1 when the client closed stdout and a response could not be written.
     """
@@ -54,10 +56,17 @@ def run_http(settings: Settings, host: str, port: int, ready: Announce | None = 
 
 
 async def _serve_stdio(server: PostroomServer) -> bool:
-    from postroom.doors.mcp.stdio import run_stdio
+    from postroom.doors.mcp.stdio import Lines, claimed_stdin, run_stdio
+    from postroom.doors.mcp.stopping import stopped_by_signals
 
-    async with server.gateway(server):  # opened here, so that a failure to open is reported as a message
-        return await run_stdio(server)
+    lines, loop = Lines(claimed_stdin()), asyncio.get_running_loop()
+
+    def stop() -> None:
+        loop.call_soon_threadsafe(lines.end)  # a signal comes in the middle of anything
+
+    with stopped_by_signals(stop):
+        async with server.gateway(server):  # opened here, so that a failure to open is reported as a message
+            return await run_stdio(server, lines)
 
 
 async def serve_http(settings: Settings, host: str, port: int, announce: Announce | None = None) -> None:
@@ -68,7 +77,7 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
     from postroom.doors.mcp.http.app import http_app
     from postroom.doors.mcp.http.callers import Callers
     from postroom.doors.mcp.http.deadlines import KEEP_ALIVE_SECONDS, DeadlineProtocol
-    from postroom.doors.mcp.http.stopping import stopped_by_signals
+    from postroom.doors.mcp.stopping import stopped_by_signals
 
     class Announcing(uvicorn.Server):
         def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]

@@ -18,6 +18,7 @@ from anyio import to_thread
 from mcp.server.stdio import stdio_server
 
 from postroom.doors.mcp.sdk_internals import lowlevel_server
+from postroom.doors.mcp.unanswered import Heard, Said, Unanswered
 
 if TYPE_CHECKING:
     from postroom.doors.mcp.server import PostroomServer
@@ -27,15 +28,17 @@ _CONSEQUENCES = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _AT_ONCE = 65_536  # what a pipe holds
 
 
-async def run_stdio(server: PostroomServer) -> bool:
-    """Serve until stdin ends. False if the client stopped reading before that, so that a response was lost."""
+async def run_stdio(server: PostroomServer, lines: Lines) -> bool:
+    """Serve until the lines end and what they asked is answered. False if the client stopped reading before that, so
+    that a response was lost."""
     lowlevel = lowlevel_server(server)  # as MCPServer.run_stdio_async does, which does not accept streams
-    lines, output = Lines(_claimed_stdin()), Output(_claimed_stdout())
+    output, unanswered = Output(_claimed_stdout()), Unanswered()
     try:
         async with stdio_server(
             stdin=cast("anyio.AsyncFile[str]", lines), stdout=cast("anyio.AsyncFile[str]", output)
         ) as (read_stream, write_stream):
-            await lowlevel.run(read_stream, write_stream, lowlevel.create_initialization_options())
+            heard, said = Heard(read_stream, unanswered), Said(write_stream, unanswered)
+            await lowlevel.run(heard, said, lowlevel.create_initialization_options())
     except BaseExceptionGroup as group:
         unexpected = group.split(_GONE)[1]
         if unexpected is group or (unexpected is not None and unexpected.split(_CONSEQUENCES)[1] is not None):
@@ -54,6 +57,12 @@ class Lines:
         self._read = bytearray()
         self._searched = 0  # bytes of it that contain no line break
         self._is_ended = False
+        self._waiting = anyio.CancelScope()
+
+    def end(self) -> None:
+        """As if the client had closed its end. To be called by the event loop."""
+        self._is_ended = True
+        self._waiting.cancel()
 
     def __aiter__(self) -> AsyncIterator[str]:
         return self
@@ -72,8 +81,10 @@ class Lines:
         return line.decode(errors="replace")
 
     async def _chunk(self) -> bytes:
-        with contextlib.suppress(PermissionError):  # a file, which is never waited for
-            await anyio.wait_readable(self._descriptor)
+        with contextlib.suppress(PermissionError), anyio.CancelScope() as self._waiting:
+            await anyio.wait_readable(self._descriptor)  # refused for a file, which is never waited for
+        if self._is_ended:
+            return b""
         try:
             return os.read(self._descriptor, _AT_ONCE)
         except OSError:
@@ -125,7 +136,7 @@ def _is_same(one: int, other: int) -> bool:
         return False
 
 
-def _claimed_stdin() -> int:
+def claimed_stdin() -> int:
     """The client's stdin under another descriptor. Other code that reads standard input finds it empty."""
     client = os.dup(sys.stdin.fileno())
     empty = os.open(os.devnull, os.O_RDONLY)

@@ -110,3 +110,13 @@ def test_a_cut_text_fits_its_room_and_stays_valid(given: str, room: int) -> None
 def test_a_page_of_one_out_of_many_is_counted_as_one() -> None:
     assert text_of(page(row(), total=104)).startswith("Email 1 of 104.")
     assert text_of(page(row(1), row(2), total=104)).startswith("Emails 1-2 of 104.")
+
+
+def test_a_draft_among_mails_is_marked_and_the_mark_explained_only_there() -> None:
+    written, came = row(1, is_draft=True, unread=False), row(2)
+    _, _, _, first, second, _ = text_of(page(written, came)).splitlines()
+
+    assert " ~ Ada Lovelace | " in first
+    assert " * Ada Lovelace | " in second
+    assert "~ draft, not sent." in text_of(page(written, came))
+    assert "draft" not in text_of(page(came))

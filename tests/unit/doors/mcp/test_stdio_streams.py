@@ -31,6 +31,26 @@ async def test_lines_come_whole_however_they_were_cut_and_the_last_needs_no_line
     os.close(ours)
 
 
+async def test_lines_can_be_ended_while_the_client_says_nothing() -> None:
+    ours, theirs = os.pipe()
+    lines, read_so_far = Lines(ours), list[str]()
+
+    async def read() -> None:
+        async for line in lines:
+            read_so_far.append(line)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read)
+        os.write(theirs, b"one\n")
+        with anyio.fail_after(60):
+            while len(read_so_far) < 1:
+                await anyio.sleep(0)
+        lines.end()
+    assert read_so_far == ["one\n"]
+    os.close(theirs)
+    os.close(ours)
+
+
 async def test_a_file_and_the_null_device_are_read_too(tmp_path: Path) -> None:
     (tmp_path / "lines").write_text("one\ntwo\n")
     for path, expected in ((tmp_path / "lines", ["one\n", "two\n"]), (Path(os.devnull), [])):

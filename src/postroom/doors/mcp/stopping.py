@@ -1,8 +1,8 @@
 """SIGTERM and SIGINT: requests that have begun are finished and answered, within a bound.
 
 A send is on disk before it is on the wire, so that ending at any moment is safe: the next start settles what was left.
-uvicorn's own handlers are not used. They would end the process before the gateway is closed, in the middle of what the
-worker sends, and they make the event streams of requests in progress end without the response.
+Over HTTP uvicorn's own handlers are not used. They would end the process before the gateway is closed, in the middle of
+what the worker sends, and they make the event streams of requests in progress end without the response.
 """
 
 from __future__ import annotations

@@ -1,0 +1,109 @@
+"""What was asked over stdin and has no answer yet: the end of the input waits for it.
+
+The SDK ends a conversation with its input and cancels what is in progress. A program that writes its requests, closes
+its end and then reads would get no answer to its last ones.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+import anyio
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
+
+LONGEST_WAIT = 30.0  # seconds, as for a server over HTTP that is told to stop
+_LISTEN = "subscriptions/listen"  # is answered when the client is gone
+
+
+class Unanswered:
+    """Requests in both directions. One that waits for an answer of the client will not get any."""
+
+    def __init__(self) -> None:
+        self._asked_by_client: set[RequestId] = set()
+        self._asked_by_us: set[RequestId] = set()
+        self._changed = anyio.Event()
+
+    def heard(self, item: SessionMessage | Exception) -> None:
+        match item.message if isinstance(item, SessionMessage) else None:
+            case JSONRPCRequest(id=number, method=method) if method != _LISTEN:
+                self._asked_by_client.add(number)
+            case JSONRPCNotification(method="notifications/cancelled", params={"requestId": int() | str() as number}):
+                self._asked_by_client.discard(number)
+            case JSONRPCResponse(id=number) | JSONRPCError(id=int() | str() as number):
+                self._asked_by_us.discard(number)
+
+    def said(self, item: SessionMessage) -> None:
+        match item.message:
+            case JSONRPCRequest(id=number):
+                self._asked_by_us.add(number)
+            case JSONRPCResponse(id=number) | JSONRPCError(id=int() | str() as number):
+                self._asked_by_client.discard(number)
+        self._changed.set()
+
+    async def answered(self) -> None:
+        """Returns when nothing more can be answered, or it took too long."""
+        with anyio.move_on_after(LONGEST_WAIT):
+            while len(self._asked_by_client) > len(self._asked_by_us):
+                self._changed = anyio.Event()
+                await self._changed.wait()
+
+
+class Heard:
+    """The client's messages; they end when the last one is answered."""
+
+    def __init__(self, stream: ReadStream[SessionMessage | Exception], unanswered: Unanswered) -> None:
+        self._stream, self._unanswered = stream, unanswered
+
+    async def receive(self) -> SessionMessage | Exception:
+        try:
+            item = await self._stream.receive()
+        except anyio.EndOfStream:
+            await self._unanswered.answered()
+            raise
+        self._unanswered.heard(item)
+        return item
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class Said:
+    """Our messages, each noted once it is on its way out."""
+
+    def __init__(self, stream: WriteStream[SessionMessage], unanswered: Unanswered) -> None:
+        self._stream, self._unanswered = stream, unanswered
+
+    async def send(self, item: SessionMessage, /) -> None:
+        await self._stream.send(item)
+        self._unanswered.said(item)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
