@@ -1,6 +1,6 @@
 """A message's bytes as a file keeps them: exactly as received, compressed where that pays off.
 
-What is written is zlib's format, by the library that is three times as fast at it where the processor has one: any
+What is written is zlib's format, by the library that is several times as fast at it where there is a build of it: any
 zlib reads it.
 """
 
@@ -48,7 +48,7 @@ def _compressor() -> Callable[[bytes, int], bytes]:
     """Not loaded by a server that only reads."""
     try:
         from isal.isal_zlib import compress
-    except ImportError:  # there is no build of it for this processor
+    except ImportError:  # there is no build of it for this system
         return zlib.compress
     return compress
 

@@ -369,8 +369,7 @@ def chunks(uids: Sequence[int], size: int | None = None) -> Iterator[Sequence[in
 
 
 def _is_deleted(item: wire.Item) -> bool:
-    flags = item.get("FLAGS")
-    return bool(flags) and any(isinstance(flag, bytes) and flag.lower() == b"\\deleted" for flag in flags)
+    return any(isinstance(flag, bytes) and flag.lower() == b"\\deleted" for flag in item.get("FLAGS") or ())
 
 
 def _opened(folder: str, writable: bool, answer: dict[bytes, Any]) -> Opened:
