@@ -63,7 +63,7 @@ def _register_add(verbs: Subparsers) -> None:
     verb.add_argument("--client-secret-file", type=Path, metavar="FILE", help="file with its secret")
     verb.add_argument("--base-url", default="", metavar="URL", help="where the mail API is, for --provider rest")
     verb.add_argument("--ca-file", type=Path, metavar="FILE", help="certificate authority to trust")
-    for prefix, what in (("", "IMAP"), ("smtp-", "SMTP")):
+    for prefix, what in (("", "IMAP or JMAP"), ("smtp-", "SMTP")):
         verb.add_argument(f"--{prefix}host", default="", help=f"the {what} server, instead of looking for it")
         verb.add_argument(f"--{prefix}port", type=int, default=0, metavar="N")
         verb.add_argument(f"--{prefix}security", choices=("tls", "starttls", "none"), default="")

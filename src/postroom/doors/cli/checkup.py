@@ -60,7 +60,8 @@ async def vault(gateway: Gateway) -> Finding:
 
 
 async def account(gateway: Gateway, name: str) -> AsyncIterator[Finding]:
-    """Connection, folders, reading, a draft if writing is allowed, the SMTP login; stops if the connection fails."""
+    """Connection, folders, reading, a draft if writing is allowed, the SMTP login. If the connection fails, only what
+    its mirror has is still looked at."""
     looks = (
         ("connect", _connect),
         ("folders", _folders),
@@ -71,11 +72,12 @@ async def account(gateway: Gateway, name: str) -> AsyncIterator[Finding]:
         ("send", _send),
         ("outbox", _outbox),
     )
+    is_connected = True
     for what, look in looks:
-        finding = await _looked(f"{name}: {what}", look, gateway, name)
-        yield finding
-        if not finding.ok and what == "connect":
-            return
+        if is_connected or what == "mirror":
+            finding = await _looked(f"{name}: {what}", look, gateway, name)
+            yield finding
+            is_connected = is_connected and (finding.ok or what != "connect")
 
 
 def _full_text() -> Finding:
@@ -112,8 +114,9 @@ async def _looked(what: str, look: Callable[[Gateway, str], Awaitable[str]], gat
 
 
 async def _connect(gateway: Gateway, name: str) -> str:
-    from postroom.service.accounts.folders import capabilities
+    from postroom.service.accounts.folders import capabilities, reach
 
+    await reach(gateway, name)
     _, able = await capabilities(gateway, name)
     return able.provider + ("" if able.can_send else ", cannot send")
 

@@ -17,7 +17,7 @@ def register(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("import", help="import an mbox file or a Maildir into a local account")
     add_config(parser)
     parser.add_argument("path", type=Path, help="an mbox file (a Gmail Takeout, for instance) or a Maildir folder")
-    parser.add_argument("--account", metavar="NAME", help="which local account (default: the first)")
+    parser.add_argument("--account", metavar="NAME", help="which local account (default: the first of them)")
     parser.add_argument("--folder", metavar="NAME", help="folder for messages that do not name one")
     parser.set_defaults(run=run)
 

@@ -224,7 +224,8 @@ async def _saved(gateway: Gateway, args: argparse.Namespace) -> RuleView:
     found = [rule for rule in page.results if args.rule in (rule.rule_id, rule.name)]
     if len(found) != 1:
         known = ", ".join(f"{rule.rule_id} ({rule.name})" for rule in page.results) or "none"
-        raise InvalidRequest(f"There is no file and no saved rule {args.rule[:80]!r}. Saved rules: {known}.")
+        of = f" of account {args.account}" if args.account else ""
+        raise InvalidRequest(f"There is no file and no saved rule {args.rule[:80]!r}. Saved rules{of}: {known}.")
     return found[0]
 
 

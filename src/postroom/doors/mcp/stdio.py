@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _GONE = (BrokenPipeError, ConnectionResetError)
 _CONSEQUENCES = (anyio.BrokenResourceError, anyio.ClosedResourceError)
+_STDIN = 0
 _AT_ONCE = 65_536  # what a pipe holds
 
 
@@ -138,9 +139,9 @@ def _is_same(one: int, other: int) -> bool:
 
 def claimed_stdin() -> int:
     """The client's stdin under another descriptor. Other code that reads standard input finds it empty."""
-    client = os.dup(sys.stdin.fileno())
+    client = os.dup(_STDIN)
     empty = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(empty, sys.stdin.fileno())
+    os.dup2(empty, _STDIN)
     os.close(empty)
     return client
 

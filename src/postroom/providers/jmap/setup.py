@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from postroom.model.address import ascii_domain
 from postroom.model.errors import InvalidRequest
 from postroom.providers.discovery import finding
 from postroom.providers.discovery.known import find_known
@@ -24,6 +25,8 @@ class JmapSetup:
         for name, option in _NOT_USED.items():
             if getattr(wishes, name):
                 raise InvalidRequest(f"{option} has no use with JMAP: one HTTPS server does everything. Leave it out.")
+        if wishes.host and not is_host(ascii_domain(wishes.host)):
+            raise InvalidRequest("--host: write just a host name like mail.example.com; --port is for the port.")
         return {**_said(wishes, is_fastmail=False), "session_url": _at(wishes.host or "found.later", wishes.port)}
 
     async def propose(self, wishes: Wishes, reach: finding.Reach | None, *, proxies: bool) -> Proposal:

@@ -29,8 +29,7 @@ async def list_accounts(gateway: Gateway, *, check: bool = False) -> tuple[Accou
 async def _status(gateway: Gateway, name: str) -> str:
     """Checked again each time: a connection that worked an hour ago proves nothing about now."""
     try:
-        account = await gateway.accounts.open(name)
-        await account.mailbox.search(Query(In(Role.INBOX)), limit=1, offset=0)
+        await reach(gateway, name)
     except PostroomError as error:
         return f"reading: {error.code}: {error.message}"
     try:
@@ -38,6 +37,12 @@ async def _status(gateway: Gateway, name: str) -> str:
     except PostroomError as error:
         return f"sending: {error.code}: {error.message}"
     return "ok"
+
+
+async def reach(gateway: Gateway, name: str) -> None:
+    """Asks the server itself: a mirror would answer in its place."""
+    account = await gateway.accounts.open(name)
+    await account.at_server.search(Query(In(Role.INBOX)), limit=1, offset=0)
 
 
 async def capabilities(gateway: Gateway, account: str | None = None) -> tuple[str, Capabilities]:

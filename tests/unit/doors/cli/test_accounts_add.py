@@ -12,7 +12,7 @@ import keyring
 import pytest
 from keyring.backends.fail import Keyring as NoKeyring
 from tests.peers.daemon import free_ports
-from tests.peers.dovecot import PASSWORD, Dovecot
+from tests.peers.dovecot import PASSWORD, Dovecot, running_dovecot
 from tests.peers.postfix import Postfix
 from tests.peers.raw_smtp import raw_smtp
 from tests.peers.tokens import make_token
@@ -177,6 +177,24 @@ def test_doctor_says_what_fails_and_what_to_do(
     assert WRONG not in out
 
 
+def test_a_mirror_does_not_hide_that_its_server_is_away(
+    config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hand_over(monkeypatch, PASSWORD)
+    with running_dovecot() as server:
+        flags = ["--host", server.host, "--port", str(server.imap), "--security", "none", "--password-stdin"]
+        assert run("accounts", "add", "me@example.test", "--name", "work", *flags) == 0
+        config.write_text(f'{config.read_text()}mirror = "full"\n')
+        assert run("sync") == 0
+        server.kill()
+        capsys.readouterr()
+        assert run("doctor") == 1
+        found = [line.split(": ")[:2] for line in capsys.readouterr().out.splitlines() if "work: " in line]
+        assert found == [["FAIL  work", "connect"], ["ok    work", "mirror"]]
+        assert run("accounts", "list", "--check") == 1
+        assert "reading: PROVIDER_ERROR" in capsys.readouterr().out
+
+
 def test_a_wrong_password_leaves_nothing_behind(
     dovecot: Dovecot,
     postfix: Postfix,
@@ -300,6 +318,10 @@ def test_the_config_flag_names_the_file_before_or_after_the_verb(
         (["alice@exa mple.com"], "' is not an email address. Write one like alice@example.com."),
         (["alice@example.com", "--host", "imap.example.com:993"], "accounts[1].host: write just a host name"),
         (["alice@example.com", "--host", "https://mail.example.com"], "accounts[1].host: write just a host name"),
+        (
+            ["alice@example.com", "--provider", "jmap", "--host", "https://mail.example.com"],
+            "--host: write just a host",
+        ),
         (["alice@gmail.com", "--name", "two words"], "accounts[1].name"),
         (["alice@gmail.com", "--name", "all"], "every account"),
         (["alice@gmail.com", "--name", "Box"], "already an account called Box"),

@@ -58,7 +58,7 @@ async def test_a_refused_login_ends_the_walk_and_says_what_the_provider_wants(
     async def refused(gateway: Gateway, account: str) -> NoReturn:
         raise AuthRequired("The mail server refused the login.")
 
-    monkeypatch.setattr("postroom.service.accounts.folders.capabilities", refused)
+    monkeypatch.setattr("postroom.service.accounts.folders.reach", refused)
     found = await findings(gateway, "mine")
     assert list(found) == ["connect"]
     assert "https://myaccount.google.com/apppasswords" in found["connect"].text

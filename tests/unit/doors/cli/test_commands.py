@@ -157,6 +157,21 @@ def test_importing_what_is_not_there_changes_nothing(
     assert capsys.readouterr().err.startswith("postroom: ")
 
 
+def test_an_archive_goes_to_the_first_account_that_takes_one(
+    tmp_path: Path, empty_account: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    remote = '[[accounts]]\nname = "work"\nprovider = "imap"\naddress = "a@example.com"\nhost = "127.0.0.1"\n'
+    (tmp_path / "both.toml").write_text(f"{remote}\n{Path(empty_account).read_text()}")
+    (tmp_path / "work.toml").write_text(remote)
+    (tmp_path / "old.mbox").write_text(
+        "From a@example.com Sun Nov 15 10:00:00 2026\nFrom: a@example.com\nSubject: Tulips\n\nIn autumn.\n"
+    )
+    assert run("import", str(tmp_path / "old.mbox"), "--config", str(tmp_path / "both.toml")) == 0
+    assert "added 1 to old" in capsys.readouterr().out
+    assert run("import", str(tmp_path / "old.mbox"), "--config", str(tmp_path / "work.toml")) == 2
+    assert "--provider local" in capsys.readouterr().err
+
+
 def test_doctor_finds_the_sample_mailbox_healthy_and_leaves_no_draft(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("doctor") == 0
     lines = capsys.readouterr().out.splitlines()
