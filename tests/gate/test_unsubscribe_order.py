@@ -42,8 +42,9 @@ async def wanted(home: Path, headers: str, method: str = "auto", **given: Any) -
         return await order_unsubscribe(gate.gateway, email_id, replace(CONFIRMED, **given), "alice", method)
 
 
-async def test_the_request_that_is_made_is_the_one_that_is_shown(tmp_path: Path) -> None:
-    order = await wanted(tmp_path, BOTH)
+@pytest.mark.parametrize("method", ["auto", "one_click"])
+async def test_the_request_that_is_made_is_the_one_that_is_shown(tmp_path: Path, method: str) -> None:
+    order = await wanted(tmp_path, BOTH, method)
 
     to = Recipients(to=(one_click_address(URL),))
     assert order.native == NativeAction(
