@@ -310,6 +310,12 @@ async def test_no_words_step_out_of_their_fence(freeze, words):
     ]
 
 
+@pytest.mark.parametrize(("words", "fence"), [("plain", "```"), ("a `word`", "```"), ("```\nx\n```", "````")])
+async def test_a_fence_is_one_longer_than_the_longest_in_its_words_and_three_at_least(freeze, words, fence):
+    body = pending_file(await freeze(replace(BARE, text=words)), NOW, NOW).body
+    assert f"\n\n{fence}\n{words}\n{fence}\n" in body
+
+
 def outside_fences(markdown: str) -> list[str]:
     """The lines that CommonMark does not count to a fenced code block."""
     fence, outside = "", []

@@ -37,13 +37,15 @@ async def wanted(home: Path, headers: str, method: str = "auto", **given: Any) -
         await mailbox.add_messages([NewMail(raw=raw.encode(), folder="INBOX")])
         await mailbox.close()
         opened = await gate.gateway.accounts.open("alice")
-        object.__setattr__(opened.settings, "authserv_id", given.pop("trusted", ""))
+        if (trusted := given.pop("trusted", None)) is not None:
+            object.__setattr__(opened.settings, "authserv_id", trusted)
         email_id = await email_id_of_news(gate)
         return await order_unsubscribe(gate.gateway, email_id, replace(CONFIRMED, **given), "alice", method)
 
 
-async def test_the_request_that_is_made_is_the_one_that_is_shown(tmp_path: Path) -> None:
-    order = await wanted(tmp_path, BOTH)
+@pytest.mark.parametrize("method", ["auto", "one_click"])
+async def test_the_request_that_is_made_is_the_one_that_is_shown(tmp_path: Path, method: str) -> None:
+    order = await wanted(tmp_path, BOTH, method)
 
     to = Recipients(to=(one_click_address(URL),))
     assert order.native == NativeAction(
@@ -64,10 +66,12 @@ async def test_the_request_that_is_made_is_the_one_that_is_shown(tmp_path: Path)
         (VALID, "mx.demo.example", False),
         (f"{VALID}{SIGNATURE}", "", False),
         (f"{VALID}{SIGNATURE}", "mx.elsewhere.example", False),
+        (f"{VALID}{SIGNATURE}", None, False),
+        (f"Authentication-Results: other; dkim=pass\r\n{SIGNATURE}", None, False),
     ],
 )
 async def test_the_person_is_told_whether_the_sender_signed_the_address(
-    tmp_path: Path, headers: str, trusted: str, is_signed: bool
+    tmp_path: Path, headers: str, trusted: str | None, is_signed: bool
 ) -> None:
     order = await wanted(tmp_path, headers + BOTH, trusted=trusted)
 

@@ -20,6 +20,7 @@ from postroom.service.sending import send
 from postroom.service.sending.order import Order
 from postroom.service.sending.vacation import VacationRequest, get_vacation, order_vacation, stop_vacation
 from postroom.service.views import SendView
+from postroom.store import State
 
 NOW = "2027-01-15T09:00:00+01:00"  # the rig's clock, in Berlin
 AWAY = VacationRequest("Away", "Back soon.")
@@ -197,6 +198,44 @@ async def test_switching_it_off_needs_no_question_and_is_written_down(gate: Gate
     assert state(service) is False
     last = gate.audit()[0]
     assert (last["action_type"], last["parameters"]["state"]) == ("set_vacation", "switched_off")
+
+
+@pytest.mark.parametrize(
+    ("orders", "told"), [(1, "1 order that was still in the outbox"), (2, "2 orders that were still in the outbox")]
+)
+async def test_switching_it_off_says_how_many_orders_it_stopped(
+    service: Gmail, tmp_path: Path, orders: int, told: str
+) -> None:
+    async with gate_rig(tmp_path, accounts=[service.account("alice")], hold_seconds=60) as gate:
+        for number in range(orders):
+            await send.send(gate.gateway, await wanted(gate, subject=f"Away {number}"))
+
+        off = await stop_vacation(gate.gateway, VacationRequest())
+
+        assert off.message == (
+            f"The vacation reply is off. Cancelled: {told} and would have switched it on. "
+            "Switching it on again passes the gate."
+        )
+        assert off.warnings == ()
+        assert {row.state for row in gate.gateway.store.outbox.list().items} == {State.CANCELLED}
+
+
+async def test_an_order_that_another_process_carries_out_is_warned_of(
+    gate: GateRig, service: Gmail, tmp_path: Path
+) -> None:
+    async with gate_rig(tmp_path, accounts=[service.account("alice")]) as elsewhere:
+        out = elsewhere.gateway.store.outbox
+        row = out.reserve(out.prepare((await wanted(elsewhere)).as_send()).send_id).send
+        for to in (State.STAGED, State.SENDING):
+            row = out.advance(row.send_id, expect=row.state, to=to)
+
+        off = await stop_vacation(gate.gateway, VacationRequest())
+
+        assert off.message == "The vacation reply is off. Switching it on again passes the gate."
+        assert off.warnings == (
+            "An order to switch it on is being carried out at this moment. Call get_vacation to see whether it is off.",
+        )
+        assert out.get(row.send_id).state is State.SENDING
 
 
 def test_what_is_not_asked_for_is_nothing() -> None:

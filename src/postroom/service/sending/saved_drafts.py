@@ -7,7 +7,6 @@ what nobody wants sent any more, or put the approved text in the place of theirs
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from postroom.mime.write.compose import compose
 from postroom.model.errors import Conflict, InvalidRequest, NotFound, PermissionDenied
@@ -43,9 +42,9 @@ async def _is_unchanged(gateway: Gateway, account: Account, send: Send, request:
         draft = await answered(drafts.load_own_draft(account, saved))
     except (NotFound, PermissionDenied, InvalidRequest):  # gone, not a draft any more, or in another name
         return False
-    write = partial(compose, draft, message_id=request.message_id, date=gateway.now())
     circumstances = (draft.threading.thread_ref, request.draft_ref, request.save_to_sent, send.send_at)
-    now = digest_of(await gateway.in_thread(write), wire_envelope(draft), send.account, *circumstances)
+    # With a new Date and Message-ID, which the digest leaves out.
+    now = digest_of(await gateway.in_thread(compose, draft), wire_envelope(draft), send.account, *circumstances)
     return now == send.content_sha256
 
 
