@@ -24,7 +24,7 @@ _OLD = (
     "This is an old or encrypted Office document and cannot be read as text. Ask for it as docx, xlsx, pptx or PDF, "
     "without a password, or save it with download_attachment."
 )
-_CUT = "It has more parts, cells or markup than are read here: some of its text is missing. download_attachment saves it."
+_CUT = "It has more parts, cells or markup than are read here: some text is missing. download_attachment saves it."
 TOO_LARGE = Document(
     "file",
     notes=(f"It is larger than {MAX_BYTES // 10**6} MB and is not read here. Save it with download_attachment.",),
