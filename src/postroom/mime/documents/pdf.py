@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from postroom.mime.documents.document import NotReadable, Reading
 from postroom.mime.documents.limits import MAX_DRAWING, MAX_PAGES, MAX_STREAM, SECONDS_FOR_PAGES, WORK_FOR_PAGES
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _LOCKED = "The PDF is protected by a password and cannot be read."
 _DAMAGED = "The PDF is damaged and cannot be read."
 _SCANNED = "No text was found in it: probably pictures of pages, a scan. Download it to look at it."
-_LIMITS = {
+_LIMITS: Final[dict[str, Any]] = {
     "zlib_maximum_output_length": MAX_STREAM,
     "lzw_maximum_output_length": MAX_STREAM,
     "run_length_maximum_output_length": MAX_STREAM,
