@@ -9,7 +9,7 @@ from io import BytesIO
 import pytest
 from tests.unit.mime import attached
 
-from postroom.mime.documents import limits, pdf
+from postroom.mime.documents import archive, limits, pdf
 from postroom.mime.documents.reading import read, read_document
 
 ENOUGH = 10_000
@@ -82,7 +82,7 @@ def test_a_workbook_shows_its_sheets_with_dates_as_dates() -> None:
 
     assert document.text.split("\n")[:3] == ["## Costs", "Item |  | Milk", "2026-12-01 | 2.5"]
     assert "classified" not in document.text
-    assert document.notes == ("Hidden sheets left out: 1.",)
+    assert document.notes == ("Hidden sheets left out: 1.", "Cells beyond the first 200 columns left out: 1.")
 
 
 def test_slides_come_in_the_order_of_the_show() -> None:
@@ -290,3 +290,52 @@ def test_compressions_that_unpack_without_a_bound_are_not_begun() -> None:
         archive.writestr("word/document.xml", f"<a>{' ' * 1_000_000}</a>")
 
     assert "damaged" in why_not(made.getvalue())
+
+
+def test_a_row_of_one_long_text_again_and_again_takes_no_more_than_is_shown_of_it() -> None:
+    once = "a" * 100_000
+    cell = f'<c t="inlineStr"><is><t>{once}</t></is></c>'
+    content = attached.workbook(f"<row>{cell * 150}</row>")
+
+    tracemalloc.start()
+    document = read(content, "a.xlsx", "", ENOUGH)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert document.text.split("\n")[1] == "a" * limits.MAX_CELL
+    assert not document.is_whole
+    assert peak < len(content) + 20 * len(once)
+
+
+@pytest.mark.parametrize("markup", ["<c/>", "<c><v/></c>", '<c r="A1" s="1" t="n"/>', "<x/>"])
+def test_markup_without_text_is_read_as_far_as_its_work_is_allowed(
+    markup: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "MAX_WORK", 2_000)
+    rows = f"<row><c><v>17</v></c></row><row>{markup * 2_000}</row><row><c><v>99</v></c></row>"
+
+    document = read(attached.workbook(rows), "a.xlsx", "", ENOUGH)
+
+    assert "17" in document.text
+    assert "99" not in document.text
+    assert (document.is_whole, document.notes[-1].endswith("download_attachment saves it.")) == (False, True)
+
+
+def test_one_tag_that_never_ends_is_not_waited_for() -> None:
+    attributes = " ".join(f'a{number}="1"' for number in range(400_000))
+
+    assert "damaged" in why_not(attached.word(f"<w:p {attributes}/>"))
+
+
+def test_the_strings_of_a_workbook_leave_work_for_its_cells() -> None:
+    assert limits.MAX_WORK - limits.MAX_PART_WORK >= 300_000
+
+
+def test_a_page_that_is_drawn_by_too_many_commands_is_left_out_and_the_next_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(pdf._LIMITS, "stream_parsing_work_maximum_count", 100)
+    document = read(attached.pdf("a) Tj (" * 200 + "b", "the end"), "a.pdf", "", ENOUGH)
+
+    assert document.text.split("\n") == ["[page 2 of 2]", "the end", ""]
+    assert document.notes == ("Page 1 is damaged or too large and was left out.",)

@@ -310,6 +310,8 @@ def _may_be_empty(style: Style) -> bool:
 def _cell_state(style: Style) -> Sight:
     """A cell grows with its content, unless its greatest width is nothing and the table gives it no other."""
     widest = pixels(style.get("max-width", "") or "none")
+    if widest is None and style.get("width", "") and style.get("white-space") == "nowrap":
+        widest = pixels(style["width"])  # all that a table of fixed layout gives it
     if widest is None or widest > _TINY:
         return SEEN
     return SEEN if (pixels(style.get("width", "") or "none") or 0.0) >= 100 else DOUBTFUL
@@ -378,6 +380,7 @@ def _may_cover(style: Style, position: str) -> bool:
     is_large = min(sizes) >= 8 or sum(name in style for name in ("top", "right", "bottom", "left")) >= 3
     is_large = is_large or "100%" in (style.get("width"), style.get("height"))
     pulled = any((pixels(style.get(name, "") or "0") or 0.0) <= -8 for name in ("margin-top", "margin-left"))
+    is_large = is_large or ("width" not in style and "margin-left" not in style and sizes[1] >= _LINE)
     pulls = position == "relative" and (pixels(style.get("margin-bottom", "") or "0") or 0.0) <= -8
     # What a margin pulls up from below is under a positioned box, however narrow that is.
     return (is_large and (position in ("absolute", "fixed") or pulled)) or pulls

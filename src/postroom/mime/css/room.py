@@ -58,9 +58,13 @@ def fits(element: Element, look: Look, effect: Effect, tag: str, sheet: Styleshe
     if not boxed or tag in CELLS or effect.room is None:
         return True
     content = _Content(right=max(0.0, effect.indent or 0.0), down=effect.leading)
+    pushed = 0.0  # by the box before
     for number, node in enumerate(element.descendants):
         if content.letters > _FILLS_ANY_BOX or (number % _NODES == 0 and not sheet.spend(1)):
             return False
+        if node.parent is element:
+            content.down += pushed
+            pushed = _height_of(node, sheet) if isinstance(node, ElementType) else 0.0
         if isinstance(node, ElementType):
             _add(content, node, sheet)
         elif isinstance(node, Text) and (words := node.text.strip()):
@@ -82,6 +86,14 @@ def _add(content: _Content, element: Element, sheet: Stylesheet) -> None:
     content.right += effect.takes[0]
     if effect.position not in ("", "static") or effect.is_block or tag in BLOCKS or tag in CELLS:
         content.down += effect.takes[1] + effect.leading
+
+
+def _height_of(element: Element, sheet: Stylesheet) -> float:
+    """Of a block with words in it; those without are counted where they begin."""
+    effect = sheet.effect_on(element)
+    is_block = effect is not None and (effect.is_block or (effect.is_block is None and element.tag in BLOCKS))
+    is_apart = effect is not None and effect.position in ("absolute", "fixed")
+    return effect.height if effect is not None and is_block and not is_apart and element.text.strip() else 0.0
 
 
 def _said_height(element: Element) -> float:

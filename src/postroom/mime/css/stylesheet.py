@@ -24,7 +24,7 @@ _OLD: Final = (
     "[bgcolor],[background],font[color],font[size],body[text],[hidden],[popover],bdo,"
     "math [mathcolor],math [mathsize],math [mathbackground]"
 )
-_BOXES: Final = frozenset({"body", "table", "tbody", "thead", "tfoot", "tr", "td", "th"})
+_BOXES: Final = frozenset({"body", "table", "tbody", "thead", "tfoot", "tr", "td", "th", "col", "colgroup"})
 _MATH: Final = {"mathcolor": "color", "mathsize": "font-size", "mathbackground": "background-color"}
 _LONGEST_WORD: Final = 100  # characters of such an attribute
 _FONT_SIZES: Final = ("x-small", "small", "medium", "large", "x-large", "xx-large", "48px")

@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import Final
 
 from postroom.mime.documents.document import NotReadable
-from postroom.mime.documents.limits import MAX_ENTRIES, MAX_UNPACKED
+from postroom.mime.documents.limits import MAX_ENTRIES, MAX_PART_WORK, MAX_UNPACKED, MAX_WORK, PART_WORK
 
 WORD: Final = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 SHEETS: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -38,9 +38,19 @@ class Archive:
         if len(self._zip.infolist()) > MAX_ENTRIES:
             raise NotReadable(TOO_LARGE)
         self._left = MAX_UNPACKED
+        self._work = MAX_WORK
+        self.is_cut = False  # a part was too much work to be read to its end
 
     def has(self, name: str) -> bool:
         return name in self._zip.NameToInfo
+
+    def work_for_part(self) -> int:
+        """How much one part may cost that is opened now."""
+        self.spend(PART_WORK)
+        return min(self._work, MAX_PART_WORK)
+
+    def spend(self, work: int) -> None:
+        self._work = max(0, self._work - work)
 
     def pieces(self, name: str) -> Iterator[bytes]:
         """A part, piece by piece. What the archive says about sizes is not believed; what comes out is counted."""

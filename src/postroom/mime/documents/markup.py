@@ -6,14 +6,15 @@ Names come without their namespace: the two editions of the format differ in the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NoReturn
+from typing import Final, NoReturn
 from xml.parsers import expat
 
 from postroom.mime.documents.archive import Archive, target_of
 from postroom.mime.documents.document import NotReadable
+from postroom.mime.documents.limits import MAX_TOKEN
 
 Attributes = dict[str, str]
+_DAMAGED: Final = "The document is damaged and cannot be read."
 
 
 class Handler:
@@ -27,22 +28,48 @@ class Handler:
 
     def text(self, data: str) -> None: ...
 
+    def cut(self) -> None:
+        """The rest is not read: what has begun ends here."""
 
-def walk(pieces: Iterable[bytes], handler: Handler) -> None:
+
+class _Enough(Exception):
+    """The rest of a part is not wanted, or too much work."""
+
+
+def walk(archive: Archive, name: str, handler: Handler) -> None:
+    """Until the part ends, the handler has enough or the archive allows no more work: then it is marked as cut."""
+    allowed = left = archive.work_for_part()
+    if not allowed:
+        archive.is_cut = True
+        return
+
+    def start(tag: str, given: Attributes) -> None:
+        nonlocal left
+        left -= 2 + len(given)
+        if left < 0 or handler.is_done:
+            raise _Enough
+        handler.start(_local(tag), _locals(given))
+
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = _refuse
-    parser.StartElementHandler = lambda name, given: handler.start(_local(name), _locals(given))
-    parser.EndElementHandler = lambda name: handler.end(_local(name))
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda tag: handler.end(_local(tag))
     parser.CharacterDataHandler = handler.text
+    fed = 0
     try:
-        for piece in pieces:
+        for piece in archive.pieces(name):
             parser.Parse(piece, False)
-            if handler.is_done:
-                return
+            fed += len(piece)
+            if fed - parser.CurrentByteIndex > MAX_TOKEN:
+                raise NotReadable(_DAMAGED)
         parser.Parse(b"", True)
     except expat.ExpatError:
-        raise NotReadable("The document is damaged and cannot be read.") from None
+        raise NotReadable(_DAMAGED) from None
+    except _Enough:
+        handler.cut()
+        archive.is_cut |= left < 0
+    archive.spend(allowed - left)
 
 
 class _Relations(Handler):
@@ -60,7 +87,7 @@ def relations(archive: Archive, source: str) -> dict[str, str]:
     folder, _, name = source.rpartition("/")
     handler, listed = _Relations(source), f"{folder}/_rels/{name}.rels"
     if archive.has(listed):
-        walk(archive.pieces(listed), handler)
+        walk(archive, listed, handler)
     return handler.targets
 
 
@@ -74,5 +101,7 @@ def _local(name: str) -> str:
 
 def _locals(given: Attributes) -> Attributes:
     """Of two that share a name, like `id` and `r:id`, the one with a namespace."""
+    if len(given) < 2:
+        return {_local(name): value for name, value in given.items()}
     ordered = sorted(given.items(), key=lambda item: " " in item[0])
     return {_local(name): value for name, value in ordered}

@@ -100,6 +100,10 @@ class Paragraphs(Handler):
         elif name == "tr" and self._rows:
             self._lines[-1].append(" | ".join(self._rows.pop()))
 
+    def cut(self) -> None:
+        while self._words:
+            self._paragraph("".join(self._words.pop()))
+
     def text(self, data: str) -> None:
         if self._skipping or not self._in_text:
             return
@@ -143,12 +147,12 @@ class _Styles(Handler):
 def read_word(archive: Archive, enough: int) -> Reading:
     styles = _Styles()
     if archive.has(_STYLES):
-        walk(archive.pieces(_STYLES), styles)
+        walk(archive, _STYLES, styles)
     said: list[str] = []
     hidden = faint = 0
     for name in (_MAIN, *filter(archive.has, _NOTES)):
         part = Paragraphs(enough, frozenset(styles.hiding))
-        walk(archive.pieces(name), part)
+        walk(archive, name, part)
         if name == _MAIN or part.said.strip():
             said += [part.said] if name == _MAIN else ["", "Notes:", part.said]
         hidden, faint = hidden + part.hidden, faint + part.faint
@@ -178,7 +182,7 @@ class _Slide(Paragraphs):
 
 def read_slides(archive: Archive, enough: int) -> Reading:
     order, parts = _Slides(), relations(archive, _SHOW)
-    walk(archive.pieces(_SHOW), order)
+    walk(archive, _SHOW, order)
     said: list[str] = []
     chars = hidden = 0
     for number, ref in enumerate(order.ids, 1):
@@ -186,7 +190,7 @@ def read_slides(archive: Archive, enough: int) -> Reading:
             return Reading("\n".join(said), _about_hidden(hidden, "slide"), is_whole=False)
         slide = _Slide(enough - chars)
         if archive.has(parts.get(ref, "")):
-            walk(archive.pieces(parts[ref]), slide)
+            walk(archive, parts[ref], slide)
         hidden += not slide.is_shown
         if slide.is_shown:
             said += [f"## Slide {number}", slide.said, ""]

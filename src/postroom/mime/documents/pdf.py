@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import time
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from postroom.mime.documents.document import NotReadable, Reading
-from postroom.mime.documents.limits import MAX_PAGES, SECONDS_FOR_PAGES
+from postroom.mime.documents.limits import MAX_DRAWING, MAX_PAGES, MAX_STREAM, SECONDS_FOR_PAGES, WORK_FOR_PAGES
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
@@ -16,37 +16,45 @@ if TYPE_CHECKING:
 _LOCKED = "The PDF is protected by a password and cannot be read."
 _DAMAGED = "The PDF is damaged and cannot be read."
 _SCANNED = "No text was found in it: probably pictures of pages, a scan. Download it to look at it."
+_LIMITS: Final[dict[str, Any]] = {
+    "zlib_maximum_output_length": MAX_STREAM,
+    "lzw_maximum_output_length": MAX_STREAM,
+    "run_length_maximum_output_length": MAX_STREAM,
+    "array_based_stream_maximum_output_length": MAX_STREAM,
+    "stream_parsing_work_maximum_count": MAX_DRAWING,
+}
 
 
 def read_pdf(content: bytes, enough: int, seconds: float = SECONDS_FOR_PAGES) -> Reading:
     """Text that is drawn invisibly is included: that is how scans carry the words of their pictures."""
-    from pypdf import PdfReader  # 100 ms to import: only where there is a PDF
+    from pypdf import PdfReader, apply_configuration  # 100 ms to import: only where there is a PDF
     from pypdf.errors import PyPdfError
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)  # its warnings repeat what is in the file
-    until = time.monotonic() + seconds
-    try:
-        reader = PdfReader(BytesIO(content))
-        is_locked = reader.is_encrypted and not reader.decrypt("")
-        count = 0 if is_locked else len(reader.pages)
-    except (PyPdfError, RecursionError):
-        raise NotReadable(_DAMAGED) from None
-    if is_locked:
-        raise NotReadable(_LOCKED)
-    return _read_pages(reader, count, enough, until)
+    until = time.monotonic() + seconds, time.process_time() + WORK_FOR_PAGES
+    with apply_configuration(**_LIMITS):
+        try:
+            reader = PdfReader(BytesIO(content))
+            is_locked = reader.is_encrypted and not reader.decrypt("")
+            count = 0 if is_locked else len(reader.pages)
+        except (PyPdfError, RecursionError):
+            raise NotReadable(_DAMAGED) from None
+        if is_locked:
+            raise NotReadable(_LOCKED)
+        return _read_pages(reader, count, enough, until)
 
 
-def _read_pages(reader: PdfReader, count: int, enough: int, until: float) -> Reading:
+def _read_pages(reader: PdfReader, count: int, enough: int, until: tuple[float, float]) -> Reading:
     said: list[str] = []
     notes: list[str] = []
     chars = read = found = 0
     for number in range(min(count, MAX_PAGES)):
-        if chars > enough or time.monotonic() > until:
+        if chars > enough or time.monotonic() > until[0] or time.process_time() > until[1]:
             break
         words = _page(reader, number)
         read += 1
         if words is None:
-            notes.append(f"Page {number + 1} is damaged and was left out.")
+            notes.append(f"Page {number + 1} is damaged or too large and was left out.")
             continue
         found += bool(words.strip())
         said += [f"[page {number + 1} of {count}]", words.strip(), ""]

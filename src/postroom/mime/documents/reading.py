@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+from dataclasses import replace
 from functools import partial
 
 from postroom.mime.clean import clean_line, cleaned
@@ -23,6 +24,7 @@ _OLD = (
     "This is an old or encrypted Office document and cannot be read as text. Ask for it as docx, xlsx, pptx or PDF, "
     "without a password, or save it with download_attachment."
 )
+_CUT = "It has more parts, cells or markup than are read here: some text is missing. download_attachment saves it."
 TOO_LARGE = Document(
     "file",
     notes=(f"It is larger than {MAX_BYTES // 10**6} MB and is not read here. Save it with download_attachment.",),
@@ -80,10 +82,15 @@ def _read_as(kind: str, content: bytes, enough: int) -> Reading:
     if kind == kinds.PDF:
         return read_pdf(content, enough)
     if kind in _OFFICE:
-        return _OFFICE[kind](Archive(content), enough)
+        return _office(kind, Archive(content), enough)
     if kind in _TEXTS:
         return _TEXTS[kind](content, enough)
     raise NotReadable(_UNKNOWN)
+
+
+def _office(kind: str, archive: Archive, enough: int) -> Reading:
+    reading = _OFFICE[kind](archive, enough)
+    return replace(reading, notes=(*reading.notes, _CUT), is_whole=False) if archive.is_cut else reading
 
 
 def _text(content: bytes, enough: int) -> Reading:

@@ -8,7 +8,7 @@ from typing import Final
 
 from postroom.mime.documents.archive import Archive
 from postroom.mime.documents.document import NotReadable, Reading
-from postroom.mime.documents.limits import MAX_COLUMNS, MAX_SHARED
+from postroom.mime.documents.limits import MAX_CELL, MAX_COLUMNS
 from postroom.mime.documents.markup import Attributes, Handler, relations, walk
 
 _BOOK: Final = "xl/workbook.xml"
@@ -36,6 +36,7 @@ class _Strings(Handler):
     def __init__(self) -> None:
         self.strings: list[str] = []
         self._words: list[str] = []
+        self._chars = 0
         self._in_text = self._in_reading = False
 
     def start(self, name: str, attributes: Attributes) -> None:
@@ -50,13 +51,14 @@ class _Strings(Handler):
         elif name == "t":
             self._in_text = False
         elif name == "si":
-            self.strings.append("".join(self._words))
+            self.strings.append("".join(self._words)[:MAX_CELL])
             self._words.clear()
-            self.is_done = len(self.strings) >= MAX_SHARED
+            self._chars = 0
 
     def text(self, data: str) -> None:
-        if self._in_text:
+        if self._in_text and self._chars < MAX_CELL:
             self._words.append(data)
+            self._chars += len(data)
 
 
 class _Styles(Handler):
@@ -88,17 +90,18 @@ class _Sheet(Handler):
         self._cell: Attributes = {}
         self._value: list[str] = []
         self._in_value = self._is_hidden = False
-        self._columns: list[range] = []  # those that are not shown
+        self._columns: set[int] = set()  # those that are not shown
         self.lines: list[str] = []
-        self.chars = self.hidden = 0
+        self.chars = self.hidden = self.beyond = 0
 
     def start(self, name: str, attributes: Attributes) -> None:
         if name == "row":
             self._row, self._is_hidden = {}, _is_unseen(attributes)
         elif name == "c":
             self._cell, self._value = attributes, []
-        elif name == "col" and _is_unseen(attributes) and len(self._columns) < MAX_COLUMNS:
-            self._columns.append(range(_number(attributes.get("min")) - 1, _number(attributes.get("max"))))
+        elif name == "col" and _is_unseen(attributes):
+            last = min(_number(attributes.get("max")), MAX_COLUMNS)
+            self._columns.update(range(_number(attributes.get("min")) - 1, last))
         elif name in ("v", "t"):
             self._in_value = True
 
@@ -106,26 +109,36 @@ class _Sheet(Handler):
         if name in ("v", "t"):
             self._in_value = False
         elif name == "c":
-            self._keep("".join(self._value))
+            self._keep("".join(self._value)[:MAX_CELL])
         elif name == "row" and self._row:
             cells = [self._row.get(column, "") for column in range(max(self._row) + 1)]
             self.lines.append(" | ".join(cells))
-            self.chars += len(self.lines[-1]) + 1
-            self.is_done = self.chars > self._enough
+            self._row = {}
+            self._count(3 * len(cells))
 
     def text(self, data: str) -> None:
         if self._in_value:
             self._value.append(data)
 
+    def cut(self) -> None:
+        self.end("row")
+
     def _keep(self, value: str) -> None:
         found = _COLUMN.match(self._cell.get("r", ""))
         column = _column(found[0]) if found else len(self._row)
-        if not value or column >= MAX_COLUMNS:
+        if not value or self.is_done:
             return
-        if self._is_hidden or any(column in hidden for hidden in self._columns):
+        if column >= MAX_COLUMNS:
+            self.beyond += 1
+        elif self._is_hidden or column in self._columns:
             self.hidden += 1
         else:
             self._row[column] = " ".join(self._shown(value).split())
+            self._count(len(self._row[column]))
+
+    def _count(self, chars: int) -> None:
+        self.chars += chars
+        self.is_done = self.chars > self._enough
 
     def _shown(self, value: str) -> str:
         kind = self._cell.get("t", "n")
@@ -141,26 +154,27 @@ class _Sheet(Handler):
 
 def read_sheets(archive: Archive, enough: int) -> Reading:
     book, parts = _Book(), relations(archive, _BOOK)
-    walk(archive.pieces(_BOOK), book)
+    walk(archive, _BOOK, book)
     strings, styles = _Strings(), _Styles()
     for name, handler in (("xl/sharedStrings.xml", strings), ("xl/styles.xml", styles)):
         if archive.has(name):
-            walk(archive.pieces(name), handler)
+            walk(archive, name, handler)
     origin = datetime(1904, 1, 1) if book.starts_1904 else datetime(1899, 12, 30)  # noqa: DTZ001 (cells have no zone)
     said: list[str] = []
-    chars = cells = 0
+    chars = cells = beyond = 0
     for name, ref, is_shown in book.sheets:
         if not is_shown or not archive.has(parts.get(ref, "")):
             continue
         sheet = _Sheet(strings.strings, styles.dates, origin, enough - chars)
-        walk(archive.pieces(parts[ref]), sheet)
+        walk(archive, parts[ref], sheet)
         said += [f"## {' '.join(name.split())}", *sheet.lines, ""]
-        chars += sheet.chars
-        cells += sheet.hidden
+        chars += sheet.chars + len(name)
+        cells, beyond = cells + sheet.hidden, beyond + sheet.beyond
         if chars > enough:
             break
     hidden = sum(not is_shown for _, _, is_shown in book.sheets)
     left_out = {"Hidden sheets": hidden, "Cells in hidden rows and columns": cells}
+    left_out[f"Cells beyond the first {MAX_COLUMNS} columns"] = beyond
     notes = tuple(f"{what} left out: {count}." for what, count in left_out.items() if count)
     if not said and not hidden:
         raise NotReadable("The workbook has no sheets that can be read.")

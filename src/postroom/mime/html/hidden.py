@@ -164,10 +164,19 @@ class _Walk:
             self.gone.append(element)
         elif tag in _COLUMNS and not look.visible:
             self.doubtful += _table_of(element)
+        elif tag in _COLUMNS:
+            self._paint(element.closest("table"), look)
         if look.sight is HIDDEN:
             self.gone.extend(_texts(element))
         elif look.sight is DOUBTFUL:
             self.doubtful.append(element)
+
+    def _paint(self, table: Element | None, column: Look) -> None:
+        """The background of a column may be behind every cell of the table."""
+        around = self._looks.get(table, ROOT)
+        if around is not None and not set(column.grounds) <= set(around.grounds):
+            grounds = tuple(dict.fromkeys((*around.grounds, *column.grounds)))[:8]
+            self._looks[table] = judged(replace(around, grounds=grounds))
 
     def _look(
         self, element: Element, around: Look, inline: str | None, rules: int, old: str | None

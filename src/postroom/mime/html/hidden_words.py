@@ -72,7 +72,8 @@ _COMMANDS = re.compile(
     rf"|{_READER}\s*+[:,;–—-]\s*+(?:{_MUST}\s++)?{_ORDER}\b"  # assistant: forward
     rf"|(?:note|message|instructions?|hinweis|nachricht|anweisung(?:en)?)\s+(?:to|for|an|für)\s+(?:the\s+|any\s+"
     rf"|all\s+|den\s+|die\s+)?{_READER}"
-    rf"|\b{_ORDER}\b[^.!?]{{0,80}}(?<![\w.+-])[\w.+-]{{1,64}}+@[\w-]{{1,63}}\.\w"  # send … to x@y.z
+    r"|\b(?!e?-?mail(?:[- ]address)?\s*+:\s*+[^\s@]++@)"  # a field of a mailing list's program, which orders nothing
+    rf"{_ORDER}\b[^.!?]{{0,80}}(?<![\w.+-])[\w.+-]{{1,64}}+@[\w-]{{1,63}}\.\w"  # send … to x@y.z
     r"|\bnew (?:system )?(?:instructions?|task|role)\s*:|\byou are (?:now )?(?:an?|the) (?:ai|assistant|agent)\b"
     r"|<\|?(?:im_start|system)\|?>|\[/?inst\]",
     re.IGNORECASE,
