@@ -29,7 +29,7 @@ class Mailboxes:
                 if known.get(name, address) != address:
                     for table in ("recipients", "list_addresses"):
                         connection.execute(f"DELETE FROM {table} WHERE account = ?", (name,))  # noqa: S608 (ours)
-                    connection.execute("DELETE FROM plans WHERE account = ? AND state = 'ready'", (name,))
+                    connection.execute("DELETE FROM plans WHERE account = ? AND state != 'done'", (name,))
                     connection.execute(
                         "UPDATE rules SET enabled = 0, next_run_at = NULL, last_result = ? WHERE account = ?",
                         (_STOPPED, name),

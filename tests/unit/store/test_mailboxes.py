@@ -50,14 +50,18 @@ def test_its_rules_are_stopped_with_the_reason_until_they_are_saved_again(lived_
 
 
 def test_a_plan_that_was_made_for_it_is_not_run_and_what_was_run_can_still_be_looked_up(lived_in: Store) -> None:
-    ready, run, others = (lived_in.plans.save(plan) for plan in (NEW, NEW, replace(NEW, account="home")))
+    plans = (NEW, NEW, NEW, replace(NEW, account="home"))
+    ready, cut_short, run, others = (lived_in.plans.save(plan) for plan in plans)
+    lived_in.plans.claim(cut_short.plan_id)
+    lived_in.plans.interrupt(cut_short.plan_id)
     lived_in.plans.claim(run.plan_id)
     lived_in.plans.finish(run.plan_id, {"done": 1})
 
     lived_in.mailboxes.settle(MOVED)
 
-    with pytest.raises(NotFound):
-        lived_in.plans.get(ready.plan_id)
+    for gone in (ready, cut_short):
+        with pytest.raises(NotFound):
+            lived_in.plans.get(gone.plan_id)
     assert lived_in.plans.get(run.plan_id).report == {"done": 1}
     assert lived_in.plans.get(others.plan_id) == others
 
