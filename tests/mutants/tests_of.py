@@ -39,6 +39,7 @@ LEFT_OUT = (
     "tests/unit/doors/cli/test_accounts_add.py",
     "tests/unit/doors/cli/test_command_line.py",
 )
+_SERVERS = ("dovecot", "postfix", "courier", "cyrus")
 ARGUMENTS = ("-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov")
 _KEPT = ROOT / ".mutants" / "tests.json"
 _LONGEST = 5.0  # seconds of computing; a test that takes more is not asked
@@ -205,6 +206,11 @@ class _Recorder(Small):
         finally:
             self.runs[item.nodeid] = {"seconds": round(time.process_time() - began, 4), "lines": {}}
             self.coverage.switch_context("")
+
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> None:
+        """Tests that a server is started for are left out here: each mutant would start it again."""
+        if fixturedef.argname in _SERVERS:
+            pytest.skip("needs a real server")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if not report.passed:
