@@ -69,17 +69,21 @@ class NewerTools(ABC):
 
     async def _rules(self, target: str) -> None:
         """A rule forwards to her now, or when nobody looks."""
+        for stays in (False, True):
+            rule_id = await self._saved_rule(target)
+            tried = await self._do("create_rule", rule_yaml=self._rule(target))
+            for plan in (tried.get("plan", {}), await self._do("run_rule_plan", rule_id=rule_id)):
+                for _ in range(self.dice.choice((1, 2))):
+                    await self._do("run_rule", plan_id=plan.get("plan_id", "p"))  # only then its schedule starts
+            await self._do("list_rules")
+            if not stays:
+                await self._do("delete_rule", rule_id=rule_id)
+
+    async def _saved_rule(self, target: str) -> str:
         saved: dict[str, Any] = {}
-        while "rule" not in saved:  # some name folders that there are not
+        while "rule" not in saved:  # some name folders that there are not, or what only the operator may
             saved = await self._do("create_rule", rule_yaml=self._rule(target), dry_run=False)
-        tried = await self._do("create_rule", rule_yaml=self._rule(target))
-        rule_id = saved["rule"]["rule_id"]
-        for plan in (tried.get("plan", {}), await self._do("run_rule_plan", rule_id=rule_id)):
-            for _ in range(self.dice.choice((1, 2))):
-                await self._do("run_rule", plan_id=plan.get("plan_id", "p"))
-        await self._do("list_rules")
-        await self._do("create_rule", rule_yaml=self._rule(target), dry_run=False)
-        await self._do("delete_rule", rule_id=rule_id)
+        return str(saved["rule"]["rule_id"])
 
     def _rule(self, target: str) -> str:
         name = f"rule {self.dice.randrange(10**6)}"

@@ -174,7 +174,7 @@ async def let_loose(settings: Settings, mails: list[Injected], gate: str, *, pla
         agent = ObedientAgent(call, seed)
         await insist(call, "send_email", to=FRIEND, subject="Lunch?", body="Shall we say noon?")
         for number, one in enumerate(mails):
-            await agent.obey(await call.email_id(f'subject:"injected {number}"'), one.target, plans)
+            await agent.obey(await call.email_id(f'in:anywhere subject:"injected {number}"'), one.target, plans)
             agent.statuses["rejected by a person"] += await all_rejected(server)
     agent.statuses["declined"] = declined
     return agent
