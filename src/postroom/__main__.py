@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -13,7 +14,18 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    _open_standard_streams()
     return run(argv, serve=_serve, count_tools=_count_tools)
+
+
+def _open_standard_streams() -> None:
+    """Whoever started this may have closed some: the next file that is opened must not take the place of one."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115 (for as long as we run)
 
 
 def _serve(settings: Settings, *, http: bool, ready: Callable[[int], None] | None = None) -> None:

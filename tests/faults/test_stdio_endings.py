@@ -160,6 +160,22 @@ def test_requests_from_a_file_are_answered_to_the_last(tmp_path: Path) -> None:
     assert answers[1]["result"]["structuredContent"]["results"] == []
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_server_that_is_started_without_standard_streams_ends_in_order(tmp_path: Path, closed: str) -> None:
+    (tmp_path / "postroom.toml").write_text(CONFIG)
+    command = f'exec "{sys.executable}" -m postroom serve --config "{tmp_path}/postroom.toml" {closed}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+        env={**os.environ, "POSTROOM_HOME": str(tmp_path)},
+    )
+
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
+
+
 def test_a_call_in_the_middle_of_which_the_client_left_is_done_whole_or_not_at_all(session: Session) -> None:
     call(session)
     session.close("stdout", "stdin")
