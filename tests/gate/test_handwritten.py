@@ -99,6 +99,10 @@ async def test_a_reply_is_matched_by_its_thread(tmp_path):
         for other in ("another-thread", ""):
             write(gate, text.format(other))
             assert await is_refused(gate, order)
+        with pytest.raises(
+            PermissionDenied, match=f"approves a reply in the thread {order.draft.threading.thread_ref}."
+        ):
+            await send.send(gate.gateway, order)
         write(gate, text.format(order.draft.threading.thread_ref))
         assert (await send.send(gate.gateway, order)).status == "sent"
 

@@ -69,6 +69,17 @@ async def test_a_scheduled_reply_marks_the_original_when_it_leaves_wherever_that
         assert (await marks(gate))["answered"] == [email_id]
 
 
+async def test_an_original_that_was_thrown_away_meanwhile_is_marked_in_the_trash(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        email_id = await received(gate)
+        later = gate.gateway.now() + timedelta(hours=1)
+        await reply(gate, email_id, Wishes(confirm=True, send_at=later))
+        await organise.delete(gate.gateway, [email_id])
+        gate.time.pass_(3601)
+        await worker.work_once(gate.gateway)
+        assert (await marks(gate))["answered"] == [email_id]
+
+
 async def test_an_approved_reply_marks_the_original(tmp_path):
     async with gate_rig(tmp_path, gate="confirm") as gate:
         email_id = await received(gate)

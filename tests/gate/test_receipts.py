@@ -103,6 +103,16 @@ async def test_each_state_of_a_request_to_a_list_has_its_own_sentence(tmp_path):
         )
 
 
+async def test_a_vacation_reply_is_said_to_be_on_and_not_to_have_been_sent(tmp_path):
+    on = ("sent", "The vacation reply is on; no email was sent yet.")
+    refused = ("rejected", "The provider refused the vacation reply; nothing was changed. why")
+    own = {State.ACCEPTED: on, State.DONE: on, State.REJECTED: refused}
+    async with gate_rig(tmp_path, sends_per_hour=99) as gate:
+        for state, told in {**TOLD, **own}.items():
+            row = a_row(gate, state, doubtful=False, outcome=REASON, kind="vacation")
+            assert said(await receipt(gate.gateway, row)) == told
+
+
 async def test_what_may_have_left_is_not_said_not_to_have(tmp_path):
     async with gate_rig(tmp_path, sends_per_hour=99) as gate:
         for state in TOLD:
@@ -197,6 +207,15 @@ async def test_the_outbox_is_told_page_by_page_of_one_account_or_all(tmp_path):
         rest = await outbox.list_outbox(gate.gateway, account="alice", limit=2, offset=2)
         assert (len(rest.results), rest.total_count, rest.offset, rest.has_more) == (1, 3, 2, False)
         assert (await outbox.list_outbox(gate.gateway, account="bob")).total_count == 0
+
+
+async def test_a_page_of_the_outbox_has_twenty_rows_unless_asked_otherwise(tmp_path):
+    async with gate_rig(tmp_path, sends_per_hour=99) as gate:
+        for _ in range(21):
+            a_row(gate, State.RETRYABLE)
+        page = await outbox.list_outbox(gate.gateway)
+
+    assert (len(page.results), page.total_count, page.limit, page.has_more) == (20, 21, 20, True)
 
 
 @pytest.mark.parametrize("wrong", [{"limit": 0}, {"limit": 101}, {"offset": -1}])

@@ -17,6 +17,17 @@ from postroom.service.sending.order import Wishes, parse_time
 from postroom.service.writing import composing, draft
 
 
+async def test_a_time_without_an_offset_and_a_key_that_is_too_long_are_refused_by_name(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        for wrong, field in (
+            ({"send_at": datetime(2027, 2, 1, 9)}, "send_at"),
+            ({"idempotency_key": "k" * 999}, "idempotency_key"),
+        ):  # noqa: DTZ001
+            with pytest.raises(InvalidRequest, match=field) as refused:
+                await gate.send(**wrong)
+            assert refused.value.details == {"field": field}
+
+
 async def test_a_preview_for_next_year_does_not_release_a_send_for_now(tmp_path):
     async with gate_rig(tmp_path, gate="preview") as gate:
         later = gate.gateway.now() + timedelta(days=300)

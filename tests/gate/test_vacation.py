@@ -15,8 +15,10 @@ from tests.gate.services import Gmail
 from postroom.model.errors import InvalidRequest, PermissionDenied, Unsupported
 from postroom.model.native import NativeAction, Recipients
 from postroom.model.vacation import EVERYONE
+from postroom.safety.policy import Policy
 from postroom.service.gateway import Gateway
 from postroom.service.sending import send
+from postroom.service.sending.facts import facts_for
 from postroom.service.sending.order import Order
 from postroom.service.sending.vacation import VacationRequest, get_vacation, order_vacation, stop_vacation
 from postroom.service.views import SendView
@@ -140,6 +142,13 @@ async def test_a_subject_of_two_lines_and_a_wrong_key_are_refused(gate: GateRig)
         await wanted(gate, subject="a\nb")
     with pytest.raises(InvalidRequest, match="idempotency_key"):
         await order_vacation(gate.gateway, AWAY, replace(CONFIRMED, idempotency_key="a\nb"))
+
+
+async def test_whom_it_will_reach_is_unknown_each_time(gate: GateRig) -> None:
+    gate.gateway.store.recipients.remember("alice", [EVERYONE.key])
+    facts = await facts_for(gate.gateway, await wanted(gate), Policy())
+
+    assert (facts.known, facts.unreachable) == (frozenset(), ())
 
 
 async def test_days_begin_at_midnight_of_the_machine_where_no_zone_is_set(service: Gmail, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ async def question(gateway: Gateway, order: Order) -> Question | None:
     if not policy.gate.asks_in_client:
         return None
     limits.check(order.draft, max_bytes=policy.max_bytes)
-    if policy_denial(order.draft, policy) is not None or await _earlier(gateway, order) is not None:
+    if await _earlier(gateway, order) is not None:
         return None
     limits.check_schedule(order.wishes.send_at, gateway.now())
     decision = judge(order.draft, policy, await facts_for(gateway, order, policy))
