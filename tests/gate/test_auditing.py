@@ -42,6 +42,11 @@ async def test_each_result_at_the_gate_is_written_down_once(tmp_path: Path) -> N
         ("send_email", "success", "sent"),
         ("send_email", "preview", "preview"),
     ]
+    assert [(one["parameters"]["confirm"], one["parameters"]["scheduled"]) for one in entries] == [
+        (True, False),
+        (True, False),
+        (False, False),
+    ]
     async with gate_rig(tmp_path, block_recipients=["bob@demo.example"]) as gate:
         with pytest.raises(PermissionDenied):
             await gate.send()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import AsyncMock
 
 import pytest
 from tests.gate.rigs import MAIL, gate_rig
 
 from postroom.model.address import Address
+from postroom.model.draft import Identity
 from postroom.model.errors import ProviderUnavailable
 from postroom.safety.judge import Facts
 from postroom.safety.policy import Policy
@@ -65,3 +67,13 @@ def test_the_unreachable_are_found_under_a_name_of_their_own():
     known = frozenset({"b@demo.example"})
     (found,) = findings(draft, Policy(), Facts(known=known, unreachable=("b@demo.example",)))
     assert found.code == "unreachable"
+
+
+async def test_without_a_configured_address_oneself_is_the_default_identity_or_nobody(tmp_path):
+    alias, main = (Identity(Address(f"{name}@demo.example")) for name in ("alias", "main"))
+    async with gate_rig(tmp_path) as gate:
+        order = await gate.order()
+        object.__setattr__(order.account.settings, "address", "")
+        for identities, own in (((alias, replace(main, is_default=True)), main.address), ((alias,), Address(""))):
+            order.account.identities.get = AsyncMock(return_value=identities)
+            assert (await facts_for(gate.gateway, order, Policy())).own == own

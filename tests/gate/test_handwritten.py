@@ -14,7 +14,7 @@ from postroom.model.errors import AuthRequired, InternalError, PermissionDenied,
 from postroom.model.outcome import SubmitOutcome
 from postroom.service.reading import search
 from postroom.service.rules.running import run_rule
-from postroom.service.sending import send
+from postroom.service.sending import preapproved, send
 from postroom.service.sending.approval import approvals
 from postroom.service.writing import composing
 
@@ -387,6 +387,23 @@ async def test_a_file_that_nobody_reads_because_of_its_name_is_listed(tmp_path):
     async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
         write(gate, name="go.md.txt")
         assert "end in .md" in dict(await approvals.unheeded(gate.gateway))["go.md.txt"]
+
+
+async def test_of_many_such_files_the_first_hundred_are_listed(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        for number in range(101):
+            write(gate, name=f"{number}.txt")
+        assert len(await approvals.unheeded(gate.gateway)) == 100
+
+
+@pytest.mark.parametrize("chosen", ["confirm", "preview", "auto"])
+async def test_in_the_dialect_vault_every_send_uses_a_file_up_whichever_gate_was_chosen(tmp_path, chosen):
+    async with gate_rig(tmp_path, gate=chosen, dialect="vault") as gate:
+        write(gate)
+        assert (await preapproved.send_mail(gate.gateway, MAIL)).status == "sent"
+        with pytest.raises(PermissionDenied, match="approves a message to"):
+            await preapproved.send_mail(gate.gateway, replace(MAIL, subject="Second"))
+        assert await gate.inbox() == ["Lunch?"]
 
 
 async def test_a_day_without_a_time_ends_in_the_operators_zone(tmp_path):

@@ -15,6 +15,7 @@ from postroom.model.native import NativeAction, Recipients
 from postroom.model.unsubscribing import one_click_address
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox, NewMail
+from postroom.service.sending.letter import preview_of
 from postroom.service.sending.order import Order
 from postroom.service.sending.unsubscribe import order_unsubscribe
 
@@ -56,6 +57,9 @@ async def test_the_request_that_is_made_is_the_one_that_is_shown(tmp_path: Path,
     assert order.draft.subject == f"Unsubscribe at {HOST}"
     shown = f"This request goes to {HOST}, without cookies or a login:\n\nPOST {URL}\nList-Unsubscribe=One-Click\n\n"
     assert order.draft.text.startswith(shown)
+    assert "This is no email: it is a request to the mailing list's server, which its message asked for." in (
+        preview_of(order).notes
+    )
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,19 @@ def test_findings_name_duplicates_external_forwards_and_crowds():
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("email_send", "A message with the same recipients, subject and opening was just sent."),
+        ("unsubscribe", "A request to unsubscribe was just made at this address."),
+        ("vacation", "The same vacation reply was just switched on."),
+    ],
+)
+def test_what_was_just_done_is_called_what_it_is(kind, said):
+    found = findings(DRAFT, Policy(), Facts(kind=kind, duplicate=True, known=KNOWN))
+    assert ("duplicate", said) in [(finding.code, finding.message) for finding in found]
+
+
 def test_twenty_recipients_are_no_crowd_and_a_forward_within_the_house_is_not_external():
     colleagues = tuple(Address(f"p{n}@example.com") for n in range(20))
     known = frozenset(address.key for address in colleagues)
