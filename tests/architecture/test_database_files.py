@@ -12,6 +12,7 @@ from pathlib import Path
 from .tree import SOURCE, python_files
 
 OPENS_FILES = {
+    "__main__.py": "standard streams that were closed, as the null device",
     "doors/cli/checkup.py": "a new temporary file",
     "doors/cli/main.py": "the null device",
     "doors/mcp/http/accept.py": "the null device",
