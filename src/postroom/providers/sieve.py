@@ -16,7 +16,7 @@ from postroom.model.rule import Action, Condition, Rule
 from postroom.providers.keywords import keyword_of
 
 _MARK = "# rule: "
-_EXTENSIONS = 'require ["fileinto", "imap4flags", "body"];'
+_EXTENSIONS = {"addflag": "imap4flags", "body": "body"}  # by the word that needs them
 _HEADERS = {"from": "from", "to": "to", "cc": "cc", "subject": "subject", "list_id": "list-id"}
 _MATCH = {"equals": ":is", "in": ":is", "contains": ":contains", "matches": ":matches"}
 _SIZES = {"greater_than": ":over", "less_than": ":under"}
@@ -32,7 +32,7 @@ def compiled(rules: Sequence[Rule], folders: list[Folder]) -> str:
                 f"The mail server cannot run the rule {rule.name[:80]!r}: {'; '.join(lacking)}.",
                 details={"field": "rules"},
             )
-    return "\n".join([_EXTENSIONS, *(_rule(rule, folders) for rule in rules), ""])
+    return "\n".join([_required(rules, folders), *(_rule(rule, folders) for rule in rules), ""])
 
 
 def server_form(rule: Rule, folders: list[Folder]) -> tuple[str, tuple[str, ...]]:
@@ -54,6 +54,16 @@ def inexpressible(rule: Rule, folders: list[Folder]) -> tuple[str, ...]:
     ]
     empty = [] if rule.conditions and rule.actions else ["it needs at least one condition and one action"]
     return (*conditions, *actions, *empty)
+
+
+def _required(rules: Sequence[Rule], folders: list[Folder]) -> str:
+    """What the rules use, so that a server that lacks one extension can run the others; and `fileinto`, which every
+    server has: without a line that says something, no rules at all could not be told from rules that are off."""
+    said = [_command(action, folders) for rule in rules for action in rule.actions]
+    said += [_bare_test(condition) for rule in rules for condition in rule.conditions]
+    used = {one.partition(" ")[0] for one in said}
+    needed = ["fileinto", *(extension for word, extension in _EXTENSIONS.items() if word in used)]
+    return f"require [{', '.join(map(_string, needed))}];"
 
 
 def _rule(rule: Rule, folders: list[Folder]) -> str:

@@ -60,16 +60,18 @@ async def vault(gateway: Gateway) -> Finding:
 
 
 async def account(gateway: Gateway, name: str) -> AsyncIterator[Finding]:
-    """Connection, folders, reading, a draft if writing is allowed, the SMTP login. If the connection fails, only what
-    its mirror has is still looked at."""
+    """Connection, folders, reading, a draft if writing is allowed, the logins of SMTP and ManageSieve. If the
+    connection fails, only what its mirror has is still looked at."""
+    asked = gateway.accounts.named(name)
     looks = (
         ("connect", _connect),
         ("folders", _folders),
         ("read", _read),
         # Before the test draft, after which no mirror is up to date.
-        *((("mirror", _mirror),) if getattr(gateway.accounts.named(name), "mirror", "off") != "off" else ()),
+        *((("mirror", _mirror),) if getattr(asked, "mirror", "off") != "off" else ()),
         ("draft", _draft),
         ("send", _send),
+        *((("sieve", _sieve),) if getattr(asked, "sieve_host", "") else ()),
         ("outbox", _outbox),
     )
     is_connected = True
@@ -169,6 +171,12 @@ async def _send(gateway: Gateway, name: str) -> str:
     if not gateway.settings.traits.has_transport:
         return f"not tried: nothing is ever sent in dialect {gateway.settings.server.dialect}"
     return await check_sending(gateway, name)
+
+
+async def _sieve(gateway: Gateway, name: str) -> str:
+    rules = await (await gateway.accounts.open(name)).rules.list_rules()
+    state = "running" if rules.is_active else "not running"
+    return f"logged in; {len(rules.rules)} rules of Postroom's" + (f", {state}" if rules.rules else "")
 
 
 async def _mirror(gateway: Gateway, name: str) -> str:

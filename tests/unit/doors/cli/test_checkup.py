@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from tests.peers.accounts import imap_account
+from tests.peers.daemon import free_ports
+from tests.peers.dovecot import Dovecot
 
 from postroom.doors.cli import checkup
 from postroom.model.errors import AuthRequired
@@ -62,3 +65,16 @@ async def test_a_refused_login_ends_the_walk_and_says_what_the_provider_wants(
     found = await findings(gateway, "mine")
     assert list(found) == ["connect"]
     assert "https://myaccount.google.com/apppasswords" in found["connect"].text
+
+
+async def test_the_login_at_managesieve_is_tried_where_a_host_is_set(dovecot: Dovecot, tmp_path: Path) -> None:
+    sieve = {"sieve_host": dovecot.host, "sieve_port": dovecot.sieve, "sieve_security": "none", "timeout": 5}
+    fine = imap_account(dovecot, **sieve)
+    wrong = fine.model_copy(update={"name": "wrong", "sieve_port": free_ports(1)[0]})
+    async with open_gateway(build({"accounts": [fine, wrong]}, home=tmp_path)) as gateway:
+        assert (await findings(gateway, fine.name))["sieve"] == checkup.Finding(
+            f"{fine.name}: sieve", True, "logged in; 0 rules of Postroom's"
+        )
+        failed = (await findings(gateway, "wrong"))["sieve"]
+    assert not failed.ok
+    assert "ManageSieve" in failed.text

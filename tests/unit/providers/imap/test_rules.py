@@ -129,3 +129,18 @@ def test_quotes_stay_inside_their_string() -> None:
 def test_a_rule_without_a_condition_would_hold_for_every_mail_and_is_refused() -> None:
     with pytest.raises(InvalidRequest, match="at least one condition"):
         script.compiled([Rule("r", (), (Action("delete"),))], FOLDERS)
+
+
+@pytest.mark.parametrize(
+    ("condition", "action", "required"),
+    [
+        (Condition("subject", "contains", ("x",)), Action("archive"), '["fileinto"]'),
+        (Condition("subject", "contains", ("x",)), Action("star"), '["fileinto", "imap4flags"]'),
+        (Condition("body", "contains", ("x",), negated=True), Action("archive"), '["fileinto", "body"]'),
+    ],
+)
+def test_a_script_requires_the_extensions_that_its_rules_use(
+    condition: Condition, action: Action, required: str
+) -> None:
+    written = script.compiled([Rule("r", (condition,), (action,))], FOLDERS)
+    assert written.startswith(f"require {required};\n")

@@ -51,7 +51,7 @@ def lost(error: Exception, *, unclear: bool) -> PostroomError:
     if isinstance(error, ssl.SSLCertVerificationError):
         return ProviderError(
             "The mail server's certificate could not be verified. "
-            "Check host, or set ca_file to the authority that signed it."
+            "Check host, or set ca_file (--ca-file) to the authority that signed it."
         )
     if unclear:
         return ProviderUnavailable(
