@@ -44,13 +44,19 @@ class Served:
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
         self._last += 1
         self.say({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            answer: dict[str, Any] = json.loads(line)
-            assert answer["jsonrpc"] == "2.0"
+        while True:
+            answer = self.hear()
             if answer.get("id") == self._last:
                 return answer
-        raise AssertionError(f"no answer: {self._log.read_text()}")
+
+    def hear(self) -> dict[str, Any]:
+        """The next line."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, f"no answer: {self._log.read_text()}"
+        heard: dict[str, Any] = json.loads(line)
+        assert heard["jsonrpc"] == "2.0"
+        return heard
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         result: dict[str, Any] = self.ask("tools/call", name=tool, arguments=arguments)["result"]

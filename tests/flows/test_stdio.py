@@ -33,11 +33,31 @@ def test_a_session_over_stdio_lists_and_calls(served: Served) -> None:
     assert served.call("list_emails", limit=2)["structuredContent"]["total_count"] == 25
 
 
-def test_broken_input_does_not_end_the_session(served: Served) -> None:
-    for line in (b"{not json", b"", b"[1, 2]", b"\xff\xfe", b'{"jsonrpc":"2.0","id":null,"method":7}'):
-        served.say(line)
-
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b"{not json", -32700),
+        (b"\xff\xfe", -32700),
+        (b"[1, 2]", -32600),
+        (b'{"jsonrpc":"2.0","id":null,"method":7}', -32600),
+        (b'{"id":7,"method":"ping"}', -32600),
+    ],
+)
+def test_a_line_that_is_no_message_is_answered_and_does_not_end_the_session(
+    served: Served, line: bytes, code: int
+) -> None:
+    served.say(line)
+    answer = served.hear()
+    assert (answer["id"], answer["error"]["code"]) == (None, code)
+    assert set(answer["error"]) == {"code", "message"}
     assert served.ask("tools/list")["result"]["tools"]
+
+
+def test_empty_lines_are_passed_over(served: Served) -> None:
+    for line in (b"", b"  ", b"\r"):
+        served.say(line)
+    served.say({"jsonrpc": "2.0", "id": "next", "method": "ping"})
+    assert served.hear() == {"jsonrpc": "2.0", "id": "next", "result": {}}
 
 
 def test_every_call_is_one_log_line_and_none_of_its_words_get_in(filled: Settings) -> None:

@@ -38,7 +38,8 @@ async def run_stdio(server: PostroomServer, lines: Lines) -> bool:
         async with stdio_server(
             stdin=cast("anyio.AsyncFile[str]", lines), stdout=cast("anyio.AsyncFile[str]", output)
         ) as (read_stream, write_stream):
-            heard, said = Heard(read_stream, unanswered), Said(write_stream, unanswered)
+            said = Said(write_stream, unanswered)
+            heard = Heard(read_stream, unanswered, said)
             await lowlevel.run(heard, said, lowlevel.create_initialization_options())
     except BaseExceptionGroup as group:
         unexpected = group.split(_GONE)[1]
@@ -51,7 +52,7 @@ async def run_stdio(server: PostroomServer, lines: Lines) -> bool:
 
 
 class Lines:
-    """The lines of a descriptor, the last one with or without its line break."""
+    """The lines of a descriptor that are not empty, the last one with or without its line break."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -69,6 +70,12 @@ class Lines:
         return self
 
     async def __anext__(self) -> str:
+        while line := await self._next():
+            if not line.isspace():
+                return line.decode(errors="replace")
+        raise StopAsyncIteration
+
+    async def _next(self) -> bytes:
         while (end := self._read.find(b"\n", self._searched) + 1) == 0 and not self._is_ended:
             self._searched = len(self._read)
             chunk = await self._chunk()
@@ -77,9 +84,7 @@ class Lines:
         line = bytes(self._read[: end or None])
         del self._read[: end or None]
         self._searched = 0
-        if not line:
-            raise StopAsyncIteration
-        return line.decode(errors="replace")
+        return line
 
     async def _chunk(self) -> bytes:
         with contextlib.suppress(PermissionError), anyio.CancelScope() as self._waiting:

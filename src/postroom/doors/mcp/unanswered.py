@@ -12,7 +12,17 @@ from typing import Self
 import anyio
 from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+)
+from pydantic import ValidationError
 
 LONGEST_WAIT = 30.0  # seconds, as for a server over HTTP that is told to stop
 _LISTEN = "subscriptions/listen"  # is answered when the client is gone
@@ -52,10 +62,11 @@ class Unanswered:
 
 
 class Heard:
-    """The client's messages; they end when the last one is answered."""
+    """The client's messages; they end when the last one is answered. A line that is none is answered here: the SDK
+    drops it in silence, and a client that waits would wait for ever."""
 
-    def __init__(self, stream: ReadStream[SessionMessage | Exception], unanswered: Unanswered) -> None:
-        self._stream, self._unanswered = stream, unanswered
+    def __init__(self, stream: ReadStream[SessionMessage | Exception], unanswered: Unanswered, said: Said) -> None:
+        self._stream, self._unanswered, self._said = stream, unanswered, said
 
     async def receive(self) -> SessionMessage | Exception:
         try:
@@ -63,6 +74,8 @@ class Heard:
         except anyio.EndOfStream:
             await self._unanswered.answered()
             raise
+        if isinstance(item, ValidationError):
+            await self._said.send(SessionMessage(_refusal(item)))
         self._unanswered.heard(item)
         return item
 
@@ -85,6 +98,15 @@ class Heard:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+def _refusal(problem: ValidationError) -> JSONRPCError:
+    """Without anything of the line. Its id, if it has one, is not known."""
+    if any(error["type"] == "json_invalid" for error in problem.errors(include_url=False, include_context=False)):
+        error = ErrorData(code=PARSE_ERROR, message="Parse error: the line is not valid JSON.")
+    else:
+        error = ErrorData(code=INVALID_REQUEST, message="Invalid request: the line is not one JSON-RPC message.")
+    return JSONRPCError(jsonrpc="2.0", id=None, error=error)
 
 
 class Said:

@@ -75,7 +75,7 @@ async def test_messages_pass_unchanged_and_the_stream_ends_after_the_answer() ->
     client_end.send_nowait(asked)
     client_end.close()
     seen: list[SessionMessage | Exception] = []
-    async with Heard(server_end, tally) as heard, Said(answers_in, tally) as said:
+    async with Said(answers_in, tally) as said, Heard(server_end, tally, said) as heard:
         async for item in heard:
             seen.append(item)
             async with anyio.create_task_group() as tasks:
