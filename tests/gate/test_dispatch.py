@@ -10,6 +10,7 @@ from tests.gate.rigs import MAIL, GateRig, gate_rig
 from tests.gate.test_originals import received, reply
 from tests.gate.test_outcomes import answering
 from tests.unit.store.kit import A_DAY
+from tests.unit.test_tracing import recorded
 
 from postroom.model.errors import Conflict, PermissionDenied, PostroomError, ProviderUnavailable, RateLimited
 from postroom.model.outcome import SubmitOutcome
@@ -228,3 +229,27 @@ async def test_who_has_got_it_is_not_forgotten_when_the_rest_may_no_longer_be_wr
         row = gate.gateway.store.outbox.get(view.send_id)
         assert (row.state, row.outcome["accepted"]) == (State.NEEDS_HUMAN, ["bob@demo.example"])
         assert "block list" in row.outcome["reason"]
+
+
+@pytest.mark.parametrize("state", ["accepted", "rejected"])
+async def test_a_submission_is_traced_by_its_provider_and_its_outcome(tmp_path, state):
+    async with gate_rig(tmp_path) as gate:
+        (await gate.meddle()).before = answering(state)
+        with recorded() as spans:
+            await gate.send()
+            (submitted,) = (span for span in spans() if span.name == "submit")
+        assert dict(submitted.attributes) == {"postroom.provider": "local", "postroom.outcome": state}
+
+
+@pytest.mark.parametrize(("later", "then"), [(("", ""), ("m1", "t1")), (("m2", "t2"), ("m2", "t2"))])
+async def test_where_the_copy_is_comes_from_the_last_attempt_that_told(tmp_path, later, then):
+    async with gate_rig(tmp_path) as gate:
+        meddled = await gate.meddle()
+        meddled.before = answering("retryable", message_ref="m1", thread_ref="t1")
+        held = await gate.send(idempotency_key="k")
+        assert (held.message_ref, held.thread_ref) == ("m1", "t1")
+        meddled.before = answering("accepted", message_ref=later[0], thread_ref=later[1])
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+        sent = await gate.send(idempotency_key="k")
+        assert (sent.status, sent.message_ref, sent.thread_ref) == ("already_executed", *then)
