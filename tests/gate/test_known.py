@@ -23,9 +23,10 @@ from postroom.service.reading import search
 from postroom.service.sending.facts import known_recipients
 
 BOB, CAROL = "bob@demo.example", "carol@demo.example"
+ANYBODY = Policy()
 
 
-async def known(gate: GateRig, *addresses: str, policy: Policy = Policy()) -> set[str]:
+async def known(gate: GateRig, *addresses: str, policy: Policy = ANYBODY) -> set[str]:
     account = await gate.gateway.accounts.open("alice")
     return set(await known_recipients(gate.gateway, account, map(Address, addresses), policy))
 
