@@ -8,12 +8,10 @@ from postroom.model.address import Address
 from postroom.model.errors import PostroomError
 from postroom.providers.protocol import RecipientCheck
 from postroom.safety.judge import Facts
-from postroom.safety.policy import Gate, Policy, tightest
+from postroom.safety.policy import DEFAULT_MAX_BYTES, Gate, Policy, tightest
 from postroom.service.gateway import Account, Gateway
 from postroom.service.sending.acquaintances import acquainted
 from postroom.service.sending.order import Order, likeness
-
-DEFAULT_MAX_BYTES = 25 * 2**20
 
 
 def policy_for(gateway: Gateway, account: Account, *, require_approval: bool = False) -> Policy:
