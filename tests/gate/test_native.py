@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gate.rigs import CONFIRMED, MAIL, GateRig, gate_rig
+from tests.gate.rigs import ACCOUNTS, CONFIRMED, MAIL, GateRig, gate_rig
 from tests.gate.transports import Acts, acting
 
 from postroom.model.address import Address
@@ -96,6 +96,18 @@ async def test_a_new_mail_and_a_forward_too(tmp_path):
         assert [request.native.kind for request in acts.submitted] == ["send", "forward"]
         assert await gate.inbox("bob") == ["Lunch?"]
         assert "Fwd: Lunch?" in await gate.inbox("carol")
+
+
+async def test_a_forward_that_was_just_made_is_noticed_though_the_provider_leaves_the_signature_out(tmp_path):
+    accounts = [
+        {"name": name, "provider": "local", "address": f"{name}@demo.example", "path": f"{name}.db", "signature": "Me"}
+        for name in ACCOUNTS
+    ]
+    async with native_rig(tmp_path, accounts=accounts) as (gate, _, email_id):
+        first = await send.send(gate.gateway, await forward(gate, email_id, comment=WORDS))
+        again = await send.send(gate.gateway, await forward(gate, email_id, comment=WORDS))
+        other = await send.send(gate.gateway, await forward(gate, email_id, comment="Look at this."))
+        assert ["duplicate" in view.findings for view in (first, again, other)] == [False, True, False]
 
 
 @pytest.mark.parametrize(

@@ -28,12 +28,13 @@ def policy_for(gateway: Gateway, account: Account, *, require_approval: bool = F
 
 async def facts_for(gateway: Gateway, order: Order, policy: Policy) -> Facts:
     name, wishes, draft = order.account.name, order.wishes, order.draft
-    body = order.native.text if order.native and order.kind == "unsubscribe" else draft.html or draft.text
+    said = order.native or draft  # as `settling` remembers it
 
     def stored() -> tuple[bool, bool]:
+        like = likeness(draft.to, draft.subject, said.html or said.text)
         return (
             gateway.store.previews.is_valid(name, order.digest),
-            gateway.store.duplicates.seen_recently(name, likeness(draft.to, draft.subject, body)),
+            gateway.store.duplicates.seen_recently(name, like),
         )
 
     previewed, duplicate = await gateway.in_thread(stored)
