@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gate.rigs import gate_rig
+from tests.gate.rigs import MAIL, gate_rig
 
 from postroom.model.errors import InternalError, PermissionDenied
-from postroom.service.sending import worker
+from postroom.service.sending import outbox, worker
 from postroom.service.sending.approval import approvals
 
 
@@ -69,3 +70,14 @@ async def test_each_entry_has_a_reference_of_its_own_whoever_acted(tmp_path: Pat
     references = {one["correlation_id"] for one in entries}
     assert len(references) == 4
     assert all(re.fullmatch("[0-9a-f]{16}", reference) for reference in references)
+
+
+async def test_of_many_recipients_five_are_named_wherever_they_are_written_down(tmp_path: Path) -> None:
+    many = replace(MAIL, to=tuple(f"{name}@demo.example" for name in ("ann", "ben", "cem", "dan", "eva", "fay")))
+    five = "a***@demo.example, b***@demo.example, c***@demo.example, d***@demo.example, e***@demo.example"
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
+        held = await gate.send(many)
+        await outbox.cancel_send(gate.gateway, held.send_id)
+        assert [(one["target"], one["parameters"]["recipients"]) for one in gate.audit()] == [(five, 6)] * 2
+    async with gate_rig(tmp_path, dev_mode=True) as gate:
+        assert f"To: {five}, Subject: Lunch?" in (await gate.send(many)).message

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from postroom.mime.visible import visible_line
-from postroom.model.address import masked
+from postroom.model.address import masked_few
 from postroom.model.errors import Conflict, PermissionDenied
 from postroom.safety import limits
 from postroom.safety.judge import Allow, Ask, Deny, Facts, NeedsHuman, judge, policy_denial
@@ -119,7 +119,7 @@ def _refusal(denied: Deny) -> PermissionDenied:
 
 
 def _logged_only(order: Order) -> SendView:
-    shown = ", ".join(masked(address.email) for address in order.draft.recipients[:5])
+    shown = masked_few(order.draft.recipients)
     return SendView(
         status="dev_mode",
         account=order.account.name,
