@@ -248,13 +248,15 @@ async def test_a_submission_is_traced_by_its_provider_and_its_outcome(tmp_path, 
         assert dict(submitted.attributes) == {"postroom.provider": "local", "postroom.outcome": state}
 
 
-@pytest.mark.parametrize(("later", "then"), [(("", ""), ("m1", "t1")), (("m2", "t2"), ("m2", "t2"))])
-async def test_where_the_copy_is_comes_from_the_last_attempt_that_told(tmp_path, later, then):
+@pytest.mark.parametrize("first", [("", ""), ("m1", "t1")])
+@pytest.mark.parametrize("later", [("", ""), ("m2", "t2")])
+async def test_where_the_copy_is_comes_from_the_last_attempt_that_told(tmp_path, first, later):
+    then = tuple(new or old for old, new in zip(first, later, strict=True))
     async with gate_rig(tmp_path) as gate:
         meddled = await gate.meddle()
-        meddled.before = answering("retryable", message_ref="m1", thread_ref="t1")
+        meddled.before = answering("retryable", message_ref=first[0], thread_ref=first[1])
         held = await gate.send(idempotency_key="k")
-        assert (held.message_ref, held.thread_ref) == ("m1", "t1")
+        assert (held.message_ref, held.thread_ref) == first
         meddled.before = answering("accepted", message_ref=later[0], thread_ref=later[1])
         gate.time.pass_(60)
         await worker.work_once(gate.gateway)
@@ -289,3 +291,17 @@ async def test_an_answer_that_is_lost_is_logged_by_its_kind_alone(tmp_path, capl
         (await gate.meddle()).before = raising(ConnectionResetError("a secret"))
         await gate.send()
     assert logged_of_outbox(caplog) == [("submit_unclear", "ConnectionResetError")]
+
+
+async def test_evidence_is_looked_for_knowing_what_other_sends_ended_with(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        meddled, looked_up = await gate.meddle(), []
+        meddled.reconciled = lambda request: looked_up.append(request.others_sent)
+        meddled.before = answering("accepted", message_ref="m1")
+        await gate.send()
+        meddled.before = answering("retryable", message_ref="m2")
+        await gate.send(replace(MAIL, subject="Second"))
+        meddled.before = answering("unknown")
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+        assert looked_up == [{"m1"}]
