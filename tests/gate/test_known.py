@@ -172,3 +172,12 @@ async def test_nobody_is_looked_up_whom_the_operator_vouches_for_or_whom_only_th
         with patch.object(mailbox, "search", AsyncMock()) as search:
             await known(gate, CAROL, policy=Policy(allow=(CAROL,)))
         assert not search.called
+
+
+async def test_a_list_that_was_written_to_only_to_leave_it_is_not_known_by_that(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path) as gate:
+        for address in (BOB, CAROL):
+            await file(gate, "Sent", "alice@demo.example", address, address)
+        gate.gateway.store.recipients.note_lists("alice", [BOB])
+
+        assert await known(gate, BOB, CAROL) == {CAROL}
