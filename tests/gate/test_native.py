@@ -448,7 +448,11 @@ def test_an_action_that_differs_in_anything_has_another_frozen_form(field: str) 
 
 
 @pytest.mark.parametrize(
-    "frozen", [b"", b"[]", b"{}", b"7", freeze(ACTION) + b" ", freeze(ACTION).replace(b'"kind"', b'"kin"')]
+    "frozen",
+    [
+        *(b"", b"[]", b"{}", b"7", freeze(ACTION) + b" ", freeze(ACTION).replace(b'"kind"', b'"kin"')),
+        pytest.param(b"[" * 100_000, id="deeper than can be read"),
+    ],
 )
 def test_what_is_no_frozen_action_is_none(frozen: bytes) -> None:
     with pytest.raises(ValueError, match="not a frozen action"):
