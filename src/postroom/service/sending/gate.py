@@ -104,7 +104,7 @@ async def question(gateway: Gateway, order: Order) -> Question | None:
         return None
     limits.check_schedule(order.wishes.send_at, gateway.now())
     decision = judge(order.draft, policy, await facts_for(gateway, order, policy))
-    if not (isinstance(decision, NeedsHuman) and decision.ask is Ask.ELICIT):
+    if not isinstance(decision, NeedsHuman):  # a client that can ask is never sent elsewhere
         return None
     await gateway.in_thread(
         gateway.store.rate.check, order.account.name
