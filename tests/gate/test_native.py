@@ -281,6 +281,19 @@ async def test_an_original_that_is_gone_is_not_answered(tmp_path, monkeypatch, w
         assert "is gone" in view.message
 
 
+async def test_who_waits_is_told_that_the_original_is_gone(tmp_path, monkeypatch):
+    async with native_rig(tmp_path) as (gate, acts, email_id):
+        order = await forward(gate, email_id)
+
+        async def gone(ref: str) -> Message:
+            raise NotFound(f"There is no message {ref}.")
+
+        monkeypatch.setattr(acts.mailbox, "fetch", gone)
+        with pytest.raises(Conflict, match="replies to or forwards is gone") as refusal:
+            await send.send(gate.gateway, order)
+        assert (refusal.value.reason, acts.submitted) == ("email_gone", [])
+
+
 async def test_a_verb_that_the_provider_has_lost_is_not_asked_for(tmp_path):
     async with native_rig(tmp_path, hold_seconds=1) as (gate, acts, email_id):
         await send.send(gate.gateway, await reply(gate, email_id))
