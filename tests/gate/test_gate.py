@@ -108,6 +108,7 @@ async def test_a_draft_on_its_way_is_refused_with_the_send_it_went_into(tmp_path
         saved, view = await scheduled_draft(gate)
         with pytest.raises(Conflict, match="already in the outbox") as refusal:
             await send.send(gate.gateway, await send.order_draft(gate.gateway, saved.draft_id, Wishes(confirm=True)))
+        assert refusal.value.reason == "draft_on_its_way"
         assert refusal.value.details == {"send_id": view.send_id, "state": "held"}
 
 
