@@ -461,3 +461,19 @@ async def test_a_rule_never_takes_what_a_person_approved_for_somebody_else(tmp_p
         (waiting,) = await approvals.list_waiting(gate.gateway)
         await approvals.approve(gate.gateway, waiting.approval_id, who="a person", how="command line")
         assert await gate.inbox() == ["Fwd: one"]
+
+
+async def test_a_refusal_names_what_is_to_be_approved_and_counts_the_files_that_approve_nothing(tmp_path):
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        await gate.send(idempotency_key="k")
+        (asked,) = (gate.gateway.vault.root / "Pending_Approval").iterdir()
+        asked.rename(asked.parent.parent / "Approved" / asked.name)  # of Postroom's own: that is told elsewhere
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate, TEXT.replace("bob@", "carol@"), "for carol.md")
+        write(gate, TEXT.replace("approved", "pending"), "not yet.md")
+        write(gate, "Go ahead.", "no approval.md")
+        write(gate, TEXT, "other ending.txt")
+        with pytest.raises(PermissionDenied) as refused:
+            await gate.send(replace(MAIL, subject="Second"))
+        wanted = {"type": "email_send", "to": "b***@demo.example", "thread_id": ""}
+        assert refused.value.details == {**wanted, "ignored_files": 3}

@@ -73,7 +73,8 @@ async def _pass(gateway: Gateway, order: Order) -> SendView:
     asked = await _asked(gateway, order)
     facts = await facts_for(gateway, order, policy)  # 5 duplicate warning, one of the facts
     decision = judge(order.draft, policy, facts)  # 6 human
-    if isinstance(decision, Deny):
+    if isinstance(decision, Deny):  # by the person who was asked: policy had its say above
+        assert asked is not None
         await _drop_question(gateway, asked)
         raise _refusal(decision)
     if isinstance(decision, NeedsHuman) and decision.ask is Ask.APPROVAL:
@@ -177,9 +178,9 @@ async def _say_is_fresh(gateway: Gateway, order: Order, policy: Policy, facts: F
     return asked is None or asked.state is State.PREPARED
 
 
-async def _drop_question(gateway: Gateway, asked: Send | None) -> None:
+async def _drop_question(gateway: Gateway, asked: Send) -> None:
     """An answer that releases nothing leaves nothing behind."""
-    if asked is not None and asked.state is State.PREPARED:
+    if asked.state is State.PREPARED:
         await gateway.in_thread(gateway.store.outbox.withdraw, asked.send_id)
 
 
