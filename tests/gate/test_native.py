@@ -98,6 +98,14 @@ async def test_a_new_mail_and_a_forward_too(tmp_path):
         assert "Fwd: Lunch?" in await gate.inbox("carol")
 
 
+async def test_html_that_the_provider_just_sent_is_noticed_by_what_it_says(tmp_path):
+    noon, one = (replace(MAIL, body_html=f"<p>Shall we say {hour}?</p>") for hour in ("noon", "one"))
+    async with native_rig(tmp_path) as (gate, acts, _):
+        views = [await gate.send(mail, native=True) for mail in (noon, noon, one)]
+        assert ["duplicate" in view.findings for view in views] == [False, True, False]
+        assert len(acts.submitted) == 3
+
+
 async def test_a_forward_that_was_just_made_is_noticed_though_the_provider_leaves_the_signature_out(tmp_path):
     accounts = [
         {"name": name, "provider": "local", "address": f"{name}@demo.example", "path": f"{name}.db", "signature": "Me"}
@@ -395,6 +403,7 @@ async def test_an_action_that_was_changed_after_its_answer_was_lost_is_put_befor
         await worker.work_once(gate.gateway)
         stopped = out.get(lost.send_id)
         assert (stopped.state, stopped.doubtful, acts.submitted) == (State.NEEDS_HUMAN, True, [])
+        assert "the message in the outbox is not what was approved" in stopped.outcome["reason"]
         assert (await approvals.resolve(gate.gateway, lost.send_id, "sent")).status == "sent"
 
 
