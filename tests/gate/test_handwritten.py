@@ -495,3 +495,14 @@ async def test_a_refusal_names_what_is_to_be_approved_and_counts_the_files_that_
             await gate.send(replace(MAIL, subject="Second"))
         wanted = {"type": "email_send", "to": "b***@demo.example", "thread_id": ""}
         assert refused.value.details == {**wanted, "ignored_files": 3}
+
+
+async def test_a_file_is_given_back_where_another_process_has_sent_the_mail_under_the_same_key(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate)
+        first = await gate.send(idempotency_key="k")
+        path = write(gate, name="second.md")
+        monkeypatch.setattr(gate.gateway.store.keys, "look_up", lambda *_: None)  # it was free a moment ago
+        again = await gate.send(idempotency_key="k")
+        assert (again.status, again.send_id) == ("sent", first.send_id)
+        assert (path.exists(), await gate.inbox()) == (True, ["Lunch?"])

@@ -214,3 +214,11 @@ async def test_of_an_original_that_lies_in_many_folders_at_most_twenty_copies_ar
         assert view.status == "sent"
         answered = await search.search_emails(gate.gateway, "is:answered", account="alice", limit=100)
         assert len(answered.results) == marked
+
+
+async def test_an_original_that_is_nowhere_any_more_is_not_asked_for(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        sent, asked = (await gate.order()).as_send(), []
+        (await gate.gateway.accounts.open("alice")).mailbox.set_flags = lambda refs, **_: asked.append(refs)
+        row = gate.gateway.store.outbox.prepare(replace(sent, answers_ref="<gone@demo.example>"))
+        assert (await mark_original(gate.gateway, row), asked) == ("", [])
