@@ -10,13 +10,23 @@ import pytest
 from tests.gate.rigs import CONFIRMED, MAIL, gate_rig
 from tests.unit.service.rules.kit import fill, planned, rule
 
-from postroom.model.errors import AuthRequired, InternalError, PermissionDenied, RateLimited
+from postroom.model.errors import (
+    AuthRequired,
+    InternalError,
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+    PostroomError,
+    RateLimited,
+)
+from postroom.model.ids import Kind
 from postroom.model.outcome import SubmitOutcome
 from postroom.service.reading import search
 from postroom.service.rules.running import run_rule
 from postroom.service.sending import preapproved, send
 from postroom.service.sending.approval import approvals
 from postroom.service.writing import composing
+from postroom.store.handles import Handle
 
 TEXT = "---\ntype: email_send\nstatus: approved\nto: bob@demo.example\n---\nGo ahead.\n"
 
@@ -506,3 +516,26 @@ async def test_a_file_is_given_back_where_another_process_has_sent_the_mail_unde
         again = await gate.send(idempotency_key="k")
         assert (again.status, again.send_id) == ("sent", first.send_id)
         assert (path.exists(), await gate.inbox()) == (True, ["Lunch?"])
+
+
+@pytest.mark.parametrize(
+    ("thread", "email", "told"),
+    [
+        (NotFound("?"), None, ("NOT_FOUND", "thread_gone")),
+        (None, NotFound("?"), ("NOT_FOUND", "thread_gone")),
+        (None, InvalidRequest("That is no id.", reason="invalid_argument"), ("INVALID_REQUEST", "invalid_argument")),
+    ],
+)
+async def test_a_reply_to_what_cannot_be_is_refused_before_any_file_is_looked_for(
+    tmp_path, monkeypatch, thread, email, told
+):
+    async with gate_rig(tmp_path, dialect="vault") as gate:
+        found = {Kind.THREAD: thread, Kind.EMAIL: email}
+
+        async def find(_gateway, kind, *_):
+            return [found[kind] or Handle("alice", "1")]
+
+        monkeypatch.setattr(type(gate.gateway.ids), "find", lambda _, *asked: find(*asked))
+        with pytest.raises(PostroomError) as refused:
+            await preapproved.reply(gate.gateway, "t1", "e1", composing.ReplyRequest("Yes"))
+        assert (refused.value.code, refused.value.reason) == told

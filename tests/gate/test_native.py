@@ -19,7 +19,9 @@ from postroom.model.errors import Conflict, InternalError, InvalidRequest, NotFo
 from postroom.model.message import Message
 from postroom.model.native import NativeAction, Recipients, freeze, thaw
 from postroom.model.query.tree import In, Query
+from postroom.providers.layers.layered import unwrapped
 from postroom.service import presenting
+from postroom.service.accounts.identities import create_alias
 from postroom.service.attachment_files import EncodedFile
 from postroom.service.reading import search
 from postroom.service.sending import order as orders
@@ -96,6 +98,17 @@ async def test_a_new_mail_and_a_forward_too(tmp_path):
         assert [request.native.kind for request in acts.submitted] == ["send", "forward"]
         assert await gate.inbox("bob") == ["Lunch?"]
         assert "Fwd: Lunch?" in await gate.inbox("carol")
+
+
+async def test_what_came_to_another_address_is_answered_and_forwarded_from_there_and_composed_here(tmp_path):
+    sales = "sales@demo.example"
+    raw = f"From: bob@demo.example\r\nTo: {sales}\r\nMessage-ID: <o@demo.example>\r\nSubject: Price?\r\n\r\nHi\r\n"
+    async with native_rig(tmp_path) as (gate, _, _):
+        await create_alias(gate.gateway, sales, account="alice")
+        await unwrapped((await gate.gateway.accounts.open("alice")).mailbox).add_message(raw.encode())
+        (row,) = (await search.search_emails(gate.gateway, "subject:Price", account="alice")).results
+        for order in (await reply(gate, row.email_id), await forward(gate, row.email_id)):
+            assert (order.native, order.draft.sender.email) == (None, sales)
 
 
 async def test_html_that_the_provider_just_sent_is_noticed_by_what_it_says(tmp_path):
