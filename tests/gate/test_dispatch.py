@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+import anyio
 import pytest
-from tests.gate.rigs import MAIL, GateRig, gate_rig
+from tests.gate.rigs import CONFIRMED, MAIL, GateRig, gate_rig
 from tests.gate.test_originals import received, reply
-from tests.gate.test_outcomes import answering
+from tests.gate.test_outcomes import answering, raising
 from tests.unit.store.kit import A_DAY
+from tests.unit.test_tracing import recorded
 
 from postroom.model.errors import Conflict, PermissionDenied, PostroomError, ProviderUnavailable, RateLimited
 from postroom.model.outcome import SubmitOutcome
@@ -22,6 +24,12 @@ AWAY = ProviderUnavailable("The server is away.")
 
 def state(gate: GateRig, send_id: str) -> State:
     return gate.gateway.store.outbox.get(send_id).state
+
+
+def logged_of_outbox(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
+    """What went wrong, and the kind of error it was; never what that said."""
+    ours = [record for record in caplog.records if record.name == "postroom.outbox" and record.levelname == "WARNING"]
+    return [(record.getMessage(), vars(record)["error_type"]) for record in ours]
 
 
 async def test_what_is_approved_in_the_second_it_was_scheduled_for_leaves_at_once(tmp_path):
@@ -228,3 +236,72 @@ async def test_who_has_got_it_is_not_forgotten_when_the_rest_may_no_longer_be_wr
         row = gate.gateway.store.outbox.get(view.send_id)
         assert (row.state, row.outcome["accepted"]) == (State.NEEDS_HUMAN, ["bob@demo.example"])
         assert "block list" in row.outcome["reason"]
+
+
+@pytest.mark.parametrize("state", ["accepted", "rejected"])
+async def test_a_submission_is_traced_by_its_provider_and_its_outcome(tmp_path, state):
+    async with gate_rig(tmp_path) as gate:
+        (await gate.meddle()).before = answering(state)
+        with recorded() as spans:
+            await gate.send()
+            (submitted,) = (span for span in spans() if span.name == "submit")
+        assert dict(submitted.attributes) == {"postroom.provider": "local", "postroom.outcome": state}
+
+
+@pytest.mark.parametrize("first", [("", ""), ("m1", "t1")])
+@pytest.mark.parametrize("later", [("", ""), ("m2", "t2")])
+async def test_where_the_copy_is_comes_from_the_last_attempt_that_told(tmp_path, first, later):
+    then = tuple(new or old for old, new in zip(first, later, strict=True))
+    async with gate_rig(tmp_path) as gate:
+        meddled = await gate.meddle()
+        meddled.before = answering("retryable", message_ref=first[0], thread_ref=first[1])
+        held = await gate.send(idempotency_key="k")
+        assert (held.message_ref, held.thread_ref) == first
+        meddled.before = answering("accepted", message_ref=later[0], thread_ref=later[1])
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+        sent = await gate.send(idempotency_key="k")
+        assert (sent.status, sent.message_ref, sent.thread_ref) == ("already_executed", *then)
+
+
+async def test_a_caller_who_hangs_up_while_it_is_submitted_leaves_nothing_half_done(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        with anyio.CancelScope() as call:
+            (await gate.meddle()).before = lambda _: call.cancel()
+            await gate.send()
+        (row,) = gate.gateway.store.outbox.list().items
+        assert (call.cancelled_caught, row.state, await gate.inbox()) == (True, State.DONE, ["Lunch?"])
+
+
+async def test_an_approved_mail_whose_key_has_sent_it_meanwhile_is_not_sent_again(tmp_path):
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        store, wishes = gate.gateway.store, replace(CONFIRMED, idempotency_key="k")
+        asked = await gate.send(idempotency_key="k")
+        store.approvals.approve(asked.approval.approval_id, who="ada", how="test")
+        with store._database.transaction() as connection:
+            connection.execute("DELETE FROM keys")  # as if it had not been kept for the mail that a person reads
+        twin = store.outbox.reserve(store.outbox.prepare((await gate.order(wishes=wishes)).as_send()).send_id).send
+        twin = await dispatch.go_on(gate.gateway, twin)
+        assert await dispatch.go_on(gate.gateway, store.outbox.get(asked.send_id)) == twin
+        assert (state(gate, asked.send_id), await gate.inbox()) == (State.CANCELLED, ["Lunch?"])
+
+
+async def test_an_answer_that_is_lost_is_logged_by_its_kind_alone(tmp_path, caplog):
+    async with gate_rig(tmp_path) as gate:
+        (await gate.meddle()).before = raising(ConnectionResetError("a secret"))
+        await gate.send()
+    assert logged_of_outbox(caplog) == [("submit_unclear", "ConnectionResetError")]
+
+
+async def test_evidence_is_looked_for_knowing_what_other_sends_ended_with(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        meddled, looked_up = await gate.meddle(), []
+        meddled.reconciled = lambda request: looked_up.append(request.others_sent)
+        meddled.before = answering("accepted", message_ref="m1")
+        await gate.send()
+        meddled.before = answering("retryable", message_ref="m2")
+        await gate.send(replace(MAIL, subject="Second"))
+        meddled.before = answering("unknown")
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+        assert looked_up == [{"m1"}]

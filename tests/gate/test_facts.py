@@ -77,3 +77,11 @@ async def test_without_a_configured_address_oneself_is_the_default_identity_or_n
         for identities, own in (((alias, replace(main, is_default=True)), main.address), ((alias,), Address(""))):
             order.account.identities.get = AsyncMock(return_value=identities)
             assert (await facts_for(gate.gateway, order, Policy())).own == own
+
+
+async def test_what_was_just_sent_is_recognised_by_its_html_where_it_has_any(tmp_path):
+    noon, one = (replace(MAIL, body="Lunch", body_html=f"<p>Shall we say {hour}?</p>") for hour in ("noon", "one"))
+    async with gate_rig(tmp_path) as gate:
+        await gate.send(noon)
+        found = [await facts_for(gate.gateway, await gate.order(mail), Policy()) for mail in (noon, one)]
+        assert [facts.duplicate for facts in found] == [True, False]

@@ -11,7 +11,7 @@ from tests.gate.rigs import MAIL, GateRig, gate_rig, vars_of
 from postroom.model.draft import File
 from postroom.model.errors import Conflict, InvalidRequest, PermissionDenied, RateLimited
 from postroom.service.sending import outbox, send
-from postroom.service.sending.order import Answered, Wishes
+from postroom.service.sending.order import Answered, LookedUp, Wishes
 from postroom.service.writing import draft as drafts
 from postroom.store import State
 
@@ -108,6 +108,7 @@ async def test_a_draft_on_its_way_is_refused_with_the_send_it_went_into(tmp_path
         saved, view = await scheduled_draft(gate)
         with pytest.raises(Conflict, match="already in the outbox") as refusal:
             await send.send(gate.gateway, await send.order_draft(gate.gateway, saved.draft_id, Wishes(confirm=True)))
+        assert refusal.value.reason == "draft_on_its_way"
         assert refusal.value.details == {"send_id": view.send_id, "state": "held"}
 
 
@@ -141,3 +142,11 @@ async def test_a_saved_draft_that_answers_nothing_is_a_message_of_its_own(tmp_pa
     async with gate_rig(tmp_path) as gate:
         saved = await drafts.create_draft(gate.gateway, MAIL)
         assert (await send.order_draft(gate.gateway, saved.draft_id, Wishes())).kind == "email_send"
+
+
+@pytest.mark.parametrize("wishes", [Wishes(confirm=True), Wishes(can_elicit=True), Wishes()])
+async def test_where_nothing_can_be_asked_yet_nobody_is_looked_up_for_the_question(tmp_path, wishes):
+    async with gate_rig(tmp_path, gate="auto") as gate:
+        order = await gate.order(wishes=wishes)
+        assert await send.question(gate.gateway, order) is None
+        assert order.looked_up == LookedUp()

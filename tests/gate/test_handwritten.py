@@ -10,13 +10,23 @@ import pytest
 from tests.gate.rigs import CONFIRMED, MAIL, gate_rig
 from tests.unit.service.rules.kit import fill, planned, rule
 
-from postroom.model.errors import AuthRequired, InternalError, PermissionDenied, RateLimited
+from postroom.model.errors import (
+    AuthRequired,
+    InternalError,
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+    PostroomError,
+    RateLimited,
+)
+from postroom.model.ids import Kind
 from postroom.model.outcome import SubmitOutcome
 from postroom.service.reading import search
 from postroom.service.rules.running import run_rule
 from postroom.service.sending import preapproved, send
 from postroom.service.sending.approval import approvals
 from postroom.service.writing import composing
+from postroom.store.handles import Handle
 
 TEXT = "---\ntype: email_send\nstatus: approved\nto: bob@demo.example\n---\nGo ahead.\n"
 
@@ -365,22 +375,40 @@ async def test_who_is_told_to_write_an_approval_finds_the_folder_for_it(tmp_path
         assert os.listdir(tmp_path / "vault" / "Approved") == []
 
 
+REPLY = TEXT.replace("email_send", "email_reply")
+SEALED = "It has `content_sha256`, as only files that Postroom wrote may. Remove that line."
+EXPIRED = "It has expired, or `expires` is not a date such as 2026-12-31."
+NOT_PLAIN = "`to` must be the plain address, such as bob@example.com."
+
+
+def with_line(line, text=TEXT):
+    return text.replace("---\nGo", f"{line}\n---\nGo")
+
+
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("text", "why"),
     [
-        (("approved", "Approved"), "status"),
-        (("bob@demo.example", "Bob <bob@demo.example>"), "plain address"),
-        (("email_send", "email_reply"), "thread_id"),
-        (("---\nGo", "expires: 2001-01-01\n---\nGo"), "expired"),
-        (("---\nGo", "content_sha256: abc\n---\nGo"), "content_sha256"),
-        (("bob@", "carol@"), ""),
+        (TEXT, ""),
+        (TEXT.replace("bob@", "carol@"), ""),
+        (with_line("content_sha256: abc"), SEALED),
+        (TEXT.replace("approved", "Approved"), "Its status is not `approved`."),
+        (with_line("expires: 2027-01-14"), EXPIRED),
+        (with_line("expires: next year"), EXPIRED),
+        (with_line("expires: 2027-01-16"), ""),
+        (REPLY, "A reply needs its `thread_id`."),
+        (with_line("thread_id: t1", REPLY), ""),
+        (with_line("thread_id: t1", REPLY).replace("to: bob@demo.example\n", ""), ""),
+        (TEXT.replace("bob@demo.example", "Bob <bob@demo.example>"), NOT_PLAIN),
+        (TEXT.replace("bob@demo.example", "[Bob, bob@demo.example]"), ""),
+        (TEXT.replace("to: bob@demo.example\n", ""), NOT_PLAIN),
     ],
 )
-async def test_a_file_that_approves_nothing_is_listed_with_the_reason(tmp_path, change, reason):
+async def test_a_file_that_approves_nothing_is_listed_with_the_reason(tmp_path, text, why):
     async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
-        write(gate, TEXT.replace(*change))
-        told = dict(await approvals.unheeded(gate.gateway))
-        assert reason in told["go.md"] if reason else told == {}
+        write(gate, text)
+        assert await approvals.unheeded(gate.gateway) == ((("go.md", why),) if why else ())
+    async with gate_rig(tmp_path, gate="approval") as gate:  # where none counts, none is looked into
+        assert await approvals.unheeded(gate.gateway) == ()
 
 
 async def test_a_file_that_nobody_reads_because_of_its_name_is_listed(tmp_path):
@@ -461,3 +489,53 @@ async def test_a_rule_never_takes_what_a_person_approved_for_somebody_else(tmp_p
         (waiting,) = await approvals.list_waiting(gate.gateway)
         await approvals.approve(gate.gateway, waiting.approval_id, who="a person", how="command line")
         assert await gate.inbox() == ["Fwd: one"]
+
+
+async def test_a_refusal_names_what_is_to_be_approved_and_counts_the_files_that_approve_nothing(tmp_path):
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        await gate.send(idempotency_key="k")
+        (asked,) = (gate.gateway.vault.root / "Pending_Approval").iterdir()
+        asked.rename(asked.parent.parent / "Approved" / asked.name)  # of Postroom's own: that is told elsewhere
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate, TEXT.replace("bob@", "carol@"), "for carol.md")
+        write(gate, TEXT.replace("approved", "pending"), "not yet.md")
+        write(gate, "Go ahead.", "no approval.md")
+        write(gate, TEXT, "other ending.txt")
+        with pytest.raises(PermissionDenied) as refused:
+            await gate.send(replace(MAIL, subject="Second"))
+        wanted = {"type": "email_send", "to": "b***@demo.example", "thread_id": ""}
+        assert refused.value.details == {**wanted, "ignored_files": 3}
+
+
+async def test_a_file_is_given_back_where_another_process_has_sent_the_mail_under_the_same_key(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate)
+        first = await gate.send(idempotency_key="k")
+        path = write(gate, name="second.md")
+        monkeypatch.setattr(gate.gateway.store.keys, "look_up", lambda *_: None)  # it was free a moment ago
+        again = await gate.send(idempotency_key="k")
+        assert (again.status, again.send_id) == ("sent", first.send_id)
+        assert (path.exists(), await gate.inbox()) == (True, ["Lunch?"])
+
+
+@pytest.mark.parametrize(
+    ("thread", "email", "told"),
+    [
+        (NotFound("?"), None, ("NOT_FOUND", "thread_gone")),
+        (None, NotFound("?"), ("NOT_FOUND", "thread_gone")),
+        (None, InvalidRequest("That is no id.", reason="invalid_argument"), ("INVALID_REQUEST", "invalid_argument")),
+    ],
+)
+async def test_a_reply_to_what_cannot_be_is_refused_before_any_file_is_looked_for(
+    tmp_path, monkeypatch, thread, email, told
+):
+    async with gate_rig(tmp_path, dialect="vault") as gate:
+        found = {Kind.THREAD: thread, Kind.EMAIL: email}
+
+        async def find(_gateway, kind, *_):
+            return [found[kind] or Handle("alice", "1")]
+
+        monkeypatch.setattr(type(gate.gateway.ids), "find", lambda _, *asked: find(*asked))
+        with pytest.raises(PostroomError) as refused:
+            await preapproved.reply(gate.gateway, "t1", "e1", composing.ReplyRequest("Yes"))
+        assert (refused.value.code, refused.value.reason) == told

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock, patch
 
 import pytest
 from tests.flows.mails import letter
@@ -22,11 +23,12 @@ from postroom.service.reading import search
 from postroom.service.sending.facts import known_recipients
 
 BOB, CAROL = "bob@demo.example", "carol@demo.example"
+ANYBODY = Policy()
 
 
-async def known(gate: GateRig, *addresses: str) -> set[str]:
+async def known(gate: GateRig, *addresses: str, policy: Policy = ANYBODY) -> set[str]:
     account = await gate.gateway.accounts.open("alice")
-    return set(await known_recipients(gate.gateway, account, map(Address, addresses), Policy()))
+    return set(await known_recipients(gate.gateway, account, map(Address, addresses), policy))
 
 
 async def file(gate: GateRig, folder: str, sender: str, to: str, message_id: str, **flags: Any) -> None:
@@ -155,3 +157,27 @@ async def test_undo_puts_nothing_into_a_folder_that_has_become_sent_since(
         monkeypatch.undo()
 
         assert (await search.list_emails(gate.gateway, account="bob", mailbox="archive")).total_count == 1
+
+
+async def test_nobody_is_looked_up_whom_the_operator_vouches_for_or_whom_only_the_server_could_tell(
+    tmp_path: Path,
+) -> None:
+    routed = "carol%demo.example@relay.example"
+    async with gate_rig(tmp_path) as gate:
+        mailbox = (await gate.gateway.accounts.open("alice")).mailbox
+        gate.gateway.store.recipients.remember("alice", [BOB, routed])
+
+        assert await known(gate, BOB, routed) == {BOB}
+        assert await known(gate, BOB, policy=Policy(allow=("*@demo.example",))) == set()
+        with patch.object(mailbox, "search", AsyncMock()) as search:
+            await known(gate, CAROL, policy=Policy(allow=(CAROL,)))
+        assert not search.called
+
+
+async def test_a_list_that_was_written_to_only_to_leave_it_is_not_known_by_that(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path) as gate:
+        for address in (BOB, CAROL):
+            await file(gate, "Sent", "alice@demo.example", address, address)
+        gate.gateway.store.recipients.note_lists("alice", [BOB])
+
+        assert await known(gate, BOB, CAROL) == {CAROL}

@@ -18,6 +18,7 @@ from postroom.model.outcome import SubmitOutcome
 from postroom.service.reading import search
 from postroom.service.sending import order as orders
 from postroom.service.sending import outbox, send, worker
+from postroom.service.sending.approval import approvals
 from postroom.service.sending.order import Wishes
 from postroom.service.writing import draft as drafts
 from postroom.store import State
@@ -56,8 +57,18 @@ async def test_who_waits_is_told_the_reason_of_a_refusal_and_nothing_stays_behin
         with pytest.raises(PermissionDenied) as refusal:
             await gate.send(**wishes)
         assert refusal.value.message == "b***@demo.example is on the operator's block list (safety.block_recipients)."
-        assert refusal.value.details == {"by_person": False}
+        assert (refusal.value.reason, refusal.value.details) == ("policy_denied", {"by_person": False})
         assert (await outbox.list_outbox(gate.gateway, include_finished=True)).results == ()
+
+
+async def test_who_approves_what_a_new_list_forbids_is_told_that_the_list_does(tmp_path):
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        asked = await gate.send()
+    async with gate_rig(tmp_path, gate="approval", block_recipients=["bob@demo.example"]) as gate:
+        with pytest.raises(PermissionDenied, match="block list") as refusal:
+            await approvals.approve(gate.gateway, asked.approval.approval_id, who="ada", how="test")
+        assert refusal.value.reason == "policy_denied"
+        assert gate.gateway.store.outbox.get(asked.send_id).state is State.NEEDS_HUMAN
 
 
 async def test_a_held_mail_that_a_new_list_forbids_is_put_before_a_person_with_the_reason(tmp_path):

@@ -87,3 +87,19 @@ async def test_a_flood_of_requests_is_stopped_before_it_buries_the_person(tmp_pa
         (last,) = store.outbox.list(states=[State.AWAITING_APPROVAL], limit=1).items
         await outbox.cancel_send(gate.gateway, last.send_id)
         assert (await gate.send(replace(MAIL, subject="One more"))).status == "needs_approval"
+
+
+async def test_a_letter_that_is_still_being_written_keeps_no_other_waiting(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        vault = gate.gateway.vault
+        with monkeypatch.context() as patched:
+            patched.setattr(vault, "write_pending", dies)
+            for subject in ("Old", "New"):
+                with pytest.raises(Died):
+                    await gate.send(replace(MAIL, subject=subject))
+                gate.time.pass_(40)
+        with gate.gateway.store._database.transaction() as connection:  # whichever comes first
+            connection.execute("UPDATE unwritten_letters SET rowid = -rowid")
+        await worker.work_once(gate.gateway)
+        (name,) = vault.names("Pending_Approval")
+        assert "Subject: Old" in (vault.root / "Pending_Approval" / name).read_text()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gate.rigs import CONFIRMED, MAIL, GateRig, gate_rig
+from tests.gate.rigs import ACCOUNTS, CONFIRMED, MAIL, GateRig, gate_rig
 from tests.gate.transports import Acts, acting
 
 from postroom.model.address import Address
@@ -19,7 +19,9 @@ from postroom.model.errors import Conflict, InternalError, InvalidRequest, NotFo
 from postroom.model.message import Message
 from postroom.model.native import NativeAction, Recipients, freeze, thaw
 from postroom.model.query.tree import In, Query
+from postroom.providers.layers.layered import unwrapped
 from postroom.service import presenting
+from postroom.service.accounts.identities import create_alias
 from postroom.service.attachment_files import EncodedFile
 from postroom.service.reading import search
 from postroom.service.sending import order as orders
@@ -96,6 +98,37 @@ async def test_a_new_mail_and_a_forward_too(tmp_path):
         assert [request.native.kind for request in acts.submitted] == ["send", "forward"]
         assert await gate.inbox("bob") == ["Lunch?"]
         assert "Fwd: Lunch?" in await gate.inbox("carol")
+
+
+async def test_what_came_to_another_address_is_answered_and_forwarded_from_there_and_composed_here(tmp_path):
+    sales = "sales@demo.example"
+    raw = f"From: bob@demo.example\r\nTo: {sales}\r\nMessage-ID: <o@demo.example>\r\nSubject: Price?\r\n\r\nHi\r\n"
+    async with native_rig(tmp_path) as (gate, _, _):
+        await create_alias(gate.gateway, sales, account="alice")
+        await unwrapped((await gate.gateway.accounts.open("alice")).mailbox).add_message(raw.encode())
+        (row,) = (await search.search_emails(gate.gateway, "subject:Price", account="alice")).results
+        for order in (await reply(gate, row.email_id), await forward(gate, row.email_id)):
+            assert (order.native, order.draft.sender.email) == (None, sales)
+
+
+async def test_html_that_the_provider_just_sent_is_noticed_by_what_it_says(tmp_path):
+    noon, one = (replace(MAIL, body_html=f"<p>Shall we say {hour}?</p>") for hour in ("noon", "one"))
+    async with native_rig(tmp_path) as (gate, acts, _):
+        views = [await gate.send(mail, native=True) for mail in (noon, noon, one)]
+        assert ["duplicate" in view.findings for view in views] == [False, True, False]
+        assert len(acts.submitted) == 3
+
+
+async def test_a_forward_that_was_just_made_is_noticed_though_the_provider_leaves_the_signature_out(tmp_path):
+    accounts = [
+        {"name": name, "provider": "local", "address": f"{name}@demo.example", "path": f"{name}.db", "signature": "Me"}
+        for name in ACCOUNTS
+    ]
+    async with native_rig(tmp_path, accounts=accounts) as (gate, _, email_id):
+        first = await send.send(gate.gateway, await forward(gate, email_id, comment=WORDS))
+        again = await send.send(gate.gateway, await forward(gate, email_id, comment=WORDS))
+        other = await send.send(gate.gateway, await forward(gate, email_id, comment="Look at this."))
+        assert ["duplicate" in view.findings for view in (first, again, other)] == [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -269,6 +302,19 @@ async def test_an_original_that_is_gone_is_not_answered(tmp_path, monkeypatch, w
         assert "is gone" in view.message
 
 
+async def test_who_waits_is_told_that_the_original_is_gone(tmp_path, monkeypatch):
+    async with native_rig(tmp_path) as (gate, acts, email_id):
+        order = await forward(gate, email_id)
+
+        async def gone(ref: str) -> Message:
+            raise NotFound(f"There is no message {ref}.")
+
+        monkeypatch.setattr(acts.mailbox, "fetch", gone)
+        with pytest.raises(Conflict, match="replies to or forwards is gone") as refusal:
+            await send.send(gate.gateway, order)
+        assert (refusal.value.reason, acts.submitted) == ("email_gone", [])
+
+
 async def test_a_verb_that_the_provider_has_lost_is_not_asked_for(tmp_path):
     async with native_rig(tmp_path, hold_seconds=1) as (gate, acts, email_id):
         await send.send(gate.gateway, await reply(gate, email_id))
@@ -370,6 +416,7 @@ async def test_an_action_that_was_changed_after_its_answer_was_lost_is_put_befor
         await worker.work_once(gate.gateway)
         stopped = out.get(lost.send_id)
         assert (stopped.state, stopped.doubtful, acts.submitted) == (State.NEEDS_HUMAN, True, [])
+        assert "the message in the outbox is not what was approved" in stopped.outcome["reason"]
         assert (await approvals.resolve(gate.gateway, lost.send_id, "sent")).status == "sent"
 
 
@@ -436,7 +483,11 @@ def test_an_action_that_differs_in_anything_has_another_frozen_form(field: str) 
 
 
 @pytest.mark.parametrize(
-    "frozen", [b"", b"[]", b"{}", b"7", freeze(ACTION) + b" ", freeze(ACTION).replace(b'"kind"', b'"kin"')]
+    "frozen",
+    [
+        *(b"", b"[]", b"{}", b"7", freeze(ACTION) + b" ", freeze(ACTION).replace(b'"kind"', b'"kin"')),
+        pytest.param(b"[" * 100_000, id="deeper than can be read"),
+    ],
 )
 def test_what_is_no_frozen_action_is_none(frozen: bytes) -> None:
     with pytest.raises(ValueError, match="not a frozen action"):

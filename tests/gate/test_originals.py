@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from tests.gate.rigs import CONFIRMED, gate_rig
+from tests.gate.test_native import native_rig
 
-from postroom.model.errors import PermissionDenied, ProviderUnavailable
+from postroom.model.errors import NotFound, PermissionDenied, ProviderUnavailable, Unsupported
 from postroom.model.outcome import ItemResult, SubmitOutcome
+from postroom.model.query.tree import Query
 from postroom.providers.layers.layered import unwrapped
 from postroom.service.organising import organise
 from postroom.service.reading import search
 from postroom.service.sending import send, worker
 from postroom.service.sending.approval import approvals
 from postroom.service.sending.order import Wishes
+from postroom.service.sending.originals import mark_original
 from postroom.service.writing import composing, draft
 
 LETTER = composing.DraftRequest(to=("alice@demo.example",), subject="Lunch?", body="Shall we say noon?")
@@ -125,17 +129,72 @@ async def test_a_mark_that_cannot_be_set_is_a_warning_and_the_mail_is_sent(tmp_p
         assert any("could not be marked as answered" in warning for warning in view.warnings)
 
 
-async def test_a_login_that_may_not_mark_messages_is_nothing_to_warn_of(tmp_path):
+@pytest.mark.parametrize("way", ["raised", "told"])
+@pytest.mark.parametrize(
+    ("error", "warned"),
+    [
+        (PermissionDenied("The login does not include it."), ""),
+        (NotFound("It was deleted."), ""),
+        (Unsupported("imap", "such marks"), ""),
+        (
+            ProviderUnavailable("It is away."),
+            "The message was sent, but the original could not be marked as answered. It is away.",
+        ),
+    ],
+)
+async def test_only_what_somebody_could_mend_is_warned_of(tmp_path, error, warned, way):
     async with gate_rig(tmp_path) as gate:
         email_id = await received(gate)
         account = await gate.gateway.accounts.open("alice")
 
-        async def forbidden(refs, **_kwargs):
-            return [ItemResult(ref, PermissionDenied("The login does not include it.")) for ref in refs]
+        async def troubled(refs, **_kwargs):
+            if way == "raised":
+                raise error
+            return [ItemResult("another copy"), *(ItemResult(ref, error) for ref in refs)]
 
-        account.mailbox.set_flags = forbidden
+        account.mailbox.set_flags = troubled
         view = await reply(gate, email_id)
-        assert (view.status, [each for each in view.warnings if "marked" in each]) == ("sent", [])
+        assert (view.status, [each for each in view.warnings if "marked" in each]) == ("sent", [warned] * bool(warned))
+
+
+async def test_what_the_provider_answers_by_its_own_action_it_marks_itself(tmp_path):
+    async with native_rig(tmp_path) as (gate, acts, email_id):
+        mailbox, marked = (await gate.gateway.accounts.open("alice")).mailbox, []
+        set_flags = mailbox.set_flags
+
+        async def noted(refs, **flags):
+            marked.append(len(acts.submitted))
+            return await set_flags(refs, **flags)
+
+        mailbox.set_flags = noted
+        view = await reply(gate, email_id, replace(CONFIRMED, native=True))
+        assert (view.status, marked) == ("sent", [1])  # by the action, and not once more
+
+
+async def test_only_the_mail_itself_is_marked_whatever_else_a_server_finds_for_its_id(tmp_path, monkeypatch):
+    original = b"From: bob@demo.example\r\nMessage-ID: <o@demo.example>\r\nSubject: Q\r\n\r\nHi\r\n"
+    async with gate_rig(tmp_path) as gate:
+        mailbox = unwrapped((await gate.gateway.accounts.open("alice")).mailbox)
+        await mailbox.add_message(original)
+        await mailbox.add_message(original.replace(b"<o@", b"<p@"))
+        await mailbox.create_draft(original)  # somebody's reworking of it
+        saved = await draft.create_draft(gate.gateway, replace(LETTER, to=("bob@demo.example",)))
+        sent = (await send.order_draft(gate.gateway, saved.draft_id, CONFIRMED)).as_send()
+        found, flags = mailbox.search, []
+
+        async def too_much(_query, **page):
+            return await found(Query(anywhere=True), **page)
+
+        async def marked(refs, **_kwargs):
+            flags.extend(await mailbox.envelopes(refs))
+            return [ItemResult(ref) for ref in refs]
+
+        account = await gate.gateway.accounts.open("alice")
+        monkeypatch.setattr(account.mailbox, "search", too_much, raising=False)
+        monkeypatch.setattr(account.mailbox, "set_flags", marked, raising=False)
+        row = gate.gateway.store.outbox.prepare(replace(sent, answers_ref="<o@demo.example>"))
+        assert await mark_original(gate.gateway, row) == ""
+        assert [(mail.message_id, mail.draft) for mail in flags] == [("<o@demo.example>", False)]
 
 
 @pytest.mark.parametrize(("copies", "marked"), [(20, 20), (21, 20)])
@@ -155,3 +214,11 @@ async def test_of_an_original_that_lies_in_many_folders_at_most_twenty_copies_ar
         assert view.status == "sent"
         answered = await search.search_emails(gate.gateway, "is:answered", account="alice", limit=100)
         assert len(answered.results) == marked
+
+
+async def test_an_original_that_is_nowhere_any_more_is_not_asked_for(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        sent, asked = (await gate.order()).as_send(), []
+        (await gate.gateway.accounts.open("alice")).mailbox.set_flags = lambda refs, **_: asked.append(refs)
+        row = gate.gateway.store.outbox.prepare(replace(sent, answers_ref="<gone@demo.example>"))
+        assert (await mark_original(gate.gateway, row), asked) == ("", [])

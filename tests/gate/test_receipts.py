@@ -16,6 +16,7 @@ from postroom.service.sending import outbox, worker
 from postroom.service.sending.receipts import already, receipt
 from postroom.service.views import SendView
 from postroom.store import Send, State
+from postroom.store.handles import unknown
 
 IN_HAND = "It is in the outbox and will be sent automatically; until then `cancel_send` stops it. why"
 DECIDE = (
@@ -307,3 +308,23 @@ def _raising(error):
         raise error
 
     return instead
+
+
+async def test_what_is_not_over_is_counted_by_its_state(tmp_path):
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
+        assert await outbox.count_unfinished(gate.gateway) == {}
+        for subject in ("First", "Second"):
+            await gate.send(replace(MAIL, subject=subject))
+        await gate.send(require_approval=True)
+        assert await outbox.count_unfinished(gate.gateway) == {"held": 2, "awaiting_approval": 1}
+
+
+async def test_a_send_of_an_account_that_a_client_may_not_see_cannot_be_stopped_by_it(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
+        held = await gate.send()
+        monkeypatch.setattr(type(gate.gateway.accounts), "may_see", lambda _, account: account != "alice")
+        for send_id in (held.send_id, "s0000000000"):  # and cannot be told from one that never was
+            with pytest.raises(NotFound) as refusal:
+                await outbox.cancel_send(gate.gateway, send_id)
+            assert refusal.value.message.replace(send_id, "it") == unknown("it", Kind.SEND).message
+        assert gate.gateway.store.outbox.get(held.send_id).state is State.HELD

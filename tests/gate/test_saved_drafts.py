@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from tests.gate.rigs import CONFIRMED, MAIL, GateRig, gate_rig
 from tests.gate.test_staging import at, drafts_of, only, raising, work_later
 from tests.gate.transports import staging
 
-from postroom.model.errors import RateLimited
+from postroom.model.errors import NotFound, RateLimited
 from postroom.model.outcome import SubmitRequest
 from postroom.providers.layers.layered import unwrapped
 from postroom.service.sending import send
@@ -86,3 +88,23 @@ async def test_a_draft_that_is_staged_where_it_lies_is_missed_as_what_was_staged
         await work_later(gate)
         assert only(gate).state is State.NEEDS_HUMAN
         assert "The copy prepared for sending is gone from the mailbox" in (only(gate).outcome or {})["reason"]
+
+
+async def test_of_a_draft_that_is_gone_only_the_very_call_that_sent_it_is_answered_again(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        saved, other = [await drafts.create_draft(gate.gateway, replace(MAIL, subject=name)) for name in ("A", "B")]
+        keyed = replace(CONFIRMED, idempotency_key="k")
+        first = await send.send(gate.gateway, await send.order_draft(gate.gateway, saved.draft_id, keyed))
+        await drafts.delete_draft(gate.gateway, other.draft_id)
+
+        again = await send.order_draft(gate.gateway, saved.draft_id, keyed)
+        assert (again.status, again.send_id) == ("already_executed", first.send_id)
+        for draft_id, wishes in (
+            (saved.draft_id, CONFIRMED),
+            (saved.draft_id, replace(keyed, confirm=False)),
+            (saved.draft_id, replace(keyed, idempotency_key="another")),
+            (other.draft_id, keyed),
+            ("d0000000000", keyed),
+        ):
+            with pytest.raises(NotFound):
+                await send.order_draft(gate.gateway, draft_id, wishes)

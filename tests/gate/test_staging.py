@@ -261,6 +261,7 @@ async def test_what_is_staged_is_taken_away_when_the_send_is_cancelled(tmp_path)
         view = await outbox.cancel_send(gate.gateway, waiting.send_id)
         assert (view.status, view.warnings) == ("cancelled", ())
         assert await drafts_of(gate) == []
+        assert "find_staged" not in stages.steps, "it is known by its ref"
         assert row(gate, waiting.send_id).staged_ref == ""
 
 

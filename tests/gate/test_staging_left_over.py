@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.gate.rigs import CONFIRMED, MAIL, GateRig, gate_rig
+from tests.gate.test_dispatch import logged_of_outbox
 from tests.gate.test_staging import at, drafts_of, losing, only, parked, raising, row, work_later
 from tests.gate.transports import Stages, staging
 
@@ -225,13 +226,14 @@ async def test_where_nothing_is_ever_staged_a_cancellation_says_nothing_of_it(tm
             out.request(waiting.send_id)
 
 
-async def test_a_draft_that_stays_for_a_reason_without_words_is_told_of_in_one_sentence(tmp_path):
+async def test_a_draft_that_stays_for_a_reason_without_words_is_told_of_in_one_sentence(tmp_path, caplog):
     async with gate_rig(tmp_path) as gate:
         stages = await staging(gate)
         waiting = await parked(gate, stages)
         stages.before = losing("discard_staged")
         (warning,) = (await outbox.cancel_send(gate.gateway, waiting.send_id)).warnings
         assert warning.endswith("could not be removed yet.")
+        assert logged_of_outbox(caplog)[-1] == ("left_staged", "ConnectionResetError")
 
 
 async def test_a_draft_that_is_gone_is_not_staged_again_by_the_process_after_a_crash(tmp_path, monkeypatch):

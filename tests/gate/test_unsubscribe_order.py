@@ -15,7 +15,7 @@ from postroom.model.native import NativeAction, Recipients
 from postroom.model.unsubscribing import one_click_address
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox, NewMail
-from postroom.service.sending.letter import preview_of
+from postroom.service.sending.letter import preview_of, question_text
 from postroom.service.sending.order import Order
 from postroom.service.sending.unsubscribe import order_unsubscribe
 
@@ -59,6 +59,15 @@ async def test_the_request_that_is_made_is_the_one_that_is_shown(tmp_path: Path,
     assert order.draft.text.startswith(shown)
     assert "This is no email: it is a request to the mailing list's server, which its message asked for." in (
         preview_of(order).notes
+    )
+
+
+async def test_the_person_is_asked_about_a_request_and_told_what_named_it(tmp_path: Path) -> None:
+    first, *lines = question_text(await wanted(tmp_path, ONE_CLICK), (), "s123").split("\n")
+
+    assert first == "Make this request?"
+    assert "\n".join(lines).startswith(
+        f"Account: alice\nTo: one-click@{HOST}\nSubject: Unsubscribe at {HOST}\nNamed by:\n  News\n  news@{HOST}\n"
     )
 
 

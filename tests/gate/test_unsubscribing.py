@@ -165,3 +165,11 @@ async def test_what_names_the_person_in_the_address_stays_out_of_audit_and_log(t
         mirror = "".join(path.read_text() for path in (gate.gateway.vault.root / "Logs").rglob("*.jsonl"))
     assert TOKEN not in audit + shown + mirror + caplog.text
     assert "unsubscribe" in audit
+
+
+async def test_where_a_header_leads_is_unknown_each_time_whatever_was_sent_there(tmp_path, lists: ListServer):
+    async with gate_rig(tmp_path, gate="auto") as gate:
+        gate.gateway.store.recipients.remember("alice", [f"one-click@{HOST}"])
+        asked = await leave(gate, await newsletter(gate))
+    assert (asked.status, lists.posted) == ("needs_approval", [])
+    assert any(HOST in warning for warning in asked.warnings)

@@ -229,6 +229,18 @@ async def test_switching_it_off_says_how_many_orders_it_stopped(
         assert {row.state for row in gate.gateway.store.outbox.list().items} == {State.CANCELLED}
 
 
+async def test_switching_it_off_stops_every_order_however_many_there_are(service: Gmail, tmp_path: Path) -> None:
+    async with gate_rig(tmp_path, accounts=[service.account("alice")], sends_per_hour=99) as gate:
+        out, order = gate.gateway.store.outbox, await wanted(gate)
+        for _ in range(21):
+            row = out.reserve(out.prepare(order.as_send()).send_id, hold_until=gate.time.wall + 60).send
+            out.advance(row.send_id, expect=State.RESERVED, to=State.HELD)
+
+        await stop_vacation(gate.gateway, VacationRequest())
+
+        assert {row.state for row in out.list(limit=-1).items} == {State.CANCELLED}
+
+
 async def test_an_order_that_another_process_carries_out_is_warned_of(
     gate: GateRig, service: Gmail, tmp_path: Path
 ) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 import anyio
 import pytest
 from tests.gate.rigs import MAIL, GateRig, gate_rig
+from tests.gate.test_dispatch import logged_of_outbox
 from tests.gate.test_outcomes import answering, raising
 
 from postroom.model.errors import AuthRequired, ProviderUnavailable, RateLimited
-from postroom.service.sending import dispatch, worker
+from postroom.service.sending import dispatch, waiting, worker
 from postroom.store import Send, State
 
 HOUR = 3600.0
@@ -204,3 +205,16 @@ async def test_a_send_waits_in_the_state_it_had_with_its_bytes_and_its_token(tmp
         assert row(gate, waiting.send_id).owner is None
         assert gate.gateway.store.outbox.request(waiting.send_id).raw
         assert gate.gateway.store.rate.status("alice").used == 2
+
+
+async def test_an_answer_lost_ahead_of_a_submission_is_no_answer_and_logged_by_its_kind_alone(tmp_path, caplog):
+    async def lost() -> None:
+        raise ConnectionResetError("a secret")
+
+    with pytest.raises(waiting.NotNow) as later:
+        await waiting.answered(lost())
+    assert later.value.reason.message == "The provider did not respond while the message was being prepared."
+    assert (later.value.reason.retryable, logged_of_outbox(caplog)) == (
+        True,
+        [("provider_unclear", "ConnectionResetError")],
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from postroom.model.by_fields import pickled_by_fields
@@ -121,6 +122,11 @@ def masked(email: str) -> str:
     """
     local, _, domain = email.rpartition("@")
     return f"{local[:1] if local[:1].isalnum() else ''}***@{domain}" if _is_domain(domain) else "***"
+
+
+def masked_few(addresses: Sequence[Address | str]) -> str:
+    """The first five of them, for a line of the audit or an error."""
+    return ", ".join(masked(one.email if isinstance(one, Address) else one) for one in addresses[:5])
 
 
 def _is_local_part(local: str) -> bool:

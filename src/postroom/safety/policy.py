@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from postroom.model.address import Address, domain_key
 
+DEFAULT_MAX_BYTES = 25 * 2**20
+
 
 class Gate(StrEnum):
     """How a person approves a send. Ordered from the loosest to the tightest in `_TIGHTNESS`."""
@@ -35,7 +37,7 @@ class Policy:
     gate: Gate = Gate.AUTO
     allow: tuple[str, ...] = ()  # addresses or *@domain; when given, nobody else may be written to
     block: tuple[str, ...] = ()
-    max_bytes: int = 25 * 2**20
+    max_bytes: int = DEFAULT_MAX_BYTES
 
     def can_judge(self, address: Address) -> bool:
         """Only the mail server knows whom a routed address reaches, so a list cannot decide about it."""

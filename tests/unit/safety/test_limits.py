@@ -68,6 +68,20 @@ def test_what_is_too_much_or_too_little_is_refused_by_name(bad, field, message):
     assert refused.value.details == {"field": field}
 
 
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (replace(GOOD, to=()), "recipient_missing"),
+        (replace(GOOD, forwarded=b"x" * 1001), "attachment_too_large"),
+        (replace(GOOD, subject=""), "invalid_request"),
+    ],
+)
+def test_what_a_client_can_mend_by_itself_has_a_reason_of_its_own(bad, reason):
+    with pytest.raises(InvalidRequest) as refused:
+        check(bad, max_bytes=1000)
+    assert refused.value.reason == reason
+
+
 def test_the_limit_is_told_in_megabytes():
     with pytest.raises(InvalidRequest, match="larger than the 3 MB this account accepts"):
         check(replace(GOOD, forwarded=b"x" * (3 * 2**20 + 1)), max_bytes=3 * 2**20)

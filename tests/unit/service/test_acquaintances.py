@@ -251,3 +251,15 @@ async def test_a_folder_that_is_only_named_like_sent_and_was_made_by_tools_count
 async def test_a_sent_mail_that_lies_in_another_folder_as_well_does_not_count() -> None:
     assert await is_known(Mailbox([MAIL]))
     assert not await is_known(Mailbox([replace(MAIL, other_folders=("INBOX",))]))
+
+
+async def test_copies_that_crowd_each_other_out_are_looked_for_one_by_one() -> None:
+    class Crowded(Mailbox):
+        async def search(self, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
+            page = await super().search(query, limit=limit, offset=offset)
+            return replace(page, has_more=query.anywhere and isinstance(query.node, Or))
+
+    mailbox = Crowded([mail(1, to(1)), mail(2, to(2)), mail(2, to(2), folder="INBOX")])
+    assert await known_of(mailbox, to(1), to(2)) == {to(1).key}
+    alone = [query.node for query, _, _ in mailbox.asked if isinstance(query.node, MessageId)]
+    assert alone == [MessageId(f"<m{number}@demo.example>") for number in (1, 2)]

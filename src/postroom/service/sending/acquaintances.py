@@ -83,8 +83,6 @@ async def _proven(account: Account, folders: Sequence[Folder], evidence: dict[st
     judged: dict[str, bool] = {}
     for turn in range(_LOOKED_AT):
         open_ = {key: ids[turn] for key, ids in evidence.items() if key not in known and turn < len(ids)}
-        if not open_:
-            break
         unseen = [mail_id for mail_id in dict.fromkeys(open_.values()) if mail_id not in judged]
         judged |= await _lie_only_there(account, folders, unseen)
         known |= {key for key, mail_id in open_.items() if judged[mail_id]}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from postroom.model.address import masked, parse_address
+from postroom.model.address import masked, masked_few, parse_address
 from postroom.model.errors import InvalidRequest, PermissionDenied, PostroomError, RateLimited
 from postroom.service.gateway import Gateway
 from postroom.service.sending.order import Order
@@ -37,7 +37,6 @@ class Record:
     @classmethod
     def of(cls, order: Order, started: datetime, action: str) -> Record:
         recipients = order.draft.recipients
-        shown = ", ".join(masked(address.email) for address in recipients[:5])
         parameters: dict[str, Any] = {
             "kind": order.kind,
             "recipients": len(recipients),
@@ -51,7 +50,7 @@ class Record:
             result="success",
             correlation_id=secrets.token_hex(8),
             actor=order.wishes.actor,
-            target=shown,
+            target=masked_few(recipients),
             parameters=parameters,
         )
         return cls(entry, started)
@@ -71,7 +70,7 @@ class Record:
             result="success",
             correlation_id=secrets.token_hex(8),
             actor=actor,
-            target=", ".join(map(masked, send.recipients[:5])),
+            target=masked_few(send.recipients),
             parameters={"kind": send.kind, "recipients": len(send.recipients), "attempt": send.attempt},
         )
         return cls(entry, started)

@@ -125,8 +125,8 @@ async def _reserve_approved(gateway: Gateway, send: Send) -> Reservation:
     try:
         return await gateway.in_thread(gateway.store.outbox.reserve, send.send_id)
     except (Conflict, PermissionDenied) as error:
-        is_ours = isinstance(error, Conflict) and (error.retry_after or error.details.get("send_id") == send.send_id)
-        if not is_ours:
+        is_ours = error.details.get("send_id") == send.send_id
+        if not (is_ours or error.retry_after):
             await ask_a_person(gateway, send, error.message)
         raise
 

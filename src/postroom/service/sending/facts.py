@@ -8,12 +8,10 @@ from postroom.model.address import Address
 from postroom.model.errors import PostroomError
 from postroom.providers.protocol import RecipientCheck
 from postroom.safety.judge import Facts
-from postroom.safety.policy import Gate, Policy, tightest
+from postroom.safety.policy import DEFAULT_MAX_BYTES, Gate, Policy, tightest
 from postroom.service.gateway import Account, Gateway
 from postroom.service.sending.acquaintances import acquainted
 from postroom.service.sending.order import Order, likeness
-
-DEFAULT_MAX_BYTES = 25 * 2**20
 
 
 def policy_for(gateway: Gateway, account: Account, *, require_approval: bool = False) -> Policy:
@@ -30,12 +28,13 @@ def policy_for(gateway: Gateway, account: Account, *, require_approval: bool = F
 
 async def facts_for(gateway: Gateway, order: Order, policy: Policy) -> Facts:
     name, wishes, draft = order.account.name, order.wishes, order.draft
-    body = order.native.text if order.native and order.kind == "unsubscribe" else draft.html or draft.text
+    said = order.native or draft  # as `settling` remembers it
 
     def stored() -> tuple[bool, bool]:
+        like = likeness(draft.to, draft.subject, said.html or said.text)
         return (
             gateway.store.previews.is_valid(name, order.digest),
-            gateway.store.duplicates.seen_recently(name, likeness(draft.to, draft.subject, body)),
+            gateway.store.duplicates.seen_recently(name, like),
         )
 
     previewed, duplicate = await gateway.in_thread(stored)

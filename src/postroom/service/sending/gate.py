@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from postroom.mime.visible import visible_line
-from postroom.model.address import masked
+from postroom.model.address import masked_few
 from postroom.model.errors import Conflict, PermissionDenied
 from postroom.safety import limits
 from postroom.safety.judge import Allow, Ask, Deny, Facts, NeedsHuman, judge, policy_denial
@@ -73,7 +73,8 @@ async def _pass(gateway: Gateway, order: Order) -> SendView:
     asked = await _asked(gateway, order)
     facts = await facts_for(gateway, order, policy)  # 5 duplicate warning, one of the facts
     decision = judge(order.draft, policy, facts)  # 6 human
-    if isinstance(decision, Deny):
+    if isinstance(decision, Deny):  # by the person who was asked: policy had its say above
+        assert asked is not None
         await _drop_question(gateway, asked)
         raise _refusal(decision)
     if isinstance(decision, NeedsHuman) and decision.ask is Ask.APPROVAL:
@@ -104,7 +105,7 @@ async def question(gateway: Gateway, order: Order) -> Question | None:
         return None
     limits.check_schedule(order.wishes.send_at, gateway.now())
     decision = judge(order.draft, policy, await facts_for(gateway, order, policy))
-    if not (isinstance(decision, NeedsHuman) and decision.ask is Ask.ELICIT):
+    if not isinstance(decision, NeedsHuman):  # a client that can ask is never sent elsewhere
         return None
     await gateway.in_thread(
         gateway.store.rate.check, order.account.name
@@ -119,7 +120,7 @@ def _refusal(denied: Deny) -> PermissionDenied:
 
 
 def _logged_only(order: Order) -> SendView:
-    shown = ", ".join(masked(address.email) for address in order.draft.recipients[:5])
+    shown = masked_few(order.draft.recipients)
     return SendView(
         status="dev_mode",
         account=order.account.name,
@@ -177,9 +178,9 @@ async def _say_is_fresh(gateway: Gateway, order: Order, policy: Policy, facts: F
     return asked is None or asked.state is State.PREPARED
 
 
-async def _drop_question(gateway: Gateway, asked: Send | None) -> None:
+async def _drop_question(gateway: Gateway, asked: Send) -> None:
     """An answer that releases nothing leaves nothing behind."""
-    if asked is not None and asked.state is State.PREPARED:
+    if asked.state is State.PREPARED:
         await gateway.in_thread(gateway.store.outbox.withdraw, asked.send_id)
 
 

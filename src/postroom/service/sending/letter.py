@@ -257,7 +257,7 @@ def _original(raw: bytes) -> Original:
     return Original(
         subject=visible_line(parsed.subject) or "(no subject)",
         sender=_address(parsed.sender),
-        date=parsed.date.isoformat(timespec="seconds") if parsed.date else "undated",
+        date=parsed.date.isoformat() if parsed.date else "undated",
         files=tuple(_file(file.filename, file.mime_type, file.size) for file in parsed.attachments),
         text=visible_text(render(parsed.body, fmt="markdown", keep_quoted=True).text),
     )

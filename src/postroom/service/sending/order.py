@@ -70,7 +70,7 @@ class Order:
     quoted: str  # of the original, where the provider quotes it below
     notes: tuple[str, ...] = ()  # what the person should know, in sentences
     was_undone: bool = False  # what an earlier order of this content brought about is no longer so
-    looked_up: LookedUp = field(default_factory=LookedUp, compare=False, repr=False)
+    looked_up: LookedUp = field(default_factory=LookedUp)
 
     @property
     def envelope(self) -> WireEnvelope:

@@ -3,7 +3,7 @@ rate limit. Only then is the provider asked anything. Whatever passes goes to th
 
 from __future__ import annotations
 
-from postroom.model.address import masked
+from postroom.model.address import masked_few
 from postroom.model.errors import NotFound, PostroomError
 from postroom.model.ids import Kind as HandleKind
 from postroom.safety import limits
@@ -25,7 +25,7 @@ async def send_mail(gateway: Gateway, request: DraftRequest) -> SendView:
     draft = composing.checked(request)
     limits.check_content(draft)
     account = gateway.accounts.named(None).name
-    target = ", ".join(masked(address.email) for address in draft.recipients[:5])
+    target = masked_few(draft.recipients)
     ended = await _ended_early(gateway, "send_email", account, target, Wanted.of_draft("email_send", draft))
     return ended or await send.send(gateway, await send.order_mail(gateway, request, _WISHES))
 

@@ -164,7 +164,6 @@ def _told(send: Send, outcome: SubmitOutcome) -> dict[str, object]:
     before = send.outcome or {}
     earlier = before.get("accepted", ())
     return {
-        "state": outcome.state,
         "accepted": list(dict.fromkeys([*earlier, *outcome.accepted])),
         "refused": dict(outcome.refused),
         "message_ref": outcome.message_ref or before.get("message_ref", ""),

@@ -133,10 +133,10 @@ async def tidied(gateway: Gateway, account: Account, send: Send, request: Submit
     """After it was sent. A provider takes a copy away as it sends it; where several attempts prepared one each, another
     than the last may be the one that was sent. Left in Drafts, a person could send it again."""
     transport = _staging_of(account)
-    if transport is None or not send.staged_ref or send.attempt < 2:
+    if transport is None or not request.staged_ref or send.attempt < 2:
         return
     try:
-        await _discard(gateway, transport, replace(request, staged_ref=send.staged_ref))
+        await _discard(gateway, transport, request)
     except Exception as error:  # noqa: BLE001 (it was sent, whatever lies in Drafts)
         log.warning("left_staged", extra={"error_type": type(error).__name__})
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import anyio
 
-from postroom.model.address import check_email, masked
+from postroom.model.address import check_email, masked_few
 from postroom.model.draft import Draft
 from postroom.model.errors import AuthRequired, InvalidRequest, PermissionDenied, PostroomError
 from postroom.safety.judge import Finding, Kind
@@ -217,7 +217,7 @@ def _ignored(gateway: Gateway) -> int:
 
 
 def _missing(gateway: Gateway, wanted: Wanted) -> PermissionDenied:
-    shown = ", ".join(map(masked, wanted.recipients[:5]))
+    shown = masked_few(wanted.recipients)
     what = f"a reply in the thread {wanted.thread_ref}" if wanted.kind == "email_reply" else f"a message to {shown}"
     return PermissionDenied(
         f"Nothing was sent: no file in the vault's Approved folder approves {what}. Ask the user to write one.",

@@ -55,6 +55,6 @@ def _section(title: str, text: str) -> list[str]:
 
 def _fenced(text: str) -> str:
     """A fence longer than any in the text, so that the text cannot step out of it."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    longest = max(["``", *re.findall(r"`+", text)], key=len)
+    fence = longest + "`"
     return f"{fence}\n{text}\n{fence}"
