@@ -278,6 +278,23 @@ def test_no_send_rests_longer_than_a_day_whatever_it_was_told(store: Store, time
     send = brought_to(store, State.RESERVED, a_send())
     store.worklist.release(send.send_id, wake_at=time.wall + 9 * 86_400)
     assert store.outbox.get(send.send_id).wake_at == time.wall + 86_400
+    assert claimed(store) == set()
+    time.passes(86_400)
+    assert claimed(store) == {send.send_id}
+
+
+def test_a_rest_begun_by_a_wrong_clock_is_over_and_a_schedule_is_kept_to_the_second(
+    store: Store, time: FakeTime
+) -> None:
+    soon = brought_to(store, State.RESERVED)
+    later = brought_to(store, State.RESERVED, a_send(not_before=time.wall + 60))
+    time.is_set(99 * A_DAY)
+    for send in (soon, later):
+        store.worklist.release(send.send_id, wake_at=time.wall + 5)
+    time.is_set(-99 * A_DAY)
+    assert claimed(store) == {soon.send_id}
+    assert claimed(store, now=time.wall + 59.9) == set()
+    assert claimed(store, now=time.wall + 60) == {later.send_id}
 
 
 def test_a_send_that_is_put_back_keeps_what_was_said_of_it_beside_the_new_reason(store: Store, time: FakeTime) -> None:

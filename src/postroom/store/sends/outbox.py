@@ -88,7 +88,7 @@ class Outbox:
                 self._transitions.move(connection, send_id, _RESERVABLE, State.CANCELLED)
                 return Reservation(earlier, replayed=True)
             self._take(connection, send)
-            changes: Changes = {} if send.not_before or hold_until is None else {"not_before": hold_until}
+            changes: Changes = {} if send.not_before else {"not_before": hold_until}
             return Reservation(self._transitions.move(connection, send_id, _RESERVABLE, State.RESERVED, changes))
 
     def advance(
