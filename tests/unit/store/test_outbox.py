@@ -149,7 +149,7 @@ def test_each_submission_counts_as_an_attempt(store: Store) -> None:
 def test_the_bytes_are_kept_while_they_may_still_leave_and_no_longer(store: Store, state: State) -> None:
     send = brought_to(store, state)
     if state in FORGOTTEN:
-        with pytest.raises(Conflict):
+        with pytest.raises(Conflict, match=f"cannot be sent now: it {IS.get(state, f'is {state.value}')}"):
             store.outbox.request(send.send_id)
     else:
         assert store.outbox.request(send.send_id).raw == a_send().raw
@@ -224,6 +224,15 @@ def test_what_is_staged_after_its_send_was_over_is_looked_after_too(store: Store
     store.outbox.nothing_staged(send.send_id)
     store.outbox.note_staged(send.send_id, "d7")
     assert [left.staged_ref for left in store.outbox.left_staged()] == ["d7"]
+
+
+@pytest.mark.parametrize(("verdict", "ref"), [("resend", ""), ("sent", "d7"), ("drop", "d7")])
+def test_what_is_staged_for_a_send_is_looked_for_anew_only_when_it_is_to_be_sent_again(
+    store: Store, verdict: str, ref: str
+) -> None:
+    send = brought_along(store, "reserved staged * sending unknown reconciling needs_human")
+    resolved = store.outbox.resolve(send.send_id, verdict)  # type: ignore[arg-type]
+    assert (resolved.staged_ref, store.outbox.may_be_staged(send.send_id)) == (ref, True)
 
 
 def test_what_was_sent_is_cleared_by_nobody(store: Store) -> None:
