@@ -8,6 +8,7 @@ from tests.unit.store.kit import A_DAY, FakeTime, a_send, brought_to, sha
 
 from postroom.model.errors import Conflict, InvalidRequest, NotFound, RateLimited
 from postroom.store import Approval, State, Store, open_store
+from postroom.store.sends.approvals import Letter
 
 
 @pytest.fixture
@@ -26,6 +27,28 @@ def test_a_prepared_send_waits_for_a_person(store: Store, time: FakeTime, approv
 def test_what_was_put_before_the_person_is_remembered(store: Store, time: FakeTime) -> None:
     send = store.outbox.prepare(a_send())
     assert store.approvals.request(send.send_id, expires_at=time.wall + 1, asked="print").asked == "print"
+
+
+def test_what_a_person_will_read_is_kept_until_it_is_written_or_its_send_is_over(store: Store, time: FakeTime) -> None:
+    asked = [
+        store.approvals.request(
+            store.outbox.prepare(a_send(content)).send_id,
+            expires_at=time.wall + A_DAY,
+            letter=lambda approval_id: (f"{approval_id}.md", b"words"),
+        )
+        for content in ("one", "two")
+    ]
+    letters = [Letter(one.approval_id, f"{one.approval_id}.md", b"words") for one in asked]
+    assert sorted(store.approvals.unwritten(), key=letters.index) == letters
+    store.approvals.written(asked[0].approval_id)
+    assert store.approvals.unwritten() == letters[1:]
+    store.outbox.cancel(asked[1].send_id)
+    assert store.approvals.unwritten() == []
+
+
+def test_a_send_that_waits_for_a_person_holds_its_key(store: Store) -> None:
+    send = brought_to(store, State.AWAITING_APPROVAL, a_send(idempotency_key="k"))
+    assert store.keys.holder("work", "send_email", "k") == send
 
 
 def test_a_send_is_asked_about_once(store: Store, time: FakeTime, approval: Approval) -> None:

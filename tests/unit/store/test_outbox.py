@@ -416,6 +416,17 @@ def test_the_latest_send_of_some_content_is_found_unless_it_never_went_out(store
     assert store.outbox.latest("home", "send_email", sha("hello")) is None
 
 
+def test_of_two_sends_of_one_content_the_newer_is_the_latest_by_time_and_then_by_order(
+    store: Store, time: FakeTime
+) -> None:
+    brought_to(store, State.DONE)
+    second = brought_to(store, State.DONE)
+    assert store.outbox.latest(WORK, "send_email", sha("hello")) == second
+    time.is_set(-10)
+    brought_to(store, State.DONE)
+    assert store.outbox.latest(WORK, "send_email", sha("hello")) == second
+
+
 @pytest.mark.parametrize("state", State)
 def test_an_open_question_and_what_ended_unsent_are_no_earlier_send(store: Store, state: State) -> None:
     send = brought_to(store, state)
