@@ -145,6 +145,11 @@ def test_the_fingerprint_covers_every_field_but_those_a_person_changes(name):
     assert is_covered == (name not in ("status", "approved_at", "approval_id"))
 
 
+def test_a_question_asked_by_an_earlier_release_is_recognised():
+    """Fingerprints are kept with the approvals: one that came out otherwise would void what waits for a person."""
+    assert PENDING.fingerprint == "7b7952ca11bc53dc5034a1e214890b4f3d940446e28d192c5d18b68d19c9211b"
+
+
 def test_no_two_fields_can_exchange_their_words_unnoticed():
     one, other = replace(WHOLE, created="x", expires="y"), replace(WHOLE, created="y", expires="x")
     assert one.fingerprint != other.fingerprint

@@ -165,10 +165,11 @@ def test_one_proof_approves_one_send(store: Store, other: Store) -> None:
     other.approvals.approve(second.approval_id, who="pat", how="vault", source="file-2")
 
 
-def test_pending_approvals_are_listed_oldest_first(store: Store, time: FakeTime) -> None:
+def test_pending_approvals_are_listed_oldest_first_whichever_ends_first(store: Store, time: FakeTime) -> None:
     asked = []
-    for _ in range(3):
-        asked.append(brought_to(store, State.AWAITING_APPROVAL).approval_id)
+    for days in (3, 1, 2):
+        send = store.outbox.prepare(a_send())
+        asked.append(store.approvals.request(send.send_id, expires_at=time.wall + days * A_DAY).approval_id)
         time.passes(1)
     assert [approval.approval_id for approval in store.approvals.pending()] == asked
 
