@@ -11,7 +11,6 @@ from tests.unit.store.kit import WORK, FakeTime, a_send, brought_to
 
 from postroom.model.errors import RateLimited
 from postroom.store import RateLimit, RateStatus, State, Store, open_store
-from postroom.store.clock import Clock, Moment, believed, elapsed, system_clock
 
 WINDOW = 3600.0
 
@@ -245,29 +244,3 @@ def test_no_window_ever_holds_one_too_many(
     time.passes(WINDOW + 1)
     reserve(store)
     store.close()
-
-
-def test_an_interval_is_never_longer_than_what_the_boot_clock_proves() -> None:
-    assert elapsed(Moment(100, 5, "a"), Moment(0, 65, "a")) == 60
-    assert elapsed(Moment(100, 5, ""), Moment(7300, 65, "")) == 60
-    assert elapsed(Moment(100, 500, "a"), Moment(7300, 30, "b")) == 30
-    assert elapsed(Moment(100, 500, ""), Moment(7300, 30, "")) == 30
-    assert elapsed(Moment(100, 5, "a"), Moment(160, 86_400, "b")) == 60
-    assert elapsed(Moment(100, 5, "a"), Moment(40, 86_400, "b")) == 0
-
-
-def test_what_is_to_be_forgotten_some_day_trusts_the_wall_clock_an_hour_after_a_reboot() -> None:
-    assert believed(Moment(0, 5, "a"), Moment(9e6, 3599, "b")) == 3599
-    assert believed(Moment(0, 5, "a"), Moment(9e6, 3600, "b")) == 9e6
-    assert believed(Moment(0, 5, ""), Moment(9e6, 3600, "")) == 9e6
-    assert believed(Moment(0, 5, "a"), Moment(9e6, 3605, "a")) == 3600
-
-
-def test_the_system_clock_runs_and_knows_its_boot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    clock = system_clock()
-    assert isinstance(clock, Clock)
-    assert elapsed(clock.now(), clock.now()) >= 0
-    monkeypatch.setattr("postroom.store.clock._BOOT_ID", tmp_path / "none")
-    system_clock.cache_clear()
-    assert system_clock().boot_id == ""
-    system_clock.cache_clear()
