@@ -78,3 +78,8 @@ def test_a_refusal_says_what_cannot_be_done_and_where_the_send_is(store: Store) 
         assert refusal.message == (
             f"The send {send.send_id} cannot be {made}: it {at}. Call list_outbox to see its state."
         )
+
+
+@pytest.mark.parametrize("state", State)
+def test_what_no_schedule_holds_back_rests_in_no_state(store: Store, state: State) -> None:
+    assert brought_to(store, state).wake_at == 0
