@@ -83,3 +83,9 @@ def test_a_refusal_says_what_cannot_be_done_and_where_the_send_is(store: Store) 
 @pytest.mark.parametrize("state", State)
 def test_what_no_schedule_holds_back_rests_in_no_state(store: Store, state: State) -> None:
     assert brought_to(store, state).wake_at == 0
+
+
+@pytest.mark.parametrize("to", [State.ACCEPTED, State.RETRYABLE, State.NEEDS_HUMAN])
+def test_a_doubt_is_left_only_where_looking_for_the_message_settled_nothing(store: Store, to: State) -> None:
+    send = brought_to(store, State.RECONCILING)
+    assert store.outbox.advance(send.send_id, expect=State.RECONCILING, to=to).doubtful is (to is State.NEEDS_HUMAN)
