@@ -7,7 +7,7 @@ import pytest
 
 from postroom.model.errors import InternalError
 from postroom.store.vault.approval_file import ApprovalFile, render
-from postroom.store.vault.folder import APPROVED, DONE, PENDING, REJECTED, Vault
+from postroom.store.vault.folder import APPROVED, DONE, PENDING, REJECTED, Found, Vault
 
 FILE = ApprovalFile(type="email_send", status="approved", to=("bob@example.com",))
 
@@ -215,6 +215,14 @@ def test_what_is_remembered_may_be_old_and_a_second_look_is_not(vault):
     assert vault.look_again(found).file is None
     vault.scan(APPROVED)
     assert vault.remembered(APPROVED) == []
+
+
+def test_a_file_whose_folder_was_taken_away_after_a_look_is_said_to_be_gone(vault):
+    path = put(vault)
+    (found,) = vault.scan(APPROVED)
+    path.unlink()
+    path.parent.rmdir()
+    assert vault.look_again(found) == Found(path, None, "The approval file is gone.")
 
 
 def test_every_folder_is_made_and_private(tmp_path):
