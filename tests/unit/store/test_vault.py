@@ -182,6 +182,17 @@ def test_hidden_and_foreign_files_are_passed_over(vault):
     assert sorted(vault.strays(APPROVED)) == ["a.md.swp", "notes.txt"]
 
 
+def test_a_file_that_nobody_reads_because_of_its_name_is_a_stray_and_nothing_else_is(vault, tmp_path):
+    folder = vault.root / APPROVED
+    put(vault, "a.MD")
+    for name in (".hidden", "letter.txt", "letter.md.txt"):
+        (folder / name).touch()
+    (folder / "folder.txt").mkdir()
+    (folder / "link.txt").symlink_to(folder / "letter.txt")
+    assert sorted(vault.strays(APPROVED)) == ["letter.md.txt", "letter.txt"]
+    assert Vault(tmp_path / "none").strays(APPROVED) == []
+
+
 def test_a_file_is_read_however_its_ending_is_written(vault):
     put(vault, "GO.MD")
     assert [found.file for found in vault.scan(APPROVED)] == [FILE]
@@ -261,6 +272,23 @@ def test_a_file_is_not_moved_through_a_link(vault, tmp_path):
     with pytest.raises(InternalError, match="could not be moved to Done"):
         vault.claim(path)
     assert path.exists()
+
+
+def test_a_file_is_not_moved_into_a_folder_that_cannot_be_closed_to_others(vault, monkeypatch):
+    path = put(vault)
+    (vault.root / DONE).chmod(0o777)
+    monkeypatch.setattr(os, "fchmod", lambda *_: None)
+    with pytest.raises(InternalError, match=r"could not be moved to Done \(Other users can write to the folder Done\."):
+        vault.claim(path)
+    assert path.exists()
+
+
+def test_a_file_that_another_process_took_is_no_trouble_whatever_else_is_wrong(vault):
+    path = put(vault)
+    path.unlink()
+    (vault.root / DONE).rmdir()
+    (vault.root / DONE).write_text("in the way")
+    assert vault.claim(path) is None
 
 
 def test_a_third_file_of_one_name_gets_a_third_number(vault):

@@ -65,6 +65,7 @@ def test_a_claimed_send_can_be_put_back_for_later(store: Store, other: Store, ti
     other.worklist.release(send.send_id)
     assert claimed(other) == set()
     store.worklist.release(send.send_id, wake_at=time.wall + 5)
+    assert store.outbox.get(send.send_id).outcome is None
     assert claimed(other) == set()
     time.passes(5)
     assert claimed(other) == {send.send_id}
@@ -78,6 +79,15 @@ def test_of_equally_urgent_ones_the_oldest_comes_first(store: Store, time: FakeT
         sends.append(brought_to(store, State.APPROVED).send_id)
         time.passes(1)
     assert [send.send_id for send in store.worklist.due()] == sends
+
+
+def test_a_send_that_is_put_back_at_once_keeps_its_place(store: Store, time: FakeTime) -> None:
+    older = brought_to(store, State.APPROVED).send_id
+    time.passes(1)
+    newer = brought_to(store, State.APPROVED).send_id
+    assert [send.send_id for send in store.worklist.due(limit=1)] == [older]
+    store.worklist.release(older)
+    assert [send.send_id for send in store.worklist.due()] == [older, newer]
 
 
 def test_ten_are_claimed_at_a_time(store: Store) -> None:

@@ -51,8 +51,7 @@ class Vault:
             with self._opened(PENDING) as folder:
                 _write(folder, name, content)
         except OSError as error:
-            why = os.strerror(error.errno or 0)
-            raise InternalError(f"The approval file could not be written to the vault ({why}).") from None
+            raise InternalError(f"The approval file could not be written to the vault ({_why(error)}).") from None
         return self.root / PENDING / name
 
     def scan(self, folder: str) -> list[Found]:
@@ -98,8 +97,7 @@ class Vault:
             except FileNotFoundError:
                 continue
             except (OSError, PermissionDenied) as error:
-                why = error.message if isinstance(error, PermissionDenied) else os.strerror(error.errno or 0)
-                found.append((folder, why))
+                found.append((folder, _why(error)))
         return found
 
     def names(self, folder: str) -> list[str]:
@@ -128,10 +126,9 @@ class Vault:
                 target = self.root / folder / _free_name(opened, path)
                 os.rename(path, target.name, dst_dir_fd=opened)
         except (OSError, PermissionDenied) as error:
-            if isinstance(error, FileNotFoundError) and not os.path.lexists(path):
+            if not os.path.lexists(path):
                 return None
-            why = error.message if isinstance(error, PermissionDenied) else os.strerror(error.errno or 0)
-            raise InternalError(f"An approval file could not be moved to {folder} ({why}).") from None
+            raise InternalError(f"An approval file could not be moved to {folder} ({_why(error)}).") from None
         return target
 
     def find(self, name: str) -> Path | None:
@@ -147,6 +144,12 @@ class Vault:
                 yield opened
         except NotADirectoryError:
             raise PermissionDenied(f"{folder} is a link or not a folder. Nothing in it is used.") from None
+
+
+def _why(error: OSError | PermissionDenied) -> str:
+    if isinstance(error, PermissionDenied):
+        return error.message
+    return os.strerror(error.errno or 0)
 
 
 def _names(folder: Path | int) -> list[str]:
