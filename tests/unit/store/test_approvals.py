@@ -225,6 +225,13 @@ def test_only_what_waits_in_the_same_account_fills_its_room(store: Store, monkey
     brought_to(store, State.AWAITING_APPROVAL, a_send(account="home"))
 
 
+def test_a_hundred_messages_of_an_account_may_wait_for_a_person(store: Store) -> None:
+    for number in range(100):
+        brought_to(store, State.AWAITING_APPROVAL, a_send(str(number)))
+    with pytest.raises(RateLimited, match="100 messages of this account"):
+        brought_to(store, State.AWAITING_APPROVAL)
+
+
 @pytest.mark.parametrize("column", ["send_id", "source"])
 def test_the_state_file_itself_keeps_two_approvals_from_one_send_or_one_proof(store: Store, column: str) -> None:
     first, second = (brought_to(store, State.AWAITING_APPROVAL).approval_id for _ in range(2))

@@ -274,6 +274,13 @@ def test_a_file_is_not_moved_through_a_link(vault, tmp_path):
     assert path.exists()
 
 
+def test_a_moved_file_takes_the_place_of_nothing_not_even_of_a_link_to_nowhere(vault):
+    link = vault.root / DONE / "a.md"
+    link.symlink_to("nowhere")
+    assert vault.claim(put(vault)).name == "a (2).md"
+    assert link.is_symlink()
+
+
 def test_a_file_is_not_moved_into_a_folder_that_cannot_be_closed_to_others(vault, monkeypatch):
     path = put(vault)
     (vault.root / DONE).chmod(0o777)

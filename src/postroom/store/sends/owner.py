@@ -29,7 +29,7 @@ class Owner:
     def is_alive(self, name: str) -> bool:
         """False for certain: the name's process ended or closed its store. True also when in doubt."""
         try:
-            descriptor = os.open(self._folder / name, os.O_RDWR | os.O_CLOEXEC)
+            descriptor = os.open(self._folder / name, os.O_RDWR)
         except FileNotFoundError:
             return False
         try:
@@ -50,7 +50,7 @@ class Owner:
     def _enlist(self) -> tuple[str, int]:
         while True:
             name = secrets.token_hex(8)
-            descriptor = os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             if _lock(descriptor) and os.fstat(descriptor).st_nlink:
                 return name, descriptor
             os.close(descriptor)  # swept away by another process before it was locked
@@ -62,7 +62,7 @@ class Owner:
         """
         for path in self._folder.iterdir():
             with suppress(FileNotFoundError):
-                descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+                descriptor = os.open(path, os.O_RDWR)
                 if _lock(descriptor):
                     path.unlink()
                 os.close(descriptor)

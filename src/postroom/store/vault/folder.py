@@ -220,7 +220,7 @@ def _write(folder: int, name: str, content: bytes) -> None:
     with suppress(FileNotFoundError):
         os.unlink(temporary, dir_fd=folder)  # of a writer that died
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with os.fdopen(os.open(temporary, flags, 0o600, dir_fd=folder), "wb") as file:
             file.write(content)
             file.flush()
