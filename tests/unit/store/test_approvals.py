@@ -19,7 +19,7 @@ def approval(store: Store, time: FakeTime) -> Approval:
 def test_a_prepared_send_waits_for_a_person(store: Store, time: FakeTime, approval: Approval) -> None:
     send = store.outbox.get(approval.send_id)
     assert (send.state, send.approval_id) == (State.AWAITING_APPROVAL, approval.approval_id)
-    assert (approval.state, approval.content_sha256) == ("pending", send.content_sha256)
+    assert (approval.state, approval.content_sha256, approval.asked) == ("pending", send.content_sha256, "")
     assert (approval.created_at, approval.expires_at) == (time.wall, time.wall + A_DAY)
     assert store.approvals.pending() == [approval]
 

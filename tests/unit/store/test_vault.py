@@ -128,6 +128,7 @@ def test_links_devices_and_files_of_others_are_not_read(vault, tmp_path):
     outside.write_bytes(render(FILE))
     folder = vault.root / APPROVED
     (folder / "link.md").symlink_to(outside)
+    (folder / "nowhere.md").symlink_to(tmp_path / "nowhere")
     os.link(outside, folder / "hard.md")
     os.mkfifo(folder / "pipe.md")
     put(vault, "open.md").chmod(0o666)
@@ -135,6 +136,7 @@ def test_links_devices_and_files_of_others_are_not_read(vault, tmp_path):
     assert all(entry.file is None for entry in found.values())
     assert {name: entry.problem for name, entry in found.items()} == {
         "link.md": "The approval file is a symbolic link. Name the file itself.",
+        "nowhere.md": "The approval file is a symbolic link. Name the file itself.",
         "hard.md": "The approval file has a second hard link somewhere. It was not used.",
         "pipe.md": "The approval file is not a regular file.",
         "open.md": "Other users can write to the approval file. It was not used. Run: chmod go-w",

@@ -23,6 +23,7 @@ class Owner:
         self._folder = folder
         folder.mkdir(mode=0o700, exist_ok=True)
         self._sweep()
+        self._descriptor: int | None
         self.name, self._descriptor = self._enlist()
         _OPEN.add(self)
 
@@ -38,14 +39,15 @@ class Owner:
             os.close(descriptor)
 
     def close(self) -> None:
-        if self._descriptor >= 0:
+        if self._descriptor is not None:
             (self._folder / self.name).unlink(missing_ok=True)
             self.disown()
 
     def disown(self) -> None:
         """Let go of the lock's descriptor; in a forked child the parent's lock stays."""
-        os.close(self._descriptor)
-        self._descriptor = -1
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
 
     def _enlist(self) -> tuple[str, int]:
         while True:
@@ -79,8 +81,7 @@ def _lock(descriptor: int) -> bool:
 def _after_fork() -> None:
     """A child must not keep its parent's lock held after the parent has died."""
     for owner in list(_OPEN):
-        if owner._descriptor >= 0:
-            owner.disown()
+        owner.disown()
 
 
 os.register_at_fork(after_in_child=_after_fork)
