@@ -76,3 +76,13 @@ def test_a_store_whose_lock_file_somebody_cleared_away_closes_all_the_same(folde
     (folder / one.name).unlink()
     one.close()
     assert os.listdir(folder) == []
+
+
+def test_a_name_that_goes_while_the_dead_are_swept_away_keeps_none_of_them(folder: Path) -> None:
+    folder.mkdir()
+    for name in ("a", "b", "d", "e"):
+        (folder / name).touch()
+    (folder / "c").symlink_to("nowhere")  # listed, and not there when it is opened
+    one = Owner(folder)
+    assert set(os.listdir(folder)) == {"c", one.name}
+    one.close()

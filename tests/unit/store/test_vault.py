@@ -337,6 +337,36 @@ def test_a_file_put_in_the_place_of_another_is_read_though_size_and_time_agree(v
     assert [found.recipients for found in vault.scan(APPROVED)] == [{"eve@example.com"}]
 
 
+class OfOneTick:
+    """A file's state by a clock that does not move between two changes."""
+
+    st_mtime_ns = st_ctime_ns = 0
+
+    def __init__(self, state):
+        self._state = state
+
+    def __getattr__(self, name):
+        return getattr(self._state, name)
+
+
+@pytest.mark.parametrize("content", [render(FILE) + b"more", render(FILE).replace(b"bob", b"eve")])
+def test_a_file_that_grew_or_was_replaced_within_one_tick_of_the_clock_is_read_again(
+    vault, monkeypatch, tmp_path, content
+):
+    path, real = put(vault), os.stat
+    monkeypatch.setattr(os, "stat", lambda *args, **more: OfOneTick(real(*args, **more)))
+    (first,) = vault.scan(APPROVED)
+    if len(content) > len(render(FILE)):
+        path.write_bytes(content)
+    else:
+        (tmp_path / "new").write_bytes(content)
+        (tmp_path / "new").chmod(0o600)
+        (tmp_path / "new").rename(path)
+    (again,) = vault.scan(APPROVED)
+    assert first.file == FILE
+    assert again.file not in (None, FILE)
+
+
 def test_whom_a_file_is_about_is_told_in_the_spelling_that_two_spellings_share(vault):
     put(vault, content=b"---\ntype: email_send\nto: [' Bob@Example.COM ', carol@example.com]\n---\n")
     assert [found.recipients for found in vault.scan(APPROVED)] == [{"bob@example.com", "carol@example.com"}]
