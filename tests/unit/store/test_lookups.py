@@ -43,9 +43,11 @@ def test_a_key_of_another_mail_names_the_send_it_stands_for(store: Store) -> Non
     with pytest.raises(Conflict, match="different email") as refusal:
         store.keys.look_up(WORK, "send_email", "k", sha("bye"))
     assert (refusal.value.details, refusal.value.retry_after) == ({"send_id": held.send_id}, None)
+    assert refusal.value.reason == "idempotency_key_reused"
     with pytest.raises(Conflict, match="in progress") as busy:
         store.keys.look_up(WORK, "send_email", "k", sha("hello"))
     assert (busy.value.details, busy.value.retry_after) == ({"send_id": held.send_id, "state": "reserved"}, 5.0)
+    assert busy.value.reason == "idempotency_key_in_progress"
 
 
 def test_a_person_is_not_asked_twice_about_one_key(store: Store, time: FakeTime) -> None:

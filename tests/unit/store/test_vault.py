@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 
 import pytest
 
@@ -426,12 +427,31 @@ def test_a_folder_that_the_disk_does_not_give_is_told_with_the_reason(vault, mon
     assert vault.troubles() == [(name, os.strerror(errno.EIO)) for name in (PENDING, APPROVED, REJECTED)]
 
 
-def test_a_file_is_on_the_disk_before_it_has_its_name(vault, monkeypatch):
-    done = []
-    for verb in ("fsync", "rename"):
-        real = getattr(os, verb)
-        monkeypatch.setattr(
-            os, verb, lambda *args, real=real, verb=verb, **more: (done.append(verb), real(*args, **more))
-        )
+def test_a_file_is_whole_and_on_the_disk_before_it_has_its_name(vault, monkeypatch):
+    done, real = [], {verb: getattr(os, verb) for verb in ("fsync", "rename")}
+
+    def fsync(descriptor):
+        done.append(os.fstat(descriptor).st_size)
+        real["fsync"](descriptor)
+
+    def rename(*names, **folders):
+        done.append("named")
+        real["rename"](*names, **folders)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "rename", rename)
     vault.write_pending("x.md", render(FILE))
-    assert done == ["fsync", "rename"]
+    assert done == [len(render(FILE)), "named"]
+
+
+def test_a_file_that_could_not_even_be_begun_is_an_error_with_its_own_reason(vault, monkeypatch):
+    real = os.open
+
+    def full(path, *args, **more):
+        if str(path).endswith(".part"):
+            raise OSError(errno.ENOSPC, "not shown")
+        return real(path, *args, **more)
+
+    monkeypatch.setattr(os, "open", full)
+    with pytest.raises(InternalError, match=re.escape(f"to the vault ({os.strerror(errno.ENOSPC)})")):
+        vault.write_pending("x.md", render(FILE))

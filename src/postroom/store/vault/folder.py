@@ -8,6 +8,7 @@ changed since the last one.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from postroom.store.vault.approval_file import MAX_FILE_BYTES, ApprovalFile, par
 
 PENDING, APPROVED, REJECTED, DONE, LOGS = "Pending_Approval", "Approved", "Rejected", "Done", "Logs"
 Version = tuple[int, ...]
-_GROUP_MAY_WRITE, _OTHERS_MAY_WRITE, _ANYBODY_ELSE_MAY_ENTER = 0o020, 0o002, 0o011
+_ANYBODY_ELSE_MAY_ENTER = stat.S_IXGRP | stat.S_IXOTH
 _FOLDERS = (PENDING, APPROVED, REJECTED, DONE, LOGS)
 
 
@@ -211,7 +212,7 @@ def _bytes_of(folder: int, name: str) -> bytes:
 def _is_open_to_others(file: int, folder: int) -> bool:
     """Where people have a group of their own, their editors make files that the group may write to (umask 002). In a
     folder that nobody else may enter, that opens it to nobody."""
-    return bool(file & _OTHERS_MAY_WRITE or (file & _GROUP_MAY_WRITE and folder & _ANYBODY_ELSE_MAY_ENTER))
+    return bool(file & stat.S_IWOTH or (file & stat.S_IWGRP and folder & _ANYBODY_ELSE_MAY_ENTER))
 
 
 def _write(folder: int, name: str, content: bytes) -> None:
