@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,6 @@ from tests.unit.store.kit import A_DAY, FakeTime, a_send, brought_to
 
 from postroom.model.errors import Conflict, NotFound
 from postroom.store import RateLimit, State, Store, open_store
-from postroom.store.sends.owner import Owner
 
 WAITING = {State.APPROVED, State.HELD, State.RETRYABLE, State.UNKNOWN}
 HELD_BY_A_WORKER = {State.RESERVED, State.STAGED, State.RECONCILING, State.ACCEPTED}
@@ -159,113 +157,6 @@ def test_a_claimer_that_died_loses_its_claim(path: Path, store: Store, time: Fak
 def test_a_dead_preparers_key_and_token_were_never_taken(store: Store, dead: dict[State, str]) -> None:
     store.worklist.recover()
     assert store.keys.look_up("work", "send_email", State.PREPARED.value, "x") is None
-
-
-def test_an_owner_is_alive_while_it_is_open(tmp_path: Path) -> None:
-    one, two = Owner(tmp_path / "owners"), Owner(tmp_path / "owners")
-    assert one.is_alive(two.name)
-    assert one.is_alive(one.name)
-    two.close()
-    two.close()
-    assert not one.is_alive(two.name)
-    assert not one.is_alive("0123456789abcdef")
-    one.close()
-
-
-def test_the_lock_files_of_the_dead_are_swept_away(tmp_path: Path) -> None:
-    folder = tmp_path / "owners"
-    one = Owner(folder)
-    (folder / "feedfeedfeedfeed").touch()
-    two = Owner(folder)
-    assert {path.name for path in folder.iterdir()} == {one.name, two.name}
-    one.close()
-    two.close()
-
-
-def test_only_its_user_may_touch_an_owners_lock(tmp_path: Path) -> None:
-    before = os.umask(0)
-    owner = Owner(tmp_path / "owners")
-    os.umask(before)
-    assert (tmp_path / "owners").stat().st_mode & 0o777 == 0o700
-    assert (tmp_path / "owners" / owner.name).stat().st_mode & 0o777 == 0o600
-    owner.close()
-    assert list((tmp_path / "owners").iterdir()) == []
-
-
-def test_asking_after_an_owner_or_sweeping_leaves_no_file_open(tmp_path: Path) -> None:
-    one, two = Owner(tmp_path / "owners"), Owner(tmp_path / "owners")
-    before = os.listdir("/proc/self/fd")
-    for _ in range(3):
-        one.is_alive(two.name)
-        one._sweep()
-    assert len(os.listdir("/proc/self/fd")) == len(before)
-    two.close()
-    assert len(os.listdir("/proc/self/fd")) == len(before) - 1
-    one.close()
-
-
-def test_an_owner_whose_file_is_swept_before_it_is_locked_takes_another_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "owners"
-    real, swept = os.open, []
-
-    def open_and_sweep(path: Path, flags: int, mode: int = 0o777) -> int:
-        descriptor = real(path, flags, mode)
-        if flags & os.O_EXCL and not swept:
-            swept.append(path)
-            os.unlink(path)
-        return descriptor
-
-    monkeypatch.setattr(os, "open", open_and_sweep)
-    owner = Owner(folder)
-    assert owner.name != swept[0].name
-    assert owner.is_alive(owner.name)
-    owner.close()
-
-
-def test_a_forked_child_neither_uses_the_store_nor_keeps_its_lock(path: Path) -> None:
-    parent = open_store(path)
-    name, (done, told) = parent._owner.name, os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            parent.outbox.list()
-        except Exception as error:
-            os.write(told, type(error).__name__.encode())
-        os._exit(0)
-    os.close(told)
-    with os.fdopen(done, "rb") as answer:
-        assert answer.read() == b"InternalError"
-    os.waitpid(child, 0)
-    watcher = open_store(path)
-    assert watcher._owner.is_alive(name)
-    parent.close()
-    assert not watcher._owner.is_alive(name)
-    watcher.close()
-
-
-def test_a_child_that_outlives_its_parent_does_not_keep_it_alive(path: Path, store: Store) -> None:
-    """The middle process opens a store, forks, and dies; its child lives on."""
-    said, tell = os.pipe()
-    wait, release = os.pipe()
-    middle = os.fork()
-    if middle == 0:
-        owner = open_store(path)._owner
-        os.write(tell, owner.name.encode())
-        if os.fork() == 0:
-            os.close(release)
-            os.write(tell, b".")
-            os.read(wait, 1)
-        os._exit(0)
-    os.waitpid(middle, 0)
-    name = os.read(said, 16).decode()
-    os.read(said, 1)  # the child is there, and has let go
-    try:
-        assert not store._owner.is_alive(name)
-    finally:
-        for descriptor in (said, tell, wait, release):
-            os.close(descriptor)
 
 
 def test_a_schedule_of_years_does_not_block_what_comes_now(store: Store, time: FakeTime) -> None:
