@@ -94,9 +94,11 @@ def test_a_type_that_is_missing_is_asked_for_and_keys_that_were_not_understood_a
     assert len(long.value.message) < 220
 
 
-def test_the_largest_file_is_read():
-    front = b"---\ntype: email_send\n---\n"
-    assert parse(front.ljust(MAX_FILE_BYTES, b"x")).type == "email_send"
+def test_a_file_of_a_mebibyte_is_read_and_no_larger_one():
+    largest = b"---\ntype: email_send\n---\n".ljust(2**20, b"x")
+    assert parse(largest).type == "email_send"
+    with pytest.raises(InvalidRequest, match="larger than 1 MiB"):
+        parse(largest + b"x")
 
 
 def test_crlf_line_ends_of_an_editor_do_not_count_as_a_change():

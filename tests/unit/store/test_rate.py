@@ -138,6 +138,25 @@ def test_a_reboot_frees_nothing_and_costs_one_window_at_most(
     again.close()
 
 
+def test_each_send_keeps_the_age_that_is_certain_over_two_reboots(store: Store, path: Path, time: FakeTime) -> None:
+    """Five seconds of each boot are certain, and of the third send the two before the first reboot."""
+    reserve(store)
+    reserve(store)
+    time.passes(1800)
+    reserve(store)
+    time.passes(2)
+    store.close()
+    for passed, certain in ((100, 105), (2, 7)):
+        time.reboots()
+        again = open_store(path, clock=time.clock(), limit=RateLimit(2, WINDOW))
+        assert again.rate.status(WORK) == RateStatus(3, 2, int(WINDOW) - 5 + 1)
+        time.passes(passed)
+        time.is_set(-passed * 1e6)
+        assert again.rate.status(WORK) == RateStatus(3, 2, int(WINDOW) - certain + 1)
+        time.is_set(passed * 1e6)
+        again.close()
+
+
 def test_what_left_the_window_is_not_found_in_it_again_after_a_reboot(store: Store, path: Path, time: FakeTime) -> None:
     for _ in range(2):
         reserve(store)

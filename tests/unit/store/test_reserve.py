@@ -149,6 +149,14 @@ def test_keys_survive_a_restart_for_thirty_days(path: Path, time: FakeTime) -> N
     store.close()
 
 
+def test_a_key_is_kept_for_thirty_days_to_the_second(store: Store, time: FakeTime) -> None:
+    first = brought_to(store, State.DONE, KEYED)
+    time.passes(30 * A_DAY)
+    assert reserve(store, KEYED) == (first, True)
+    time.passes(1)
+    assert not reserve(store, KEYED)[1]
+
+
 def test_a_reboot_with_a_clock_set_forward_frees_no_key(path: Path, time: FakeTime) -> None:
     store = open_store(path, clock=time.clock())
     first = brought_to(store, State.DONE, KEYED)

@@ -368,6 +368,11 @@ def test_a_file_that_grew_or_was_replaced_within_one_tick_of_the_clock_is_read_a
     assert again.file not in (None, FILE)
 
 
+def test_a_good_file_is_found_without_a_problem(vault):
+    path = put(vault)
+    assert vault.scan(APPROVED) == [Found(path, FILE, "", frozenset({"bob@example.com"}))]
+
+
 def test_whom_a_file_is_about_is_told_in_the_spelling_that_two_spellings_share(vault):
     put(vault, content=b"---\ntype: email_send\nto: [' Bob@Example.COM ', carol@example.com]\n---\n")
     assert [found.recipients for found in vault.scan(APPROVED)] == [{"bob@example.com", "carol@example.com"}]
