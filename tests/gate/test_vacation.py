@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from tests.gate.rigs import CONFIRMED, GateRig, gate_rig
 from tests.gate.services import Gmail
+from tests.unit.store.kit import brought_to
 
 from postroom.model.errors import InvalidRequest, PermissionDenied, Unsupported
 from postroom.model.native import NativeAction, Recipients
@@ -257,6 +258,25 @@ async def test_an_order_that_another_process_carries_out_is_warned_of(
             "An order to switch it on is being carried out at this moment. Call get_vacation to see whether it is off.",
         )
         assert out.get(row.send_id).state is State.SENDING
+
+
+WOULD_SWITCH_IT_ON = {State.APPROVED, State.RESERVED, State.HELD, State.STAGED, State.RETRYABLE}
+
+
+@pytest.mark.parametrize("at", State)
+async def test_switching_it_off_stops_every_order_that_would_switch_it_on_and_no_other(
+    gate: GateRig, at: State
+) -> None:
+    """What waits for a person switches nothing on by itself, and what may have been done is not taken back."""
+    store = gate.gateway.store
+    order = brought_to(store, at, (await wanted(gate)).as_send())
+
+    off = await stop_vacation(gate.gateway, VacationRequest())
+
+    is_stopped = at in WOULD_SWITCH_IT_ON
+    assert store.outbox.get(order.send_id).state is (State.CANCELLED if is_stopped else at)
+    assert ("Cancelled: 1 order" in off.message) is is_stopped
+    assert bool(off.warnings) is (at is State.SENDING)
 
 
 def test_what_is_not_asked_for_is_nothing() -> None:

@@ -104,7 +104,7 @@ class Rules:
         now = self._clock.wall()
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT * FROM rules WHERE enabled = 1 AND every_minutes IS NOT NULL"
+                "SELECT * FROM rules WHERE enabled = 1"
                 " AND (next_run_at <= ?1 OR next_run_at > ?1 + every_minutes * 60) ORDER BY next_run_at",
                 (now,),
             ).fetchall()
@@ -112,11 +112,10 @@ class Rules:
 
     def take(self, rule: StoredRule) -> bool:
         """Claim this run of the schedule and set the next; True for exactly one of all processes."""
-        now = self._clock.wall()
         with self._database.transaction() as connection:
             taken = connection.execute(
-                "UPDATE rules SET next_run_at = ? WHERE rule_id = ? AND next_run_at = ?",
-                (now + (rule.every_minutes or 0) * 60, rule.rule_id, rule.next_run_at),
+                "UPDATE rules SET next_run_at = ? + every_minutes * 60 WHERE rule_id = ? AND next_run_at = ?",
+                (self._clock.wall(), rule.rule_id, rule.next_run_at),
             )
         return taken.rowcount == 1
 

@@ -94,9 +94,11 @@ def test_a_type_that_is_missing_is_asked_for_and_keys_that_were_not_understood_a
     assert len(long.value.message) < 220
 
 
-def test_the_largest_file_is_read():
-    front = b"---\ntype: email_send\n---\n"
-    assert parse(front.ljust(MAX_FILE_BYTES, b"x")).type == "email_send"
+def test_a_file_of_a_mebibyte_is_read_and_no_larger_one():
+    largest = b"---\ntype: email_send\n---\n".ljust(2**20, b"x")
+    assert parse(largest).type == "email_send"
+    with pytest.raises(InvalidRequest, match="larger than 1 MiB"):
+        parse(largest + b"x")
 
 
 def test_crlf_line_ends_of_an_editor_do_not_count_as_a_change():
@@ -143,6 +145,11 @@ def test_the_fingerprint_covers_every_field_but_those_a_person_changes(name):
     changed = replace(WHOLE, **{name: ("other",) if name == "to" else "other"})
     is_covered = changed.fingerprint != WHOLE.fingerprint
     assert is_covered == (name not in ("status", "approved_at", "approval_id"))
+
+
+def test_a_question_asked_by_an_earlier_release_is_recognised():
+    """Fingerprints are kept with the approvals: one that came out otherwise would void what waits for a person."""
+    assert PENDING.fingerprint == "7b7952ca11bc53dc5034a1e214890b4f3d940446e28d192c5d18b68d19c9211b"
 
 
 def test_no_two_fields_can_exchange_their_words_unnoticed():

@@ -8,6 +8,7 @@ from tests.unit.store.kit import A_DAY, FakeTime, a_send, brought_to, sha
 
 from postroom.model.errors import Conflict, InvalidRequest, NotFound, RateLimited
 from postroom.store import Approval, State, Store, open_store
+from postroom.store.sends.approvals import Letter
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def approval(store: Store, time: FakeTime) -> Approval:
 def test_a_prepared_send_waits_for_a_person(store: Store, time: FakeTime, approval: Approval) -> None:
     send = store.outbox.get(approval.send_id)
     assert (send.state, send.approval_id) == (State.AWAITING_APPROVAL, approval.approval_id)
-    assert (approval.state, approval.content_sha256) == ("pending", send.content_sha256)
+    assert (approval.state, approval.content_sha256, approval.asked) == ("pending", send.content_sha256, "")
     assert (approval.created_at, approval.expires_at) == (time.wall, time.wall + A_DAY)
     assert store.approvals.pending() == [approval]
 
@@ -26,6 +27,28 @@ def test_a_prepared_send_waits_for_a_person(store: Store, time: FakeTime, approv
 def test_what_was_put_before_the_person_is_remembered(store: Store, time: FakeTime) -> None:
     send = store.outbox.prepare(a_send())
     assert store.approvals.request(send.send_id, expires_at=time.wall + 1, asked="print").asked == "print"
+
+
+def test_what_a_person_will_read_is_kept_until_it_is_written_or_its_send_is_over(store: Store, time: FakeTime) -> None:
+    asked = [
+        store.approvals.request(
+            store.outbox.prepare(a_send(content)).send_id,
+            expires_at=time.wall + A_DAY,
+            letter=lambda approval_id: (f"{approval_id}.md", b"words"),
+        )
+        for content in ("one", "two")
+    ]
+    letters = [Letter(one.approval_id, f"{one.approval_id}.md", b"words") for one in asked]
+    assert sorted(store.approvals.unwritten(), key=letters.index) == letters
+    store.approvals.written(asked[0].approval_id)
+    assert store.approvals.unwritten() == letters[1:]
+    store.outbox.cancel(asked[1].send_id)
+    assert store.approvals.unwritten() == []
+
+
+def test_a_send_that_waits_for_a_person_holds_its_key(store: Store) -> None:
+    send = brought_to(store, State.AWAITING_APPROVAL, a_send(idempotency_key="k"))
+    assert store.keys.holder("work", "send_email", "k") == send
 
 
 def test_a_send_is_asked_about_once(store: Store, time: FakeTime, approval: Approval) -> None:
@@ -142,10 +165,11 @@ def test_one_proof_approves_one_send(store: Store, other: Store) -> None:
     other.approvals.approve(second.approval_id, who="pat", how="vault", source="file-2")
 
 
-def test_pending_approvals_are_listed_oldest_first(store: Store, time: FakeTime) -> None:
+def test_pending_approvals_are_listed_oldest_first_whichever_ends_first(store: Store, time: FakeTime) -> None:
     asked = []
-    for _ in range(3):
-        asked.append(brought_to(store, State.AWAITING_APPROVAL).approval_id)
+    for days in (3, 1, 2):
+        send = store.outbox.prepare(a_send())
+        asked.append(store.approvals.request(send.send_id, expires_at=time.wall + days * A_DAY).approval_id)
         time.passes(1)
     assert [approval.approval_id for approval in store.approvals.pending()] == asked
 
@@ -199,6 +223,13 @@ def test_only_what_waits_in_the_same_account_fills_its_room(store: Store, monkey
         brought_to(store, State.AWAITING_APPROVAL)
     assert refusal.value.details == {"waiting": 2}
     brought_to(store, State.AWAITING_APPROVAL, a_send(account="home"))
+
+
+def test_a_hundred_messages_of_an_account_may_wait_for_a_person(store: Store) -> None:
+    for number in range(100):
+        brought_to(store, State.AWAITING_APPROVAL, a_send(str(number)))
+    with pytest.raises(RateLimited, match="100 messages of this account"):
+        brought_to(store, State.AWAITING_APPROVAL)
 
 
 @pytest.mark.parametrize("column", ["send_id", "source"])

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from postroom.store.audit.entry import AuditEntry, canonical
 
 
@@ -20,3 +22,16 @@ def test_what_is_not_said_in_an_entry_is_nothing() -> None:
         "parameters": {},
         "error": "",
     }
+
+
+def test_an_entry_is_spelt_so_that_any_reader_comes_to_the_same_hash() -> None:
+    assert canonical(AuditEntry("undo", "success", parameters={"count": 2, "attempt": 1}), 1_800_000_000.0) == (
+        '{"action_type":"undo","actor":"","correlation_id":"","duration_ms":0,"error":"",'
+        '"parameters":{"attempt":1,"count":2},"result":"success","target":"","timestamp":"2027-01-15T08:00:00.000+00:00"}'
+    )
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_number_that_json_cannot_spell_is_not_written(number: float) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        canonical(AuditEntry("undo", "success", parameters={"count": number}), 1.0)

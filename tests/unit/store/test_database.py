@@ -104,7 +104,7 @@ def test_a_file_that_is_no_database_is_named_and_left_alone(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"this is a letter, not a database " * 100)
     before = path.read_bytes()
-    with pytest.raises(InternalError, match=r"state\.db is damaged.*backup"):
+    with pytest.raises(InternalError, match=r"The state file state\.db is damaged.*backup"):
         open_store(path)
     assert path.read_bytes() == before
 

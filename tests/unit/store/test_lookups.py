@@ -23,6 +23,13 @@ def test_of_several_drafts_those_are_told_that_are_on_their_way(store: Store) ->
     assert store.outbox.of_drafts("home", ["d1"]) == {}
 
 
+def test_a_draft_that_staging_made_belongs_to_its_send(store: Store) -> None:
+    send = brought_to(store, State.STAGED, a_send(draft_ref="d1"))
+    staged = store.outbox.note_staged(send.send_id, "d2")
+    assert store.outbox.of_drafts(WORK, ["d1", "d2", "d3"]) == {"d1": staged, "d2": staged}
+    assert store.outbox.of_draft(WORK, "d2") == staged
+
+
 @pytest.mark.parametrize("name", ["account", "tool", "idempotency_key"])
 def test_a_key_is_one_tool_s_on_one_account(store: Store, name: str) -> None:
     held = store.outbox.reserve(store.outbox.prepare(a_send(**NAMES)).send_id).send
@@ -36,9 +43,11 @@ def test_a_key_of_another_mail_names_the_send_it_stands_for(store: Store) -> Non
     with pytest.raises(Conflict, match="different email") as refusal:
         store.keys.look_up(WORK, "send_email", "k", sha("bye"))
     assert (refusal.value.details, refusal.value.retry_after) == ({"send_id": held.send_id}, None)
+    assert refusal.value.reason == "idempotency_key_reused"
     with pytest.raises(Conflict, match="in progress") as busy:
         store.keys.look_up(WORK, "send_email", "k", sha("hello"))
     assert (busy.value.details, busy.value.retry_after) == ({"send_id": held.send_id, "state": "reserved"}, 5.0)
+    assert busy.value.reason == "idempotency_key_in_progress"
 
 
 def test_a_person_is_not_asked_twice_about_one_key(store: Store, time: FakeTime) -> None:

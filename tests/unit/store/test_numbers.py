@@ -22,6 +22,27 @@ def test_folders_and_accounts_count_for_themselves(store) -> None:
     assert store.numbers.resolve(WORK, "INBOX", 2) is None
 
 
+def test_a_message_that_is_in_two_folders_has_a_number_in_each(store) -> None:
+    """As where a label is a folder, and one message bears several."""
+    assert store.numbers.issue(WORK, "INBOX", ["a", "b", "c"]) == [3, 2, 1]
+    assert store.numbers.issue(WORK, "Sent", ["a"]) == [1]
+    assert store.numbers.issue("home", "INBOX", ["b"]) == [1]
+    assert store.numbers.issue(WORK, "INBOX", ["a", "b"]) == [3, 2]
+    assert store.numbers.issue(WORK, "Sent", ["b", "a"]) == [2, 1]
+
+
+def test_what_has_its_number_is_answered_without_a_write(store, other) -> None:
+    def version() -> int:
+        with other._database.read() as connection:
+            return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+    store.numbers.issue(WORK, "INBOX", ["a", "b"])
+    before = version()
+    for refs in (["a", "b"], ["b"], []):
+        store.numbers.issue(WORK, "INBOX", refs)
+    assert version() == before
+
+
 def test_numbers_outlast_a_restart_and_none_is_given_twice(tmp_path: Path) -> None:
     for expected, ref in enumerate(("a/b+c==", "../../etc/passwd", "x" * 900), start=1):
         store = open_store(tmp_path / "state.db")

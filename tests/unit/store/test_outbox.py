@@ -1,30 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.unit.store.kit import A_DAY, PATHS, WORK, FakeTime, a_send, brought_to, one_step, sha
-from tests.unit.store.test_states import WAYS as TABLE
+from tests.unit.store.test_transitions import IS, WAYS, WHY_NOT
 
 from postroom.model.errors import Conflict, InternalError, InvalidRequest, NotFound
 from postroom.model.ids import Kind, is_handle
 from postroom.store import RateLimit, Send, State, Store, open_store
-from postroom.store.sends.transitions import refused
-
-WAYS = {(line.split()[0], to) for line in TABLE.split("\n") if line for to in line.split()[1:]}
-WHY_NOT = {
-    State.SENDING: "is being sent",
-    State.ACCEPTED: "has already been sent",
-    State.DONE: "has already been sent",
-    State.UNKNOWN: "may have been sent",
-    State.RECONCILING: "may have been sent",
-    State.NEEDS_HUMAN: "needs a decision by a person",
-    State.CANCELLED: "has already been cancelled",
-    State.EXPIRED: "expired without approval",
-}
 
 
 @pytest.fixture
@@ -32,54 +18,6 @@ def store(path: Path, time: FakeTime) -> Iterator[Store]:
     opened = open_store(path, clock=time.clock(), limit=RateLimit(1000))
     yield opened
     opened.close()
-
-
-def moved(store: Store, send: Send, to: State) -> Send:
-    with store._database.transaction() as connection:
-        return store.outbox._transitions.move(connection, send.send_id, set(State), to)
-
-
-@pytest.mark.parametrize("state", State)
-def test_every_way_of_the_table_is_open_and_every_other_is_closed(store: Store, state: State) -> None:
-    for to in State:
-        send = brought_to(store, state)
-        assert send.state is state
-        if (state.value, to.value) in WAYS:
-            assert moved(store, send, to) == store.outbox.get(send.send_id)
-            assert store.outbox.get(send.send_id).state is to
-        else:
-            events = store.outbox.events(send.send_id)
-            with pytest.raises(Conflict) as refusal:
-                moved(store, send, to)
-            assert refusal.value.details == {"send_id": send.send_id, "state": state.value}
-            assert (store.outbox.get(send.send_id), store.outbox.events(send.send_id)) == (send, events)
-
-
-IS = WHY_NOT | {
-    State.PREPARED: "is not confirmed yet",
-    State.AWAITING_APPROVAL: "is waiting for approval",
-    State.RESERVED: "is waiting to be sent",
-    State.STAGED: "is waiting to be sent",
-    State.RETRYABLE: "is waiting to be retried",
-}
-MADE = {
-    State.APPROVED: "approved",
-    State.SENDING: "sent now",
-    State.ACCEPTED: "marked as sent",
-    State.RETRYABLE: "sent again",
-    State.CANCELLED: "cancelled",
-    State.DROPPED: "dropped",
-}
-
-
-def test_a_refusal_says_what_cannot_be_done_and_where_the_send_is(store: Store) -> None:
-    send = store.outbox.prepare(a_send())
-    for state in State:
-        made, at = MADE.get(state, f"moved to {state.value}"), IS.get(state, f"is {state.value}")
-        refusal = refused(replace(send, state=state), state)
-        assert refusal.message == (
-            f"The send {send.send_id} cannot be {made}: it {at}. Call list_outbox to see its state."
-        )
 
 
 @pytest.mark.parametrize("state", State)
@@ -149,7 +87,7 @@ def test_each_submission_counts_as_an_attempt(store: Store) -> None:
 def test_the_bytes_are_kept_while_they_may_still_leave_and_no_longer(store: Store, state: State) -> None:
     send = brought_to(store, state)
     if state in FORGOTTEN:
-        with pytest.raises(Conflict):
+        with pytest.raises(Conflict, match=f"cannot be sent now: it {IS.get(state, f'is {state.value}')}"):
             store.outbox.request(send.send_id)
     else:
         assert store.outbox.request(send.send_id).raw == a_send().raw
@@ -224,6 +162,15 @@ def test_what_is_staged_after_its_send_was_over_is_looked_after_too(store: Store
     store.outbox.nothing_staged(send.send_id)
     store.outbox.note_staged(send.send_id, "d7")
     assert [left.staged_ref for left in store.outbox.left_staged()] == ["d7"]
+
+
+@pytest.mark.parametrize(("verdict", "ref"), [("resend", ""), ("sent", "d7"), ("drop", "d7")])
+def test_what_is_staged_for_a_send_is_looked_for_anew_only_when_it_is_to_be_sent_again(
+    store: Store, verdict: str, ref: str
+) -> None:
+    send = brought_along(store, "reserved staged * sending unknown reconciling needs_human")
+    resolved = store.outbox.resolve(send.send_id, verdict)  # type: ignore[arg-type]
+    assert (resolved.staged_ref, store.outbox.may_be_staged(send.send_id)) == (ref, True)
 
 
 def test_what_was_sent_is_cleared_by_nobody(store: Store) -> None:
@@ -301,7 +248,9 @@ def test_what_did_not_leave_is_listed_for_a_week_unless_somebody_stopped_it(stor
     open_ids = {send.send_id for state, send in sends.items() if state not in FORGOTTEN}
     ended = {sends[state].send_id for state in (State.REJECTED, State.EXPIRED, State.DROPPED)} | {in_part.send_id}
     assert {send.send_id for send in store.outbox.list_open(limit=99).items} == open_ids | ended
-    time.passes(7 * A_DAY)
+    time.passes(7 * A_DAY - 1)
+    assert {send.send_id for send in store.outbox.list_open(limit=99).items} == open_ids | ended
+    time.passes(1)
     page = store.outbox.list_open(limit=5)
     assert (page.total, len(page.items), page.has_more) == (len(open_ids), 5, True)
     assert store.outbox.list_open(account="nobody").total == 0
@@ -403,6 +352,17 @@ def test_the_latest_send_of_some_content_is_found_unless_it_never_went_out(store
     assert store.outbox.latest(WORK, "send_email", sha("hello")) == first
     assert store.outbox.latest(WORK, "reply_email", sha("hello")) is None
     assert store.outbox.latest("home", "send_email", sha("hello")) is None
+
+
+def test_of_two_sends_of_one_content_the_newer_is_the_latest_by_time_and_then_by_order(
+    store: Store, time: FakeTime
+) -> None:
+    brought_to(store, State.DONE)
+    second = brought_to(store, State.DONE)
+    assert store.outbox.latest(WORK, "send_email", sha("hello")) == second
+    time.is_set(-10)
+    brought_to(store, State.DONE)
+    assert store.outbox.latest(WORK, "send_email", sha("hello")) == second
 
 
 @pytest.mark.parametrize("state", State)

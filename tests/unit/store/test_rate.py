@@ -11,7 +11,6 @@ from tests.unit.store.kit import WORK, FakeTime, a_send, brought_to
 
 from postroom.model.errors import RateLimited
 from postroom.store import RateLimit, RateStatus, State, Store, open_store
-from postroom.store.clock import Clock, Moment, believed, elapsed, system_clock
 
 WINDOW = 3600.0
 
@@ -139,6 +138,25 @@ def test_a_reboot_frees_nothing_and_costs_one_window_at_most(
     again.close()
 
 
+def test_each_send_keeps_the_age_that_is_certain_over_two_reboots(store: Store, path: Path, time: FakeTime) -> None:
+    """Five seconds of each boot are certain, and of the third send the two before the first reboot."""
+    reserve(store)
+    reserve(store)
+    time.passes(1800)
+    reserve(store)
+    time.passes(2)
+    store.close()
+    for passed, certain in ((100, 105), (2, 7)):
+        time.reboots()
+        again = open_store(path, clock=time.clock(), limit=RateLimit(2, WINDOW))
+        assert again.rate.status(WORK) == RateStatus(3, 2, int(WINDOW) - 5 + 1)
+        time.passes(passed)
+        time.is_set(-passed * 1e6)
+        assert again.rate.status(WORK) == RateStatus(3, 2, int(WINDOW) - certain + 1)
+        time.is_set(passed * 1e6)
+        again.close()
+
+
 def test_what_left_the_window_is_not_found_in_it_again_after_a_reboot(store: Store, path: Path, time: FakeTime) -> None:
     for _ in range(2):
         reserve(store)
@@ -245,29 +263,3 @@ def test_no_window_ever_holds_one_too_many(
     time.passes(WINDOW + 1)
     reserve(store)
     store.close()
-
-
-def test_an_interval_is_never_longer_than_what_the_boot_clock_proves() -> None:
-    assert elapsed(Moment(100, 5, "a"), Moment(0, 65, "a")) == 60
-    assert elapsed(Moment(100, 5, ""), Moment(7300, 65, "")) == 60
-    assert elapsed(Moment(100, 500, "a"), Moment(7300, 30, "b")) == 30
-    assert elapsed(Moment(100, 500, ""), Moment(7300, 30, "")) == 30
-    assert elapsed(Moment(100, 5, "a"), Moment(160, 86_400, "b")) == 60
-    assert elapsed(Moment(100, 5, "a"), Moment(40, 86_400, "b")) == 0
-
-
-def test_what_is_to_be_forgotten_some_day_trusts_the_wall_clock_an_hour_after_a_reboot() -> None:
-    assert believed(Moment(0, 5, "a"), Moment(9e6, 3599, "b")) == 3599
-    assert believed(Moment(0, 5, "a"), Moment(9e6, 3600, "b")) == 9e6
-    assert believed(Moment(0, 5, ""), Moment(9e6, 3600, "")) == 9e6
-    assert believed(Moment(0, 5, "a"), Moment(9e6, 3605, "a")) == 3600
-
-
-def test_the_system_clock_runs_and_knows_its_boot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    clock = system_clock()
-    assert isinstance(clock, Clock)
-    assert elapsed(clock.now(), clock.now()) >= 0
-    monkeypatch.setattr("postroom.store.clock._BOOT_ID", tmp_path / "none")
-    system_clock.cache_clear()
-    assert system_clock().boot_id == ""
-    system_clock.cache_clear()

@@ -86,6 +86,15 @@ def test_a_key_whose_send_was_refused_or_never_approved_is_free_again(store: Sto
     assert not reserve(store, KEYED)[1]
 
 
+def test_a_key_stays_with_a_send_that_may_have_left_although_a_later_attempt_was_refused(store: Store) -> None:
+    send = brought_to(store, State.NEEDS_HUMAN, KEYED)
+    store.outbox.resolve(send.send_id, "resend")
+    for before, to in ((State.RETRYABLE, State.SENDING), (State.SENDING, State.REJECTED)):
+        send = store.outbox.advance(send.send_id, expect=before, to=to)
+    assert store.keys.look_up(WORK, "send_email", "key-1", KEYED.content_sha256) == send
+    assert reserve(store, KEYED) == (send, True)
+
+
 @pytest.mark.parametrize("state", [State.HELD, State.AWAITING_APPROVAL, State.APPROVED, State.RETRYABLE])
 def test_a_key_stays_with_a_send_that_somebody_stopped(store: Store, state: State) -> None:
     send = brought_to(store, state, KEYED)
@@ -138,6 +147,14 @@ def test_keys_survive_a_restart_for_thirty_days(path: Path, time: FakeTime) -> N
     time.passes(3600)
     assert not reserve(store, KEYED)[1]
     store.close()
+
+
+def test_a_key_is_kept_for_thirty_days_to_the_second(store: Store, time: FakeTime) -> None:
+    first = brought_to(store, State.DONE, KEYED)
+    time.passes(30 * A_DAY)
+    assert reserve(store, KEYED) == (first, True)
+    time.passes(1)
+    assert not reserve(store, KEYED)[1]
 
 
 def test_a_reboot_with_a_clock_set_forward_frees_no_key(path: Path, time: FakeTime) -> None:

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 
 import pytest
 
 from postroom.model.errors import InternalError
 from postroom.store.vault.approval_file import ApprovalFile, render
-from postroom.store.vault.folder import APPROVED, DONE, PENDING, REJECTED, Vault
+from postroom.store.vault.folder import APPROVED, DONE, PENDING, REJECTED, Found, Vault
 
 FILE = ApprovalFile(type="email_send", status="approved", to=("bob@example.com",))
 
@@ -128,6 +129,7 @@ def test_links_devices_and_files_of_others_are_not_read(vault, tmp_path):
     outside.write_bytes(render(FILE))
     folder = vault.root / APPROVED
     (folder / "link.md").symlink_to(outside)
+    (folder / "nowhere.md").symlink_to(tmp_path / "nowhere")
     os.link(outside, folder / "hard.md")
     os.mkfifo(folder / "pipe.md")
     put(vault, "open.md").chmod(0o666)
@@ -135,6 +137,7 @@ def test_links_devices_and_files_of_others_are_not_read(vault, tmp_path):
     assert all(entry.file is None for entry in found.values())
     assert {name: entry.problem for name, entry in found.items()} == {
         "link.md": "The approval file is a symbolic link. Name the file itself.",
+        "nowhere.md": "The approval file is a symbolic link. Name the file itself.",
         "hard.md": "The approval file has a second hard link somewhere. It was not used.",
         "pipe.md": "The approval file is not a regular file.",
         "open.md": "Other users can write to the approval file. It was not used. Run: chmod go-w",
@@ -182,6 +185,17 @@ def test_hidden_and_foreign_files_are_passed_over(vault):
     assert sorted(vault.strays(APPROVED)) == ["a.md.swp", "notes.txt"]
 
 
+def test_a_file_that_nobody_reads_because_of_its_name_is_a_stray_and_nothing_else_is(vault, tmp_path):
+    folder = vault.root / APPROVED
+    put(vault, "a.MD")
+    for name in (".hidden", "letter.txt", "letter.md.txt"):
+        (folder / name).touch()
+    (folder / "folder.txt").mkdir()
+    (folder / "link.txt").symlink_to(folder / "letter.txt")
+    assert sorted(vault.strays(APPROVED)) == ["letter.md.txt", "letter.txt"]
+    assert Vault(tmp_path / "none").strays(APPROVED) == []
+
+
 def test_a_file_is_read_however_its_ending_is_written(vault):
     put(vault, "GO.MD")
     assert [found.file for found in vault.scan(APPROVED)] == [FILE]
@@ -215,6 +229,14 @@ def test_what_is_remembered_may_be_old_and_a_second_look_is_not(vault):
     assert vault.look_again(found).file is None
     vault.scan(APPROVED)
     assert vault.remembered(APPROVED) == []
+
+
+def test_a_file_whose_folder_was_taken_away_after_a_look_is_said_to_be_gone(vault):
+    path = put(vault)
+    (found,) = vault.scan(APPROVED)
+    path.unlink()
+    path.parent.rmdir()
+    assert vault.look_again(found) == Found(path, None, "The approval file is gone.")
 
 
 def test_every_folder_is_made_and_private(tmp_path):
@@ -255,6 +277,30 @@ def test_a_file_is_not_moved_through_a_link(vault, tmp_path):
     assert path.exists()
 
 
+def test_a_moved_file_takes_the_place_of_nothing_not_even_of_a_link_to_nowhere(vault):
+    link = vault.root / DONE / "a.md"
+    link.symlink_to("nowhere")
+    assert vault.claim(put(vault)).name == "a (2).md"
+    assert link.is_symlink()
+
+
+def test_a_file_is_not_moved_into_a_folder_that_cannot_be_closed_to_others(vault, monkeypatch):
+    path = put(vault)
+    (vault.root / DONE).chmod(0o777)
+    monkeypatch.setattr(os, "fchmod", lambda *_: None)
+    with pytest.raises(InternalError, match=r"could not be moved to Done \(Other users can write to the folder Done\."):
+        vault.claim(path)
+    assert path.exists()
+
+
+def test_a_file_that_another_process_took_is_no_trouble_whatever_else_is_wrong(vault):
+    path = put(vault)
+    path.unlink()
+    (vault.root / DONE).rmdir()
+    (vault.root / DONE).write_text("in the way")
+    assert vault.claim(path) is None
+
+
 def test_a_third_file_of_one_name_gets_a_third_number(vault):
     assert [vault.claim(put(vault)).name for _ in range(3)] == ["a.md", "a (2).md", "a (3).md"]
 
@@ -290,6 +336,41 @@ def test_a_file_put_in_the_place_of_another_is_read_though_size_and_time_agree(v
     os.utime(swapped, ns=(before.st_atime_ns, before.st_mtime_ns))
     swapped.rename(path)
     assert [found.recipients for found in vault.scan(APPROVED)] == [{"eve@example.com"}]
+
+
+class OfOneTick:
+    """A file's state by a clock that does not move between two changes."""
+
+    st_mtime_ns = st_ctime_ns = 0
+
+    def __init__(self, state):
+        self._state = state
+
+    def __getattr__(self, name):
+        return getattr(self._state, name)
+
+
+@pytest.mark.parametrize("content", [render(FILE) + b"more", render(FILE).replace(b"bob", b"eve")])
+def test_a_file_that_grew_or_was_replaced_within_one_tick_of_the_clock_is_read_again(
+    vault, monkeypatch, tmp_path, content
+):
+    path, real = put(vault), os.stat
+    monkeypatch.setattr(os, "stat", lambda *args, **more: OfOneTick(real(*args, **more)))
+    (first,) = vault.scan(APPROVED)
+    if len(content) > len(render(FILE)):
+        path.write_bytes(content)
+    else:
+        (tmp_path / "new").write_bytes(content)
+        (tmp_path / "new").chmod(0o600)
+        (tmp_path / "new").rename(path)
+    (again,) = vault.scan(APPROVED)
+    assert first.file == FILE
+    assert again.file not in (None, FILE)
+
+
+def test_a_good_file_is_found_without_a_problem(vault):
+    path = put(vault)
+    assert vault.scan(APPROVED) == [Found(path, FILE, "", frozenset({"bob@example.com"}))]
 
 
 def test_whom_a_file_is_about_is_told_in_the_spelling_that_two_spellings_share(vault):
@@ -351,12 +432,31 @@ def test_a_folder_that_the_disk_does_not_give_is_told_with_the_reason(vault, mon
     assert vault.troubles() == [(name, os.strerror(errno.EIO)) for name in (PENDING, APPROVED, REJECTED)]
 
 
-def test_a_file_is_on_the_disk_before_it_has_its_name(vault, monkeypatch):
-    done = []
-    for verb in ("fsync", "rename"):
-        real = getattr(os, verb)
-        monkeypatch.setattr(
-            os, verb, lambda *args, real=real, verb=verb, **more: (done.append(verb), real(*args, **more))
-        )
+def test_a_file_is_whole_and_on_the_disk_before_it_has_its_name(vault, monkeypatch):
+    done, real = [], {verb: getattr(os, verb) for verb in ("fsync", "rename")}
+
+    def fsync(descriptor):
+        done.append(os.fstat(descriptor).st_size)
+        real["fsync"](descriptor)
+
+    def rename(*names, **folders):
+        done.append("named")
+        real["rename"](*names, **folders)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "rename", rename)
     vault.write_pending("x.md", render(FILE))
-    assert done == ["fsync", "rename"]
+    assert done == [len(render(FILE)), "named"]
+
+
+def test_a_file_that_could_not_even_be_begun_is_an_error_with_its_own_reason(vault, monkeypatch):
+    real = os.open
+
+    def full(path, *args, **more):
+        if str(path).endswith(".part"):
+            raise OSError(errno.ENOSPC, "not shown")
+        return real(path, *args, **more)
+
+    monkeypatch.setattr(os, "open", full)
+    with pytest.raises(InternalError, match=re.escape(f"to the vault ({os.strerror(errno.ENOSPC)})")):
+        vault.write_pending("x.md", render(FILE))

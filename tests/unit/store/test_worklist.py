@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,6 @@ from tests.unit.store.kit import A_DAY, FakeTime, a_send, brought_to
 
 from postroom.model.errors import Conflict, NotFound
 from postroom.store import RateLimit, State, Store, open_store
-from postroom.store.sends.owner import Owner
 
 WAITING = {State.APPROVED, State.HELD, State.RETRYABLE, State.UNKNOWN}
 HELD_BY_A_WORKER = {State.RESERVED, State.STAGED, State.RECONCILING, State.ACCEPTED}
@@ -65,6 +63,7 @@ def test_a_claimed_send_can_be_put_back_for_later(store: Store, other: Store, ti
     other.worklist.release(send.send_id)
     assert claimed(other) == set()
     store.worklist.release(send.send_id, wake_at=time.wall + 5)
+    assert store.outbox.get(send.send_id).outcome is None
     assert claimed(other) == set()
     time.passes(5)
     assert claimed(other) == {send.send_id}
@@ -78,6 +77,15 @@ def test_of_equally_urgent_ones_the_oldest_comes_first(store: Store, time: FakeT
         sends.append(brought_to(store, State.APPROVED).send_id)
         time.passes(1)
     assert [send.send_id for send in store.worklist.due()] == sends
+
+
+def test_a_send_that_is_put_back_at_once_keeps_its_place(store: Store, time: FakeTime) -> None:
+    older = brought_to(store, State.APPROVED).send_id
+    time.passes(1)
+    newer = brought_to(store, State.APPROVED).send_id
+    assert [send.send_id for send in store.worklist.due(limit=1)] == [older]
+    store.worklist.release(older)
+    assert [send.send_id for send in store.worklist.due()] == [older, newer]
 
 
 def test_ten_are_claimed_at_a_time(store: Store) -> None:
@@ -151,113 +159,6 @@ def test_a_dead_preparers_key_and_token_were_never_taken(store: Store, dead: dic
     assert store.keys.look_up("work", "send_email", State.PREPARED.value, "x") is None
 
 
-def test_an_owner_is_alive_while_it_is_open(tmp_path: Path) -> None:
-    one, two = Owner(tmp_path / "owners"), Owner(tmp_path / "owners")
-    assert one.is_alive(two.name)
-    assert one.is_alive(one.name)
-    two.close()
-    two.close()
-    assert not one.is_alive(two.name)
-    assert not one.is_alive("0123456789abcdef")
-    one.close()
-
-
-def test_the_lock_files_of_the_dead_are_swept_away(tmp_path: Path) -> None:
-    folder = tmp_path / "owners"
-    one = Owner(folder)
-    (folder / "feedfeedfeedfeed").touch()
-    two = Owner(folder)
-    assert {path.name for path in folder.iterdir()} == {one.name, two.name}
-    one.close()
-    two.close()
-
-
-def test_only_its_user_may_touch_an_owners_lock(tmp_path: Path) -> None:
-    before = os.umask(0)
-    owner = Owner(tmp_path / "owners")
-    os.umask(before)
-    assert (tmp_path / "owners").stat().st_mode & 0o777 == 0o700
-    assert (tmp_path / "owners" / owner.name).stat().st_mode & 0o777 == 0o600
-    owner.close()
-    assert list((tmp_path / "owners").iterdir()) == []
-
-
-def test_asking_after_an_owner_or_sweeping_leaves_no_file_open(tmp_path: Path) -> None:
-    one, two = Owner(tmp_path / "owners"), Owner(tmp_path / "owners")
-    before = os.listdir("/proc/self/fd")
-    for _ in range(3):
-        one.is_alive(two.name)
-        one._sweep()
-    assert len(os.listdir("/proc/self/fd")) == len(before)
-    two.close()
-    assert len(os.listdir("/proc/self/fd")) == len(before) - 1
-    one.close()
-
-
-def test_an_owner_whose_file_is_swept_before_it_is_locked_takes_another_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "owners"
-    real, swept = os.open, []
-
-    def open_and_sweep(path: Path, flags: int, mode: int = 0o777) -> int:
-        descriptor = real(path, flags, mode)
-        if flags & os.O_EXCL and not swept:
-            swept.append(path)
-            os.unlink(path)
-        return descriptor
-
-    monkeypatch.setattr(os, "open", open_and_sweep)
-    owner = Owner(folder)
-    assert owner.name != swept[0].name
-    assert owner.is_alive(owner.name)
-    owner.close()
-
-
-def test_a_forked_child_neither_uses_the_store_nor_keeps_its_lock(path: Path) -> None:
-    parent = open_store(path)
-    name, (done, told) = parent._owner.name, os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            parent.outbox.list()
-        except Exception as error:
-            os.write(told, type(error).__name__.encode())
-        os._exit(0)
-    os.close(told)
-    with os.fdopen(done, "rb") as answer:
-        assert answer.read() == b"InternalError"
-    os.waitpid(child, 0)
-    watcher = open_store(path)
-    assert watcher._owner.is_alive(name)
-    parent.close()
-    assert not watcher._owner.is_alive(name)
-    watcher.close()
-
-
-def test_a_child_that_outlives_its_parent_does_not_keep_it_alive(path: Path, store: Store) -> None:
-    """The middle process opens a store, forks, and dies; its child lives on."""
-    said, tell = os.pipe()
-    wait, release = os.pipe()
-    middle = os.fork()
-    if middle == 0:
-        owner = open_store(path)._owner
-        os.write(tell, owner.name.encode())
-        if os.fork() == 0:
-            os.close(release)
-            os.write(tell, b".")
-            os.read(wait, 1)
-        os._exit(0)
-    os.waitpid(middle, 0)
-    name = os.read(said, 16).decode()
-    os.read(said, 1)  # the child is there, and has let go
-    try:
-        assert not store._owner.is_alive(name)
-    finally:
-        for descriptor in (said, tell, wait, release):
-            os.close(descriptor)
-
-
 def test_a_schedule_of_years_does_not_block_what_comes_now(store: Store, time: FakeTime) -> None:
     brought_to(store, State.HELD, a_send(not_before=time.wall + 3650 * A_DAY))
     soon = brought_to(store, State.HELD)
@@ -278,6 +179,23 @@ def test_no_send_rests_longer_than_a_day_whatever_it_was_told(store: Store, time
     send = brought_to(store, State.RESERVED, a_send())
     store.worklist.release(send.send_id, wake_at=time.wall + 9 * 86_400)
     assert store.outbox.get(send.send_id).wake_at == time.wall + 86_400
+    assert claimed(store) == set()
+    time.passes(86_400)
+    assert claimed(store) == {send.send_id}
+
+
+def test_a_rest_begun_by_a_wrong_clock_is_over_and_a_schedule_is_kept_to_the_second(
+    store: Store, time: FakeTime
+) -> None:
+    soon = brought_to(store, State.RESERVED)
+    later = brought_to(store, State.RESERVED, a_send(not_before=time.wall + 60))
+    time.is_set(99 * A_DAY)
+    for send in (soon, later):
+        store.worklist.release(send.send_id, wake_at=time.wall + 5)
+    time.is_set(-99 * A_DAY)
+    assert claimed(store) == {soon.send_id}
+    assert claimed(store, now=time.wall + 59.9) == set()
+    assert claimed(store, now=time.wall + 60) == {later.send_id}
 
 
 def test_a_send_that_is_put_back_keeps_what_was_said_of_it_beside_the_new_reason(store: Store, time: FakeTime) -> None:

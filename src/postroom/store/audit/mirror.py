@@ -37,7 +37,7 @@ def _merged(row: sqlite3.Row) -> dict[str, Any]:
 def _append(path: Path, lines: bytes) -> None:
     """All of it or nothing: half a line would break every line after it."""
     make_private(path.parent)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
     try:
         size = os.fstat(descriptor).st_size
         if os.write(descriptor, lines) < len(lines):

@@ -141,7 +141,7 @@ class Approvals:
         """
         self.expire()
         with self._database.transaction() as connection:
-            if source is not None and _is_used(connection, source):
+            if _is_used(connection, source):
                 raise Conflict("This approval has already been used for another send. Ask a person for a new one.")
             approval = self._decide(connection, approval_id, ApprovalState.APPROVED, who, how)
             connection.execute("UPDATE approvals SET source = ? WHERE approval_id = ?", (source, approval.approval_id))
@@ -244,5 +244,6 @@ def _from_row(row: sqlite3.Row) -> Approval:
     return Approval(**{**dict(row), "state": ApprovalState(row["state"])})
 
 
-def _is_used(connection: sqlite3.Connection, source: str) -> bool:
+def _is_used(connection: sqlite3.Connection, source: str | None) -> bool:
+    """What has no source is not found: NULL equals nothing."""
     return connection.execute("SELECT 1 FROM approvals WHERE source = ?", (source,)).fetchone() is not None

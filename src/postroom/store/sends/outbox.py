@@ -88,7 +88,7 @@ class Outbox:
                 self._transitions.move(connection, send_id, _RESERVABLE, State.CANCELLED)
                 return Reservation(earlier, replayed=True)
             self._take(connection, send)
-            changes: Changes = {} if send.not_before or hold_until is None else {"not_before": hold_until}
+            changes: Changes = {} if send.not_before else {"not_before": hold_until}
             return Reservation(self._transitions.move(connection, send_id, _RESERVABLE, State.RESERVED, changes))
 
     def advance(
@@ -175,7 +175,7 @@ class Outbox:
     def put_off_clearing(self, send_id: str, until: float) -> None:
         """What was staged for a finished send could not be taken away now."""
         with self._database.transaction(durable=False) as connection:
-            connection.execute("UPDATE outbox SET wake_at = ? WHERE send_id = ? AND owner IS NULL", (until, send_id))
+            connection.execute("UPDATE outbox SET wake_at = ? WHERE send_id = ?", (until, send_id))
 
     def latest(self, account: str, tool: str, content_sha256: str) -> Send | None:
         """The newest send of exactly this content that has gone out or still may; an open question does not count."""

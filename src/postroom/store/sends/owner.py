@@ -23,13 +23,14 @@ class Owner:
         self._folder = folder
         folder.mkdir(mode=0o700, exist_ok=True)
         self._sweep()
+        self._descriptor: int | None
         self.name, self._descriptor = self._enlist()
         _OPEN.add(self)
 
     def is_alive(self, name: str) -> bool:
         """False for certain: the name's process ended or closed its store. True also when in doubt."""
         try:
-            descriptor = os.open(self._folder / name, os.O_RDWR | os.O_CLOEXEC)
+            descriptor = os.open(self._folder / name, os.O_RDWR)
         except FileNotFoundError:
             return False
         try:
@@ -38,19 +39,20 @@ class Owner:
             os.close(descriptor)
 
     def close(self) -> None:
-        if self._descriptor >= 0:
+        if self._descriptor is not None:
             (self._folder / self.name).unlink(missing_ok=True)
             self.disown()
 
     def disown(self) -> None:
         """Let go of the lock's descriptor; in a forked child the parent's lock stays."""
-        os.close(self._descriptor)
-        self._descriptor = -1
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
 
     def _enlist(self) -> tuple[str, int]:
         while True:
             name = secrets.token_hex(8)
-            descriptor = os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             if _lock(descriptor) and os.fstat(descriptor).st_nlink:
                 return name, descriptor
             os.close(descriptor)  # swept away by another process before it was locked
@@ -62,7 +64,7 @@ class Owner:
         """
         for path in self._folder.iterdir():
             with suppress(FileNotFoundError):
-                descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+                descriptor = os.open(path, os.O_RDWR)
                 if _lock(descriptor):
                     path.unlink()
                 os.close(descriptor)
@@ -79,8 +81,7 @@ def _lock(descriptor: int) -> bool:
 def _after_fork() -> None:
     """A child must not keep its parent's lock held after the parent has died."""
     for owner in list(_OPEN):
-        if owner._descriptor >= 0:
-            owner.disown()
+        owner.disown()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -21,7 +21,7 @@ class Changes(TypedDict, total=False):
 
     outcome: Mapping[str, Any]
     wake_at: float
-    not_before: float
+    not_before: float | None
     staged_ref: str
 
 

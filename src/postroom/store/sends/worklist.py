@@ -67,7 +67,8 @@ class WorkList:
             )
 
     def expire_questions(self) -> None:
-        """Withdraw what a person was asked about through the client and never answered: nothing was promised."""
+        """Withdraw what a person was asked about through the client and never answered: nothing was promised, and no
+        key taken."""
         stale = (State.PREPARED, self._clock.wall() - QUESTION_SECONDS)
         question = "SELECT send_id FROM outbox WHERE state = ? AND created_at < ?"
         with self._database.read() as connection:
@@ -75,7 +76,7 @@ class WorkList:
                 return
         with self._database.transaction() as connection:
             for row in connection.execute(question, stale).fetchall():
-                self._transitions.move(connection, row["send_id"], {State.PREPARED}, State.CANCELLED, withdrawn=True)
+                self._transitions.move(connection, row["send_id"], {State.PREPARED}, State.CANCELLED)
 
     def recover(self, abandoned: Collection[str] = ()) -> list[Send]:
         """Free what dead processes held; returns those sends as they are now. Rows of live ones are not touched, except
@@ -84,8 +85,8 @@ class WorkList:
         SENDING becomes UNKNOWN: the bytes may have been sent. PREPARED is cancelled: nobody was told it was accepted.
         """
         with self._database.read() as connection:
-            rows = connection.execute("SELECT DISTINCT owner FROM outbox WHERE owner IS NOT NULL").fetchall()
-        dead = [row["owner"] for row in rows if not self._owner.is_alive(row["owner"])]
+            rows = connection.execute("SELECT owner FROM outbox WHERE owner IS NOT NULL").fetchall()
+        dead = [owner for owner in {row["owner"] for row in rows} if not self._owner.is_alive(owner)]
         if not dead and not abandoned:
             return []
         with self._database.transaction() as connection:

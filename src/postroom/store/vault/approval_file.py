@@ -133,7 +133,7 @@ class _FlatReader:
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
-        self._depth = 0
+        self._has_begun = False
         self._key: str | None = None
         self._items: list[str] | None = None
         self.steps = {
@@ -148,15 +148,15 @@ class _FlatReader:
             self._items.append(event.value)
         elif self._key is not None:
             self.values[self._key], self._key = event.value, None
-        elif self._depth == 0 or event.value in self.values:
+        elif not self._has_begun or event.value in self.values:
             raise _bad("has front matter that is not a mapping, or repeats a key")
         else:
             self._key = event.value
 
     def _mapping(self, _: Any) -> None:
-        if self._depth:
+        if self._has_begun:
             raise _bad("has a mapping inside its front matter")
-        self._depth = 1
+        self._has_begun = True
 
     def _sequence(self, _: Any) -> None:
         if self._key is None or self._items is not None:
@@ -169,9 +169,7 @@ class _FlatReader:
 
 
 def _refuse_cleverness(event: Any) -> None:
-    import yaml
-
-    if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+    if getattr(event, "anchor", None):  # an alias has the name of its anchor
         raise _bad("uses YAML anchors or aliases")
     if getattr(event, "tag", None):
         raise _bad("uses YAML tags")

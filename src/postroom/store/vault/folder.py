@@ -8,6 +8,7 @@ changed since the last one.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from postroom.store.vault.approval_file import MAX_FILE_BYTES, ApprovalFile, par
 
 PENDING, APPROVED, REJECTED, DONE, LOGS = "Pending_Approval", "Approved", "Rejected", "Done", "Logs"
 Version = tuple[int, ...]
-_GROUP_MAY_WRITE, _OTHERS_MAY_WRITE, _ANYBODY_ELSE_MAY_ENTER = 0o020, 0o002, 0o011
+_ANYBODY_ELSE_MAY_ENTER = stat.S_IXGRP | stat.S_IXOTH
 _FOLDERS = (PENDING, APPROVED, REJECTED, DONE, LOGS)
 
 
@@ -51,8 +52,7 @@ class Vault:
             with self._opened(PENDING) as folder:
                 _write(folder, name, content)
         except OSError as error:
-            why = os.strerror(error.errno or 0)
-            raise InternalError(f"The approval file could not be written to the vault ({why}).") from None
+            raise InternalError(f"The approval file could not be written to the vault ({_why(error)}).") from None
         return self.root / PENDING / name
 
     def scan(self, folder: str) -> list[Found]:
@@ -98,8 +98,7 @@ class Vault:
             except FileNotFoundError:
                 continue
             except (OSError, PermissionDenied) as error:
-                why = error.message if isinstance(error, PermissionDenied) else os.strerror(error.errno or 0)
-                found.append((folder, why))
+                found.append((folder, _why(error)))
         return found
 
     def names(self, folder: str) -> list[str]:
@@ -128,10 +127,9 @@ class Vault:
                 target = self.root / folder / _free_name(opened, path)
                 os.rename(path, target.name, dst_dir_fd=opened)
         except (OSError, PermissionDenied) as error:
-            if isinstance(error, FileNotFoundError) and not os.path.lexists(path):
+            if not os.path.lexists(path):
                 return None
-            why = error.message if isinstance(error, PermissionDenied) else os.strerror(error.errno or 0)
-            raise InternalError(f"An approval file could not be moved to {folder} ({why}).") from None
+            raise InternalError(f"An approval file could not be moved to {folder} ({_why(error)}).") from None
         return target
 
     def find(self, name: str) -> Path | None:
@@ -147,6 +145,12 @@ class Vault:
                 yield opened
         except NotADirectoryError:
             raise PermissionDenied(f"{folder} is a link or not a folder. Nothing in it is used.") from None
+
+
+def _why(error: OSError | PermissionDenied) -> str:
+    if isinstance(error, PermissionDenied):
+        return error.message
+    return os.strerror(error.errno or 0)
 
 
 def _names(folder: Path | int) -> list[str]:
@@ -208,7 +212,7 @@ def _bytes_of(folder: int, name: str) -> bytes:
 def _is_open_to_others(file: int, folder: int) -> bool:
     """Where people have a group of their own, their editors make files that the group may write to (umask 002). In a
     folder that nobody else may enter, that opens it to nobody."""
-    return bool(file & _OTHERS_MAY_WRITE or (file & _GROUP_MAY_WRITE and folder & _ANYBODY_ELSE_MAY_ENTER))
+    return bool(file & stat.S_IWOTH or (file & stat.S_IWGRP and folder & _ANYBODY_ELSE_MAY_ENTER))
 
 
 def _write(folder: int, name: str, content: bytes) -> None:
@@ -217,7 +221,7 @@ def _write(folder: int, name: str, content: bytes) -> None:
     with suppress(FileNotFoundError):
         os.unlink(temporary, dir_fd=folder)  # of a writer that died
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with os.fdopen(os.open(temporary, flags, 0o600, dir_fd=folder), "wb") as file:
             file.write(content)
             file.flush()
