@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from postroom.model.address import Address
-from postroom.providers.protocol import BatchFetch
+from postroom.providers.protocol import BatchFetch, ContentFetch
 
 from .mails import NOW, PDF, envelope_of, listed, mail, message_id
 from .rigs import Rig, RigAccount, SeedMail
@@ -122,6 +122,8 @@ async def test_reading_never_marks_a_mail_as_read(rig: Rig, account: RigAccount)
         await account.mailbox.thread(message.envelope.thread_ref)
     if isinstance(account.mailbox, BatchFetch):
         await account.mailbox.fetch_many([ref, ref])
+    if isinstance(account.mailbox, ContentFetch):
+        await account.mailbox.fetch_content(ref)
     assert (await envelope_of(account, ref)).unread
 
 

@@ -406,6 +406,24 @@ async def test_without_a_mailbox_all_are_searched_and_with_one_only_that(call, i
     assert "Harbour one" in text
 
 
+async def test_after_a_listing_the_api_is_asked_for_no_more_than_a_call_needs(call, api, inbox):
+    """Opening has no folder and no flags to show; marking needs the flags, for undo; a search asks each mailbox."""
+    refs = [inbox.add(letter(f"The harbour {number}")) for number in range(5)]
+    await call("list_emails")
+    needed = {
+        ("list_emails", ()): ["messages.list"],
+        ("read_email", (("email_id", refs[1]),)): ["message.get"],
+        ("list_attachments", (("email_id", refs[1]),)): ["message.get"],
+        ("mark_email", (("email_id", refs[1]), ("flag", "starred"))): ["messages.list", "message.flags"],
+        ("search_emails", (("query", "harbour"),)): ["mailboxes.list", *["search"] * 4],
+        ("search_emails", (("query", "meeting"), ("mailbox", "INBOX"))): ["mailboxes.list", "search"],
+    }
+    for (tool, arguments), requests in needed.items():
+        api.forget()
+        await call(tool, **dict(arguments))
+        assert [request.operation for request in api.requests] == requests, tool
+
+
 @pytest.mark.parametrize("query", ["re:harbour", 'say "the harbour" OR', "(harbour", "100% harbour?&x=1#y"])
 async def test_nothing_in_a_query_is_an_operator(call, inbox, query):
     inbox.add(letter("re:harbour", text='say "the harbour" or (harbour and 100% harbour?&x=1#y'))

@@ -87,6 +87,13 @@ class Threads(Protocol):
 
 
 @runtime_checkable
+class ContentFetch(Protocol):
+    """As `fetch`, without the folder, the flags and the size, where those take further requests."""
+
+    async def fetch_content(self, ref: str) -> Message: ...
+
+
+@runtime_checkable
 class BatchFetch(Protocol):
     """Opens several messages in fewer round trips than one each. Without it they are fetched one by one."""
 
@@ -246,8 +253,7 @@ class IdLookup(Protocol):
 
 @runtime_checkable
 class Changes(Protocol):
-    """capabilities.has_delta: reports what changed since a cursor, for any caller at any time. `Watcher` reports that
-    something changes, as it happens."""
+    """capabilities.has_delta: what changed since a cursor, for any caller at any time. `Watcher`: as it happens."""
 
     async def changed_since(self, cursor: str, *, limit: int) -> ChangePage:
         """At most `limit` refs. An empty cursor returns the current one and no changes: what is read after that is

@@ -33,6 +33,11 @@ def resolve(account: Account, secret: str, *, environ: Mapping[str, str] | None 
     return _resolved(account, account.name, secret, os.environ if environ is None else environ)
 
 
+def is_at_hand(account: Account, secret: str) -> bool:
+    """Whether `resolve` finds it without a look at a disk or a keyring."""
+    return getattr(account, secret) is not None or bool(getattr(account, f"{secret}_env"))
+
+
 def client_secret(account: str, oauth: OAuthSettings) -> str:
     """Empty if the service issues none to programs on people's machines."""
     return _resolved(oauth, account, "client_secret", os.environ) or ""

@@ -102,6 +102,7 @@ class MirrorLayer:
             "search": self._search,
             "envelopes": self._envelopes,
             "fetch": self._fetch,
+            "fetch_content": self._fetch,
             "fetch_many": self._fetch_many,
             "fetch_raw": self._fetch_raw,
             "fetch_part": self._fetch_part,

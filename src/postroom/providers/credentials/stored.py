@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from postroom.model.errors import AuthRequired
 from postroom.providers.tokens import in_own_thread
-from postroom.settings.secrets import resolve
+from postroom.settings.secrets import is_at_hand, resolve
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import Account
@@ -20,6 +20,8 @@ class StoredToken:
         self._secret = secret
 
     async def token(self) -> str:
+        if is_at_hand(self._account, self._secret):  # each request asks: no thread where nothing can block
+            return stored_secret(self._account, self._secret)
         return await in_own_thread(stored_secret, self._account, self._secret)
 
     async def refreshed(self, old: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from postroom.model.errors import PostroomError, ProviderError
@@ -16,7 +17,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PAGE = (b"<!doctype", b"<html")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Answer:
     """`of_write` says whether the request changed something."""
 
@@ -57,7 +58,12 @@ class Answer:
         return self.body[:200].lstrip().lower().startswith(_PAGE)
 
     def parsed(self) -> Any:
-        """The parsed JSON, or None when there is no valid JSON."""
+        """The parsed JSON, or None when there is no valid JSON. Always the same objects: not to be changed."""
+        return self._json
+
+    @cached_property
+    def _json(self) -> Any:
+        """Looked at twice at least: for what went wrong, and for what was asked for."""
         if not self.is_json:
             return None
         try:

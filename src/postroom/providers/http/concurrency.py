@@ -22,9 +22,12 @@ async def settled(calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T | Postr
         except PostroomError as error:
             found[place] = error
 
-    async with anyio.create_task_group() as group:
-        for place, call in enumerate(calls):
-            group.start_soon(run, place, call)
+    if len(calls) > 1:
+        async with anyio.create_task_group() as group:
+            for place, call in enumerate(calls):
+                group.start_soon(run, place, call)
+    elif calls:
+        await run(0, calls[0])
     return [found[place] for place in range(len(calls))]
 
 

@@ -83,7 +83,8 @@ async def _lines(response: httpx2.Response, call: Call) -> AsyncIterator[str]:
 
 
 class _Progress:
-    """Whether the first byte of the request may have been sent."""
+    """Whether the first byte of the request may have been sent. It matters for writes alone, and asking httpx2 for it
+    takes a call for each step of a request."""
 
     def __init__(self) -> None:
         self.has_begun = False
@@ -98,6 +99,8 @@ def _address(call: Call) -> httpx2.URL:
     would drop it.)"""
     import httpx2
 
+    if call.params and "?" not in call.url:  # read once instead of twice
+        return httpx2.URL(f"{call.url}?{httpx2.QueryParams(dict(call.params))}")
     url = httpx2.URL(call.url)
     return url.copy_merge_params(dict(call.params)) if call.params else url
 
@@ -109,7 +112,7 @@ async def _answered(client: httpx2.AsyncClient, call: Call, progress: _Progress)
         _address(call),
         headers=dict(call.headers),
         content=call.body,
-        extensions={"trace": progress},
+        extensions={"trace": progress} if call.writes else None,
     ) as response:
         body = bytearray()
         async for piece in response.aiter_bytes():

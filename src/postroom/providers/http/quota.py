@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -50,9 +50,7 @@ class Quota:
 
     @asynccontextmanager
     async def spend(self, units: float = 1) -> AsyncIterator[None]:
-        async with AsyncExitStack() as stack:
-            if (slots := self._semaphore()) is not None:
-                await stack.enter_async_context(slots)
+        async with self._semaphore() or nullcontext():
             if wait := self._reserved(units):
                 await self._sleep(wait)
             yield
@@ -79,5 +77,5 @@ class Quota:
         if self._at_once and self._slots is None:
             import anyio
 
-            self._slots = anyio.Semaphore(self._at_once)
+            self._slots = anyio.Semaphore(self._at_once, fast_acquire=True)  # a free one costs no round of the loop
         return self._slots

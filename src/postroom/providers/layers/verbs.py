@@ -11,6 +11,7 @@ READING = frozenset(
         "search_rest",
         "envelopes",
         "fetch",
+        "fetch_content",
         "fetch_many",
         "fetch_raw",
         "fetch_part",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import anyio.to_thread
 
+from postroom.mime.guarded import is_small, search_text
 from postroom.model.errors import NotFound, PostroomError, ProviderError
 from postroom.providers.http.concurrency import settled
 from postroom.providers.rest import convert, wire
@@ -16,18 +16,27 @@ from postroom.providers.rest.client import RestClient
 from postroom.providers.rest.convert import Details
 
 KEPT = 5_000  # messages
+KEPT_TEXT = 8 * 2**20  # characters of their texts
 LARGEST = 16 * 2**20  # bytes of a message that is opened for a list: its attachments come with it
+
+_Content = tuple[str, str, tuple[str, ...], str, str, int]
 
 
 class DetailCache:
     def __init__(self, client: RestClient) -> None:
         self._client = client
-        self._kept: dict[str, tuple[wire.Row, Details]] = {}  # the oldest first
+        self._kept: dict[str, tuple[_Content, Details]] = {}  # the oldest first, as in
+        self._texts: dict[str, str] = {}
+        self._characters = 0
 
     def known(self, row: wire.Row) -> Details | None:
         """Flags may change, a message does not; where it seems to have, it is opened again."""
         held = self._kept.get(row.id)
         return held[1] if held is not None and held[0] == _content(row) else None
+
+    def known_text(self, row: wire.Row) -> str | None:
+        """As searches look at it. A draft may be edited beyond what its row shows, so its text is never kept."""
+        return self._texts.get(row.id) if self.known(row) is not None and not wire.has(row, wire.DRAFT) else None
 
     async def of(self, rows: Sequence[wire.Row]) -> list[Details | None]:
         """In order; None for a message that is gone or cannot be read. One of those must not hide the others."""
@@ -41,18 +50,36 @@ class DetailCache:
     async def _open(self, row: wire.Row) -> None:
         await self.learn(row, await self._client.message(row.id, largest=LARGEST))
 
-    async def learn(self, row: wire.Row, found: dict[str, Any]) -> Details:
-        """Reading a body takes a while: not in the event loop."""
-        learned = await anyio.to_thread.run_sync(convert.details, found)
-        self._kept.pop(row.id, None)
+    async def learn(self, row: wire.Row, found: dict[str, Any]) -> tuple[Details, str | None]:
+        """Its text as well, unless it is a long one. Reading a body takes a while: not in the event loop."""
+        learned, text = await anyio.to_thread.run_sync(_read, found)
+        self._forget(row.id)
         self._kept[row.id] = (_content(row), learned)
+        if text is not None:
+            self._texts[row.id] = text
+            self._characters += len(text)
         if len(self._kept) > KEPT:
-            del self._kept[next(iter(self._kept))]
-        return learned
+            self._forget(next(iter(self._kept)))
+        while self._characters > KEPT_TEXT:
+            self._forget_text(next(iter(self._texts)))
+        return learned, text
+
+    def _forget(self, ref: str) -> None:
+        self._kept.pop(ref, None)
+        self._forget_text(ref)
+
+    def _forget_text(self, ref: str) -> None:
+        self._characters -= len(self._texts.pop(ref, ""))
 
 
-def _content(row: wire.Row) -> wire.Row:
-    return replace(row, flags=frozenset())
+def _read(found: dict[str, Any]) -> tuple[Details, str | None]:
+    body = convert.body(found)
+    return convert.details(found), search_text(body) if is_small(body) else None
+
+
+def _content(row: wire.Row) -> _Content:
+    """Everything but the flags."""
+    return row.subject, row.sender, row.to, row.date, row.preview, row.size
 
 
 def is_its_own_fault(error: PostroomError) -> bool:

@@ -14,7 +14,9 @@ from postroom.providers.rest import wire
 from postroom.providers.rest.client import RestClient
 
 KEPT = 20_000  # messages
-_BEFORE = 20  # a listing moves on when messages arrive or leave: so many places are looked at before the last one
+# A listing moves on when messages arrive or leave: so many places before and after the last one are looked at, first.
+_NEAR = 10
+_BEFORE = 20  # and then so many before it, in a whole page
 _WORD = re.compile(r"\w+")
 
 Placed = dict[str, tuple[str, wire.Row]]  # by id: the mailbox, and the row it has there
@@ -66,9 +68,14 @@ class Places:
         return list(found.values())
 
     async def near(self, refs: Iterable[str]) -> Placed:
-        """Those that are still where they were seen last."""
+        """Those that are still where they were seen last, or not far from there."""
         wanted = set(refs)
-        requests = self._requests(wanted)
+        placed = await self._among(wanted, self._closest(wanted))
+        if missing := wanted - placed.keys():
+            placed |= await self._among(missing, self._pages(missing))
+        return placed
+
+    async def _among(self, wanted: set[str], requests: Sequence[_Request]) -> Placed:
         answers = await all_of([partial(self._repeated, request) for request in requests])
         return {
             row.id: (request.mailbox, row)
@@ -81,10 +88,10 @@ class Places:
         """None where no mailbox lists it. A word of the subject finds it with one request for each mailbox; where that
         fails, they are listed one after the other."""
         if word := max(_WORD.findall(subject), key=len, default=""):
-            asked = [_Request(mailbox, word=word) for mailbox in mailboxes]
-            for request, rows in zip(asked, await all_of([partial(self._repeated, one) for one in asked]), strict=True):
-                if (row := _of(rows, ref)) is not None:
-                    return request.mailbox, row
+            found = await self._among({ref}, [_Request(mailbox, word=word) for mailbox in mailboxes])
+            if ref in found:
+                self._note(ref, _Request(found[ref][0], word=word))  # no longer where it was listed once
+                return found[ref]
         for mailbox in mailboxes:
             if (row := _of(await self._listed(mailbox), ref)) is not None:
                 return mailbox, row
@@ -100,7 +107,7 @@ class Places:
         try:
             if request.word:
                 return await self.found(request.word, request.mailbox, limit=request.limit)
-            return await self.page(request.mailbox, limit=wire.PAGE, offset=request.offset)
+            return await self.page(request.mailbox, limit=request.limit, offset=request.offset)
         except NotFound:  # the mailbox is gone, or the service has no such request
             return []
 
@@ -110,15 +117,37 @@ class Places:
         except NotFound:
             return []
 
-    def _requests(self, refs: set[str]) -> list[_Request]:
-        """The searches that found them, and the pages around the places where they were listed, each once."""
-        seen = {self._seen[ref] for ref in refs if ref in self._seen}
-        pages: list[_Request] = []
-        for one in sorted(request for request in seen if not request.word):
-            last = pages[-1] if pages else None
-            if last is None or last.mailbox != one.mailbox or one.offset >= last.offset + wire.PAGE - _BEFORE:
-                pages.append(_Request(one.mailbox, max(0, one.offset - _BEFORE)))
-        return [*pages, *sorted(request for request in seen if request.word)]
+    def _closest(self, refs: set[str]) -> list[_Request]:
+        """The searches that found them, and the rows around the places where they were listed. A whole page takes
+        the service and us more than twice as long."""
+        seen = self._last(refs)
+        around = [_around(places) for places in _grouped(seen, _NEAR)]
+        return [*around, *sorted(request for request in seen if request.word)]
+
+    def _pages(self, refs: set[str]) -> list[_Request]:
+        """Whole pages from a little before the places where they were listed."""
+        firsts = [places[0] for places in _grouped(self._last(refs), _BEFORE)]
+        return [_Request(first.mailbox, max(0, first.offset - _BEFORE)) for first in firsts]
+
+    def _last(self, refs: set[str]) -> set[_Request]:
+        return {self._seen[ref] for ref in refs if ref in self._seen}
+
+
+def _grouped(seen: Iterable[_Request], margin: int) -> list[list[_Request]]:
+    """The places in listings, in order, together where one page has them with so many rows before and after them."""
+    groups: list[list[_Request]] = []
+    for one in sorted(request for request in seen if not request.word):
+        first = groups[-1][0] if groups else None
+        if first is not None and first.mailbox == one.mailbox and one.offset + 2 * margin < first.offset + wire.PAGE:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    return groups
+
+
+def _around(places: Sequence[_Request]) -> _Request:
+    begin = max(0, places[0].offset - _NEAR)
+    return _Request(places[0].mailbox, begin, limit=min(wire.PAGE, places[-1].offset + _NEAR + 1 - begin))
 
 
 def _of(rows: Iterable[wire.Row], ref: str) -> wire.Row | None:

@@ -34,7 +34,7 @@ UNKNOWN = Address("unknown@address.invalid", "the address of this token")
 
 
 class RestMailbox:
-    """Mailbox and FolderMaker. The API has no drafts, labels, threads or original messages."""
+    """Mailbox, ContentFetch and FolderMaker. The API has no drafts, labels, threads or original messages."""
 
     def __init__(self, account: RestAccount, context: ProviderContext) -> None:
         self.account = account
@@ -85,6 +85,10 @@ class RestMailbox:
         found = await self.client.message(ref)
         mailbox, row = await self._place(ref, found)
         return await anyio.to_thread.run_sync(convert.message, found, row, mailbox)
+
+    async def fetch_content(self, ref: str) -> Message:
+        found = await self.client.message(ref)
+        return await anyio.to_thread.run_sync(convert.message, found, convert.row_of(found, ref), "")
 
     async def fetch_part(self, ref: str, part: str) -> bytes:
         return convert.attachment_content(await self.client.message(ref), part)

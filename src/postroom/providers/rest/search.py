@@ -114,12 +114,16 @@ class Searcher:
         known = self._details.known(one.row)
         if verdict is not None or known is None:
             return verdict
-        return _verdict(one.node, convert.envelope(one.row, one.folder, known), known.filenames, _ONLY_READ)
+        shown, text = convert.envelope(one.row, one.folder, known), self._details.known_text(one.row)
+        if text is not None:
+            return matches(one.node, shown, text, known.filenames)
+        return _verdict(one.node, shown, known.filenames, _ONLY_READ)
 
     async def _read(self, one: _Candidate) -> bool:
         found = await self._client.message(one.row.id, largest=LARGEST)
-        known = await self._details.learn(one.row, found)
-        text = await anyio.to_thread.run_sync(search_text, convert.body(found))
+        known, text = await self._details.learn(one.row, found)
+        if text is None:
+            text = await anyio.to_thread.run_sync(search_text, convert.body(found))
         return matches(one.node, convert.envelope(one.row, one.folder, known), text, known.filenames)
 
 

@@ -151,9 +151,9 @@ def sent_id(answer: Answer) -> str:
 
 def text(found: Mapping[str, Any], key: str) -> str:
     value = found.get(key)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
 
 
 def texts(found: Mapping[str, Any], key: str) -> tuple[str, ...]:

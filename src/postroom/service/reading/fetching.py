@@ -6,8 +6,14 @@ from collections.abc import Sequence
 
 from postroom.model.errors import NotFound
 from postroom.model.message import Message
-from postroom.providers.protocol import BatchFetch
+from postroom.providers.protocol import BatchFetch, ContentFetch
 from postroom.service.gateway import Account
+
+
+async def fetch_content(account: Account, ref: str) -> Message:
+    """For a caller that shows neither its folder nor its flags: they may be missing."""
+    mailbox = account.mailbox
+    return await (mailbox.fetch_content(ref) if isinstance(mailbox, ContentFetch) else mailbox.fetch(ref))
 
 
 async def fetch_many(account: Account, refs: Sequence[str]) -> list[Message | None]:

@@ -24,7 +24,7 @@ from postroom.service.presenting import (
     row,
     shown_addresses,
 )
-from postroom.service.reading.fetching import fetch_many
+from postroom.service.reading.fetching import fetch_content, fetch_many
 from postroom.service.reading.history import add_answered, earlier_of, names_of, nearest
 from postroom.service.reading.threads import thread_of
 from postroom.service.views import AttachmentView, OpenEmail, SavedFile, SenderFacts, ThreadView, WholeEmail
@@ -70,10 +70,13 @@ async def read_email(
     include_quoted: bool = False,
     max_chars: int = MAX_CHARS,
     offset: int = 0,
+    content_only: bool = False,
 ) -> OpenEmail:
+    """With `content_only` for a caller that shows neither its folder nor its flags: the row may lack them."""
     reading = Reading(body_format, include_quoted, max_chars, offset)
     opened, ref = await locate(gateway, email_id, account)
-    return await open_message(gateway, opened, await _fetch(opened, ref, email_id), reading)
+    message = await _fetch(opened, ref, email_id, content_only=content_only)
+    return await open_message(gateway, opened, message, reading)
 
 
 async def read_whole(gateway: Gateway, email_id: str, *, account: str | None = None) -> WholeEmail:
@@ -137,7 +140,7 @@ async def list_attachments(
     gateway: Gateway, email_id: str, *, account: str | None = None
 ) -> tuple[AttachmentView, ...]:
     opened, ref = await locate(gateway, email_id, account)
-    return _attachments((await _fetch(opened, ref, email_id)).attachments)
+    return _attachments((await _fetch(opened, ref, email_id, content_only=True)).attachments)
 
 
 async def download_attachment(
@@ -181,7 +184,7 @@ async def find_attachment(
 ) -> tuple[Account, str, AttachmentView]:
     """Its account, the ref of its message, and what is known of it before it is fetched."""
     opened, ref = await locate(gateway, email_id, account)
-    views = _attachments((await _fetch(opened, ref, email_id)).attachments)
+    views = _attachments((await _fetch(opened, ref, email_id, content_only=True)).attachments)
     view = next((view for view in views if view.attachment_id == attachment_id), None)
     if view is None:
         raise NotFound(
@@ -215,9 +218,9 @@ def thread_gone(thread_id: str) -> NotFound:
     return NotFound(missing.message, reason="thread_gone", details={"thread_id": thread_id, "id": thread_id})
 
 
-async def _fetch(account: Account, ref: str, email_id: str) -> Message:
+async def _fetch(account: Account, ref: str, email_id: str, *, content_only: bool = False) -> Message:
     try:
-        return await account.mailbox.fetch(ref)
+        return await (fetch_content(account, ref) if content_only else account.mailbox.fetch(ref))
     except NotFound:
         raise gone(email_id) from None
 

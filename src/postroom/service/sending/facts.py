@@ -84,6 +84,10 @@ async def known_recipients(
     What Sent shows is asked again each time: it may have been arranged for the moment.
     """
     keys = [address.key for address in recipients if not (address.is_routed or policy.vouches_for(address))]
-    known = set(await gateway.in_thread(gateway.store.recipients.known, account.name, keys))
-    lists = await gateway.in_thread(gateway.store.recipients.lists, account.name, keys)
+
+    def remembered() -> tuple[set[str], set[str]]:
+        written_to = gateway.store.recipients
+        return written_to.known(account.name, keys), written_to.lists(account.name, keys)
+
+    known, lists = await gateway.in_thread(remembered)
     return frozenset(known | await acquainted(gateway, account, [key for key in keys if key not in known | lists]))

@@ -38,9 +38,7 @@ _LONGEST_RETRY = 4 * 3600.0
 async def settle(gateway: Gateway, send: Send, outcome: SubmitOutcome) -> Send:
     advance, told = gateway.store.outbox.advance, _told(send, outcome)
     if outcome.state == "accepted":
-        accepted = await gateway.in_thread(advance, send.send_id, expect=send.state, to=State.ACCEPTED, outcome=told)
-        await gateway.in_thread(gateway.store.pauses.login_worked, send.account)
-        return await finish(gateway, accepted)
+        return await finish(gateway, await gateway.in_thread(_accept, gateway, send, told))
     if outcome.state == "rejected":
         end = State.NEEDS_HUMAN if was_promised(send) else State.REJECTED
         ended = await gateway.in_thread(advance, send.send_id, expect=State.SENDING, to=end, outcome=told)
@@ -49,6 +47,12 @@ async def settle(gateway: Gateway, send: Send, outcome: SubmitOutcome) -> Send:
         return await _try_later(gateway, send, outcome)
     unknown = await gateway.in_thread(advance, send.send_id, expect=State.SENDING, to=State.UNKNOWN, outcome=told)
     return await reconcile(gateway, unknown)
+
+
+def _accept(gateway: Gateway, send: Send, told: dict[str, object]) -> Send:
+    accepted = gateway.store.outbox.advance(send.send_id, expect=send.state, to=State.ACCEPTED, outcome=told)
+    gateway.store.pauses.login_worked(send.account)
+    return accepted
 
 
 async def _try_later(gateway: Gateway, send: Send, outcome: SubmitOutcome) -> Send:
@@ -108,19 +112,19 @@ async def _evidence(account: Account, send: Send, frozen: SubmitRequest) -> Subm
 
 async def finish(gateway: Gateway, send: Send) -> Send:
     """Accepted: remember whom and what was written, clear the vault, mark the message it answers, close the row."""
-    frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
-    seen = await gateway.in_thread(_likeness, send, frozen)
 
-    def remember() -> None:
-        gateway.store.duplicates.remember(send.account, seen)
+    def remember() -> SubmitRequest:
+        frozen = gateway.store.outbox.request(send.send_id)
+        gateway.store.duplicates.remember(send.account, _likeness(send, frozen))
         if send.tool != TOOL and send.kind != "vacation":  # whom nobody chose to write to is not known by it
             gateway.store.recipients.remember(send.account, _accepted(send))
         path = gateway.vault.find(f"{send.kind}_{send.approval_id}.md") if send.approval_id else None
         if path is not None:
             with suppress(InternalError):  # a vault that takes no files must not keep a sent message from being done
                 gateway.vault.claim(path, DONE)
+        return frozen
 
-    await gateway.in_thread(remember)
+    frozen = await gateway.in_thread(remember)
     with suppress(PostroomError):  # an account that cannot be opened now
         await staging.tidied(gateway, await gateway.accounts.open(send.account), send, frozen)
     told = _with_warning(send, await mark_original(gateway, send))

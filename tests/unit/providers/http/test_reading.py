@@ -23,6 +23,7 @@ async def test_an_object_is_read_with_its_parameters(server: Server, api: Api) -
     answer = await api.read("/mails", params={"q": "a b&c", "n": 3})
     assert answer.object() == {"a": "ä"}
     assert server.asked[0].path == "/mails?q=a+b%26c&n=3"
+    assert answer.object() is answer.parsed()  # read from its bytes once
 
 
 async def test_what_is_asked_by_post_is_sent_as_json_and_retried_all_the_same(server: Server, api: Api) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -11,11 +13,13 @@ from tests.peers.rest.service import PASSWORD
 from tests.unit.providers.rest.conftest import ME
 
 from postroom.model.errors import AuthRequired, ProviderUnavailable
+from postroom.providers.credentials import stored
 from postroom.providers.http.api import Api
 from postroom.providers.http.client import new_client
 from postroom.providers.layers.retry import Retry
 from postroom.providers.rest.tokens import LoginTokens, RestTokens
 from postroom.settings import RestAccount
+from postroom.settings.secrets import resolve
 
 
 async def no_wait(seconds: float) -> None:
@@ -129,3 +133,33 @@ async def test_without_either_it_says_where_to_put_one(api: Any, bare: Api, monk
 def test_settings_that_cannot_be_meant_are_refused(api: Any, keys: dict[str, str], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         at(api, **keys)
+
+
+@pytest.mark.parametrize("keys", [{"auth_token": "first"}, {"auth_token_env": "MAIL_API_TOKEN"}])
+async def test_a_token_in_the_settings_or_a_variable_is_got_without_a_thread(
+    api: Any, monkeypatch: pytest.MonkeyPatch, keys: dict[str, str]
+) -> None:
+    async def blocking(*args: Any) -> str:
+        raise AssertionError("nothing blocks here")
+
+    monkeypatch.setattr(stored, "in_own_thread", blocking)
+    monkeypatch.setenv("MAIL_API_TOKEN", "first")
+    assert await stored.StoredToken(at(api, **keys), "auth_token").token() == "first"
+
+
+async def test_a_token_in_a_file_is_read_in_a_thread_each_time(
+    api: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    read_in = []
+
+    def noted(*args: Any) -> str:
+        read_in.append(threading.current_thread())
+        return str(resolve(*args))
+
+    monkeypatch.setattr(stored, "resolve", noted)
+    (tmp_path / "token").touch(0o600)
+    source = stored.StoredToken(at(api, auth_token_file=tmp_path / "token"), "auth_token")
+    for token in ("first", "second"):
+        (tmp_path / "token").write_text(token)
+        assert await source.token() == token
+    assert threading.main_thread() not in read_in

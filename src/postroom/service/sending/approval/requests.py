@@ -67,8 +67,12 @@ async def ask(gateway: Gateway, order: Order, findings: Sequence[Finding]) -> Se
 
 async def standing(gateway: Gateway, order: Order) -> SendView | None:
     """The send that a repeated identical call means: one still under way, or one that a person approved today."""
-    await gateway.in_thread(gateway.store.approvals.expire)
-    send = await gateway.in_thread(gateway.store.outbox.latest, order.account.name, order.tool, order.digest)
+
+    def latest() -> Send | None:
+        gateway.store.approvals.expire()
+        return gateway.store.outbox.latest(order.account.name, order.tool, order.digest)
+
+    send = await gateway.in_thread(latest)
     if send is None:
         return None
     if send.state is State.AWAITING_APPROVAL:

@@ -41,7 +41,12 @@ async def read_email(
     from postroom.service.reading import read
 
     email = await read.read_email(
-        gateway, email_id, body_format="text", include_quoted=True, max_chars=read.MAX_BODY_CHARS
+        gateway,
+        email_id,
+        body_format="text",
+        include_quoted=True,
+        max_chars=read.MAX_BODY_CHARS,
+        content_only=True,
     )
     return wording.opened(gateway, email)
 
