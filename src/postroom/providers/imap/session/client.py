@@ -120,12 +120,18 @@ class Session:
             self.open("INBOX")
 
     def list_folders(self, *returning: str) -> tuple[list[wire.Raw], list[wire.Raw]]:
-        """The LIST responses and, where requested and supported, the STATUS responses."""
-        if self.opened is not None:
-            self._ask(self._client.noop)  # otherwise the open folder's counts are outdated
-        arguments = ["RETURN", f"({' '.join(returning)})"] if returning else []
+        """The LIST responses and, where requested and supported, the STATUS responses.
+
+        Those of an open folder are as old as its last refreshment. A NOOP is sent along, before or after which the
+        server may process LIST (Dovecot 2.3 puts it off to the end): when it reports a change, it is listed again.
+        """
+        words = ["LIST", '""', '"*"', *(["RETURN", f"({' '.join(returning)})"] if returning else [])]
         self._clear()
-        self._ask(internals.simple_command, self._client, "LIST", '""', '"*"', *arguments)
+        if self.opened is not None:
+            self._ask(internals.command_and_noop, self._client, *words)
+        if self.opened is None or not _CHANGED.isdisjoint(internals.announcements(self._client)):
+            self._clear()
+            self._ask(internals.simple_command, self._client, *words)
         taken = internals.announcements(self._client)
         return taken.pop("LIST", []), taken.pop("STATUS", [])
 
