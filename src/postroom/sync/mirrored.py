@@ -37,7 +37,6 @@ from postroom.providers.protocol import FolderSync, Mailbox, Numbered, Transport
 from postroom.sync import contents, noting
 from postroom.sync.consulting import UNREACHABLE, CatchUp, Consulting
 from postroom.sync.coverage import Coverage, coverage_of, coverage_of_all, coverage_of_folders
-from postroom.sync.limits import owner_of
 from postroom.sync.lookup import Lookup
 from postroom.sync.merging import Half, half_of, merged
 from postroom.sync.status import fact, note_fact
@@ -94,7 +93,7 @@ class MirrorLayer:
         self._mailbox = mailbox
         self.mirror = mirror
         self._settings = settings
-        self._consult = Consulting(mailbox, mirror, owner_of(settings), catch_up, max_age)
+        self._consult = Consulting(mailbox, mirror, settings, catch_up, max_age)
         self._lookup = Lookup(threads_by_headers=isinstance(mailbox, FolderSync))
         self._methods: dict[str, Callable[..., Awaitable[Any]]] = {
             "connect": self._connect,

@@ -4,8 +4,6 @@ the server alone would say."""
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,15 +11,11 @@ import pytest
 from tests.peers.accounts import imap_account, letter
 from tests.unit.sync.conftest import Mirrored
 from tests.unit.sync.desk import INBOX, Desk, desk
+from tests.unit.sync.filling import fill_partly
 
-from postroom.model.changes import BulkMail
-from postroom.model.errors import ProviderUnavailable
 from postroom.model.message import Envelope
 from postroom.model.query.tree import After, And, In, Is, Larger, Not, Or, Query, Subject, Text
-from postroom.providers.context import ProviderContext
-from postroom.providers.imap.provider import ImapMailbox
 from postroom.sync import arriving, by_folder
-from postroom.sync.syncing import Syncing
 
 pytestmark = pytest.mark.anyio
 
@@ -42,21 +36,6 @@ QUERIES = {
     "either": Query(Or((In("INBOX"), In("Trash")))),
     "nothing": Query(Text("unheardof")),
 }
-
-
-class Stopping(ImapMailbox):
-    """Its connection is lost after so many turns of a fill."""
-
-    turns = 0
-
-    async def bulk(
-        self, folder_ref: str, epoch: str, numbers: Sequence[int], *, max_bytes: int
-    ) -> AsyncGenerator[list[BulkMail], None]:
-        if self.turns == 0:
-            raise ProviderUnavailable("The connection was lost.")
-        self.turns -= 1
-        async for batch in super().bulk(folder_ref, epoch, numbers, max_bytes=max_bytes):
-            yield batch
 
 
 @pytest.fixture(autouse=True)
@@ -87,14 +66,7 @@ def _letter(key: str, hour: int) -> bytes:
 
 async def fill(mirrored: Mirrored, turns: int) -> None:
     account = imap_account(mirrored.dovecot, mirrored.user, mirror="full")
-    mailbox = Stopping(account, ProviderContext(mirrored.mirror.path.parent))
-    mailbox.turns = turns
-    try:
-        async with Syncing(mirrored.mirror, mailbox, account) as syncing:
-            with suppress(ProviderUnavailable):
-                await syncing.once()
-    finally:
-        await mailbox.close()
+    await fill_partly(mirrored.mirror, account, turns)
 
 
 async def answers(mailbox: Any, query: Query, limit: int) -> tuple[list[Envelope], list[tuple[int | None, bool]], bool]:
