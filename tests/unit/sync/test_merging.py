@@ -45,9 +45,9 @@ def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arriving, "_WAITING", 1)
 
 
-def seeded(mirrored: Mirrored) -> None:
-    """Every message has a date of its own, in no order of arrival."""
-    hours = list(range(sum(SIZES.values())))
+def seeded(mirrored: Mirrored, *, at_once: int = 1) -> None:
+    """So many messages of each date, in no order of arrival."""
+    hours = [hour // at_once for hour in range(sum(SIZES.values()))]
     random.Random(5).shuffle(hours)
     with mirrored.client() as client:
         client.create("Projects")
@@ -95,6 +95,25 @@ async def test_a_half_filled_mirror_and_its_server_say_what_the_server_says(mirr
             assert await answers(it.mailbox, query, 7) == (rows, said, name != "archive" or "Archive" in _begun(it)), (
                 name
             )
+
+
+@pytest.mark.parametrize("at_once", [3, 30, 100])
+@pytest.mark.parametrize("turns", [1, 6, 100])
+async def test_messages_of_one_second_have_one_order_whoever_is_asked(
+    mirrored: Mirrored, turns: int, at_once: int
+) -> None:
+    """So that whoever turns the pages while a fill goes on, or ends, sees each message once."""
+    async with desk(mirrored) as it:
+        seeded(mirrored, at_once=at_once)
+        await fill(mirrored, turns)
+        assert mirrored.mirror.status().complete == (turns == 100)
+        for name, query in QUERIES.items():
+            if name == "archive" and "Archive" not in _begun(it):
+                continue
+            rows, said, _ = await answers(it.server, query, 7)
+            again, said_again, _ = await answers(it.mailbox, query, 7)
+            assert [row.ref for row in again] == [row.ref for row in rows], name
+            assert said_again == said
 
 
 def _begun(it: Desk) -> set[str]:
