@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client
 from tests.flows.conftest import ERAS
@@ -14,8 +15,9 @@ from tests.peers.dovecot import PASSWORD, Dovecot
 from tests.unit.sync.conftest import Mirrored
 from tests.unit.sync.filling import fill_partly
 
+from postroom.doors.mcp.serve import serve_http
 from postroom.doors.mcp.server import PostroomServer, build_server
-from postroom.settings import build
+from postroom.settings import Settings, build
 from postroom.sync import arriving, by_folder
 from postroom.sync.mirror import Mirror, mirror_path
 from postroom.wiring import open_gateway
@@ -51,21 +53,42 @@ def mirrored(dovecot: Dovecot, tmp_path: Path) -> Mirrored:
 
 
 @pytest.fixture
-async def server(mirrored: Mirrored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[PostroomServer]:
-    """Its mirror has the newest messages, and nobody goes on with it."""
+async def settings(mirrored: Mirrored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Settings]:
+    """Of an account whose mirror has the newest messages, and nobody goes on with it."""
     dovecot = mirrored.dovecot
     account = {
         "name": "work", "provider": "imap", "address": mirrored.user, "host": dovecot.host, "port": dovecot.imap,
         "security": "none", "password": PASSWORD, "mirror": "full",
     }  # fmt: skip
-    settings = build({"accounts": [account]}, home=tmp_path)
+    made = build({"accounts": [account]}, home=tmp_path)
     monkeypatch.setattr(by_folder, "_FIRST_PAGE", HERE)
     monkeypatch.setattr(arriving, "_WAITING", 1)
-    await fill_partly(mirrored.mirror, settings.accounts[0], 1)
+    await fill_partly(mirrored.mirror, made.accounts[0], 1)
     lock = mirrored.mirror.lock()
     assert lock is not None
-    yield build_server(lambda: open_gateway(settings), settings)
+    yield made
     lock.close()
+
+
+@pytest.fixture
+def server(settings: Settings) -> PostroomServer:
+    return build_server(lambda: open_gateway(settings), settings)
+
+
+@pytest.fixture
+async def url(settings: Settings) -> AsyncIterator[str]:
+    ports: list[int] = []
+    listening = anyio.Event()
+
+    def announce(port: int) -> None:
+        ports.append(port)
+        listening.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(serve_http, settings, "127.0.0.1", 0, announce)
+        await listening.wait()
+        yield f"http://127.0.0.1:{ports[0]}/mcp"
+        tasks.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -83,6 +106,14 @@ async def test_a_call_that_waits_for_the_server_says_how_far_the_fill_is(
     assert f"{HERE} of {THERE} messages" in message
     said = [report[0] for report in ear.reports]
     assert said == sorted(set(said)), "a progress may only grow"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_it_is_said_over_http_too(url: str, era: str) -> None:
+    ear = Listening()
+    async with Client(url, mode=era) as client:
+        await client.call_tool("list_emails", {}, progress_callback=ear.note)
+    assert ear.reports[0][:2] == (HERE, THERE)
 
 
 @pytest.mark.parametrize("era", ERAS)

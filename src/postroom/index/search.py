@@ -12,7 +12,7 @@ from postroom.index.folders import find_folder, folder_ids, list_folders, shared
 from postroom.index.matching import Names, conjunction, expression, has_state
 from postroom.index.rows import ENVELOPE, envelopes, envelopes_of
 from postroom.index.state import folder_token
-from postroom.index.ties import Rank, put_right
+from postroom.index.ties import Rank, put_right, share_a_second
 from postroom.model.folder import Role
 from postroom.model.message import Envelope, Page
 from postroom.model.query.tree import And, In, Node, Query
@@ -46,7 +46,7 @@ def search(
     ).fetchall()
     count = max(0, len(rows) - before)
     shown = envelopes_of(rows[before : before + limit])
-    if rank is not None:
+    if rank is not None and share_a_second([row[-1] for row in rows]):
         found = [(row[-1], row[0]) for row in rows]
         refs = put_right(found, before, before + len(shown), partial(_around, connection, plan), rank)
         shown = _in_order(connection, shown, refs)

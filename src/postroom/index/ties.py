@@ -18,6 +18,10 @@ Rank = Callable[[Sequence[str]], Mapping[str, Any]]  # by ref, what sorts those 
 Around = Callable[[int, int], Sequence[Found]]  # all that were to be found with keys from the one up to the other
 
 
+def share_a_second(keys: Sequence[int]) -> bool:
+    return len({key >> COUNTER_BITS for key in keys}) < len(keys)
+
+
 def put_right(found: Sequence[Found], start: int, stop: int, around: Around, rank: Rank) -> list[str]:
     """The refs from `start` to `stop`. `found` goes on by one on either side, where there is more."""
     refs: list[str] = []

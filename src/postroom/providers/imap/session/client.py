@@ -190,15 +190,15 @@ class Session:
         words = self._speech.search_words(keys)
         if self.has("ESEARCH"):  # ranges instead of 50,000 numbers
             for line in self._uid_command(b"SEARCH", [b"RETURN", b"(ALL)", *words], "ESEARCH"):
-                return sorted(_all_of(line))
+                return sorted(wire.read_found(line))
             return []
         lines = self._uid_command(b"SEARCH", words, "SEARCH")
-        return sorted({int(number) for line in lines for number in _text(line).split()})
+        return sorted(set(wire.read_numbers(lines)))
 
     def sort(self, keys: Keys) -> list[int]:
         """UIDs, latest date first; within one second, the latest arrival first. Only where the server has SORT."""
         lines = self._uid_command(b"SORT", [b"(DATE)", *self._speech.sort_words(keys)], "SORT")
-        return [int(number) for line in lines for number in _text(line).split()][::-1]
+        return wire.read_numbers(lines)[::-1]
 
     def remember(self, key: str, find_out: Callable[[], T]) -> T:
         """A fact about the open folder, computed again only after something in it changed."""
@@ -394,13 +394,3 @@ def _readable(sock: Any, seconds: float) -> bool:
     with selectors.DefaultSelector() as selector:
         selector.register(sock, selectors.EVENT_READ)
         return bool(selector.select(seconds))
-
-
-def _text(line: wire.Raw) -> bytes:
-    return line if isinstance(line, bytes) else line[0]
-
-
-def _all_of(line: wire.Raw) -> list[int]:
-    """The set behind ALL in ``(TAG "x") UID ALL 1:5``; no ALL means no message."""
-    words = _text(line).split()
-    return wire.read_set(words[words.index(b"ALL") + 1]) if b"ALL" in words else []
