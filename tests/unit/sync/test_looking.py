@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.peers.accounts import imap_account, letter, opened
+from tests.peers.cyrus import Cyrus
 from tests.peers.dovecot import Dovecot
 from tests.peers.faultproxy import faulty
 from tests.unit.sync.conftest import Mirrored
@@ -99,6 +100,7 @@ def removed(client: imaplib.IMAP4) -> None:
     client.expunge()
 
 
+@pytest.mark.parametrize("peer", ["dovecot", "middling", "cyrus"])
 @pytest.mark.parametrize(
     ("change", "shown"),
     [
@@ -109,11 +111,17 @@ def removed(client: imaplib.IMAP4) -> None:
     ids=["appended", "flagged", "removed"],
 )
 async def test_the_next_look_sees_what_another_program_did_to_the_inbox(
-    mirrored: Mirrored, change: Callable[[imaplib.IMAP4], None], shown: dict[str, bool]
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    peer: str,
+    change: Callable[[imaplib.IMAP4], None],
+    shown: dict[str, bool],
 ) -> None:
     """The connection has the inbox open from look to look, and what a server says of an open folder may be old."""
+    server: Dovecot | Cyrus = request.getfixturevalue(peer)
+    mirrored = Mirrored(server, server.new_user("look"), Mirror(tmp_path / "mine.db"), {})
     seeded(mirrored, 2)
-    account = imap_account(mirrored.dovecot, mirrored.user, mirror="full")
+    account = imap_account(server, mirrored.user, **{"mirror": "full", **mirrored.changes})
     async with opened(account) as mailbox, Syncing(mirrored.mirror, mailbox, account) as syncing:
         await syncing.once()
         await syncing.catch_up()
