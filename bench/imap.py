@@ -107,7 +107,11 @@ def _shown(taken: Taken) -> str:
 def fill(dovecot: Dovecot, mails: int) -> None:
     folder = dovecot.maildir(USER)
     subprocess.run([sys.executable, HERE / "corpus.py", "maildir", folder, str(mails)], check=True)
-    for path in (folder.parent, *folder.parent.rglob("*")):
+    give_to_server(folder.parent)
+
+
+def give_to_server(folder: Path) -> None:
+    for path in (folder, *folder.rglob("*")):
         os.chown(path, MAIL_OWNER, MAIL_OWNER)
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from postroom.model.errors import Unsupported
+from postroom.model.errors import ProviderUnavailable, Unsupported
 from postroom.model.folder import match_folder
 from postroom.model.message import Envelope
-from postroom.model.query.tree import Query
+from postroom.model.query.tree import In, Is, Query
+from postroom.providers.layers.layered import Call, Layered
 from postroom.providers.protocol import FolderSync
+from postroom.sync import by_listing
 from postroom.sync.lookup import Lookup
 from postroom.sync.mirror import Mirror
+from postroom.sync.mirrored import MirrorLayer, mirrored
 from postroom.sync.syncing import Syncing
 
 from .mails import mail
@@ -70,3 +74,69 @@ async def test_a_mirror_has_what_the_account_has(rig: Rig, account: RigAccount, 
     assert now == await there(account)
     assert len(now) == (6 if account.capabilities.has_delta else 7)
     assert await synced(account, mirror) == now
+
+
+class Stopped(Layered):
+    """A mailbox that gives so many pages and is away from then on."""
+
+    def __init__(self, account: RigAccount, pages: int) -> None:
+        self.pages = pages
+        super().__init__(account.mailbox, account.capabilities.provider, [self._limited])
+
+    def _limited(self, verb: str, call: Call) -> Call:
+        async def search(*args: Any, **kwargs: Any) -> Any:
+            if not self.pages:
+                raise ProviderUnavailable("The server is away.")
+            self.pages -= 1
+            return await call(*args, **kwargs)
+
+        return search if verb == "search" else call
+
+
+@pytest.mark.needs("has_delta")
+async def test_the_newest_part_of_a_folder_is_answered_by_a_mirror_that_is_still_being_filled(
+    rig: Rig, account: RigAccount, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if account.capabilities.provider in NOT_MIRRORED or isinstance(account.mailbox, FolderSync):
+        pytest.skip("it has no mirror, or one that is filled by numbers")
+    monkeypatch.setattr(by_listing, "_FIRST_PAGE", 10)
+    monkeypatch.setattr(by_listing, "_PAGE", 10)
+    refs = await rig.seed([SeedMail(mail(f"report{number}", days_ago=number)) for number in range(40)])
+    await rig.settle()
+    settings = account.settings.model_copy(update={"mirror": "full"})
+    mirror = Mirror(tmp_path / "mirrors" / "mine.db")
+    server: Any = Stopped(account, pages=2)
+    async with Syncing(mirror, server, settings) as syncing:
+        with pytest.raises(ProviderUnavailable):
+            await syncing.once()
+    layer = MirrorLayer(server, mirror, settings, catch_up=None, max_age=3600.0)
+    mailbox: Any = mirrored(server, layer, account.capabilities.provider)
+
+    async def catch_up() -> None:
+        async with Syncing(mirror, server, settings) as syncing:
+            await syncing.catch_up()
+
+    async def check(query: Query, *, limit: int, offset: int = 0, asks: bool = False) -> None:
+        server.pages = int(asks)
+        page = await mailbox.search(query, limit=limit, offset=offset)
+        there = await account.mailbox.search(query, limit=limit, offset=offset)
+        assert (page.items, page.has_more, page.complete) == (there.items, there.has_more, True)
+        assert there.total is None or page.total in (there.total, None)
+        assert (page.as_of is None, server.pages) == (asks, 0)
+
+    await catch_up()
+    folder = match_folder(await account.mailbox.folders(), "inbox")
+    assert folder is not None
+    inbox = Query(In(folder.ref))
+    await check(inbox, limit=4)
+    await check(inbox, limit=4, offset=13)
+    await check(inbox.narrowed(Is("unread")), limit=4)
+    await check(inbox, limit=4, offset=17, asks=True)
+    await check(inbox, limit=50, asks=True)
+
+    await rig.seed([SeedMail(mail("late", days_ago=0.5))])
+    await rig.remove(refs[1:2])
+    await rig.settle()
+    await catch_up()
+    await check(inbox, limit=4)
+    assert refs[1] not in [row.ref for row in (await mailbox.search(inbox, limit=4, offset=0)).items]

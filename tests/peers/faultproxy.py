@@ -39,6 +39,7 @@ class FaultProxy:
     connections: int = 0
     heard: bytes = b""  # everything clients have sent, in order
     answered: int = 0  # bytes the server has sent
+    round_trips: int = 0  # times a client has sent something after an answer, on any connection
 
     def reset(self, **faults: object) -> None:
         """Well-behaved again, but for these."""
@@ -66,6 +67,7 @@ class _Link:
         self._up = b""
         self._down = 0
         self._swallowing = False
+        self._is_answered = True
 
     @property
     def faults(self) -> Faults:
@@ -90,6 +92,8 @@ class _Link:
         while data := await reader.read(65536):
             await self._wait_while_silent()
             self._proxy.heard += data
+            self._proxy.round_trips += self._is_answered
+            self._is_answered = False
             self._up = (self._up + data)[-200_000:]
             if _holds(self._up, self.faults.cut_before_client) and self._suffers():
                 return self.cut()
@@ -106,6 +110,7 @@ class _Link:
         while data := await reader.read(65536):
             await self._wait_while_silent()
             self._proxy.answered += len(data)
+            self._is_answered = True
             if self._swallowing:
                 return self.cut()
             limit = self.faults.cut_after_down

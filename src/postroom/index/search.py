@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from postroom.index.conditions import Condition, condition, joined, lies_in_none
 from postroom.index.folders import find_folder, folder_ids, list_folders, shared_folders
 from postroom.index.matching import Names, conjunction, expression, has_state
-from postroom.index.rows import ENVELOPE, envelopes_of
+from postroom.index.rows import ENVELOPE, envelopes, envelopes_of
 from postroom.index.state import folder_token
+from postroom.index.ties import Rank, put_right, share_a_second
 from postroom.model.folder import Role
 from postroom.model.message import Envelope, Page
 from postroom.model.query.tree import And, In, Node, Query
@@ -30,25 +33,53 @@ class Plan:
     total: int | None = None
 
 
-def search(connection: sqlite3.Connection, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
-    """The total is None where more than `COUNTED` match."""
+def search(
+    connection: sqlite3.Connection, query: Query, *, limit: int, offset: int, rank: Rank | None = None
+) -> Page[Envelope]:
+    """The total is None where more than `COUNTED` match. `rank` orders messages of one second."""
     plan = _plan(connection, query)
+    before = 1 if rank is not None and offset else 0
     rows = connection.execute(
-        f"SELECT {ENVELOPE} FROM {plan.source} WHERE {plan.where.sql} ORDER BY {plan.key} DESC LIMIT ? OFFSET ?",  # noqa: S608
-        (*plan.where.values, limit + 1, offset),
+        f"SELECT {ENVELOPE}, {plan.key} FROM {plan.source} WHERE {plan.where.sql}"  # noqa: S608
+        f" ORDER BY {plan.key} DESC LIMIT ? OFFSET ?",
+        (*plan.where.values, before + limit + 1, offset - before),
     ).fetchall()
-    total = _total(connection, plan, len(rows), limit, offset)
-    return Page(tuple(envelopes_of(rows[:limit])), total, limit, offset, has_more=len(rows) > limit)
+    count = max(0, len(rows) - before)
+    shown = envelopes_of(rows[before : before + limit])
+    if rank is not None and share_a_second([row[-1] for row in rows]):
+        found = [(row[-1], row[0]) for row in rows]
+        refs = put_right(found, before, before + len(shown), partial(_around, connection, plan), rank)
+        shown = _in_order(connection, shown, refs)
+    total = _total(connection, plan, count, limit, offset)
+    return Page(tuple(shown), total, limit, offset, has_more=count > limit)
 
 
-def newest(connection: sqlite3.Connection, query: Query, count: int) -> tuple[list[tuple[str, str]], int | None]:
-    """Refs and dates of the `count` newest matches, and how many match in all, if that was counted."""
+def newest(connection: sqlite3.Connection, query: Query, count: int, rank: Rank) -> tuple[list[str], int | None]:
+    """Refs of the `count` newest matches, and how many match in all, if that was counted."""
     plan = _plan(connection, query)
     rows = connection.execute(
-        f"SELECT mail.ref, mail.date FROM {plan.source} WHERE {plan.where.sql} ORDER BY {plan.key} DESC LIMIT ?",  # noqa: S608
+        f"SELECT {plan.key}, mail.ref FROM {plan.source} WHERE {plan.where.sql} ORDER BY {plan.key} DESC LIMIT ?",  # noqa: S608
         (*plan.where.values, count + 1),
     ).fetchall()
-    return rows[:count], _total(connection, plan, len(rows), count, 0)
+    refs = put_right(rows, 0, min(count, len(rows)), partial(_around, connection, plan), rank)
+    return refs, _total(connection, plan, len(rows), count, 0)
+
+
+def _around(connection: sqlite3.Connection, plan: Plan, lowest: int, end: int) -> list[tuple[int, str]]:
+    """Nothing where there are more than are counted: they stay as they are."""
+    rows = connection.execute(
+        f"SELECT {plan.key}, mail.ref FROM {plan.source} WHERE {plan.where.sql}"  # noqa: S608
+        f" AND {plan.key} >= ? AND {plan.key} < ? ORDER BY {plan.key} DESC LIMIT {COUNTED + 1}",
+        (*plan.where.values, lowest, end),
+    ).fetchall()
+    return rows if len(rows) <= COUNTED else []
+
+
+def _in_order(connection: sqlite3.Connection, shown: list[Envelope], refs: Sequence[str]) -> list[Envelope]:
+    by_ref = {envelope.ref: envelope for envelope in shown}
+    missing = [ref for ref in refs if ref not in by_ref]
+    by_ref |= {envelope.ref: envelope for envelope in envelopes(connection, missing) if envelope is not None}
+    return [by_ref[ref] for ref in refs]
 
 
 def _total(connection: sqlite3.Connection, plan: Plan, found: int, limit: int, offset: int) -> int | None:

@@ -98,10 +98,17 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """As much of a message as putting it in order needs."""
+    """As much of a message as putting it in order needs. `number` is that within its folder."""
 
     ref: str
     date: datetime
+    folder_ref: str
+    number: int
+
+    @property
+    def place(self) -> tuple[float, str, int]:
+        """Ascending: the latest date first, then by folder, the latest arrival first."""
+        return -self.date.timestamp(), self.folder_ref, -self.number
 
 
 @dataclass(frozen=True, slots=True)

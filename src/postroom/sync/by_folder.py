@@ -8,7 +8,7 @@ where it was, and nothing is missing or there twice.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from postroom.providers.protocol import FolderSync
 
 _FIRST_PAGE = 50
+_ONE_BY_ONE = 1_000  # messages looked up by number, where the whole folder need not be read
 _TURN = 1_000  # messages of one folder before the next has its turn
 
 
@@ -78,8 +79,7 @@ class ByFolder:
         for one in looked:  # after all that is new, so that a message that was moved is there before it is missed
             await self._access.write(self._settle, one, asked_at)
         unchanged = [place for place in mirrored if place not in changed and place.low is not None]
-        await self._access.write(_confirm, unchanged, asked_at)
-        await self._access.write(places.remove_gone, self._clock())
+        await self._access.write(self._conclude, unchanged, asked_at)
         return bool(looked) or len(mirrored) < len(known)
 
     def _take_over(self, connection: sqlite3.Connection, states: Sequence[FolderState]) -> list[Place]:
@@ -142,6 +142,10 @@ class ByFolder:
                 (top + 1, not top, one.place.number),
             )
 
+    def _conclude(self, connection: sqlite3.Connection, unchanged: Sequence[Place], asked_at: float) -> None:
+        _confirm(connection, unchanged, asked_at)
+        places.remove_gone(connection, self._clock())
+
     # --- the first fill
 
     async def is_behind(self) -> bool:
@@ -202,8 +206,8 @@ def _may_have_changed(place: Place, state: FolderState) -> bool:
 
 def _compared(connection: sqlite3.Connection, looked: _Looked) -> _Looked:
     place, changes = looked.place, looked.changes
-    rows = connection.execute("SELECT number, ref FROM mirrored WHERE folder = ?", (place.number,))
-    known: dict[int, str] = dict(rows.fetchall())
+    is_told = not looked.is_new and changes.present is None  # by the server, what changed and what is gone
+    known = _refs(connection, place, {*changes.marks, *changes.gone} if is_told else None)
     if looked.is_new:
         looked.gone, looked.new = list(known.values()), sorted(changes.present or ())
         return looked
@@ -216,6 +220,15 @@ def _compared(connection: sqlite3.Connection, looked: _Looked) -> _Looked:
     low = place.low or 0
     looked.new = sorted(number for number in there - known.keys() - {*changes.gone} if number >= low)
     return looked
+
+
+def _refs(connection: sqlite3.Connection, place: Place, numbers: Collection[int] | None) -> dict[int, str]:
+    """By number. None: of the whole folder."""
+    sql = "SELECT number, ref FROM mirrored WHERE folder = ?"
+    if numbers is None or len(numbers) > _ONE_BY_ONE:
+        return dict(connection.execute(sql, (place.number,)).fetchall())
+    rows = (connection.execute(f"{sql} AND number = ?", (place.number, number)).fetchone() for number in numbers)
+    return dict(row for row in rows if row is not None)
 
 
 def _lost(connection: sqlite3.Connection, missing: set[str]) -> dict[str, list[str]]:

@@ -23,6 +23,7 @@ from postroom.providers.protocol import BatchFetch, Changes
 from postroom.sync import changing, identity, places
 from postroom.sync.access import Access
 from postroom.sync.changing import Arrival
+from postroom.sync.heads import Head
 from postroom.sync.limits import IS_DUE, Limits
 from postroom.sync.reading import headers_only, opened
 from postroom.sync.status import fact, note_answer, note_fact
@@ -38,6 +39,7 @@ _COLLECTIONS = (Role.ALL, Role.FLAGGED)  # all their messages are in other folde
 _WALKS = 3  # a server whose pages shift while they are read is read again, but not for ever
 _RELISTED = 15 * 60.0  # seconds after which everything is compared where the provider reports no changes
 CURSOR, WALK, OUTLINE, WALKED_AT = "cursor", "walk", "outline", "walked_at"
+FROM_NOTHING = "from_nothing"  # everything in the mirror was seen or reported since the cursor that it began with
 
 
 class ByListing:
@@ -144,6 +146,7 @@ class ByListing:
 
     async def _walk_through(self, place: Place, walk: int, after: Callable[[], Awaitable[None]] | None) -> None:
         offset, size = 0, _FIRST_PAGE
+        head = Head()
         oldest = self._limits.oldest(self._clock())
         while True:
             try:
@@ -152,6 +155,8 @@ class ByListing:
                 return
             items = [row for row in page.items if oldest is None or row.date is None or row.date >= oldest]
             await self._take(items, walk=walk)
+            if head.goes_on_with(page.items) and isinstance(self._mailbox, Changes):
+                await self._access.write(_reach_down, place, head.since)
             if after is not None:
                 await after()
             if not page.has_more or not page.items or (page.items and not items):
@@ -243,7 +248,21 @@ def _unseen(connection: sqlite3.Connection, walk: int) -> list[str]:
     return [ref for (ref,) in connection.execute("SELECT ref FROM mirrored WHERE walk < ?", (walk,))]
 
 
+def _reach_down(connection: sqlite3.Connection, place: Place, since: int) -> None:
+    """What comes to that part of the folder from now on is reported as changed: the cursor is older than the walk."""
+    if not fact(connection, FROM_NOTHING):
+        return
+    connection.execute(
+        "UPDATE mirrored_folder SET low = min(coalesce(low, ?1), ?1) WHERE number = ?2 AND NOT is_filled",
+        (since, place.number),
+    )
+
+
 def _compare_from(connection: sqlite3.Connection, cursor: str) -> None:
+    """Of messages that are there already nobody knows whether they still exist, until the walk has seen them."""
+    is_empty = connection.execute("SELECT 1 FROM mirrored LIMIT 1").fetchone() is None
+    note_fact(connection, FROM_NOTHING, "1" if is_empty else "")
+    connection.execute("UPDATE mirrored_folder SET low = NULL, as_of = NULL WHERE NOT is_filled")
     note_fact(connection, CURSOR, cursor)
     note_fact(connection, IS_DUE, "1")
 
@@ -255,10 +274,14 @@ def _filled(connection: sqlite3.Connection, now: float) -> None:
 
 
 def _confirm(connection: sqlite3.Connection, asked_at: float) -> None:
-    """Not while a comparison is due: only after it the mirror is as the server was. New folders have nothing yet that
-    was not reported as changed."""
+    """Not while a comparison is due, only after which the mirror is as the server was; of the first one, those parts
+    that it has been through. New folders have nothing yet that was not reported as changed."""
     note_answer(connection, asked_at)
     if fact(connection, IS_DUE):
+        connection.execute(
+            "UPDATE mirrored_folder SET as_of = ? WHERE low IS NOT NULL AND NOT is_filled AND NOT is_left_out",
+            (asked_at,),
+        )
         return
     connection.execute(
         "UPDATE mirrored_folder SET as_of = ?, is_filled = 1, low = 0 WHERE NOT is_left_out",

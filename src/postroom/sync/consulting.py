@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
@@ -13,11 +14,13 @@ import anyio.to_thread
 from postroom.model.errors import PostroomError, ProviderUnavailable, RateLimited
 from postroom.providers.layers.layered import Call
 from postroom.sync.coverage import coverage_of_all
-from postroom.sync.limits import is_of
+from postroom.sync.fill_progress import telling
+from postroom.sync.limits import is_of, owner_of
 from postroom.sync.trust import Outage, Trust
 
 if TYPE_CHECKING:
     from postroom.providers.protocol import Mailbox
+    from postroom.settings.accounts import ServerAccount
     from postroom.sync.mirror import Mirror
 
 R = TypeVar("R")
@@ -29,12 +32,15 @@ UNREACHABLE = (ProviderUnavailable, RateLimited)
 
 class Consulting:
     """`outage` is on while the server cannot be reached and the mirror answers in its place. A mirror of
-    another mailbox than `owner`, which had this account's name before, is none."""
+    another mailbox, which had this account's name before, is none."""
 
-    def __init__(self, mailbox: Mailbox, mirror: Mirror, owner: str, catch_up: CatchUp | None, max_age: float) -> None:
+    def __init__(
+        self, mailbox: Mailbox, mirror: Mirror, settings: ServerAccount, catch_up: CatchUp | None, max_age: float
+    ) -> None:
         self._mailbox = mailbox
         self._mirror = mirror
-        self._owner = owner
+        self._account = settings.name
+        self._owner = owner_of(settings)
         self._catch_up = catch_up
         self._max_age = timedelta(seconds=max_age)
         self._readers = anyio.CapacityLimiter(8)
@@ -85,7 +91,7 @@ class Consulting:
             if not self._is_connected:
                 await self._mailbox.connect()
                 self._is_connected = True
-            answer = await ask(*args, **kwargs)
+            answer = await telling(self._mirror, self._account, partial(ask, *args, **kwargs))
         except UNREACHABLE:
             self.outage.begin()
             raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from postroom.index import rows, search, threads
 from postroom.index.folders import list_folders
@@ -16,7 +17,7 @@ from postroom.model.errors import NotFound
 from postroom.model.folder import Role
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import Query
-from postroom.sync import contents
+from postroom.sync import contents, ordering
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,8 @@ class Lookup:
     threads_by_headers: bool
 
     def search(self, connection: sqlite3.Connection, query: Query, limit: int, offset: int) -> Page[Envelope]:
-        page = search.search(connection, query, limit=limit, offset=offset)
+        rank = partial(ordering.ranks, connection)
+        page = search.search(connection, query, limit=limit, offset=offset, rank=rank)
         return replace(page, items=tuple(map(self._named, page.items)))
 
     def envelopes(self, connection: sqlite3.Connection, refs: Sequence[str]) -> list[Envelope | None]:

@@ -1,8 +1,8 @@
 """While a folder is being filled: what the mirror has of an answer, and the rest from the server, as one page.
 
 A folder is filled from its newest message downwards, so what is missing is all below one number, and the server is
-asked for that part alone. Both halves are taken from their heads, the later date first: a page depends only on as many
-of each as it reaches down, so pages neither overlap nor leave anything out.
+asked for that part alone. Both halves are taken from their heads, in one order (`Hit.place`): a page depends only on as
+many of each as it reaches down, so pages neither overlap nor leave anything out.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ import heapq
 import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 
 from postroom.index.search import newest
-from postroom.model.changes import Hit, Hits, Rest
+from postroom.model.changes import Hits, Rest
 from postroom.model.query.tree import Query
+from postroom.sync import ordering
 from postroom.sync.coverage import Coverage, coverage_of_folders, folders_concerned
 from postroom.sync.trust import Trust
-
-_UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +43,8 @@ def half_of(connection: sqlite3.Connection, trust: Trust, query: Query, wanted: 
     coverage = coverage_of_folders(connection, begun)
     if rest is None or not trust.accepts(coverage, whole=False):
         return None
-    found, total = newest(connection, query, wanted)
-    mine = Hits([Hit(ref, datetime.fromisoformat(date) if date else _UNDATED) for ref, date in found], total)
+    refs, total = newest(connection, query, wanted, partial(ordering.ranks, connection))
+    mine = Hits(ordering.hits(connection, refs), total)
     leaves_out = coverage_of_folders(connection, concerned).leaves_out
     return Half(mine, tuple(rest), coverage, leaves_out, wanted)
 
@@ -73,7 +72,7 @@ def _divided(connection: sqlite3.Connection, refs: Collection[str]) -> tuple[set
 
 def merged(half: Half, rest: Hits, *, limit: int, offset: int) -> tuple[list[str], int | None, bool]:
     """The refs of one page, the total where it is known, and whether more follow."""
-    both = heapq.merge(half.mine.hits, rest.hits, key=lambda hit: hit.date, reverse=True)
+    both = heapq.merge(half.mine.hits, rest.hits, key=lambda hit: hit.place)
     refs = [hit.ref for hit in islice(both, offset, offset + limit + 1)]
     return refs[:limit], _sum(half.mine.total, rest.total), len(refs) > limit
 

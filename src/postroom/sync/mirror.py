@@ -92,7 +92,7 @@ class Mirror:
     @contextmanager
     def before(self) -> Iterator[sqlite3.Connection | None]:
         """The file that `rebuild` replaced; None where there is none. It stays until `forget_before`."""
-        if not self._before.exists():
+        if not self.has_before:
             yield None
             return
         database = Database(self._before, SCHEMA, wait_for_lock=self._wait_for_lock, kind=_FILE)
@@ -102,6 +102,10 @@ class Mirror:
                 yield connection
         finally:
             database.close()
+
+    @property
+    def has_before(self) -> bool:
+        return self._before.exists()
 
     def forget_before(self) -> None:
         for part in _PARTS:

@@ -37,7 +37,7 @@ from postroom.providers.protocol import FolderSync, Mailbox, Numbered, Transport
 from postroom.sync import contents, noting
 from postroom.sync.consulting import UNREACHABLE, CatchUp, Consulting
 from postroom.sync.coverage import Coverage, coverage_of, coverage_of_all, coverage_of_folders
-from postroom.sync.limits import owner_of
+from postroom.sync.heads import page_of_head
 from postroom.sync.lookup import Lookup
 from postroom.sync.merging import Half, half_of, merged
 from postroom.sync.status import fact, note_fact
@@ -94,7 +94,7 @@ class MirrorLayer:
         self._mailbox = mailbox
         self.mirror = mirror
         self._settings = settings
-        self._consult = Consulting(mailbox, mirror, owner_of(settings), catch_up, max_age)
+        self._consult = Consulting(mailbox, mirror, settings, catch_up, max_age)
         self._lookup = Lookup(threads_by_headers=isinstance(mailbox, FolderSync))
         self._methods: dict[str, Callable[..., Awaitable[Any]]] = {
             "connect": self._connect,
@@ -155,7 +155,7 @@ class MirrorLayer:
                 return None
             coverage = coverage_of(connection, query)
             if not trust.accepts(coverage):
-                return half_of(connection, trust, query, offset + limit + 1) if self._can_merge else None
+                return self._part(connection, trust, query, limit, offset)
             page = self._lookup.search(connection, query, limit, offset)
             if self._settings.mirror_days and not page.has_more and not trust.is_last_resort:
                 return None  # what is older than that only the server has
@@ -167,9 +167,15 @@ class MirrorLayer:
             found = await self._consult.ask_first(look, ask, query, limit=limit, offset=offset)
         return cast("Page[Envelope]", found)
 
-    @property
-    def _can_merge(self) -> bool:
-        return isinstance(self._mailbox, FolderSync) and not self._settings.mirror_days
+    def _part(
+        self, connection: sqlite3.Connection, trust: Trust, query: Query, limit: int, offset: int
+    ) -> Page[Envelope] | Half | None:
+        """Of a mirror that does not have everything."""
+        if self._settings.mirror_days:
+            return None
+        if isinstance(self._mailbox, FolderSync):
+            return half_of(connection, trust, query, offset + limit + 1)
+        return page_of_head(connection, trust, self._lookup, query, limit=limit, offset=offset)
 
     async def _complete(self, ask: Call, half: Half, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
         """What the mirror has, with the rest from the server."""

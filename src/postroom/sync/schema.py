@@ -13,7 +13,7 @@ from postroom.index.schema import INDEX_TABLES, Schema
 #   epoch     numbers of another epoch mean other messages (IMAP's UIDVALIDITY).
 #   cursor    up to where changes are known; empty before the first time, and after an interrupted comparison.
 #   low       everything from this number upwards is in the index: the fill goes downwards from the newest.
-#             NULL: not begun.
+#             NULL: not begun. Without numbers, the second since 1970 from which on everything is in the index.
 #   is_filled nothing below `low` is missing: it is older than the settings ask for, or there is nothing.
 #   as_of     when the server last confirmed the folder's state, in seconds since 1970; NULL: never.
 #   is_left_out  by the settings.

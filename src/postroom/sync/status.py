@@ -50,12 +50,13 @@ def read_status(connection: sqlite3.Connection, size: int) -> MirrorStatus:
     mirrored = [folder for folder in folders if not folder.is_left_out]
     moments = [folder.as_of for folder in mirrored]
     known = [moment for moment in moments if moment is not None]
-    (messages,) = connection.execute("SELECT count(*) FROM mirrored").fetchone()
+    # From counters: a message in several folders is in each of theirs.
+    (further,) = connection.execute("SELECT count(*) FROM mail_folder").fetchone()
     return MirrorStatus(
         complete=bool(mirrored) and all(folder.complete for folder in mirrored),
         as_of=min(known) if known and len(known) == len(moments) else None,
         folders=tuple(folders),
-        messages=messages,
+        messages=sum(folder.messages for folder in folders) - further,
         bytes=size,
         last_error=fact(connection, LAST_ERROR),
     )

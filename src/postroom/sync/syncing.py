@@ -191,7 +191,8 @@ class Syncing:
         if not await access.write(apply_limits, limits):
             self.mirror.rebuild()
             await access.write(apply_limits, limits)
-        await anyio.to_thread.run_sync(carrying.take_over, self.mirror, limits.owner)
+        if self.mirror.has_before:
+            await anyio.to_thread.run_sync(carrying.take_over, self.mirror, limits.owner)
 
     async def _note(self, error: str) -> None:
         """Where even that fails, the file is the error."""

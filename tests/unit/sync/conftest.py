@@ -13,13 +13,15 @@ import pytest
 from tests.peers import cyrus
 from tests.peers.accounts import imap_account, opened
 from tests.peers.cyrus import Cyrus
-from tests.peers.dovecot import PASSWORD, Dovecot
+from tests.peers.dovecot import PASSWORD, Dovecot, running_dovecot
 
 from postroom.model.message import Envelope
 from postroom.providers.imap.provider import ImapMailbox
 from postroom.sync.lookup import Lookup
 from postroom.sync.mirror import Mirror
 from postroom.sync.syncing import Syncing, Tools
+
+BASIC = "IMAP4rev1 LITERAL+ ID NAMESPACE UIDPLUS IDLE UNSELECT MOVE"
 
 
 @dataclass
@@ -68,3 +70,16 @@ class Mirrored:
 @pytest.fixture
 def mirrored(dovecot: Dovecot, tmp_path: Path) -> Mirrored:
     return Mirrored(dovecot, dovecot.new_user("mirror"), Mirror(tmp_path / "mirrors" / "mine.db"), {})
+
+
+@pytest.fixture(scope="module")
+def poor() -> Iterator[Dovecot]:
+    """It has neither CONDSTORE nor LIST-STATUS, and says so."""
+    with running_dovecot(capability=BASIC) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def middling() -> Iterator[Dovecot]:
+    with running_dovecot(capability=f"{BASIC} CONDSTORE ENABLE ESEARCH LIST-EXTENDED LIST-STATUS") as server:
+        yield server

@@ -4,8 +4,6 @@ the server alone would say."""
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,15 +11,11 @@ import pytest
 from tests.peers.accounts import imap_account, letter
 from tests.unit.sync.conftest import Mirrored
 from tests.unit.sync.desk import INBOX, Desk, desk
+from tests.unit.sync.filling import fill_partly
 
-from postroom.model.changes import BulkMail
-from postroom.model.errors import ProviderUnavailable
 from postroom.model.message import Envelope
 from postroom.model.query.tree import After, And, In, Is, Larger, Not, Or, Query, Subject, Text
-from postroom.providers.context import ProviderContext
-from postroom.providers.imap.provider import ImapMailbox
 from postroom.sync import arriving, by_folder
-from postroom.sync.syncing import Syncing
 
 pytestmark = pytest.mark.anyio
 
@@ -44,21 +38,6 @@ QUERIES = {
 }
 
 
-class Stopping(ImapMailbox):
-    """Its connection is lost after so many turns of a fill."""
-
-    turns = 0
-
-    async def bulk(
-        self, folder_ref: str, epoch: str, numbers: Sequence[int], *, max_bytes: int
-    ) -> AsyncGenerator[list[BulkMail], None]:
-        if self.turns == 0:
-            raise ProviderUnavailable("The connection was lost.")
-        self.turns -= 1
-        async for batch in super().bulk(folder_ref, epoch, numbers, max_bytes=max_bytes):
-            yield batch
-
-
 @pytest.fixture(autouse=True)
 def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_folder, "_FIRST_PAGE", 4)
@@ -66,9 +45,9 @@ def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arriving, "_WAITING", 1)
 
 
-def seeded(mirrored: Mirrored) -> None:
-    """Every message has a date of its own, in no order of arrival."""
-    hours = list(range(sum(SIZES.values())))
+def seeded(mirrored: Mirrored, *, at_once: int = 1) -> None:
+    """So many messages of each date, in no order of arrival."""
+    hours = [hour // at_once for hour in range(sum(SIZES.values()))]
     random.Random(5).shuffle(hours)
     with mirrored.client() as client:
         client.create("Projects")
@@ -87,14 +66,7 @@ def _letter(key: str, hour: int) -> bytes:
 
 async def fill(mirrored: Mirrored, turns: int) -> None:
     account = imap_account(mirrored.dovecot, mirrored.user, mirror="full")
-    mailbox = Stopping(account, ProviderContext(mirrored.mirror.path.parent))
-    mailbox.turns = turns
-    try:
-        async with Syncing(mirrored.mirror, mailbox, account) as syncing:
-            with suppress(ProviderUnavailable):
-                await syncing.once()
-    finally:
-        await mailbox.close()
+    await fill_partly(mirrored.mirror, account, turns)
 
 
 async def answers(mailbox: Any, query: Query, limit: int) -> tuple[list[Envelope], list[tuple[int | None, bool]], bool]:
@@ -123,6 +95,25 @@ async def test_a_half_filled_mirror_and_its_server_say_what_the_server_says(mirr
             assert await answers(it.mailbox, query, 7) == (rows, said, name != "archive" or "Archive" in _begun(it)), (
                 name
             )
+
+
+@pytest.mark.parametrize("at_once", [3, 30, 100])
+@pytest.mark.parametrize("turns", [1, 6, 100])
+async def test_messages_of_one_second_have_one_order_whoever_is_asked(
+    mirrored: Mirrored, turns: int, at_once: int
+) -> None:
+    """So that whoever turns the pages while a fill goes on, or ends, sees each message once."""
+    async with desk(mirrored) as it:
+        seeded(mirrored, at_once=at_once)
+        await fill(mirrored, turns)
+        assert mirrored.mirror.status().complete == (turns == 100)
+        for name, query in QUERIES.items():
+            if name == "archive" and "Archive" not in _begun(it):
+                continue
+            rows, said, _ = await answers(it.server, query, 7)
+            again, said_again, _ = await answers(it.mailbox, query, 7)
+            assert [row.ref for row in again] == [row.ref for row in rows], name
+            assert said_again == said
 
 
 def _begun(it: Desk) -> set[str]:

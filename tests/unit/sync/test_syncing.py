@@ -70,19 +70,6 @@ async def test_the_inbox_has_its_first_page_at_once_and_all_folders_are_filled_s
     assert filled[-1] == (120, 60)
 
 
-async def test_a_quiet_server_is_asked_one_question(mirrored: Mirrored) -> None:
-    seeded(mirrored, 3)
-    with faulty(mirrored.dovecot.imap) as proxy:
-        account = imap_account(mirrored.dovecot, mirrored.user, port=proxy.port, mirror="full")
-        async with opened(account) as mailbox, Syncing(mirrored.mirror, mailbox, account) as syncing:
-            await syncing.once()
-            before = len(proxy.heard)
-            await syncing.once()
-            asked = proxy.heard[before:].split(b"\r\n")[:-1]
-    assert len(asked) == 1, asked
-    assert b"LIST" in asked[0]
-
-
 async def test_a_new_message_is_found_as_soon_as_the_server_announces_it(mirrored: Mirrored) -> None:
     seeded(mirrored, 2)
     account = imap_account(mirrored.dovecot, mirrored.user, mirror="full")

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.peers.accounts import imap_account, opened
 from tests.peers.cyrus import Cyrus
-from tests.peers.dovecot import Dovecot, running_dovecot
+from tests.peers.dovecot import Dovecot
 from tests.peers.faultproxy import faulty
 from tests.unit.sync.checking import handles_lead_there, same
 from tests.unit.sync.conftest import Mirrored
@@ -30,20 +29,6 @@ pytestmark = pytest.mark.anyio
 
 SEEDS = int(os.environ.get("MIRROR_SEEDS", "2"))
 STEPS = 8
-BASIC = "IMAP4rev1 LITERAL+ ID NAMESPACE UIDPLUS IDLE UNSELECT MOVE"
-
-
-@pytest.fixture(scope="module")
-def poor() -> Iterator[Dovecot]:
-    """It has neither CONDSTORE nor LIST-STATUS, and says so."""
-    with running_dovecot(capability=BASIC) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def middling() -> Iterator[Dovecot]:
-    with running_dovecot(capability=f"{BASIC} CONDSTORE ENABLE ESEARCH LIST-EXTENDED LIST-STATUS") as server:
-        yield server
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
@@ -70,6 +55,25 @@ async def test_a_mirror_equals_its_server_after_every_run(
         handles_lead_there(handles, shown, there, alone, history)
         history.append("|")
     await _same_as_the_provider_says(mirrored)
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("peer", ["dovecot", "middling", "poor", "cyrus"])
+async def test_a_mirror_equals_its_server_after_every_look_over_the_same_connections(
+    peer: str, seed: int, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """They keep folders open from look to look."""
+    server: Dovecot | Cyrus = request.getfixturevalue(peer)
+    mirrored = Mirrored(server, server.new_user("looks"), Mirror(tmp_path / "mirrors" / "mine.db"), {})
+    chance = random.Random(f"{peer} {seed} looks")
+    second = SecondClient(mirrored, chance)
+    history: list[str] = []
+    account = imap_account(server, mirrored.user, **({"mirror": "full"} | mirrored.changes))
+    async with opened(account) as mailbox, Syncing(mirrored.mirror, mailbox, account) as syncing:
+        for _ in range(STEPS * 2):
+            history += [*second.act(chance.randint(1, 4)), "|"]
+            await syncing.once()
+            same(mirrored, second.everything(), history)
 
 
 async def _cut_run(mirrored: Mirrored, chance: random.Random, handles: Handles) -> None:

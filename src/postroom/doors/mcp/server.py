@@ -25,7 +25,7 @@ from mcp_types import (
 )
 
 from postroom import __version__, tracing
-from postroom.doors.mcp import client_log, dialects, failures, subscriptions
+from postroom.doors.mcp import client_log, dialects, failures, fill_progress, subscriptions
 from postroom.doors.mcp.call_fields import fields_of
 from postroom.doors.mcp.live import Live, OpenGateway
 from postroom.doors.mcp.log import log
@@ -136,7 +136,9 @@ class PostroomServer(MCPServer[Gateway]):
     ) -> CallToolResult | InputRequiredResult:
         started, error = time.perf_counter(), None
         try:
-            return self._noticed(await super().call_tool(name, self._admitted(name, arguments), context))
+            with fill_progress.reported(self._registered.get(name), context):
+                result = await super().call_tool(name, self._admitted(name, arguments), context)
+            return self._noticed(result)
         except (PostroomError, ToolError) as problem:
             error = failures.as_postroom_error(problem, name)
             return self._noticed(self._worded(error, name))

@@ -363,7 +363,7 @@ class ImapMailbox(ScriptVerbs):
     # For a mirror
 
     async def folder_states(self) -> list[FolderState]:
-        return await self._pool.run("", states.folder_states)
+        return await self._pool.run(states.KEPT_OPEN, states.folder_states)
 
     async def folder_changes(self, folder_ref: str, since: FolderState | None) -> FolderChanges:
         return await self._pool.run(folder_ref, folder_changes, folder_ref, since)

@@ -11,7 +11,6 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
 
 from postroom.model import changes
 from postroom.model.changes import Rest
@@ -151,11 +150,11 @@ def merged(found: Sequence[Hits], *, limit: int, offset: int) -> tuple[list[Hit]
     A message in several folders is one message, found in the first of them. The total is then known only when every
     hit has been fetched.
     """
-    everything = sorted((hit for hits in found for hit in hits.hits), key=lambda hit: hit.date, reverse=True)
+    everything = [hit for hits in found for hit in hits.hits]
     different: dict[bytes | MailRef, Hit] = {}
     for hit in everything:
         different.setdefault(hit.identity or hit.ref, hit)
-    page = list(islice(different.values(), offset, offset + limit))
+    page = sorted(different.values(), key=lambda hit: _ordering(hit).place)[offset : offset + limit]
     repeated = len(everything) - len(different)
     return page, _total(found, everything, repeated), len(different) > offset + limit
 
@@ -163,7 +162,11 @@ def merged(found: Sequence[Hits], *, limit: int, offset: int) -> tuple[list[Hit]
 def newest(found: Sequence[Hits], wanted: int) -> changes.Hits:
     """Of all folders' hits together."""
     hits, total, _ = merged(found, limit=wanted, offset=0)
-    return changes.Hits([changes.Hit(str(hit.ref), hit.date) for hit in hits], total)
+    return changes.Hits([_ordering(hit) for hit in hits], total)
+
+
+def _ordering(hit: Hit) -> changes.Hit:
+    return changes.Hit(str(hit.ref), hit.date, hit.ref.folder, hit.ref.uid)
 
 
 def _total(found: Sequence[Hits], everything: Sequence[Hit], repeated: int) -> int | None:

@@ -120,12 +120,18 @@ class Session:
             self.open("INBOX")
 
     def list_folders(self, *returning: str) -> tuple[list[wire.Raw], list[wire.Raw]]:
-        """The LIST responses and, where requested and supported, the STATUS responses."""
-        if self.opened is not None:
-            self._ask(self._client.noop)  # otherwise the open folder's counts are outdated
-        arguments = ["RETURN", f"({' '.join(returning)})"] if returning else []
+        """The LIST responses and, where requested and supported, the STATUS responses.
+
+        Those of an open folder are as old as its last refreshment. A NOOP is sent along, before or after which the
+        server may process LIST (Dovecot 2.3 puts it off to the end): when it reports a change, it is listed again.
+        """
+        words = ["LIST", '""', '"*"', *(["RETURN", f"({' '.join(returning)})"] if returning else [])]
         self._clear()
-        self._ask(internals.simple_command, self._client, "LIST", '""', '"*"', *arguments)
+        if self.opened is not None:
+            self._ask(internals.command_and_noop, self._client, *words)
+        if self.opened is None or not _CHANGED.isdisjoint(internals.announcements(self._client)):
+            self._clear()
+            self._ask(internals.simple_command, self._client, *words)
         taken = internals.announcements(self._client)
         return taken.pop("LIST", []), taken.pop("STATUS", [])
 
@@ -184,15 +190,15 @@ class Session:
         words = self._speech.search_words(keys)
         if self.has("ESEARCH"):  # ranges instead of 50,000 numbers
             for line in self._uid_command(b"SEARCH", [b"RETURN", b"(ALL)", *words], "ESEARCH"):
-                return sorted(_all_of(line))
+                return sorted(wire.read_found(line))
             return []
         lines = self._uid_command(b"SEARCH", words, "SEARCH")
-        return sorted({int(number) for line in lines for number in _text(line).split()})
+        return sorted(set(wire.read_numbers(lines)))
 
     def sort(self, keys: Keys) -> list[int]:
         """UIDs, latest date first; within one second, the latest arrival first. Only where the server has SORT."""
         lines = self._uid_command(b"SORT", [b"(DATE)", *self._speech.sort_words(keys)], "SORT")
-        return [int(number) for line in lines for number in _text(line).split()][::-1]
+        return wire.read_numbers(lines)[::-1]
 
     def remember(self, key: str, find_out: Callable[[], T]) -> T:
         """A fact about the open folder, computed again only after something in it changed."""
@@ -388,13 +394,3 @@ def _readable(sock: Any, seconds: float) -> bool:
     with selectors.DefaultSelector() as selector:
         selector.register(sock, selectors.EVENT_READ)
         return bool(selector.select(seconds))
-
-
-def _text(line: wire.Raw) -> bytes:
-    return line if isinstance(line, bytes) else line[0]
-
-
-def _all_of(line: wire.Raw) -> list[int]:
-    """The set behind ALL in ``(TAG "x") UID ALL 1:5``; no ALL means no message."""
-    words = _text(line).split()
-    return wire.read_set(words[words.index(b"ALL") + 1]) if b"ALL" in words else []

@@ -65,6 +65,15 @@ def simple_command(client: Any, *words: str) -> Any:
     return client._imap._simple_command(*words)
 
 
+def command_and_noop(client: Any, *words: str) -> None:
+    """Both in one round trip."""
+    imap = client._imap
+    commands = [(words[0], imap._new_tag(), " ".join(words)), ("NOOP", imap._new_tag(), "NOOP")]
+    imap.send(b"".join(b"%s %s\r\n" % (tag, line.encode("ascii")) for _, tag, line in commands))
+    for name, tag, _ in commands:
+        imap._command_complete(name, tag)
+
+
 def namespace(client: Any) -> Any:
     return client._imap.namespace()
 

@@ -147,6 +147,20 @@ def read_set(text: bytes, limit: int = 5_000_000) -> list[int]:
     return uids
 
 
+def read_found(line: Raw) -> list[int]:
+    """The set behind ALL in ``(TAG "x") UID ALL 1:5``; no ALL means no message."""
+    words = _text(line).split()
+    return read_set(words[words.index(b"ALL") + 1]) if b"ALL" in words else []
+
+
+def read_numbers(lines: Iterable[Raw]) -> list[int]:
+    return [int(number) for line in lines for number in _text(line).split()]
+
+
+def _text(line: Raw) -> bytes:
+    return line if isinstance(line, bytes) else line[0]
+
+
 def read_copied(codes: Iterable[bytes]) -> tuple[int, dict[int, int]]:
     """COPYUID: the target's UIDVALIDITY and old UID -> new UID."""
     validity, pairs = 0, dict[int, int]()

@@ -3,16 +3,18 @@ CONDSTORE; without CONDSTORE no counter shows a changed flag, and cursors are em
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from postroom.model.changes import FolderState
-from postroom.model.errors import Unsupported
+from postroom.model.errors import NotFound, PermissionDenied, Unsupported
 from postroom.model.folder import Folder
 from postroom.providers.imap.flavours.flavour import flavour_of
 from postroom.providers.imap.folders.listing import list_with_status
 from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.detecting import PROVIDER
 
+KEPT_OPEN = "INBOX"
 _COUNTS = ("MESSAGES", "UNSEEN", "UIDNEXT", "UIDVALIDITY")
 
 
@@ -40,10 +42,23 @@ def folder_states(session: Session) -> list[FolderState]:
         raise Unsupported(PROVIDER, 'a mirror of a Gmail account: set provider = "gmail"')
     wanted = [*_COUNTS, *(["HIGHESTMODSEQ"] if session.has("CONDSTORE") else [])]
     # Not MAILBOXID (RFC 8474): Cyrus 3.6 fills it with random bytes here. UIDVALIDITY survives a rename too.
-    session.deselect()
+    _prepare(session)
     collections = flavour_of(session).collections
     listed = list_with_status(session, wanted)
     return [_state(folder, status) for folder, status in listed if folder.role not in collections]
+
+
+def _prepare(session: Session) -> None:
+    """With the inbox open where one command tells everything: Dovecot 2.3 has the counts of every other folder at hand,
+    but opens the inbox for its own, which takes as long as it has messages. Elsewhere with no folder open, so that
+    counts are current."""
+    if session.has("LIST-STATUS") and session.has("CONDSTORE"):
+        if session.has("QRESYNC"):
+            session.enable("QRESYNC")  # later it would have to be closed for that
+        with suppress(NotFound, PermissionDenied):
+            session.at(KEPT_OPEN)
+            return
+    session.deselect()
 
 
 def _state(folder: Folder, status: dict[str, str]) -> FolderState:

@@ -1,0 +1,40 @@
+"""A first fill that comes to a stop half way."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
+
+from postroom.model.changes import BulkMail
+from postroom.model.errors import ProviderUnavailable
+from postroom.providers.context import ProviderContext
+from postroom.providers.imap.provider import ImapMailbox
+from postroom.settings import ImapAccount
+from postroom.sync.mirror import Mirror
+from postroom.sync.syncing import Syncing
+
+
+class Stopping(ImapMailbox):
+    """Its connection is lost after so many turns of a fill."""
+
+    turns = 0
+
+    async def bulk(
+        self, folder_ref: str, epoch: str, numbers: Sequence[int], *, max_bytes: int
+    ) -> AsyncGenerator[list[BulkMail], None]:
+        if self.turns == 0:
+            raise ProviderUnavailable("The connection was lost.")
+        self.turns -= 1
+        async for batch in super().bulk(folder_ref, epoch, numbers, max_bytes=max_bytes):
+            yield batch
+
+
+async def fill_partly(mirror: Mirror, account: ImapAccount, turns: int) -> None:
+    mailbox = Stopping(account, ProviderContext(mirror.path.parent))
+    mailbox.turns = turns
+    try:
+        async with Syncing(mirror, mailbox, account) as syncing:
+            with suppress(ProviderUnavailable):
+                await syncing.once()
+    finally:
+        await mailbox.close()
