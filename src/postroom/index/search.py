@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from postroom.index.conditions import Condition, condition, joined, lies_in_none
-from postroom.index.folders import find_folder, folder_ids, list_folders, shared_folders
+from postroom.index.folders import find_folder, numbered_folders
 from postroom.index.matching import Names, conjunction, expression, has_state
 from postroom.index.rows import ENVELOPE, envelopes, envelopes_of
 from postroom.index.state import folder_token
@@ -93,7 +93,7 @@ def _total(connection: sqlite3.Connection, plan: Plan, found: int, limit: int, o
 
 
 def _plan(connection: sqlite3.Connection, query: Query) -> Plan:
-    names = Names(connection, list_folders(connection), folder_ids(connection), shared_folders(connection))
+    names = Names(connection, *numbered_folders(connection))
     hidden = [] if query.names_folder else _unsearched(names)
     nodes = _conjuncts(query.node)
     told = tuple(node for node in nodes if expression(node, names) is not None)

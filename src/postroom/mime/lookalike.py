@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection
+from functools import lru_cache
 
 from postroom.model.address import ascii_domain, domain_key
 from postroom.model.skeleton import skeleton
@@ -47,8 +48,11 @@ _TWIN_OF |= {sign.lower(): twin.lower() for sign, twin in _TWIN_OF.items() if "\
 
 def imitated(domain: str, own_domains: Collection[str]) -> str:
     """The domain that this one imitates: one of ours or that of an often forged brand; empty if none."""
-    domain = domain_key(domain)[:255]
-    own = [domain_key(name) for name in own_domains if name]
+    return _imitated(domain_key(domain)[:255], tuple([domain_key(name) for name in own_domains if name]))
+
+
+@lru_cache(maxsize=1024)  # the same few senders recur
+def _imitated(domain: str, own: tuple[str, ...]) -> str:
     if any(is_within(domain, name) for name in own):
         return ""
     for name in own:
@@ -93,8 +97,13 @@ def plain_twin(domain: str) -> str:
 
 def shown_domain(domain: str) -> str:
     """The domain in plain letters (``xn--``), bounded, with nothing but letters, digits, dots and hyphens."""
+    return _shown_domain(domain[:255])
+
+
+@lru_cache(maxsize=1024)
+def _shown_domain(domain: str) -> str:
     try:
-        plain = ascii_domain(domain[:255])
+        plain = ascii_domain(domain)
     except UnicodeError:
         plain = ""
     return "".join(char for char in plain[:100] if char.isalnum() or char in ".-") or "an unknown domain"

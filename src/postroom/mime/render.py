@@ -166,9 +166,7 @@ def _from_text(text: str, fmt: Format, context: ThreadContext | None) -> Rendere
 
 
 def _from_html(html: str, fmt: Format, context: ThreadContext | None) -> Rendered:
-    opened = _flagged(html)
-    defects: tuple[str, ...] = _LINKS_CUT if fmt == "markdown" and has_more_links(opened.document) else ()
-    shown = _WRITTEN[fmt](opened.document)
+    opened, shown, defects = _written(html, fmt)
     lines = read_flags(shown)
     whole = "\n".join(lines.lines)
     result = fold_lines(lines, context) if context else Folded(whole)
@@ -179,6 +177,14 @@ def _from_html(html: str, fmt: Format, context: ThreadContext | None) -> Rendere
         folded += _CUT_NOTE
     defects += _CUT if was_cut else ()
     return Rendered(folded, result.folded, opened.hidden_removed, defects, result.may_quote, whole, notes)
+
+
+@lru_cache(maxsize=2)  # a message is rendered again when it is known what it answers
+def _written(html: str, fmt: Format) -> tuple[OpenedHtml, str, tuple[str, ...]]:
+    """With its quotes flagged; and what was left out."""
+    opened = _flagged(html)
+    defects = _LINKS_CUT if fmt == "markdown" and has_more_links(opened.document) else ()
+    return opened, _WRITTEN[fmt](opened.document), defects
 
 
 _WRITTEN: dict[str, Callable[[Document], str]] = {
@@ -203,7 +209,13 @@ def _links(body: Body) -> Rendered:
 
 
 def _flagged(html: str) -> OpenedHtml:
-    """The document with a flag before and after each quote."""
+    """A document of the caller's own, with a flag before and after each quote."""
+    opened = _opened(html)
+    return replace(opened, document=deepcopy(opened.document))
+
+
+@lru_cache(maxsize=2)  # a version to read and its words are made of the same document; copying it takes a moment
+def _opened(html: str) -> OpenedHtml:
     opened = open_html(html)
     if may_quote(html[:MAX_TEXT]):
         flag_quotes(opened.document)

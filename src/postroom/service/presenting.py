@@ -35,10 +35,6 @@ async def rows(
     )
 
 
-async def row(gateway: Gateway, account: Account, envelope: Envelope) -> EmailRow:
-    return (await rows(gateway, account, [envelope]))[0]
-
-
 async def locate(gateway: Gateway, shown_id: str, account: str | None, kind: Kind = Kind.EMAIL) -> tuple[Account, str]:
     """The account and the provider's ref behind an id. A wrong account is an error, never a guess."""
     (found,) = await gateway.ids.find(gateway, kind, [shown_id], account)

@@ -133,10 +133,17 @@ class Handles:
 
 
 def _known(connection: sqlite3.Connection, kind: Kind, account: str, refs: Iterable[str]) -> dict[str, str]:
+    wanted = list(dict.fromkeys(refs))
+    if len(wanted) == 1:  # for a message that is read, JSON would be most of the cost
+        found = connection.execute(
+            "SELECT ref, handle FROM handles WHERE account = ? AND kind = ? AND ref = ? AND canonical = 1",
+            (account, kind.value, wanted[0]),
+        )
+        return dict(found.fetchall())
     row = connection.execute(  # CROSS: ref by ref through the index
         "SELECT json_group_object(ref, handle) FROM json_each(?) AS wanted CROSS JOIN handles"
         " ON account = ? AND kind = ? AND ref = wanted.value AND canonical = 1",
-        (json.dumps(list(dict.fromkeys(refs))), account, kind.value),
+        (json.dumps(wanted), account, kind.value),
     ).fetchone()
     known: dict[str, str] = json.loads(row[0])
     return known

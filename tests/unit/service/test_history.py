@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from postroom.mime.quotes.earlier import Earlier
 from postroom.mime.quotes.folding import context_of, fold_text
 from postroom.model.address import Address
 from postroom.model.errors import ProviderUnavailable
 from postroom.model.message import Envelope
-from postroom.service.reading.history import answered_ids, earlier_of, nearest
+from postroom.service.reading.history import answered_ids, find_answered, nearest
 
 NOON = datetime(2026, 11, 2, 12, 0, tzinfo=UTC)
 REPLY = Envelope(
@@ -57,6 +58,6 @@ async def test_where_nobody_could_look_nothing_is_folded() -> None:
 
     for mailbox in (Failing(), object()):
         account: Any = SimpleNamespace(mailbox=mailbox)
-        earlier = await earlier_of(SimpleNamespace(), account, REPLY)  # type: ignore[arg-type]
+        assert await find_answered(account, REPLY) is None
         answer = "Yes.\n\nOn Monday Bob <b@example.com> wrote:\n> When shall we all meet again?\n> At noon, typed here."
-        assert fold_text(answer, context_of(REPLY, earlier)).text == answer
+        assert fold_text(answer, context_of(REPLY, Earlier())).text == answer

@@ -27,7 +27,8 @@ def register(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from postroom.service.reading.read import MAX_BODY_CHARS, read_email
+    from postroom.service.reading.read import read_email
+    from postroom.service.reading.rendering import MAX_BODY_CHARS
 
     mail = in_gateway(
         args,

@@ -113,6 +113,11 @@ def _within(texts: Sequence[HiddenText], most: int) -> Iterator[HiddenText]:
 
 
 def _only_hidden(texts: Sequence[str], shown: str) -> int:
-    """Characters of hidden words that are not among the shown ones: a version for phones repeats the same text."""
+    """Characters of hidden words that are not among the shown ones: a version for phones repeats the same text. 0 where
+    they cannot be many."""
+    lowered = [text.lower() for text in texts]
+    most = sum(map(len, lowered))
+    if most <= MUCH or 2 * most <= len(shown):
+        return 0  # too few to be reported, whatever is shown
     known = set(shown.lower().split())
-    return sum(len(word) for text in texts for word in set(text.lower().split()) - known)
+    return sum(len(word) for text in lowered for word in set(text.split()) - known)

@@ -17,6 +17,7 @@ _MAX_READABLE: Final = 120  # limit for a link made of plain words
 _MAX_UNWRAPPED: Final = 3  # nested redirectors
 _TOKEN_LENGTH: Final = 32
 _MAX_HREF: Final = 16_000  # characters of a link that are examined
+_MAX_KEPT: Final = 1_000  # characters of a link that is remembered
 _CUT: Final = "…"  # ends what is not shown in full: nothing a reader needs is dropped silently
 _MAX_HOST: Final = 253  # characters: longer ones do not exist
 _MAX_LABEL: Final = 63  # between two dots
@@ -65,6 +66,11 @@ _IN_PATH = re.compile(r"/(https?(?::|%3A)(?:/|%2F){2}[^/]+)", re.IGNORECASE)
 
 def short_link(href: str) -> str:
     """What is shown for this href; empty if it must not be shown at all (script, data, a file, a fragment)."""
+    return _short(href) if len(href) <= _MAX_KEPT else _short.__wrapped__(href)
+
+
+@lru_cache(maxsize=512)  # a picture and the words beside it lead to the same place
+def _short(href: str) -> str:
     url = _without_junk(href[:_MAX_HREF])[:4_000]
     scheme = _SCHEME.match(url)
     if scheme is None or scheme[1].lower() not in _SCHEMES:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from postroom.index.entry import Entry, texts_of
 from postroom.index.rows import envelopes
@@ -19,6 +20,13 @@ from postroom.providers.local import contents
 
 if TYPE_CHECKING:
     from postroom.mime.read.parse import Parsed
+
+
+# What is parsed in the thread that read it, in bytes: a change of threads costs more than most messages. Larger ones
+# could keep other readers waiting, so the caller has them parsed elsewhere.
+AT_ONCE: Final = 256 * 1024
+Unopened = Callable[[], Message]
+UnopenedAll = Callable[[], list[Message | None]]
 
 
 @pickled_by_fields
@@ -118,9 +126,16 @@ def filed(prepared: Prepared, ref: str, folder: Folder, *, thread_ref: str = "")
     return with_fields(entry, envelope=envelope)
 
 
-def found(connection: sqlite3.Connection, ref: str) -> tuple[Envelope, bytes]:
-    content = contents.content(connection, ref)
-    return envelope_of(connection, ref), content
+def fetched(connection: sqlite3.Connection, ref: str) -> Message | Unopened:
+    raw = contents.content(connection, ref)
+    envelope = envelope_of(connection, ref)
+    return opened(envelope, raw) if len(raw) <= AT_ONCE else partial(opened, envelope, raw)
+
+
+def fetched_all(connection: sqlite3.Connection, refs: Sequence[str]) -> list[Message | None] | UnopenedAll:
+    found = found_all(connection, refs)
+    is_little = sum(len(raw) for _, raw in found.values()) <= AT_ONCE
+    return opened_all(refs, found) if is_little else partial(opened_all, refs, found)
 
 
 def found_all(connection: sqlite3.Connection, refs: Sequence[str]) -> dict[str, tuple[Envelope, bytes]]:

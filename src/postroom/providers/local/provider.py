@@ -87,10 +87,12 @@ class LocalMailbox:
         return await self._read(rows.envelopes, refs)
 
     async def fetch(self, ref: str) -> Message:
-        return await self._aside(convert.opened, *await self._read(convert.found, ref))
+        found = await self._read(convert.fetched, ref)
+        return found if isinstance(found, Message) else await self._aside(found)
 
     async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
-        return await self._aside(convert.opened_all, refs, await self._read(convert.found_all, refs))
+        found = await self._read(convert.fetched_all, refs)
+        return found if isinstance(found, list) else await self._aside(found)
 
     async def fetch_raw(self, ref: str) -> bytes:
         return await self._read(contents.content, ref)

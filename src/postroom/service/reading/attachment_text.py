@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from postroom.model.errors import InvalidRequest
 from postroom.service.gateway import Gateway
-from postroom.service.reading.read import MAX_CHARS, Reading, attachment_uri, find_attachment
+from postroom.service.reading.read import attachment_uri, find_attachment
+from postroom.service.reading.rendering import MAX_CHARS, Reading
 from postroom.service.views import AttachmentText, AttachmentView
 
 if TYPE_CHECKING:

@@ -5,43 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from postroom.mime.quotes.earlier import Earlier
 from postroom.model.errors import PostroomError
 from postroom.model.message import Envelope, Message
 from postroom.providers.protocol import IdLookup
-from postroom.service.gateway import Account, Gateway
+from postroom.service.gateway import Account
 
 _MAX_PEOPLE = 50
 _MAX_IDS = 4  # of a message's ancestors that are looked for: mostly the first is there
 
 
-async def earlier_of(gateway: Gateway, account: Account, envelope: Envelope) -> Earlier:
-    """The nearest message that this one answers, as far as the mailbox has it. Where nobody could look it is empty:
-    nothing is a copy then, and all of a message is shown.
+async def find_answered(account: Account, envelope: Envelope) -> Message | None:
+    """The nearest message that this one answers, as far as the mailbox has it. None where nobody could look: nothing is
+    a copy then, and all of a message is shown.
 
     One search and one fetch at most, so that reading a message stays cheap where the mailbox is far away.
     """
     if not isinstance(account.mailbox, IdLookup):
-        return Earlier()
-    earlier = Earlier()
+        return None
     with suppress(PostroomError):
         found = await account.mailbox.mails_with_ids(answered_ids(envelope), near=envelope.ref)
         answered = nearest(envelope, found)
-        if answered is not None:
-            await gateway.read(_add, earlier, await account.mailbox.fetch(answered.ref))
-    return earlier
-
-
-async def add_answered(gateway: Gateway, earlier: Earlier, answered: Message | None) -> None:
-    """A message that is gone by now has no text to compare."""
-    if answered is not None:
-        await gateway.read(_add, earlier, answered)
-
-
-def _add(earlier: Earlier, message: Message) -> None:
-    from postroom.mime import guarded
-
-    earlier.add(guarded.render(message.body, fmt="markdown", keep_quoted=True).whole, names_of(message.envelope))
+        return None if answered is None else await account.mailbox.fetch(answered.ref)
+    return None
 
 
 def names_of(envelope: Envelope) -> list[str]:

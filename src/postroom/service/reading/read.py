@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from dataclasses import replace
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from postroom.mime.clean import clean_line, clean_text
-from postroom.mime.quotes.earlier import Earlier
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.ids import Kind
 from postroom.model.message import Attachment, Envelope, Message
@@ -21,44 +20,29 @@ from postroom.service.presenting import (
     first_of,
     gone,
     locate,
-    row,
+    rows,
     shown_addresses,
 )
 from postroom.service.reading.fetching import fetch_content, fetch_many
-from postroom.service.reading.history import add_answered, earlier_of, names_of, nearest
+from postroom.service.reading.history import nearest
+from postroom.service.reading.rendering import (
+    MAX_BODY_CHARS,
+    MAX_CHARS,
+    Answer,
+    Reading,
+    render_one,
+    render_thread,
+)
 from postroom.service.reading.threads import thread_of
-from postroom.service.views import AttachmentView, OpenEmail, SavedFile, SenderFacts, ThreadView, WholeEmail
+from postroom.service.views import AttachmentView, EmailRow, OpenEmail, SavedFile, SenderFacts, ThreadView, WholeEmail
 
 if TYPE_CHECKING:
-    from postroom.mime.render import Format, Rendered
+    from postroom.mime.render import Rendered
 
-BodyFormat = Literal["markdown", "text", "html", "links", "raw"]
-MAX_BODY_CHARS = 200_000
-MAX_CHARS = 3500  # what is shown unless more is asked for: about a thousand tokens, and enough for most messages
 MAX_THREAD = 500  # messages of a thread in one call
 MAX_BASE64_BYTES = 64 * 1024
 MAX_BASE64_TOTAL = 1024 * 1024
 MAX_HTML_CHARS, MAX_HEADERS, MAX_HEADER_CHARS = 50_000, 60, 500
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How a body is wanted: in which format, with or without quoted history, which slice of it."""
-
-    body_format: str = "markdown"
-    include_quoted: bool = False
-    max_chars: int = MAX_CHARS
-    offset: int = 0
-
-    def __post_init__(self) -> None:
-        if self.body_format not in get_args(BodyFormat):
-            raise InvalidRequest(
-                "body_format must be markdown, text, html, links or raw.", details={"field": "body_format"}
-            )
-        if not 1 <= self.max_chars <= MAX_BODY_CHARS:
-            raise InvalidRequest(f"max_chars must be between 1 and {MAX_BODY_CHARS}.", details={"field": "max_chars"})
-        if self.offset < 0:
-            raise InvalidRequest("offset must not be negative.", details={"field": "offset"})
 
 
 async def read_email(
@@ -233,25 +217,17 @@ async def _open_thread(
     shown: Sequence[Envelope],
     reading: Reading,
 ) -> list[OpenEmail]:
-    """Each rendered with all earlier text known: what was shown once is folded from then on."""
-    emails, said, ids = [], Earlier(), set[str]()
     answered_by = {one.ref: nearest(one, envelopes) for one in shown}  # older than the messages that are shown, perhaps
     messages = await _fetch_all(account, [*shown, *filter(None, answered_by.values())])
+    answers: list[Answer] = []
     for one in shown:
-        message = messages.get(one.ref)
+        message, answered = messages.get(one.ref), answered_by[one.ref]
         if message is None:
             raise gone(thread_id)
-        envelope = replace(message.envelope, thread_ref=one.thread_ref)
-        message = replace(message, envelope=envelope)
-        answered = answered_by[one.ref]
-        if answered is not None and answered.message_id not in ids:
-            await add_answered(gateway, said, messages.get(answered.ref))
-            ids.add(answered.message_id)
-        rendered = await gateway.read(_body, message, reading, said)
-        await gateway.read(said.add, rendered.whole, names_of(envelope))
-        ids.add(envelope.message_id)
-        emails.append(await _opened(gateway, account, message, reading, rendered))
-    return emails
+        message = replace(message, envelope=replace(message.envelope, thread_ref=one.thread_ref))
+        answers.append(Answer(message, messages.get(answered.ref) if answered is not None else None))
+    rendered = await render_thread(gateway, answers, reading)
+    return await _opened_all(gateway, account, [answer.message for answer in answers], reading, rendered)
 
 
 async def _fetch_all(account: Account, envelopes: Sequence[Envelope]) -> dict[str, Message]:
@@ -262,17 +238,23 @@ async def _fetch_all(account: Account, envelopes: Sequence[Envelope]) -> dict[st
 
 async def open_message(gateway: Gateway, account: Account, message: Message, reading: Reading) -> OpenEmail:
     if reading.body_format == "raw":
-        return await _opened(gateway, account, message, reading, await _as_it_came(gateway, account, message))
-    rendered = await gateway.read(_body, message, reading, None)
-    if rendered.may_quote:
-        earlier = await earlier_of(gateway, account, message.envelope)
-        rendered = await gateway.read(_body, message, reading, earlier)
-    return await _opened(gateway, account, message, reading, rendered)
+        rendered = await _as_it_came(gateway, account, message)
+    else:
+        rendered = await render_one(gateway, account, message, reading)
+    return (await _opened_all(gateway, account, [message], reading, [rendered]))[0]
 
 
-async def _opened(
-    gateway: Gateway, account: Account, message: Message, reading: Reading, rendered: Rendered
-) -> OpenEmail:
+async def _opened_all(
+    gateway: Gateway, account: Account, messages: Sequence[Message], reading: Reading, rendered: Sequence[Rendered]
+) -> list[OpenEmail]:
+    listed = await rows(gateway, account, [message.envelope for message in messages])
+    return [
+        _opened(account, message, row, reading, body)
+        for message, row, body in zip(messages, listed, rendered, strict=True)
+    ]
+
+
+def _opened(account: Account, message: Message, row: EmailRow, reading: Reading, rendered: Rendered) -> OpenEmail:
     text = rendered.text
     if reading.offset > len(text):
         raise InvalidRequest(
@@ -281,9 +263,8 @@ async def _opened(
         )
     end = reading.offset + reading.max_chars
     envelope = message.envelope
-    listed = await row(gateway, account, envelope)
     return OpenEmail(
-        row=replace(listed, to=first_of(listed.to)),
+        row=replace(row, to=first_of(row.to)),
         cc=first_of(shown_addresses(envelope.cc)),
         bcc=first_of(shown_addresses(envelope.bcc)),
         reply_to=first_of(shown_addresses(envelope.reply_to)),
@@ -298,16 +279,6 @@ async def _opened(
         facts=_facts(account, message, rendered.warnings),
         defects=tuple(clean_text(defect) for defect in dict.fromkeys((*message.defects, *rendered.defects))),
     )
-
-
-def _body(message: Message, reading: Reading, earlier: Earlier | None) -> Rendered:
-    """`earlier` None: without a look at the thread."""
-    from postroom.mime import guarded
-    from postroom.mime.quotes.folding import context_of
-
-    fmt = cast("Format", reading.body_format)
-    context = context_of(message.envelope, earlier)
-    return guarded.render(message.body, fmt=fmt, keep_quoted=reading.include_quoted, context=context)
 
 
 async def _as_it_came(gateway: Gateway, account: Account, message: Message) -> Rendered:

@@ -11,7 +11,8 @@ from postroom.model.ids import Kind
 from postroom.service.gateway import Gateway
 from postroom.service.presenting import error_view, gone
 from postroom.service.reading.fetching import fetch_many
-from postroom.service.reading.read import Reading, open_message, read_email
+from postroom.service.reading.read import open_message, read_email
+from postroom.service.reading.rendering import Reading
 from postroom.service.views import OpenEmail, ReadItem
 
 MAX_READ = 20

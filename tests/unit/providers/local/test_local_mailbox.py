@@ -10,6 +10,8 @@ import anyio
 import pytest
 
 from postroom.index.database import Database
+from postroom.mime import guarded
+from postroom.mime.read.parse import Parsed
 from postroom.model.address import Address
 from postroom.model.errors import (
     Conflict,
@@ -21,6 +23,7 @@ from postroom.model.errors import (
 )
 from postroom.model.query.tree import In, Query, Text
 from postroom.providers.context import ProviderContext
+from postroom.providers.local import convert
 from postroom.providers.local.provider import LocalMailbox, NewMail
 from postroom.providers.protocol import AliasMaker, Drafts, FolderMaker, Labels, Mailbox, Watcher
 from postroom.settings import LocalAccount
@@ -221,6 +224,23 @@ async def test_a_locked_file_is_said_while_everything_else_goes_on(
     assert len(refused) == 6
     other.rollback()
     assert [result.ok for result in await mailbox.set_flags([ref], add=["read"])] == [True]
+
+
+@pytest.mark.parametrize(("size", "held"), [(10, 1), (convert.AT_ONCE, 0)])
+async def test_a_large_mail_keeps_no_reader_waiting_while_it_is_parsed(
+    mailbox: LocalMailbox, raw: Raw, monkeypatch: pytest.MonkeyPatch, size: int, held: int
+) -> None:
+    parse, seen = guarded.parse, []
+
+    def watched(content: bytes) -> Parsed:
+        seen.append(mailbox._readers.borrowed_tokens)
+        return parse(content)
+
+    refs = [await mailbox.add_message(raw(body="a" * size)) for _ in range(2)]
+    monkeypatch.setattr(guarded, "parse", watched)
+    opened = [await mailbox.fetch(refs[0]), *await mailbox.fetch_many(refs)]
+    assert [message.body.text.strip() for message in opened if message] == ["a" * size] * 3
+    assert seen == [held] * 3
 
 
 async def test_a_damaged_file_is_an_error_of_that_account_alone(town: Any, raw: Raw) -> None:

@@ -38,14 +38,14 @@ async def read_email(
     gateway: Gateway, email_id: Annotated[str, Field(description="The unique ID of the email to read")]
 ) -> CallToolResult:
     """Read the full content of a specific email by its ID. Returns the complete email body."""
-    from postroom.service.reading import read
+    from postroom.service.reading import read, rendering
 
     email = await read.read_email(
         gateway,
         email_id,
         body_format="text",
         include_quoted=True,
-        max_chars=read.MAX_BODY_CHARS,
+        max_chars=rendering.MAX_BODY_CHARS,
         content_only=True,
     )
     return wording.opened(gateway, email)

@@ -100,9 +100,10 @@ async def read_email(
     account: AccountName = "",
 ) -> CallToolResult:
     """Read emails: headers, sender checks, body, attachments. They stay unread; use mark_email to change that."""
-    from postroom.service.reading import read, several
+    from postroom.service.reading import several
+    from postroom.service.reading.rendering import Reading
 
-    reading = read.Reading(body_format, include_quoted, max_chars, offset)
+    reading = Reading(body_format, include_quoted, max_chars, offset)
     if isinstance(email_id, str):
         return results.open_email(await several.read_one(gateway, email_id, reading, account=named(account)))
     return results.open_emails(await several.read_emails(gateway, email_id, reading, account=named(account)))

@@ -59,9 +59,9 @@ async def inbox(account: str, ctx: MailContext) -> str:
 
 async def email(account: str, email_id: str, ctx: MailContext) -> str:
     """An email as text, with the sender's content set apart."""
-    from postroom.service.reading import read
+    from postroom.service.reading import read, rendering
 
-    opened = await _told(read.read_email(_gateway(ctx), email_id, account=account, max_chars=read.MAX_BODY_CHARS))
+    opened = await _told(read.read_email(_gateway(ctx), email_id, account=account, max_chars=rendering.MAX_BODY_CHARS))
     return text.open_email(opened, text.new_marker())
 
 
