@@ -16,7 +16,7 @@ from postroom.mime.css.stylesheet import Stylesheet
 from postroom.mime.css.values import BLACK, Colour, legacy_colour
 from postroom.mime.css.visibility import LINK, ROOT, Look, changed, doubted, drawn, hides_pictures, in_block, judged
 from postroom.mime.html.controls import label_fields, link_areas
-from postroom.mime.html.hidden_words import HiddenText
+from postroom.mime.html.hidden_words import DoubtfulText, HiddenText
 from postroom.mime.limits import MAX_ELEMENTS
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ _UNSHOWN_PARTS: Final = (
     "math maction > * + *"
 )
 _SPEECHLESS: Final = frozenset({"style", "head", "title"})  # dropped like the others, but not worth reporting
+_LABELLED: Final = "a[href],button"
 _CONTROLS: Final = frozenset({"button", "select", "textarea", "input"})
 _COLUMNS: Final = frozenset({"col", "colgroup"})
 _JUDGED: Final = frozenset({"img", *_COLUMNS})  # not only by their text
@@ -48,7 +49,7 @@ _SPECIAL: Final = frozenset({"a", "table", "mark"}) | _CONTROLS | _ALONE  # show
 @dataclass(frozen=True, slots=True)
 class Removal:
     texts: tuple[HiddenText, ...]  # each a run that had words in it
-    doubtful: int  # runs that were marked
+    doubtful: tuple[DoubtfulText, ...]  # runs that were marked
     is_whole: bool  # every rule of the style sheet was applied
     was_cut: bool  # the document had more elements than are examined
 
@@ -68,8 +69,7 @@ def drop_hidden(document: Document, *, may_reverse: bool = True) -> Removal:
     if may_reverse and _OVERRIDE in document.text:
         walk.doubtful += _overridden(document)
     link_areas(document)
-    marks = _mark(walk)
-    return Removal(tuple(texts), marks, sheet.is_whole, walk.count > MAX_ELEMENTS)
+    return Removal(tuple(texts), tuple(_mark(walk)), sheet.is_whole, walk.count > MAX_ELEMENTS)
 
 
 def _is_quirky(document: Document) -> bool:
@@ -276,19 +276,21 @@ def _overridden(document: Document) -> list[Element]:
     return found
 
 
-def _mark(walk: _Walk) -> int:
+def _mark(walk: _Walk) -> list[DoubtfulText]:
     from turbohtml import Text
 
-    marks = 0
-    for element in [*walk.doubtful, *_covered(walk)]:
+    found: list[DoubtfulText] = []
+    for element in dict.fromkeys([*walk.doubtful, *_covered(walk)]):
         for child in _texts(element):
             words = child.text
-            if any(map(str.isalnum, words)) and DOUBT_OPENS not in words:
+            if not any(map(str.isalnum, words)):
+                continue
+            found.append(DoubtfulText(words[:4_000], is_label=element.closest(_LABELLED) is not None))
+            if DOUBT_OPENS not in words:
                 start = len(words) - len(words.lstrip())
                 end = len(words.rstrip())
                 child.replace_with(Text(f"{words[:start]}{DOUBT_OPENS}{words[start:end]}{DOUBT_CLOSES}{words[end:]}"))
-                marks += 1
-    return marks
+    return found
 
 
 def _covered(walk: _Walk) -> list[Element]:
