@@ -92,8 +92,8 @@ def _with(rendered: Rendered, more: tuple[str, ...]) -> Rendered:
 
 
 def says_more(body: Body, *, but_a_stub: bool = False) -> bool:
-    """Whether the plain version contains much that the shown one lacks: the two are meant to say the same. `but_a_stub`:
-    more than that the message is HTML."""
+    """Whether the plain version contains much that the shown one lacks: the two are meant to say the same.
+    `but_a_stub`: more than that the message is HTML."""
     if not body.text.strip():
         return False
     shown = set(_WORD.findall(without_flags(_words_of_html(body.html)).lower()))

@@ -26,12 +26,12 @@ STUBS = [
         "version en ligne dans votre navigateur."
     ),
     (
-        "Su programa de correo no puede mostrar este mensaje con formato HTML. Ábralo por favor en su navegador para ver "
-        "todas las ofertas de la semana."
+        "Su programa de correo no puede mostrar este mensaje con formato HTML. Ábralo por favor en su navegador para "
+        "ver todas las ofertas de la semana."
     ),
     (
-        "Ваша почтовая программа не поддерживает показ писем в формате HTML. Откройте, пожалуйста, это письмо в браузере, "
-        "чтобы увидеть его полностью."
+        "Ваша почтовая программа не поддерживает показ писем в формате HTML. Откройте, пожалуйста, это письмо в "
+        "браузере, чтобы увидеть его полностью."
     ),
     (
         "Twój program pocztowy nie potrafi wyświetlić tej wiadomości w formacie HTML. Otwórz ją w przeglądarce, aby "

@@ -2,7 +2,8 @@
 
 Nearly every newsletter has comments, a preheader (first words for a list, hidden in the message) and a second version
 for phones. A warning is given only if hidden text addresses a program or its rules, or if there is very much of it
-that is shown nowhere. Text that may be invisible is marked where it stands, and announced unless it is a button's label.
+that is shown nowhere. Text that may be invisible is marked where it stands, and announced unless it is the label of a
+button.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def warnings(texts: Sequence[HiddenText], shown: str) -> tuple[str, ...]:
 
 
 def is_negligible(texts: Sequence[DoubtfulText]) -> bool:
-    """Whether a message's doubtful text is no more than a button's label: white on the white that a placeholder left."""
+    """Whether a message's doubtful text is no more than a button's label, as where a placeholder has left no colour."""
     words = " ".join(text.words for text in texts)[:_LOOKED_AT]
     is_label = bool(texts) and all(text.is_label for text in texts) and len(_WORD.findall(words)) <= _LABEL
     return is_label and _STEERING.search(words) is None

@@ -20,7 +20,7 @@ _ABOUT_SHOWING = re.compile(
     r"|\b(?:e-?)?mail[ -]?(?:client|program|reader|software|application|app\b|system)|\bpost(?:programm|fach)"
     r"|messagerie|\bclient\w* (?:de |di )?(?:correo|courriel|posta|e-?mail)|programa de (?:correo|e-?mail)"
     r"|e-postprogram|(?:klient|program)\w* poczt|почтов\w+ (?:программ|клиент)|邮件客户端|郵件軟體|メールソフト"
-    r"|\b(?:view|read|see)\b[^.!?]{0,60}\b(?:online|website|web ?site|web ?page)\b|\bonline[ -]?version|\bweb[ -]?version"
+    r"|\b(?:view|read|see)\b[^.!?]{0,60}\b(?:online|web ?site|web ?page)\b|\bonline[ -]?version|\bweb[ -]?version"
     r"|version en ligne|versión en línea|versión web|versione online|versão (?:online|web)|wersj\w+ online"
     r"|online ansehen|\bplain[ -]text|texte brut|nur[ -]text",
     re.IGNORECASE,
