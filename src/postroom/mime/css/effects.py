@@ -17,6 +17,7 @@ from postroom.mime.css.values import Colour, Style, colour, is_uncertain, is_unk
 
 _TALL: Final = 600.0  # pixels: a box of this height shows more or less all of its content
 _LINE: Final = 20.0
+_NARROW: Final = 120.0  # pixels: margins may push words out of such a box
 _DARK: Final[Colour] = (18, 18, 18, 1.0)  # a page in a dark colour scheme
 _FRAME: Final = 40.0  # pixels: a border, outline or shadow of this width may cover text
 _REACHING: Final = 8.0  # pixels from the edge of a box to its words, at least
@@ -324,6 +325,8 @@ def _room(style: Style) -> tuple[float, float] | None:
         height = min(height or _TALL, _LINE * int(clamp))
     if style.get("white-space", "").startswith(("nowrap", "pre")) and width is not None:
         return width, min(height or 20.0, 20.0)
+    if height is None and width is not None and width <= _NARROW:
+        return width, _TALL
     return (width or 800.0, height) if height is not None and height < _TALL else None
 
 

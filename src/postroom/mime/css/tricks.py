@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from postroom.mime.css.geometry import translated
 from postroom.mime.css.sight import DOUBTFUL, SEEN, Sight
 from postroom.mime.css.values import Style, lengths, numbers, pixels
 
@@ -52,6 +53,8 @@ def is_pulled_over(style: Style, position: str) -> bool:
     """A box moved over what is before it, beside it or above it."""
     if (_length(style, "margin-left") or 0.0) <= -_PULLED and (_length(style, "width", "auto") or 0.0) >= _PULLED:
         return True
+    if "transform" in style or "translate" in style:
+        return min(translated(style)) <= -_REACH
     if position != "relative":
         return False
     moved = [_length(style, name) or 0.0 for name in ("top", "left", "bottom", "right")]
