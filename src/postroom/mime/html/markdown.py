@@ -106,11 +106,13 @@ def _options() -> Markdown:
     )
 
 
-def _emphasised(mark: str, _element: Element, inner: str) -> str:
+def _emphasised(mark: str, element: Element, inner: str) -> str:
     """The library writes tags where non-ASCII letters or symbols touch the mark: right for a Markdown parser, noise for
     a reader. Several paragraphs stay as they are, and so does what is longer than anybody would emphasize."""
     if len(inner) > _MAX_STRESSED:
         return inner
+    if "<br>" in inner and "  \n" not in inner and element.select_one("br") is not None:
+        inner = inner.replace("<br>", "\n")  # the library's own, where several follow one another
     words = inner.strip()
     if not words or "\n\n" in words:
         return inner
