@@ -14,7 +14,7 @@ from postroom.mime.clean import clean_line, clean_text, hidden_runs
 from postroom.mime.html import reversals
 from postroom.mime.html.document import OpenedHtml, open_html
 from postroom.mime.html.hidden import DOUBT_CLOSES, DOUBT_OPENS
-from postroom.mime.html.hidden_words import HiddenText, reads_like_an_order, warnings
+from postroom.mime.html.hidden_words import HiddenText, is_negligible, reads_like_an_order, warnings
 from postroom.mime.html.links import LINK_IN_TEXT, shorten_in_text
 from postroom.mime.html.markdown import (
     compact,
@@ -25,6 +25,7 @@ from postroom.mime.html.markdown import (
     to_plain_text,
     to_text_with_links,
 )
+from postroom.mime.html.stubs import without_stub
 from postroom.mime.limits import MAX_LINKS, MAX_RENDERED, MAX_TEXT
 from postroom.mime.quotes.folding import UNKNOWN, Folded, ThreadContext, fold_lines, fold_text, new_words
 from postroom.mime.quotes.html import drop_quotes, flag_quotes, may_quote, read_flags, without_flags
@@ -83,24 +84,36 @@ def render(body: Body, *, fmt: Format, keep_quoted: bool, context: ThreadContext
     rendered = _from_html(body.html, fmt, wanted)
     if not rendered.text and body.text.strip():
         return _from_text(body.text, fmt, wanted)
-    return _with(rendered, (_ONLY_PLAIN,)) if says_more(body) else rendered
+    return _with(rendered, (_ONLY_PLAIN,)) if says_more(body, but_a_stub=True) else rendered
 
 
 def _with(rendered: Rendered, more: tuple[str, ...]) -> Rendered:
     return replace(rendered, warnings=rendered.warnings + more)
 
 
-def says_more(body: Body) -> bool:
-    """Whether the plain version contains much that the shown one lacks: the two are meant to say the same."""
+def says_more(body: Body, *, but_a_stub: bool = False) -> bool:
+    """Whether the plain version contains much that the shown one lacks: the two are meant to say the same.
+    `but_a_stub`: more than that the message is HTML."""
     if not body.text.strip():
         return False
     shown = set(_WORD.findall(without_flags(_words_of_html(body.html)).lower()))
     if not shown:
         return False
     source = _WITHOUT_LINKS.sub(" ", clean_text(body.text[:_COMPARED])).lower()
-    plain = [word for word in _WORD.findall(source) if len(word) > 2]
-    missing = sum(word not in shown for word in plain)
-    return missing >= _MANY_MISSING and (4 * missing >= len(plain) or reads_like_an_order(body.text))
+    missing, of = _missing(source, shown)
+    if missing < _MANY_MISSING:
+        return False
+    if reads_like_an_order(body.text):
+        return True
+    if 4 * missing < of:
+        return False
+    return not but_a_stub or _missing(without_stub(source), shown)[0] >= _MANY_MISSING
+
+
+def _missing(source: str, shown: set[str]) -> tuple[int, int]:
+    """How many words are not among the shown ones, and how many there are."""
+    words = [word for word in _WORD.findall(source) if len(word) > 2]
+    return sum(word not in shown for word in words), len(words)
 
 
 def snippet(body: Body, length: int = 140, context: ThreadContext = UNKNOWN) -> str:
@@ -195,7 +208,7 @@ _WRITTEN: dict[str, Callable[[Document], str]] = {
 
 
 def _notes(opened: OpenedHtml, whole: str, shown: str) -> tuple[str, ...]:
-    doubt = (_DOUBTFUL,) if DOUBT_OPENS in shown else ()
+    doubt = (_DOUBTFUL,) if DOUBT_OPENS in shown and not is_negligible(opened.doubtful) else ()
     return warnings(opened.hidden, whole) + doubt + (() if opened.is_judged else (_NOT_JUDGED,))
 
 

@@ -86,6 +86,40 @@ def pdf(*pages: str) -> bytes:
     return _with_table(objects)
 
 
+def pdf_of_forms(*forms: str, page: str) -> bytes:
+    """A page that draws forms, which may draw those after them: each is named by its number."""
+    named = " ".join(f"/X{number} {6 + number} 0 R" for number in range(len(forms)))
+    resources = f"/Resources << /Font << /F1 3 0 R >> /XObject << {named} >> >>"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R {resources} >>",
+        f"<< /Length {len(page)} >>\nstream\n{page}\nendstream",
+    ]
+    for drawn in forms:
+        kind = f"/Type /XObject /Subtype /Form /BBox [0 0 9 9] {resources}"
+        objects.append(f"<< {kind} /Length {len(drawn)} >>\nstream\n{drawn}\nendstream")
+    return _with_table(objects)
+
+
+def pdf_of_fonts(count: int, mapped: int) -> bytes:
+    """A page whose fonts map so many characters each, by one line of a few bytes."""
+    table = f"1 beginbfrange\n<0000> <{mapped:04x}> <0020>\nendbfrange"
+    fonts = " ".join(f"/F{number} 3 0 R" for number in range(count))
+    drawn = "BT /F1 12 Tf (word) Tj ET"
+    return _with_table(
+        [
+            "<< /Type /Catalog /Pages 2 0 R >>",
+            "<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+            "<< /Type /Font /Subtype /Type0 /BaseFont /A /Encoding /Identity-H /ToUnicode 6 0 R >>",
+            f"<< /Type /Page /Parent 2 0 R /Contents 5 0 R /Resources << /Font << {fonts} >> >> >>",
+            f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream",
+            f"<< /Length {len(table)} >>\nstream\n{table}\nendstream",
+        ]
+    )
+
+
 def _with_table(objects: list[str]) -> bytes:
     made, places = bytearray(b"%PDF-1.4\n"), []
     for number, text in enumerate(objects, 1):

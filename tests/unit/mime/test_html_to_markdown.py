@@ -228,3 +228,10 @@ def test_a_newsletter_of_26_kilobytes_is_read_in_under_4_with_its_links() -> Non
     headings = len(re.findall("<h2", html))
     assert shown.count("https://click.news.example/") == 2 * headings
     assert "Read more" in shown
+
+
+@pytest.mark.parametrize("tag", ["b", "strong", "i"])
+def test_line_breaks_in_emphasis_are_line_breaks(tag: str) -> None:
+    assert markdown(f"<{tag}>one<br><br>two</{tag}>").split() == ["one", "two"]
+    assert markdown(f"<{tag}>é<br>two!</{tag}>x").replace("*", "") == "é\ntwo!x"
+    assert markdown(f"<{tag}>type &lt;br&gt; for one</{tag}>").replace("*", "") == "type \\<br> for one"

@@ -362,3 +362,19 @@ def test_an_encoding_may_have_a_comment() -> None:
 def test_html_that_claims_to_be_ascii_is_read_by_its_own_charset() -> None:
     html = '<meta charset="shift_jis"><p>こんにちは</p>'
     assert "こんにちは" in parse(mail("Content-Type: text/html; charset=us-ascii", html, encoding="cp932")).body.html
+
+
+@pytest.mark.parametrize("text", ["Dear Ann,\n\nsee you at noon.\n", "Hello\nsee you at noon, Bob", "Привет, Анна"])
+def test_plain_text_labelled_base64_is_shown_and_told(text: str) -> None:
+    parsed = parse(mail("Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64", text))
+    assert parsed.body.text.strip() == text.strip()
+    assert any("claims to be encoded in base64" in defect for defect in parsed.defects)
+
+
+@pytest.mark.parametrize("footer", ["", "\n____________\nThe list: to leave it, write to leave@list.example\n" * 5])
+@pytest.mark.parametrize("text", ["Hello there!", "See you at noon, and bring the papers. " * 20, "Привет, Анна"])
+def test_encoded_text_is_decoded_whatever_follows_it(text: str, footer: str) -> None:
+    encoded = base64.encodebytes(text.encode()).decode() + footer
+    parsed = parse(mail("Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64", encoded))
+    assert parsed.body.text.startswith(text)
+    assert not any("claims to be encoded" in defect for defect in parsed.defects)

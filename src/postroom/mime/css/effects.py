@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from postroom.mime.css import tricks
 from postroom.mime.css.geometry import Shift, clip_state, scale_of, shift_of, translated, turned_state
 from postroom.mime.css.longhands import BACKWARDS, OVERLAID, UNDECIDED, WIDE
 from postroom.mime.css.screen import WIDTH
@@ -16,6 +17,7 @@ from postroom.mime.css.values import Colour, Style, colour, is_uncertain, is_unk
 
 _TALL: Final = 600.0  # pixels: a box of this height shows more or less all of its content
 _LINE: Final = 20.0
+_NARROW: Final = 120.0  # pixels: margins may push words out of such a box
 _DARK: Final[Colour] = (18, 18, 18, 1.0)  # a page in a dark colour scheme
 _FRAME: Final = 40.0  # pixels: a border, outline or shadow of this width may cover text
 _REACHING: Final = 8.0  # pixels from the edge of a box to its words, at least
@@ -72,6 +74,7 @@ class Effect:
     is_block: bool | None = None  # None: the element's default
     outlined: bool = False  # drawn by a shadow, a stroke or its background
     covers: bool = False  # an opaque box that may cover other text
+    reaches_over: bool = False  # of a line: painted over the lines before it
     cell: Sight = SEEN  # of everything inside, if this is a cell of a table
     cuts: bool = False  # what does not fit into the box is not shown
     size: tuple[float | None, float | None] = (None, None)  # width and height, as far as given in pixels
@@ -96,7 +99,7 @@ def effect_of(style: Style, *, animations: frozenset[str] = frozenset()) -> Effe
     is_placed = position in ("absolute", "fixed")
     cuts = _hides_rest(style)
     return Effect(
-        sight=max(_own_sight(style, animations), clip_state(style)),
+        sight=max(_own_sight(style, animations), clip_state(style), tricks.sight_of(style, cuts=cuts)),
         clip=_room_state(style) if cuts else SEEN,
         room=_room(style) if cuts else None,
         ink="unknown" if _is_dark(style) and "canvas" in style.get("color", "") else _ink(style.get("color", "")),
@@ -113,6 +116,7 @@ def effect_of(style: Style, *, animations: frozenset[str] = frozenset()) -> Effe
         indent=_indent(style),
         is_block=True if is_placed or style.get("float", "none") != "none" else _is_block(style.get("display", "")),
         outlined=_is_outlined(style),
+        reaches_over=tricks.reaches_over(style, painted=bool(grounds)),
         covers=(bool(grounds or has_image) and _may_cover(style, position)) or _has_covering_frame(style, position),
         cell=_cell_state(style) if cuts else SEEN,
         cuts=cuts,
@@ -286,6 +290,8 @@ def _room_state(style: Style) -> Sight:
         if length is not None and length <= _TINY:
             padded = pixels(style.get(padding, "") or "0") or 0.0
             return DOUBTFUL if padded > _TINY or _first(style.get("flex-grow", ""), 0.0) > 0 else HIDDEN
+        if tricks.is_pushed_out(style, side, length):
+            return DOUBTFUL
         if side == "height" and any(
             numbers(style.get(name, "") or "1")[:1] == [0.0] and "%" in style[name]
             for name in ("height", "max-height")
@@ -296,15 +302,11 @@ def _room_state(style: Style) -> Sight:
 
 
 def _may_be_empty(style: Style) -> bool:
-    """Boxes whose size does not depend on what is in them: contained ones, columns beside one another, and those that
-    do not grow from nothing."""
+    """Boxes whose size does not depend on what is in them: contained ones, and columns beside one another."""
     has_height = (_side(style, "height") or 0.0) > _TINY
     if not _SHRINKING.isdisjoint(style.get("contain", "").split()) and not has_height:
         return True
-    if style.get("columns", "auto") not in ("auto", *WIDE) and has_height:
-        return True
-    basis = style.get("flex-basis", "auto")
-    return numbers(basis)[:1] == [0.0] and _first(style.get("flex-grow", ""), 0.0) <= 0
+    return style.get("columns", "auto") not in ("auto", *WIDE) and has_height
 
 
 def _cell_state(style: Style) -> Sight:
@@ -323,6 +325,8 @@ def _room(style: Style) -> tuple[float, float] | None:
         height = min(height or _TALL, _LINE * int(clamp))
     if style.get("white-space", "").startswith(("nowrap", "pre")) and width is not None:
         return width, min(height or 20.0, 20.0)
+    if height is None and width is not None and width <= _NARROW:
+        return width, _TALL
     return (width or 800.0, height) if height is not None and height < _TALL else None
 
 
@@ -383,7 +387,8 @@ def _may_cover(style: Style, position: str) -> bool:
     is_large = is_large or ("width" not in style and "margin-left" not in style and sizes[1] >= _LINE)
     pulls = position == "relative" and (pixels(style.get("margin-bottom", "") or "0") or 0.0) <= -8
     # What a margin pulls up from below is under a positioned box, however narrow that is.
-    return (is_large and (position in ("absolute", "fixed") or pulled)) or pulls
+    is_moved = (is_large or "margin-left" in style) and tricks.is_pulled_over(style, position)
+    return (is_large and (position in ("absolute", "fixed") or pulled)) or pulls or is_moved
 
 
 def overlays(style: Style) -> bool:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from turbohtml import Element
 
 _FILLS_ANY_BOX: Final = 10_000  # characters
+_COLLAPSED: Final = " \t\r\n\f"  # other spaces take room
 _NODES: Final = 3  # that are measured in one unit of work
 BLOCKS: Final = frozenset(
     {
@@ -67,9 +68,9 @@ def fits(element: Element, look: Look, effect: Effect, tag: str, sheet: Styleshe
             pushed = _height_of(node, sheet) if isinstance(node, ElementType) else 0.0
         if isinstance(node, ElementType):
             _add(content, node, sheet)
-        elif isinstance(node, Text) and (words := node.text.strip()):
+        elif isinstance(node, Text) and (words := node.text.strip(_COLLAPSED)):
             content.letters += 1 + len(words)
-            if not _is_within(content, effect.room, look.font):
+            if any(map(str.isalnum, words)) and not _is_within(content, effect.room, look.font):
                 return False
     return True
 

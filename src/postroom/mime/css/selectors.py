@@ -24,6 +24,7 @@ _IN_OTHER_WORDS: Final = {
     "-webkit-any": ":is",
     "-webkit-any-link": ":any-link",
     "open": ":is(details[open],dialog[open])",
+    "indeterminate": ":is(progress:not([value]),input[type=radio i]:not([checked]))",
     "placeholder-shown": ":is([placeholder]:not([value]))",
     "invalid": ":is([required]:not([value]))",
     "valid": ":is(input,select,textarea):not([required]:not([value]))",

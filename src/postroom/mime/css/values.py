@@ -185,7 +185,10 @@ def _calculated(value: str, font: float, whole: float) -> float | None:
     """calc(), min(), max(), clamp() of short values. Sums and products only."""
     if len(value) > 120 or not value.startswith(("calc(", "min(", "max(", "clamp(", "-webkit-calc(", "(")):
         return None
-    tokens = [match.groups() for match in _MATH.finditer(value)]
+    matches = list(_MATH.finditer(value))
+    if sum(len(match[0]) for match in matches) < len(value.rstrip()):  # a constant: infinity, pi
+        return None
+    tokens = [match.groups() for match in matches]
     try:
         result, end = _term_list(tokens, 0, font, whole)
     except (ValueError, IndexError, ZeroDivisionError, RecursionError):

@@ -17,6 +17,7 @@ SHEETS: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.she
 SLIDES: Final = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 # Every document has its main part under this name; it stands in the archive's list, uncompressed.
 _MAIN: Final = {b"word/document.xml": WORD, b"xl/workbook.xml": SHEETS, b"ppt/presentation.xml": SLIDES}
+_ENTRY: Final = b"PK\x01\x02"  # begins each line of the archive's list
 _PIECE: Final = 65_536
 # All that the format allows. The library unpacks others without a bound: a kilobyte becomes a gigabyte in one piece.
 _COMPRESSIONS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -31,12 +32,12 @@ def office_type(content: bytes) -> str:
 
 class Archive:
     def __init__(self, content: bytes) -> None:
+        if content.count(_ENTRY) > MAX_ENTRIES:  # before the library makes an object of each
+            raise NotReadable(TOO_LARGE)
         try:
             self._zip = zipfile.ZipFile(BytesIO(content))
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
             raise NotReadable(_DAMAGED) from None
-        if len(self._zip.infolist()) > MAX_ENTRIES:
-            raise NotReadable(TOO_LARGE)
         self._left = MAX_UNPACKED
         self._work = MAX_WORK
         self.is_cut = False  # a part was too much work to be read to its end

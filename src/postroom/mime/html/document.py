@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from postroom.mime.clean import clean_text, hidden_runs
 from postroom.mime.html.hidden import drop_hidden
-from postroom.mime.html.hidden_words import HiddenText
+from postroom.mime.html.hidden_words import DoubtfulText, HiddenText
 from postroom.mime.limits import MAX_ELEMENTS, MAX_HTML_DEPTH, MAX_TAGS, MAX_TEXT
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _FIRST_STEP, _STEP = 1_000, 4_000  # tags that are parsed before the resulting e
 class OpenedHtml:
     document: Document
     hidden: tuple[HiddenText, ...]
-    doubtful: int  # runs of text that were marked as possibly invisible
+    doubtful: tuple[DoubtfulText, ...]  # marked as possibly invisible
     is_judged: bool  # the whole style sheet was applied
     was_cut: bool
 

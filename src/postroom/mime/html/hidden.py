@@ -5,6 +5,7 @@ Every element's look is computed from its parent's: parents come before their ch
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, cast
@@ -16,7 +17,7 @@ from postroom.mime.css.stylesheet import Stylesheet
 from postroom.mime.css.values import BLACK, Colour, legacy_colour
 from postroom.mime.css.visibility import LINK, ROOT, Look, changed, doubted, drawn, hides_pictures, in_block, judged
 from postroom.mime.html.controls import label_fields, link_areas
-from postroom.mime.html.hidden_words import HiddenText
+from postroom.mime.html.hidden_words import DoubtfulText, HiddenText
 from postroom.mime.limits import MAX_ELEMENTS
 
 if TYPE_CHECKING:
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
 
 _OVERRIDE: Final = "\u202e"
 DOUBT_OPENS, DOUBT_CLOSES = "[hidden? ", "]"
+_MAX_LABEL: Final = 300  # characters
 _MAX_COVERS: Final = 20  # beyond that everything is doubtful
 _SMALL_PICTURE: Final = 60  # pixels
+_PULLED: Final = 24.0  # pixels by which a margin pulls a picture over others
+_LINES: Final = frozenset({"a", "b", "code", "em", "font", "i", "label", "mark", "small", "span", "strong", "u"})
 _LOOK: Final = 4  # units of work for the look of an element, when its style is known
 _UNSHOWN_TAGS: Final = (
     *("script", "template", "style", "head", "title", "embed", "applet", "iframe", "audio", "video", "datalist"),
@@ -37,6 +41,9 @@ _UNSHOWN_PARTS: Final = (
     "math maction > * + *"
 )
 _SPEECHLESS: Final = frozenset({"style", "head", "title"})  # dropped like the others, but not worth reporting
+_LABELLED: Final = "a[href],button"
+_FIELDS: Final = frozenset({"select", "textarea", "input"})
+_NO_WIDTH = re.compile(r"(?:^|(?<![\w-])width\s*+:)\s*+[01](?:px|%)?\s*+(?:;|!|\Z)", re.IGNORECASE)
 _CONTROLS: Final = frozenset({"button", "select", "textarea", "input"})
 _COLUMNS: Final = frozenset({"col", "colgroup"})
 _JUDGED: Final = frozenset({"img", *_COLUMNS})  # not only by their text
@@ -48,7 +55,7 @@ _SPECIAL: Final = frozenset({"a", "table", "mark"}) | _CONTROLS | _ALONE  # show
 @dataclass(frozen=True, slots=True)
 class Removal:
     texts: tuple[HiddenText, ...]  # each a run that had words in it
-    doubtful: int  # runs that were marked
+    doubtful: tuple[DoubtfulText, ...]  # runs that were marked
     is_whole: bool  # every rule of the style sheet was applied
     was_cut: bool  # the document had more elements than are examined
 
@@ -58,8 +65,8 @@ def drop_hidden(document: Document, *, may_reverse: bool = True) -> Removal:
     quirks = _is_quirky(document)
     sheet = Stylesheet(document, quirks=quirks)
     label_fields(document)
-    texts = _drop_never_shown(document)
     walk = _Walk(sheet, quirks=quirks)
+    texts = _drop_never_shown(document, walk)
     walk.over(document)
     for node in walk.gone:
         if any(map(str.isalnum, node.text)):
@@ -68,8 +75,7 @@ def drop_hidden(document: Document, *, may_reverse: bool = True) -> Removal:
     if may_reverse and _OVERRIDE in document.text:
         walk.doubtful += _overridden(document)
     link_areas(document)
-    marks = _mark(walk)
-    return Removal(tuple(texts), marks, sheet.is_whole, walk.count > MAX_ELEMENTS)
+    return Removal(tuple(texts), tuple(_mark(walk)), sheet.is_whole, walk.count > MAX_ELEMENTS)
 
 
 def _is_quirky(document: Document) -> bool:
@@ -85,23 +91,37 @@ def _is_quirky(document: Document) -> bool:
     return is_old or (is_loose and not doctype.system_id)
 
 
-def _drop_never_shown(document: Document) -> list[HiddenText]:
+def _drop_never_shown(document: Document, walk: _Walk) -> list[HiddenText]:
     texts: list[HiddenText] = []
     for element in reversed(_never_shown(document)):  # inner ones first: no text is examined twice
         words = element.inner_html if element.tag == "template" else element.text
         if element.tag not in _SPEECHLESS and any(map(str.isalnum, words)):
             texts.append(HiddenText("element", words[:4_000]))
+        if element.tag == "template" and element.attr("shadowrootmode") is not None and element.parent is not None:
+            walk.hosts.append(element.parent)
         element.decompose()
     for choice in document.select("select,optgroup"):
         for text in _texts(choice):  # only options are shown
             if any(map(str.isalnum, text.text)):
                 texts.append(HiddenText("element", text.text[:4_000]))
             text.decompose()
+        texts += _labelled(choice)
     for node in cast("list[Comment]", document.xpath("//comment()")):
         if any(map(str.isalnum, node.data)):
             texts.append(HiddenText("comment", node.data[:4_000]))
         node.decompose()
     return texts
+
+
+def _labelled(choice: Element) -> list[HiddenText]:
+    """An option shows its label instead of its text."""
+    found: list[HiddenText] = []
+    for option in choice.select("option[label]") if choice.tag == "select" else ():
+        words, label = option.text, (option.attr("label") or "").strip()
+        if label and words.strip() != label:
+            found += [HiddenText("element", words[:4_000])] if any(map(str.isalnum, words)) else []
+            option.set_text(label[:_MAX_LABEL])
+    return found
 
 
 def _never_shown(document: Document) -> list[Element]:
@@ -120,6 +140,7 @@ class _Walk:
     gone: list[Node] = field(default_factory=list)
     doubtful: list[Element] = field(default_factory=list)
     covers: list[tuple[Element, Effect]] = field(default_factory=list)
+    hosts: list[Node] = field(default_factory=list)  # a browser may show something else in their place
     count: int = 0
     _body: Look = ROOT
     _looks: dict[Node | None, Look | None] = field(default_factory=dict)  # None: inside something removed
@@ -148,7 +169,7 @@ class _Walk:
                 if found is None or tag in _ALONE or (found[1] is not None and found[1].room is not None):
                     found = known[key] = self._look(element, around, inline, rules, old)
                 look, effect = found
-                if effect is not None and (effect.covers or (tag == "img" and _is_laid_over(element, effect))):
+                if effect is not None and (effect.covers or _is_over_others(element, tag, effect)):
                     self.covers.append((element, effect))
             if look.fate is HIDDEN or number > MAX_ELEMENTS:
                 looks[element] = None
@@ -166,6 +187,7 @@ class _Walk:
             self.doubtful += _table_of(element)
         elif tag in _COLUMNS:
             self._paint(element.closest("table"), look)
+            self.doubtful += _table_of(element) if _is_shut(element) else ()
         if look.sight is HIDDEN:
             self.gone.extend(_texts(element))
         elif look.sight is DOUBTFUL:
@@ -207,11 +229,17 @@ class _Walk:
             look = judged(replace(look, clip=DOUBTFUL))
         if tag == "body":
             self._body = look
-        elif tag in _ODD or (tag == "details" and element.attr("open") is None) or self._is_folded(element, tag):
+        elif self._is_odd(element, tag, effect):
             if tag == "details":
                 self._closed[element] = look
             look = doubted(look)
         return look, effect
+
+    def _is_odd(self, element: Element, tag: str, effect: Effect | None) -> bool:
+        """Shown by some readers, or only after a click; a field with `display: contents` is not shown at all."""
+        if tag in _ODD or (tag == "details" and element.attr("open") is None):
+            return True
+        return self._is_folded(element, tag) or (tag in _FIELDS and effect is not None and effect.is_block is False)
 
     def _is_folded(self, element: Element, tag: str) -> bool:
         """An option that is seen only after a click: of a list that shows one, which is the selected or the first."""
@@ -240,9 +268,15 @@ class _Walk:
         return self._link
 
 
+def _is_over_others(element: Element, tag: str, effect: Effect) -> bool:
+    if tag == "img":
+        return _is_laid_over(element, effect)
+    return effect.reaches_over and effect.is_block is None and tag in _LINES
+
+
 def _is_laid_over(picture: Element, effect: Effect) -> bool:
     """A picture that is not certainly small, displayed over others."""
-    if effect.position not in ("absolute", "fixed"):
+    if effect.position not in ("absolute", "fixed") and min(effect.takes) > -_PULLED:
         return False
     said = [effect.size[0] or _said(picture, "width"), effect.size[1] or _said(picture, "height")]
     return not any(length is not None and length < _SMALL_PICTURE for length in said)
@@ -251,6 +285,13 @@ def _is_laid_over(picture: Element, effect: Effect) -> bool:
 def _said(picture: Element, side: str) -> float | None:
     value = (picture.attr(side) or "").strip(" px")[:5]
     return float(value) if value.isdecimal() else None
+
+
+def _is_shut(column: Element) -> bool:
+    """A column without width, in a table whose columns do not grow with their content."""
+    table = column.closest("table")
+    is_fixed = table is not None and "fixed" in (table.attr("style") or "")
+    return is_fixed and _NO_WIDTH.search(f"{column.attr('width') or ''};{column.attr('style') or ''}"[:500]) is not None
 
 
 def _table_of(column: Element) -> Iterable[Element]:
@@ -276,19 +317,28 @@ def _overridden(document: Document) -> list[Element]:
     return found
 
 
-def _mark(walk: _Walk) -> int:
+def _mark(walk: _Walk) -> list[DoubtfulText]:
     from turbohtml import Text
 
-    marks = 0
-    for element in [*walk.doubtful, *_covered(walk)]:
+    found: list[DoubtfulText] = []
+    hosted = [element for host in walk.hosts for element in _elements(host)]
+    for element in dict.fromkeys([*walk.doubtful, *_covered(walk), *hosted]):
         for child in _texts(element):
             words = child.text
-            if any(map(str.isalnum, words)) and DOUBT_OPENS not in words:
+            if not any(map(str.isalnum, words)):
+                continue
+            found.append(DoubtfulText(words[:4_000], is_label=element.closest(_LABELLED) is not None))
+            if DOUBT_OPENS not in words:
                 start = len(words) - len(words.lstrip())
                 end = len(words.rstrip())
                 child.replace_with(Text(f"{words[:start]}{DOUBT_OPENS}{words[start:end]}{DOUBT_CLOSES}{words[end:]}"))
-                marks += 1
-    return marks
+    return found
+
+
+def _elements(host: Node) -> Iterable[Element]:
+    from turbohtml import Element as ElementType
+
+    return host.iter_elements(include_self=True) if isinstance(host, ElementType) else ()
 
 
 def _covered(walk: _Walk) -> list[Element]:

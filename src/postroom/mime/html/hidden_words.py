@@ -2,7 +2,8 @@
 
 Nearly every newsletter has comments, a preheader (first words for a list, hidden in the message) and a second version
 for phones. A warning is given only if hidden text addresses a program or its rules, or if there is very much of it
-that is shown nowhere.
+that is shown nowhere. Text that may be invisible is marked where it stands, and announced unless it is the label of a
+button.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Final, Literal
 
 MUCH: Final = 3_000  # characters that no reader sees and that are nowhere in the visible text
 _LOOKED_AT: Final = 40_000
+_LABEL: Final = 4  # words
 
 Kind = Literal["text", "comment", "element", "characters"]
 
@@ -22,6 +24,12 @@ Kind = Literal["text", "comment", "element", "characters"]
 class HiddenText:
     kind: Kind
     words: str
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtfulText:
+    words: str
+    is_label: bool  # of a link or a button
 
 
 def _stems(words: str) -> str:
@@ -78,6 +86,9 @@ _COMMANDS = re.compile(
     r"|<\|?(?:im_start|system)\|?>|\[/?inst\]",
     re.IGNORECASE,
 )
+# Any word that an order could be made of: labels are too short for the sentences above.
+_STEERING = re.compile(rf"{_READER}|{_RULES}|{_DROP}|{_ORDER}|{_MUST}|[\d@]", re.IGNORECASE)
+_WORD = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff]|\w+")  # some scripts do not space words
 # Tag characters copy ASCII invisibly, variation selectors any byte. Newsletters pad their preheaders with other ones.
 _SMUGGLED = re.compile("[\U000e0000-\U000e0fff\ufe00-\ufe0d]{4}")
 _STYLE_NOISE = re.compile(r"<[^<>]{0,2000}+>|\{[^{}]{0,2000}+\}")
@@ -101,6 +112,13 @@ def warnings(texts: Sequence[HiddenText], shown: str) -> tuple[str, ...]:
     if unseen > MUCH and 2 * unseen > len(shown):
         return (f"The message contains {unseen} characters of text that no reader sees. They were removed.",)
     return ()
+
+
+def is_negligible(texts: Sequence[DoubtfulText]) -> bool:
+    """Whether a message's doubtful text is no more than a button's label, as where a placeholder has left no colour."""
+    words = " ".join(text.words for text in texts)[:_LOOKED_AT]
+    is_label = bool(texts) and all(text.is_label for text in texts) and len(_WORD.findall(words)) <= _LABEL
+    return is_label and _STEERING.search(words) is None
 
 
 def _within(texts: Sequence[HiddenText], most: int) -> Iterator[HiddenText]:

@@ -7,6 +7,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 from postroom.mime.clean import clean_line, clean_text
+from postroom.mime.html import backgrounds
 from postroom.mime.html.hidden import DOUBT_CLOSES, DOUBT_OPENS
 from postroom.mime.html.links import disguised_host, numbered_link, whole_link
 from postroom.mime.limits import MAX_LINKS, MAX_RENDERED
@@ -49,6 +50,7 @@ def to_markdown(document: Document) -> str:
     _flatten_deep(document)
     _flatten_lists(document)
     _tell_images(document)
+    _tell_backgrounds(document)
     _tell_links(document)
     return compact(_TAG.sub(r"\\<", document.to_markdown(_options())))
 
@@ -67,6 +69,7 @@ def to_text_with_links(document: Document) -> str:
     """To be read as text: as `to_plain_text`, with the full address after the words of each link."""
     from turbohtml import Text
 
+    _tell_backgrounds(document)
     for link in document.select("a[href]"):
         words, target = clean_line(link.text), whole_link(link.attr("href") or "")
         says_it = _bare(words) == _bare(target.removeprefix("mailto:"))
@@ -103,11 +106,13 @@ def _options() -> Markdown:
     )
 
 
-def _emphasised(mark: str, _element: Element, inner: str) -> str:
+def _emphasised(mark: str, element: Element, inner: str) -> str:
     """The library writes tags where non-ASCII letters or symbols touch the mark: right for a Markdown parser, noise for
     a reader. Several paragraphs stay as they are, and so does what is longer than anybody would emphasize."""
     if len(inner) > _MAX_STRESSED:
         return inner
+    if "<br>" in inner and "  \n" not in inner and element.select_one("br") is not None:
+        inner = inner.replace("<br>", "\n")  # the library's own, where several follow one another
     words = inner.strip()
     if not words or "\n\n" in words:
         return inner
@@ -182,6 +187,11 @@ def _tell_images(document: Document) -> None:
         _say_that_there_are_pictures(own)
     for image in untold:
         image.decompose()
+
+
+def _tell_backgrounds(document: Document) -> None:
+    if len(clean_line(document.text)) <= _FEW_WORDS:
+        backgrounds.name_pictures(document, _PICTURE)
 
 
 def _linked(image: Element, named: set[str]) -> str:

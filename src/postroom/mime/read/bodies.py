@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from postroom.mime.limits import MAX_TEXT
 from postroom.mime.read.charsets import charset_in_html, decode_text, is_ascii
-from postroom.mime.read.decode import decode_transfer, decoded_size
+from postroom.mime.read.decode import decode_transfer, decoded_size, is_plain
 from postroom.mime.read.filenames import message_filename, safe_filename
 from postroom.mime.read.flowed import unflow
 from postroom.mime.read.headers import subject_of
@@ -16,6 +16,7 @@ from postroom.mime.read.structure import Part
 from postroom.model.message import Attachment, Body
 
 _OTHER_VERSIONS = "The message has several versions of its text; the last is shown, the others are attachments."
+_NOT_ENCODED = "The text claims to be encoded in base64 and is not; it is shown as it is."
 _MIME_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,100}\Z")
 
 
@@ -135,10 +136,14 @@ def _as_html(text: str) -> str:
 def _part_bytes(raw: bytes, part: Part, most: int, defects: list[str]) -> bytes:
     # Encodings enlarge text at most threefold: nothing beyond can belong to the allowed bytes.
     end = min(part.end, part.start + 4 * most)
-    data = decode_transfer(raw[part.start : end], part.encoding, most)
+    data, encoding = raw[part.start : end], part.encoding
+    if encoding == "base64" and is_plain(data):
+        defects.append(_NOT_ENCODED)
+        encoding = ""
+    data = decode_transfer(data, encoding, most)
     if len(data) > most or end < part.end:
         defects.append("The text is too long; the rest was omitted.")
-    elif part.encoding == "base64" and _goes_on(raw, part):
+    elif encoding == "base64" and _goes_on(raw, part):
         defects.append("Data follows the end of an encoded text; it was omitted.")
     return data[:most]
 

@@ -14,6 +14,7 @@ from postroom.mime.read.charsets import decode_text as decode_text
 
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _NOT_BASE64 = bytes(byte for byte in range(256) if byte not in _BASE64)
+_IN_BASE64 = _BASE64 + b"=-_\r\n"
 _UUENCODE: Final = frozenset({"x-uuencode", "uuencode", "x-uue", "uue"})
 _UU_ODD = frozenset(b" \t\r\n\x0b\x0cbe")  # the first bytes of blank lines, "begin" and "end"
 _SOFT_BREAK = re.compile(rb"=[ \t]++(?=\r?\n)")  # blanks that were added to the line on its way
@@ -66,6 +67,15 @@ def from_base64(data: bytes) -> bytes:
         return binascii.a2b_base64(data)
     except binascii.Error:
         return _lenient_base64(data)
+
+
+def is_plain(data: bytes) -> bool:
+    """Whether what claims to be base64 is plain text: its first line is none of base64, and one in twelve characters is
+    not used there. A footer after encoded text comes later."""
+    first = data.lstrip()[:1_000].partition(b"\n")[0].strip()
+    if not first.translate(None, _IN_BASE64) and len(first) % 4 == 0:
+        return False
+    return 12 * len(data.translate(None, _IN_BASE64)) >= len(data) > 0
 
 
 def _lenient_base64(data: bytes) -> bytes:
