@@ -205,7 +205,7 @@ def _links(body: Body) -> Rendered:
 def _flagged(html: str) -> OpenedHtml:
     """The document with a flag before and after each quote."""
     opened = open_html(html)
-    if may_quote(html[:MAX_TEXT]):
+    if may_quote(opened.document):
         flag_quotes(opened.document)
     return opened
 
@@ -216,7 +216,7 @@ def _safe_html(body: Body, context: ThreadContext | None) -> Rendered:
         paragraphs = html_module.escape(plain.text).replace("\n", "<br>\n")
         return replace(plain, whole="", text=f"<p>{paragraphs}</p>" if plain.text else "")
     opened, folded, undecided = open_html(body.html), 0, False
-    if context and may_quote(body.html[:MAX_TEXT]):
+    if context and may_quote(opened.document):
         flagged = deepcopy(opened.document)
         flag_quotes(flagged)
         decided = fold_lines(read_flags(to_markdown(flagged)), context)
