@@ -84,8 +84,7 @@ def _identity(mail: BulkMail) -> str:
 def _entry(mail: BulkMail, parsed: Parsed, snippet: str, texts: Texts) -> Entry:
     envelope = Envelope(
         ref=mail.ref,
-        # As the provider names threads: by the first message's id.
-        thread_ref=next(iter(parsed.references), "") or parsed.in_reply_to or parsed.message_id or mail.ref,
+        thread_ref="",  # found in the index by what the message names
         folder=mail.folder,
         sender=parsed.sender,
         to=parsed.to,

@@ -12,7 +12,7 @@ from postroom.providers.local.convert import NewMail, Prepared, read_all, read_h
 
 B = TypeVar("B")
 
-BLOCK, BLOCK_BYTES = 500, 16 * 1024 * 1024  # of one transaction
+BLOCK, BLOCK_BYTES = 1_000, 16 * 1024 * 1024  # of one transaction; with 500 messages writing takes a tenth longer
 
 
 def prepared(mails: Iterable[NewMail]) -> Generator[Prepared, None, None]:
