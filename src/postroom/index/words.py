@@ -16,6 +16,7 @@ MAX_CHARS = 256 * 1024  # of one text: the rest is not searchable
 
 # Hundreds of accents on one letter: sorting them takes the square of their number.
 _PILES = re.compile("(?:[^\\w\\s\x00-\x7f]|[\uff9e\uff9f]){33,}+")
+_LONG_RUN = re.compile("[^\x00-\x7f]{33}")  # what has none has no pile, and is seen in a fraction of the time
 
 # Private-use characters are our own tokens (see `state`): normalized message text contains none of them.
 _OURS = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
@@ -26,7 +27,9 @@ def normal(text: str) -> str:
     text = text[:MAX_CHARS]
     if text.isascii():
         return text.replace("\0", " ")  # the full text splits it by the same rule
-    text = _PILES.sub(lambda pile: pile[0][:32], storable(text))
+    text = storable(text)
+    if _LONG_RUN.search(text):
+        text = _PILES.sub(lambda pile: pile[0][:32], text)
     text = unicodedata.normalize("NFKC", text)[:MAX_CHARS]  # one character may expand to eighteen
     return " ".join(letters_and_words(_OURS.sub(" ", text)))
 

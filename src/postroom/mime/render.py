@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from turbohtml import Document
 
 Format = Literal["markdown", "text", "words", "html", "links"]
+Words = tuple[str, bool]  # a message's words, and whether they come from HTML, in which case its quotes are flagged
 
 _CUT = ("The HTML is too large or too deeply nested; the rest was omitted.",)
 _LINKS_CUT = (f"The message has more than {MAX_LINKS} links; the others are shown without their addresses.",)
@@ -118,8 +119,13 @@ def _missing(source: str, shown: set[str]) -> tuple[int, int]:
 
 def snippet(body: Body, length: int = 140, context: ThreadContext = UNKNOWN) -> str:
     """The first words a reader sees, on one line: no preheader, no quotes, no bare links."""
-    words, is_html = _words(body)
-    visible = new_words(read_flags(words) if is_html else plain_lines(words), context)
+    return first_words(_words(body), length, context)
+
+
+def first_words(words: Words, length: int = 140, context: ThreadContext = UNKNOWN) -> str:
+    """As `snippet`."""
+    text, is_html = words
+    visible = new_words(read_flags(text) if is_html else plain_lines(text), context)
     line = ""
     for candidate in visible.lstrip()[:_SNIPPET_WITHIN].split("\n"):
         if not _is_worthless(candidate.strip()[:300]):
@@ -141,18 +147,18 @@ def _is_worthless(line: str) -> bool:
 
 def search_text(body: Body) -> str:
     """The visible words, including quoted ones: people search for what they remember having read."""
-    words, is_html = _words(body)
-    return without_flags(words) if is_html else words
+    return all_words(_words(body))
 
 
-def _words(body: Body) -> tuple[str, bool]:
-    """What a message says is what a mail client shows: the HTML, if it shows anything. Reading, snippets and the index
-    all use this, so that a search never finds what nobody can see.
+def all_words(words: Words) -> str:
+    """As `search_text`."""
+    text, is_html = words
+    return without_flags(text) if is_html else text
 
-    Returns the words, and whether they come from HTML, in which case its quotes are flagged.
-    """
-    words = _words_of_html(body.html) if body.html else ""
-    return (words, True) if without_flags(words).strip() else (_words_of_text(body.text), False)
+
+def words_of(body: Body) -> Words:
+    """For `first_words` and `all_words`. Not remembered, unlike for `snippet` and `search_text`."""
+    return _words(body, _words_of_html.__wrapped__, _words_of_text.__wrapped__)
 
 
 @lru_cache(maxsize=2)  # the index needs the words and the snippet of the same message
@@ -163,6 +169,15 @@ def _words_of_text(text: str) -> str:
 @lru_cache(maxsize=2)
 def _words_of_html(html: str) -> str:
     return to_plain_text(_flagged(html).document) if html else ""
+
+
+def _words(
+    body: Body, of_html: Callable[[str], str] = _words_of_html, of_text: Callable[[str], str] = _words_of_text
+) -> Words:
+    """What a message says is what a mail client shows: the HTML, if it shows anything. Reading, snippets and the index
+    all use this, so that a search never finds what nobody can see."""
+    words = of_html(body.html) if body.html else ""
+    return (words, True) if without_flags(words).strip() else (of_text(body.text), False)
 
 
 def _from_text(text: str, fmt: Format, context: ThreadContext | None) -> Rendered:
@@ -230,7 +245,7 @@ def _flagged(html: str) -> OpenedHtml:
 @lru_cache(maxsize=2)  # a version to read and its words are made of the same document; copying it takes a moment
 def _opened(html: str) -> OpenedHtml:
     opened = open_html(html)
-    if may_quote(html[:MAX_TEXT]):
+    if may_quote(opened.document):
         flag_quotes(opened.document)
     return opened
 
@@ -241,7 +256,7 @@ def _safe_html(body: Body, context: ThreadContext | None) -> Rendered:
         paragraphs = html_module.escape(plain.text).replace("\n", "<br>\n")
         return replace(plain, whole="", text=f"<p>{paragraphs}</p>" if plain.text else "")
     opened, folded, undecided = open_html(body.html), 0, False
-    if context and may_quote(body.html[:MAX_TEXT]):
+    if context and may_quote(opened.document):
         flagged = deepcopy(opened.document)
         flag_quotes(flagged)
         decided = fold_lines(read_flags(to_markdown(flagged)), context)

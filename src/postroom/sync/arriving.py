@@ -6,7 +6,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from postroom.providers.protocol import FolderSync, Mailbox
 
 _WAITING = 8  # batches between fetching and writing
-_BLOCK, _BLOCK_BYTES = 500, 16 * 1024 * 1024  # of one transaction
+# Of one transaction. Keys that follow no order (ids of messages, digests) are all over their tables, and each page that
+# gets one is written anew: with 500 messages, in a mirror of 10,000, writing takes a quarter longer.
+_BLOCK, _BLOCK_BYTES = 2_000, 32 * 1024 * 1024
 _HEADERS = 250  # messages at once, without bodies
 
 
@@ -56,11 +58,11 @@ class _Batch:
     above: int | None
     low: int
     is_end: bool
+    size: int = 0  # bytes in memory when it is read
 
-    @property
-    def size(self) -> int:
-        mails = self.begun.mails if isinstance(self.begun, Begun) else ()
-        return sum(len(mail.raw) for mail in mails)
+    def done(self, arrivals: Sequence[Arrival]) -> _Batch:
+        """Without the bytes that were read."""
+        return replace(self, begun=[], size=sum(one.size for one in arrivals))
 
 
 class Arriving:
@@ -168,7 +170,8 @@ class Arriving:
     ) -> None:
         block: list[tuple[_Batch, list[Arrival]]] = []
         async for batch in batches:
-            block.append((batch, await self._read(batch)))
+            arrivals = await self._read(batch)
+            block.append((batch.done(arrivals), arrivals))
             if batch.turn.is_urgent or _is_full(block) or not batches.statistics().current_buffer_used:
                 await self._access.write(_write_block, block, self._clock())
                 block = []

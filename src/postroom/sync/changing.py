@@ -33,11 +33,20 @@ class Arrival:
     number: int = 0
     content: Content | None = None
 
+    @property
+    def size(self) -> int:
+        """Bytes in memory, nearly."""
+        words = len(self.entry.texts.body) if self.entry.texts is not None else 0
+        return words + (len(self.content.content) if self.content is not None else 0)
+
 
 def filed(arrival: Arrival, folder: str) -> Arrival:
     """In the folder of that name: it may have been renamed meanwhile. Its thread is found by what it names: a program
     that leaves out References names another first message than the rest of the conversation."""
-    envelope = with_fields(arrival.entry.envelope, folder=folder, thread_ref="")
+    envelope = arrival.entry.envelope
+    if envelope.folder == folder and not envelope.thread_ref:
+        return arrival
+    envelope = with_fields(envelope, folder=folder, thread_ref="")
     return with_fields(arrival, entry=with_fields(arrival.entry, envelope=envelope))
 
 

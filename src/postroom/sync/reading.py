@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from postroom.index.entry import Entry, texts_of
+from postroom.index.entry import Entry, Texts, texts_of
 from postroom.mime.processes.readers import Readers, cores, read_or
 from postroom.model.by_fields import pickled_by_fields
 from postroom.model.changes import BulkMail
@@ -36,38 +36,55 @@ class Read:
     identity: str
 
 
-def read(mail: BulkMail) -> Read:
-    from postroom.mime import render
-    from postroom.mime.quotes import folding
-    from postroom.mime.read import parse
+def read_all(mails: Sequence[BulkMail]) -> list[Read]:
+    from postroom.index import reading
 
-    parsed = parse.parse(mail.raw)
-    snippet = render.snippet(parsed.body, context=folding.context_of(parsed))
-    return _read(mail, parsed, snippet, render.search_text(parsed.body))
+    kept = [_kept(mail) for mail in mails]
+    identities = [_identity(mail) for mail in mails]
+    found = reading.read_all([mail.raw for mail in mails])
+    return [
+        Read(_entry(mail, one.parsed, one.snippet, one.texts), content, identity)
+        for mail, one, content, identity in zip(mails, found, kept, identities, strict=True)
+    ]
 
 
-def read_here(mail: BulkMail) -> Read:
+def read_here(mails: Sequence[BulkMail]) -> list[Read]:
     """In this process, which must survive it: a large one is read by a process that can be stopped."""
+    return list(map(_read_here, mails))
+
+
+def _read_here(mail: BulkMail) -> Read:
+    from postroom.index.reading import words_as_texts
     from postroom.mime import guarded
     from postroom.mime.quotes import folding
 
     parsed = guarded.parse(mail.raw)
     snippet = guarded.snippet(parsed.body, folding.context_of(parsed))
-    return _read(mail, parsed, snippet, guarded.search_text(parsed.body))
+    texts = words_as_texts(parsed, guarded.search_text(parsed.body))
+    return Read(_entry(mail, parsed, snippet, texts), _kept(mail), _identity(mail))
 
 
 def read_headers(mail: BulkMail) -> Read:
     """A message whose body cannot be read is found by its headers."""
+    from postroom.index.reading import words_as_texts
     from postroom.mime.read import parse
 
-    return _read(mail, parse.parse_headers(mail.raw), "", "")
+    parsed = parse.parse_headers(mail.raw)
+    return Read(_entry(mail, parsed, "", words_as_texts(parsed, "")), _kept(mail), _identity(mail))
 
 
-def _read(mail: BulkMail, parsed: Parsed, snippet: str, words: str) -> Read:
+def _kept(mail: BulkMail) -> Content | None:
+    return raw_content(mail.raw) if len(mail.raw) >= mail.size else None
+
+
+def _identity(mail: BulkMail) -> str:
+    return of_server(mail.identity) or of_bytes(mail.raw, mail.size, mail.arrived)
+
+
+def _entry(mail: BulkMail, parsed: Parsed, snippet: str, texts: Texts) -> Entry:
     envelope = Envelope(
         ref=mail.ref,
-        # As the provider names threads: by the first message's id.
-        thread_ref=next(iter(parsed.references), "") or parsed.in_reply_to or parsed.message_id or mail.ref,
+        thread_ref="",  # found in the index by what the message names
         folder=mail.folder,
         sender=parsed.sender,
         to=parsed.to,
@@ -89,13 +106,7 @@ def _read(mail: BulkMail, parsed: Parsed, snippet: str, words: str) -> Read:
         in_reply_to=parsed.in_reply_to,
         references=parsed.references,
     )
-    filenames = tuple(part.filename for part in parsed.attachments)
-    is_whole = len(mail.raw) >= mail.size
-    return Read(
-        Entry(envelope, texts=texts_of(parsed.subject, words, filenames)),
-        raw_content(mail.raw) if is_whole else None,
-        of_server(mail.identity) or of_bytes(mail.raw, mail.size, mail.arrived),
-    )
+    return Entry(envelope, texts=texts)
 
 
 class Reading:
@@ -117,7 +128,7 @@ class Reading:
         expected = self._begun + max(coming, len(mails))
         self._begun += len(mails)
         if self._readers is None and expected > _FEW and cores() > 1:
-            self._readers = Readers(read, read_headers, min(_MOST_READERS, cores()))
+            self._readers = Readers(read_all, read_headers, min(_MOST_READERS, cores()))
         if self._readers is None:
             return Begun(mails, None)
         chunks = [list(mails[start : start + _CHUNK]) for start in range(0, len(mails), _CHUNK)]

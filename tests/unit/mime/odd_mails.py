@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import re
 import signal
+from collections.abc import Sequence
 
 from postroom.mime.render import Format, Rendered
 from postroom.model.message import Body
 
 
-def read(mail: str) -> tuple[str, int]:
+def read(mails: Sequence[str]) -> list[tuple[str, int]]:
+    return list(map(_read, mails))
+
+
+def _read(mail: str) -> tuple[str, int]:
     """What it says, and who read it."""
     match mail:
         case "raise":

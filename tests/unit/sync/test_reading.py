@@ -19,12 +19,12 @@ class Started:
 
     count = 0
 
-    def __init__(self, read: Callable[[BulkMail], Read], _instead: Any, _count: int) -> None:
+    def __init__(self, read: Callable[[list[BulkMail]], list[Read]], _instead: Any, _count: int) -> None:
         Started.count += 1
         self._read = read
 
     def give(self, mails: list[BulkMail]) -> Iterator[list[Read]]:
-        return iter([[self._read(mail) for mail in mails]])
+        return iter([self._read(mails)])
 
     def results(self, given: Iterator[list[Read]]) -> list[Read]:
         return next(given)

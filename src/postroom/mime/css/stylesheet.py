@@ -84,10 +84,12 @@ class Stylesheet:
     def _worked_out(
         self, old: str, own: str, matched: int, is_sure: bool, variables: Mapping[str, str] | None
     ) -> Effect | None:
-        numbers = self._matches.rules_of(matched) if self.spend(_STYLE) else ()
-        if is_sure and not self.is_sure:
+        if not self.spend(_STYLE):
+            return UNKNOWN_EFFECT
+        numbers = self._matches.rules_of(matched) if matched else ()
+        if numbers and is_sure and not self.is_sure:
             numbers = tuple(number for number in numbers if self._sheet.rules[number].is_sure)
-        if not self.spend(_work(old + own, (self._sheet.rules[number] for number in numbers), variables)):
+        if not self.spend(self._work_of(old + own, numbers, variables)):
             return UNKNOWN_EFFECT
         is_short = variables is None and len(old) + len(own) + len(numbers) <= _SHORT
         if not numbers and is_short and not (self._sheet.animations and "animation" in own):
@@ -95,6 +97,12 @@ class Stylesheet:
         if self._sheet.is_small and is_short:
             return _known_effect(self._sheet, numbers, old, own, self._quirks)
         return _effect(self._sheet, numbers, old, own, variables or {}, quirks=self._quirks)
+
+    def _work_of(self, styles: str, numbers: tuple[int, ...], variables: Mapping[str, str] | None) -> int:
+        work = _usual_work(styles) if len(styles) <= _SHORT else work_of(styles)
+        if numbers:
+            work += sum(self._sheet.rules[number].work for number in numbers)
+        return work + len(variables) // _VARIABLES if variables else work
 
     def effect_on(self, element: Element) -> Effect | None:
         """Without what it inherits."""
@@ -111,10 +119,6 @@ def _sheet_of(document: Document) -> Sheet:
         return Sheet()
     text = "\n".join(texts)
     return read_sheet(text, has_containers="@container" in text and document.select_one(_CONTAINERS) is not None)
-
-
-def _work(styles: str, rules: Iterable[Rule], variables: Mapping[str, str] | None) -> int:
-    return work_of(styles) + sum(rule.work for rule in rules) + len(variables or ()) // _VARIABLES
 
 
 def _cascaded(
@@ -151,6 +155,9 @@ def _resolved(value: str, variables: Mapping[str, str]) -> str:
             break
         value = _VARIABLE.sub(lambda found: variables.get(found[1], found[2] or "").strip(), value, count=_VALUES)
     return value.lower()
+
+
+_usual_work = lru_cache(maxsize=4096)(work_of)
 
 
 @lru_cache(maxsize=4096)  # messages of one sender are all styled alike

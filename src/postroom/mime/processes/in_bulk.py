@@ -7,7 +7,7 @@ number is read in this process, and so are all if no process can be started.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar
@@ -24,16 +24,16 @@ _MOST_READERS = 4  # they are faster than their results can be written
 
 
 def read_many(
-    read: Callable[[T], R],
+    read: Callable[[Sequence[T]], list[R]],
     mails: Iterable[T],
     *,
     instead: Callable[[T], R],
     size: Callable[[T], int],
     patience: float = PATIENCE,
 ) -> Generator[tuple[T, R], None, None]:
-    """Each message with the result of `read`, in order; with the result of `instead` if `read` raises, crashes its
-    process or takes longer than `patience`. Both functions, their arguments and results must be picklable. Close the
-    generator if it is not exhausted."""
+    """Each message with the result of `read`, in order, which is given some at a time; with the result of `instead` if
+    `read` raises for it alone, crashes its process or takes longer than `patience`. Both functions, their arguments and
+    results must be picklable. Close the generator if it is not exhausted."""
     source = iter(mails)
     first = next_of(source, size, FEW, FEW_BYTES)
     is_much = len(first) >= FEW or sum(map(size, first)) >= FEW_BYTES

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
@@ -19,7 +19,7 @@ R = TypeVar("R")
 A = TypeVar("A")
 B = TypeVar("B")
 
-PATIENCE = 30.0  # seconds for one message; the slowest known takes a third of one second
+PATIENCE = 30.0  # seconds for one message or some read together; the slowest known takes a third of one second
 _START = 60.0  # seconds until new processes respond
 _GARBAGE = 50_000  # objects
 _MOST_LOST = 3  # messages that crashed their reader: beyond that the cause is something else
@@ -30,18 +30,23 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def read_or(instead: Callable[[T], R], read: Callable[[T], R], mail: T) -> R:
+def read_or(instead: Callable[[T], R], read: Callable[[Sequence[T]], list[R]], mail: T) -> R:
     try:
-        return read(mail)
+        return read([mail])[0]
     except Exception:  # noqa: BLE001 - whatever a stranger's mail breaks, it must not stop the others
         return instead(mail)
 
 
 class Readers(Generic[T, R]):
-    """If no process can be started, messages are read in the caller's own."""
+    """`read` takes some messages and raises if it cannot read one of them; then it is given them one by one. If no
+    process can be started, messages are read in the caller's own."""
 
     def __init__(
-        self, read: Callable[[T], R], instead: Callable[[T], R], count: int, patience: float = PATIENCE
+        self,
+        read: Callable[[Sequence[T]], list[R]],
+        instead: Callable[[T], R],
+        count: int,
+        patience: float = PATIENCE,
     ) -> None:
         self._read = read
         self._instead = instead
@@ -147,11 +152,17 @@ def _end_with(parent: BaseProcess) -> None:
     os._exit(1)
 
 
-def _read_all(read: Callable[[T], R], instead: Callable[[T], R], patience: float, mails: list[T]) -> list[R]:
-    results = []
-    for mail in mails:
-        _end_after(patience)
-        results.append(read_or(instead, read, mail))
+def _read_all(
+    read: Callable[[Sequence[T]], list[R]], instead: Callable[[T], R], patience: float, mails: list[T]
+) -> list[R]:
+    _end_after(patience)
+    try:
+        results = read(mails)
+    except Exception:  # noqa: BLE001 - of one of them
+        results = []
+        for mail in mails:
+            _end_after(patience)
+            results.append(read_or(instead, read, mail))
     _end_after(0)
     return results
 

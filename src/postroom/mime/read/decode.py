@@ -27,7 +27,8 @@ def decode_transfer(data: bytes, encoding: str, most: int | None = None) -> byte
     if encoding == "base64":
         return from_base64(data)
     if encoding == "quoted-printable":
-        return binascii.a2b_qp(_SOFT_BREAK.sub(b"=", data) if b"= " in data or b"=\t" in data else data)
+        may_have_blanks = b"= " in data or (b"\t" in data and b"=\t" in data)  # one byte is found much faster than two
+        return binascii.a2b_qp(_SOFT_BREAK.sub(b"=", data) if may_have_blanks else data)
     return b"".join(_up_to(most, _from_uuencode(data))) if encoding in _UUENCODE else data
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from postroom.index.entry import Entry, texts_of
+from postroom.index.entry import Entry, Texts
 from postroom.index.rows import envelopes
 from postroom.index.writing import gone
 from postroom.model.by_fields import pickled_by_fields, with_fields
@@ -53,34 +53,35 @@ class Prepared:
 
 def prepare(mail: NewMail) -> Prepared:
     """For one message; many are read by `reading_ahead`."""
+    from postroom.index.reading import words_as_texts
     from postroom.mime import guarded
     from postroom.mime.quotes import folding
 
     parsed = guarded.parse(mail.raw)
     snippet = guarded.snippet(parsed.body, folding.context_of(parsed))
-    entry = _entry(mail, parsed, snippet, guarded.search_text(parsed.body))
-    return Prepared(mail, contents.pack(mail.raw), entry)
+    texts = words_as_texts(parsed, guarded.search_text(parsed.body))
+    return Prepared(mail, contents.pack(mail.raw), _entry(mail, parsed, snippet, texts))
 
 
-def read(mail: NewMail) -> tuple[contents.Packed, Entry]:
-    from postroom.mime import render
-    from postroom.mime.quotes import folding
-    from postroom.mime.read import parse
+def read_all(mails: Sequence[NewMail]) -> list[tuple[contents.Packed, Entry]]:
+    from postroom.index import reading
 
-    parsed = parse.parse(mail.raw)
-    snippet = render.snippet(parsed.body, context=folding.context_of(parsed))
-    entry = _entry(mail, parsed, snippet, render.search_text(parsed.body))
-    return contents.pack(mail.raw), entry
+    packed = [contents.pack(mail.raw) for mail in mails]
+    found = reading.read_all([mail.raw for mail in mails])
+    entries = [_entry(mail, one.parsed, one.snippet, one.texts) for mail, one in zip(mails, found, strict=True)]
+    return list(zip(packed, entries, strict=True))
 
 
 def read_headers(mail: NewMail) -> tuple[contents.Packed, Entry]:
     """A message whose body cannot be read is found by its headers, and its bytes are kept."""
+    from postroom.index.reading import words_as_texts
     from postroom.mime.read import parse
 
-    return contents.pack(mail.raw), _entry(mail, parse.parse_headers(mail.raw), "", "")
+    parsed = parse.parse_headers(mail.raw)
+    return contents.pack(mail.raw), _entry(mail, parsed, "", words_as_texts(parsed, ""))
 
 
-def _entry(mail: NewMail, parsed: Parsed, snippet: str, words: str) -> Entry:
+def _entry(mail: NewMail, parsed: Parsed, snippet: str, texts: Texts) -> Entry:
     draft = "draft" in mail.flags
     envelope = Envelope(
         ref="",
@@ -106,8 +107,6 @@ def _entry(mail: NewMail, parsed: Parsed, snippet: str, words: str) -> Entry:
         in_reply_to=parsed.in_reply_to,
         references=parsed.references,
     )
-    filenames = tuple(part.filename for part in parsed.attachments)
-    texts = texts_of(parsed.subject, words, filenames)
     return Entry(envelope, texts=texts)
 
 

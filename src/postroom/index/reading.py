@@ -1,0 +1,35 @@
+"""Messages read for an index, several at once: one step for all of them, then the next.
+
+The code and the tables of a step are larger than a processor's nearest caches. Message by message they would be loaded
+again for each, which makes reading a sixth slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from postroom.index.entry import Texts, texts_of
+from postroom.mime import render
+from postroom.mime.quotes.folding import context_of
+from postroom.mime.read.parse import Parsed, parse
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMail:
+    parsed: Parsed
+    snippet: str
+    texts: Texts
+
+
+def read_all(raws: Sequence[bytes]) -> list[ReadMail]:
+    """In order. Raises if one of them cannot be read."""
+    parsed = [parse(raw) for raw in raws]
+    words = [render.words_of(one.body) for one in parsed]
+    snippets = [render.first_words(one, context=context_of(mail)) for one, mail in zip(words, parsed, strict=True)]
+    texts = [words_as_texts(mail, render.all_words(one)) for one, mail in zip(words, parsed, strict=True)]
+    return list(map(ReadMail, parsed, snippets, texts))
+
+
+def words_as_texts(parsed: Parsed, words: str) -> Texts:
+    return texts_of(parsed.subject, words, tuple(part.filename for part in parsed.attachments))
