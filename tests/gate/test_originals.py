@@ -52,6 +52,16 @@ async def test_a_reply_marks_the_original_answered_and_a_preview_does_not(tmp_pa
         assert await marks(gate) == {"answered": [email_id], "forwarded": []}
 
 
+async def test_a_new_mail_that_says_what_it_answers_is_a_reply_and_marks_it(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        email_id = await received(gate)
+        request = replace(LETTER, to=("bob@demo.example",), subject="Re: Lunch?", in_reply_to=email_id)
+        order = await gate.order(request)
+        assert (order.tool, order.kind) == ("send_email", "email_reply")
+        assert (await send.send(gate.gateway, order)).status == "sent"
+        assert await marks(gate) == {"answered": [email_id], "forwarded": []}
+
+
 async def test_a_forward_marks_the_original_forwarded(tmp_path):
     async with gate_rig(tmp_path) as gate:
         email_id = await received(gate)
