@@ -176,6 +176,6 @@ def test_plans_are_kept_for_thirty_days_and_forwards_for_good(store: Store, time
     time.passes(1)
     store.prune()
 
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="is not a plan id"):
         store.plans.get(plan.plan_id)
     assert store.plans.forwarded("work", "bills", ["m1"], "bob@x.example") == {"m1"}
