@@ -90,9 +90,8 @@ class Handles:
         tidy = [checked(handle, kind) for handle in handles]
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT handle, account, ref FROM handles"
-                " WHERE handle IN (SELECT value FROM json_each(?)) AND kind = ?",
-                (json.dumps(tidy), kind.value),
+                "SELECT handle, account, ref FROM handles WHERE handle IN (SELECT value FROM json_each(?))",
+                (json.dumps(tidy),),
             ).fetchall()
         found = {row["handle"]: Handle(row["account"], row["ref"]) for row in rows}
         for handle in tidy:
@@ -104,14 +103,13 @@ class Handles:
         """The accounts for which each of the refs was ever shown."""
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT DISTINCT ref, account FROM handles WHERE kind = ? AND ref IN (SELECT value FROM json_each(?))"
-                " ORDER BY account",
+                "SELECT ref, account FROM handles WHERE kind = ? AND ref IN (SELECT value FROM json_each(?))",
                 (kind.value, json.dumps(list(refs))),
             ).fetchall()
-        found: dict[str, list[str]] = {}
+        found: dict[str, set[str]] = {}
         for row in rows:
-            found.setdefault(row["ref"], []).append(row["account"])
-        return found
+            found.setdefault(row["ref"], set()).add(row["account"])
+        return {ref: sorted(accounts) for ref, accounts in found.items()}
 
     def rename(self, kind: Kind, account: str, renamed: Mapping[str, str]) -> None:
         """After a move: the handles of each old ref lead to its new ref, and the old ref is free for another
@@ -123,7 +121,7 @@ class Handles:
 
     def follow(self, connection: sqlite3.Connection, account: str, ref_after: Callable[[str], str]) -> None:
         """After a folder was renamed: every handle of the account leads to what its ref is now."""
-        rows = connection.execute("SELECT DISTINCT kind, ref FROM handles WHERE account = ?", (account,)).fetchall()
+        rows = connection.execute("SELECT kind, ref FROM handles WHERE account = ?", (account,)).fetchall()
         changed: dict[str, dict[str, str]] = {}
         for kind, ref in rows:
             if (new := ref_after(ref)) != ref:

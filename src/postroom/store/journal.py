@@ -135,7 +135,7 @@ class Journal:
                 [item[0], *(_led(noted, folders) if item[0] in own else noted for noted in item[1:])] for item in items
             ]
             led_detail = _led(detail, folders) if row["account"] == account else detail
-            if (led, led_detail) != (items, detail):
+            if led != items or led_detail != detail:
                 connection.execute(
                     "UPDATE operations SET items = ?, detail = ? WHERE operation_id = ?",
                     (json.dumps(led), json.dumps(led_detail), row["operation_id"]),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -184,8 +185,6 @@ def test_a_mirror_that_cannot_be_written_catches_up_later(mirrored: Store, time:
 def test_half_a_line_is_never_left_in_the_mirror(
     mirrored: Store, mirror: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import os
-
     mirrored.audit.append(SENT)
     real = os.write
     with monkeypatch.context() as patch:
@@ -268,6 +267,14 @@ def test_only_its_owner_may_read_the_mirror(mirrored: Store, mirror: Path) -> No
     [file] = mirror.iterdir()
     assert mirror.stat().st_mode & 0o777 == 0o700
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_mirror_keeps_no_file_open(mirrored: Store) -> None:
+    mirrored.audit.append(SENT)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        mirrored.audit.append(SENT)
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_of_a_mirror_that_fails_half_way_the_days_that_were_written_are_not_written_again(

@@ -90,6 +90,14 @@ def test_a_locked_file_says_so_and_changes_nothing(path: Path) -> None:
     waiter.close()
 
 
+def test_a_lock_is_waited_for_as_long_as_was_asked(path: Path) -> None:
+    patient = Database(path, wait_for_lock=0.25)
+    with patient.read() as reading, patient.transaction() as writing:
+        for connection in (reading, writing):
+            assert connection.execute("PRAGMA busy_timeout").fetchone()[0] == 250
+    patient.close()
+
+
 def test_readers_do_not_wait_for_a_writer(path: Path) -> None:
     holder, reader = Database(path), Database(path, wait_for_lock=0.0)
     Recipients(holder).remember(WORK, ["bob@example.org"])

@@ -42,7 +42,21 @@ def test_many_handles_resolve_in_the_order_they_were_asked_for(store: Store) -> 
     assert [handle.ref for handle in resolved] == [*(str(number) for number in range(999, -1, -1)), "0"]
 
 
-@pytest.mark.parametrize("wrong", ["e0123456789", "", "12", "e\x00123456789", "\ud800", "x" * 5000, "' OR 1=1 --"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "e0123456789",
+        "",
+        "12",
+        "thread",
+        "t012345678",
+        "s0123456789x",
+        "e\x00123456789",
+        "\ud800",
+        "x" * 5000,
+        "' OR 1=1 --",
+    ],
+)
 def test_an_unknown_handle_says_to_list_again(store: Store, wrong: str) -> None:
     with pytest.raises(NotFound, match="List or search") as caught:
         store.handles.resolve(wrong, Kind.EMAIL)
@@ -108,6 +122,15 @@ def test_renaming_touches_no_other_kind_or_account(store: Store) -> None:
     store.handles.rename(Kind.EMAIL, WORK, {"1": "2"})
     assert store.handles.resolve(thread, Kind.THREAD).ref == "1"
     assert store.handles.resolve(home, Kind.EMAIL).ref == "1"
+
+
+def test_a_ref_is_known_by_the_accounts_it_was_shown_for(store: Store) -> None:
+    for account in (WORK, "home", "all"):
+        store.handles.issue(Kind.EMAIL, account, ["1", "2"] if account == WORK else ["1"])
+    store.handles.issue(Kind.THREAD, "other", ["1"])
+    store.handles.issue(Kind.EMAIL, "other", ["3", "4"])
+    store.handles.rename(Kind.EMAIL, WORK, {"2": "1"})  # two handles of one message
+    assert store.handles.owners(Kind.EMAIL, ["1", "3", "9"]) == {"1": ["all", "home", WORK], "3": ["other"]}
 
 
 def test_a_rename_to_nowhere_changes_nothing(store: Store) -> None:

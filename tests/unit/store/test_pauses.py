@@ -62,7 +62,7 @@ def test_the_longest_paused_comes_first(store: Store, time: FakeTime) -> None:
 
 def test_a_login_that_works_ends_the_pause_and_wakes_what_waited_for_it(store: Store, time: FakeTime) -> None:
     ours, theirs = waiting(store, time.wall + 900), waiting(store, time.wall + 900, "home")
-    assert not store.pauses.login_worked(WORK)
+    assert store.pauses.login_worked(WORK) is False
     assert due(store) == []
     for account in (WORK, "home"):
         store.pauses.login_refused(account, "535 no")

@@ -61,6 +61,13 @@ def test_what_a_process_died_over_or_was_interrupted_in_is_gone_on_with(store: S
     assert store.plans.claim(plan.plan_id).state == "running"
 
 
+def test_what_becomes_of_one_run_is_not_noted_with_another_of_the_same_process(store: Store) -> None:
+    one, two = (store.plans.claim(store.plans.save(NEW).plan_id) for _ in range(2))
+    store.plans.finish(one.plan_id, {"done": 2})
+    assert store.plans.get(two.plan_id) == two
+    assert store.plans.is_running(two.plan_id)
+
+
 def test_a_plan_runs_for_a_day_to_the_second(store: Store, time: FakeTime) -> None:
     plan = store.plans.save(NEW)
     time.passes(A_DAY)
@@ -169,6 +176,6 @@ def test_plans_are_kept_for_thirty_days_and_forwards_for_good(store: Store, time
     time.passes(1)
     store.prune()
 
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="is not a plan id"):
         store.plans.get(plan.plan_id)
     assert store.plans.forwarded("work", "bills", ["m1"], "bob@x.example") == {"m1"}

@@ -139,21 +139,20 @@ def test_a_reboot_frees_nothing_and_costs_one_window_at_most(
 
 
 def test_each_send_keeps_the_age_that_is_certain_over_two_reboots(store: Store, path: Path, time: FakeTime) -> None:
-    """Five seconds of each boot are certain, and of the third send the two before the first reboot."""
-    reserve(store)
+    """Of an older one five seconds after each reboot, of a younger one no more than have passed since."""
     reserve(store)
     time.passes(1800)
-    reserve(store)
+    reserve(store, account="home")
     time.passes(2)
     store.close()
-    for passed, certain in ((100, 105), (2, 7)):
+    for passed, younger in ((2, 2), (100, 4)):
         time.reboots()
-        again = open_store(path, clock=time.clock(), limit=RateLimit(2, WINDOW))
-        assert again.rate.status(WORK) == RateStatus(3, 2, int(WINDOW) - 5 + 1)
+        again = open_store(path, clock=time.clock(), limit=RateLimit(1, WINDOW))
         time.passes(passed)
-        time.is_set(-passed * 1e6)
-        assert again.rate.status(WORK) == RateStatus(3, 2, int(WINDOW) - certain + 1)
-        time.is_set(passed * 1e6)
+        time.is_set(-1e6)
+        for account, certain in ((WORK, 5), ("home", younger)):
+            assert again.rate.status(account) == RateStatus(1, 1, int(WINDOW) - certain - passed + 1)
+        time.is_set(1e6)
         again.close()
 
 

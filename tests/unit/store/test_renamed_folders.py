@@ -35,6 +35,7 @@ def test_earlier_operations_are_undone_to_where_the_folder_is_now(store: Store) 
     moved = store.journal.record(WORK, "move_email", items)
     store.follow_renamed(WORK, FOLDERS)
     mine, theirs = store.journal.load(moved).items
+    assert (mine.handle, theirs.handle) == (own, others)
     assert mine.before == {"folder_ref": "B/x", "role": "", "others": [{"folder_ref": "C", "role": ""}]}
     assert mine.after == {"folder_ref": "B"}
     assert (theirs.before, theirs.after) == (before, {"folder_ref": "A"})

@@ -5,6 +5,7 @@ Lines are written under the store's write lock, so that they stand in the order 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
@@ -42,6 +43,6 @@ def _append(path: Path, lines: bytes) -> None:
         size = os.fstat(descriptor).st_size
         if os.write(descriptor, lines) < len(lines):
             os.ftruncate(descriptor, size)
-            raise OSError("the disk is full")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     finally:
         os.close(descriptor)
