@@ -6,7 +6,7 @@ import re
 import unicodedata
 from functools import lru_cache
 from itertools import count
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from postroom.mime.clean import clean_line
@@ -77,10 +77,8 @@ def _short(href: str) -> str:
         return ""
     if scheme[1].lower() not in ("http", "https", "ftp"):
         return _shown_without_host(url)
-    parts = _unwrapped(url)
-    if parts is None:
-        return ""
-    return _shown(parts)
+    link = _unwrapped(url)
+    return "" if link is None else _shown(link)
 
 
 def numbered_link(href: str, number: int, words: int) -> str:
@@ -104,8 +102,9 @@ def whole_link(href: str) -> str:
 
 def real_host(href: str) -> str:
     """The host a link leads to in ASCII, so that look-alike letters are visible; empty if it leads nowhere."""
-    parts = _split(_without_junk(href[:_MAX_HREF]))
-    return _host(parts) if parts is not None and parts.scheme in ("http", "https", "ftp") else ""
+    url = _without_junk(href[:_MAX_HREF])
+    link = _split(url) if url[:6].lower().startswith(("http:", "https:", "ftp:")) else None
+    return "" if link is None else link.host
 
 
 def disguised_host(text: str, href: str) -> str:
@@ -125,7 +124,12 @@ def _without_junk(text: str) -> str:
     return text if text.isascii() and text.isprintable() and " " not in text else _JUNK.sub("", text)
 
 
-def _split(url: str) -> SplitResult | None:
+class _Link(NamedTuple):
+    parts: SplitResult
+    host: str  # in ASCII; the property of its parts would be computed each time
+
+
+def _split(url: str) -> _Link | None:
     url = url.replace("\\", "/")
     if _LONG_HOST.match(url):
         return None
@@ -133,11 +137,8 @@ def _split(url: str) -> SplitResult | None:
         parts = urlsplit(url)
     except ValueError:
         return None
-    return parts if parts.hostname else None
-
-
-def _host(parts: SplitResult) -> str:
-    return _ascii((parts.hostname or "").lower())
+    host = parts.hostname
+    return _Link(parts, _ascii(host.lower())) if host else None
 
 
 def _ascii(host: str) -> str:
@@ -154,19 +155,19 @@ def _spelt_out(host: str) -> str:
     return ".".join(labels) if max(map(len, labels)) <= _MAX_LABEL else quote(host, safe=".-")
 
 
-def _unwrapped(url: str) -> SplitResult | None:
-    parts = _split(url)
+def _unwrapped(url: str) -> _Link | None:
+    link = _split(url)
     for _ in range(_MAX_UNWRAPPED):
-        target = _target(parts) if parts is not None else ""
+        target = _target(link) if link is not None else ""
         inner = _split(target) if target.lower().startswith(("http://", "https://")) else None
         if inner is None:
             break
-        parts = inner
-    return parts
+        link = inner
+    return link
 
 
-def _target(parts: SplitResult) -> str:
-    host = _host(parts)
+def _target(link: _Link) -> str:
+    parts, host = link
     known = host
     while known and known not in _REDIRECTORS:
         known = known.partition(".")[2]
@@ -184,9 +185,9 @@ def _target(parts: SplitResult) -> str:
     return unquote(inside[1]).replace(":/", "://", 1).replace(":///", "://", 1) if inside else ""
 
 
-def _shown(parts: SplitResult) -> str:
+def _shown(link: _Link) -> str:
     """Scheme, host and path; the query without trackers. User names before the host are removed: they only deceive."""
-    host = _host(parts)
+    parts, host = link
     port = f":{parts.netloc.rpartition(':')[2]}" if parts.netloc.rpartition(":")[2].isdigit() else ""
     path = "" if parts.path == "/" else parts.path
     base = f"{parts.scheme.lower()}://{host}{port}{path}"

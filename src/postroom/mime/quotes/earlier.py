@@ -59,6 +59,10 @@ class Earlier:
         self.names, words, self._room = state
         self._words, self._runs = words.split(" ") if words else [], {}
 
+    @property
+    def is_empty(self) -> bool:
+        return all(word == _BREAK for word in self._words)
+
     def add(self, text: str, names: Iterable[str] = ()) -> None:
         """Markdown is stored with and without its link targets: a plain quote of it has only their words."""
         words_of_names = (word for name in names for word in words_of(name[:1_000]))

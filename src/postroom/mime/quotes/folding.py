@@ -62,8 +62,8 @@ def fold_text(text: str, context: ThreadContext = UNKNOWN) -> Folded:
 
 
 def fold_lines(text: Lines, context: ThreadContext) -> Folded:
-    """In a forward nothing is history."""
-    if context.is_forward:
+    """In a forward nothing is history, and nothing is a copy where nothing was said before."""
+    if context.is_forward or (context.earlier is not None and context.earlier.is_empty):
         return Folded("\n".join(text.lines))
     find_regions(text, subject=context.subject, names=context.earlier.names if context.earlier else frozenset())
     if not any(text.regions):

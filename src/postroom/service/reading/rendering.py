@@ -65,8 +65,8 @@ class Answer:
 async def render_one(gateway: Gateway, account: Account, message: Message, reading: Reading) -> Rendered:
     """The message that it answers is looked for only where it may be quoted."""
     rendered = await _run(gateway, [message], partial(_body, message, reading, None))
-    if not (rendered.may_quote and (message.envelope.in_reply_to or message.envelope.references)):
-        return rendered  # a message that names no other has no history
+    if not rendered.may_quote:
+        return rendered
     answer = Answer(message, await find_answered(account, message.envelope))
     return await _run(gateway, answer.both, partial(_Conversation(reading).next, answer))
 
