@@ -52,8 +52,10 @@ class Places:
                 self._note(row.id, _Request(mailbox, word=word, limit=limit))
         return rows
 
-    def moved(self, ref: str, mailbox: str) -> None:
-        self._note(ref, _Request(mailbox))
+    def moved(self, refs: Iterable[str], mailbox: str) -> None:
+        """A guess: that they are the first ones there."""
+        for place, ref in enumerate(refs):
+            self._note(ref, _Request(mailbox, place))
 
     async def every_row(self, mailbox: str, *, unread: bool = False) -> list[wire.Row]:
         """A mailbox as a whole. A message that arrives meanwhile moves the rest on: each counts once."""

@@ -123,11 +123,12 @@ class RestMailbox:
         if target is None:
             raise NotFound("There is no such folder. Call list_folders to see the folders.", reason="folder_unknown")
         done = await settled([partial(self._move, ref, target.ref) for ref in refs])
+        there = [(one or ref) for ref, one in zip(refs, done, strict=True) if not isinstance(one, PostroomError)]
+        self._places.moved(there, target.ref)
         return [_result(ref, one) for ref, one in zip(refs, done, strict=True)]
 
     async def _move(self, ref: str, mailbox: str) -> str:
         new_ref = await self.client.move(ref, mailbox)
-        self._places.moved(new_ref or ref, mailbox)
         return new_ref if new_ref != ref else ""
 
     async def create_folder(self, name: str) -> Folder:

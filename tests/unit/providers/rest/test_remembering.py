@@ -132,6 +132,14 @@ async def test_one_that_left_its_listing_is_searched_for_once(api: Any, me: Any,
     assert asked(api) == ["message.get", "search"]
 
 
+async def test_many_that_were_moved_are_looked_for_where_they_went(api: Any, me: Any, box: RestMailbox) -> None:
+    refs = [me.store.add(mail(f"m{n}", days_ago=n)) for n in range(1, 151)]
+    await box.move(refs, "Archive")
+    api.forget()
+    assert {row.folder for row in await box.envelopes(refs) if row} == {"Archive"}
+    assert (api.count("messages.list"), api.count("search")) == (2, 0)
+
+
 async def test_the_content_alone_takes_one_request(api: Any, me: Any, box: RestMailbox) -> None:
     ref = me.store.add(mail("one", text="At the harbour.", cc="cleo@friends.example", files=[("plan.pdf", b"%PDF")]))
     content = await box.fetch_content(ref)
