@@ -28,15 +28,8 @@ _UNSEEN_DISPLAYS: Final = frozenset({"none", "table-column", "table-column-group
 _CONTAINED: Final = frozenset({"paint", "strict", "content"})
 _SIGHT_NAMES: Final = frozenset(
     {
-        *(
-            "display",
-            "content-visibility",
-            "-webkit-text-security",
-            "filter",
-            "mask-image",
-            "mix-blend-mode",
-            "z-index",
-        ),
+        *("display", "content-visibility", "-webkit-text-security", "filter", "mask-image"),
+        *("mix-blend-mode", "z-index"),
         *("letter-spacing", "word-spacing", "animation-name", "font-size", "opacity", "offset-path"),
         *("grid-template-rows", "outline-offset", OVERLAID, UNDECIDED, "font-size-adjust", "margin-right"),
         *("transform-origin", "transform"),
