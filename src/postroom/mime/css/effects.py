@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Final
 
 from postroom.mime.css import tricks
@@ -17,7 +18,7 @@ from postroom.mime.css.values import Colour, Style, colour, is_uncertain, is_unk
 
 _TALL: Final = 600.0  # pixels: a box of this height shows more or less all of its content
 _LINE: Final = 20.0
-_NARROW: Final = 120.0  # pixels: margins may push words out of such a box
+_NARROW: Final = 400.0  # pixels: margins may push words out of such a box
 _DARK: Final[Colour] = (18, 18, 18, 1.0)  # a page in a dark colour scheme
 _FRAME: Final = 40.0  # pixels: a border, outline or shadow of this width may cover text
 _REACHING: Final = 8.0  # pixels from the edge of a box to its words, at least
@@ -27,15 +28,8 @@ _UNSEEN_DISPLAYS: Final = frozenset({"none", "table-column", "table-column-group
 _CONTAINED: Final = frozenset({"paint", "strict", "content"})
 _SIGHT_NAMES: Final = frozenset(
     {
-        *(
-            "display",
-            "content-visibility",
-            "-webkit-text-security",
-            "filter",
-            "mask-image",
-            "mix-blend-mode",
-            "z-index",
-        ),
+        *("display", "content-visibility", "-webkit-text-security", "filter", "mask-image"),
+        *("mix-blend-mode", "z-index"),
         *("letter-spacing", "word-spacing", "animation-name", "font-size", "opacity", "offset-path"),
         *("grid-template-rows", "outline-offset", OVERLAID, UNDECIDED, "font-size-adjust", "margin-right"),
         *("transform-origin", "transform"),
@@ -326,7 +320,7 @@ def _room(style: Style) -> tuple[float, float] | None:
     if style.get("white-space", "").startswith(("nowrap", "pre")) and width is not None:
         return width, min(height or 20.0, 20.0)
     if height is None and width is not None and width <= _NARROW:
-        return width, _TALL
+        return width, inf
     return (width or 800.0, height) if height is not None and height < _TALL else None
 
 
@@ -338,7 +332,8 @@ def _taken(style: Style, position: str) -> tuple[float, float]:
         moved = translated(style)
         right, down = right + max(0.0, moved[0]), down + max(0.0, moved[1])
     if position and position != "static":
-        right, down = right + (pixels(style.get("left", "")) or 0.0), down + (pixels(style.get("top", "")) or 0.0)
+        right += (pixels(style.get("left", "")) or 0.0) + tricks.beyond(style, "right", position)
+        down += (pixels(style.get("top", "")) or 0.0) + tricks.beyond(style, "bottom", position)
     return right, down
 
 

@@ -206,7 +206,6 @@ _READERS: Final[dict[str, Reader]] = {
             "-webkit-text-stroke-width",
             "aspect-ratio",
             "content",
-            "border-left",
             "-webkit-line-clamp",
             "offset-path",
             "offset",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from postroom.mime.css.effects import Effect
@@ -10,7 +11,7 @@ from postroom.mime.css.stylesheet import Stylesheet
 from postroom.mime.css.visibility import Look
 
 if TYPE_CHECKING:
-    from turbohtml import Element
+    from turbohtml import Element, Node
 
 _FILLS_ANY_BOX: Final = 10_000  # characters
 _COLLAPSED: Final = " \t\r\n\f"  # other spaces take room
@@ -37,6 +38,8 @@ BLOCKS: Final = frozenset(
         *("summary", "ul", "xmp", "caption", "button", "select", "textarea", "input"),
     }
 )
+_SPACED: Final = frozenset({"p", "h1", "h2", "h3", "h4", "ul", "ol", "dl", "blockquote", "pre"})  # by a browser
+_OWN_LINES: Final = _SPACED | {"div", "li", "tr", "dt", "dd", "h5", "h6", "section", "article", "header", "footer"}
 CELLS: Final = frozenset({"table", "tbody", "thead", "tfoot", "tr", "td", "th"})
 
 
@@ -45,7 +48,8 @@ class _Content:
     """What comes before a word: letters, and pixels taken by other things."""
 
     letters: int = 0
-    breaks: int = 0
+    breaks: float = 0  # lines that ended, and the space between blocks
+    is_fresh: bool = True  # nothing is in the line yet
     right: float = 0.0
     down: float = 0.0
 
@@ -59,6 +63,7 @@ def fits(element: Element, look: Look, effect: Effect, tag: str, sheet: Styleshe
     if not boxed or tag in CELLS or effect.room is None:
         return True
     content = _Content(right=max(0.0, effect.indent or 0.0), down=effect.leading)
+    rights: dict[Node | None, float] = {}  # pixels to the left of what is within an element
     pushed = 0.0  # by the box before
     for number, node in enumerate(element.descendants):
         if content.letters > _FILLS_ANY_BOX or (number % _NODES == 0 and not sheet.spend(1)):
@@ -68,9 +73,15 @@ def fits(element: Element, look: Look, effect: Effect, tag: str, sheet: Styleshe
             pushed = _height_of(node, sheet) if isinstance(node, ElementType) else 0.0
         if isinstance(node, ElementType):
             _add(content, node, sheet)
+            own = sheet.effect_on(node)
+            rights[node] = rights.get(node.parent, 0.0) + (own.takes[0] if own is not None else 0.0)
         elif isinstance(node, Text) and (words := node.text.strip(_COLLAPSED)):
             content.letters += 1 + len(words)
-            if any(map(str.isalnum, words)) and not _is_within(content, effect.room, look.font):
+            content.is_fresh = False
+            if effect.room[1] == inf:
+                if rights.get(node.parent, 0.0) >= effect.room[0]:
+                    return False
+            elif any(map(str.isalnum, words)) and not _is_within(content, effect.room, look.font):
                 return False
     return True
 
@@ -79,13 +90,20 @@ def _add(content: _Content, element: Element, sheet: Stylesheet) -> None:
     tag = element.tag
     content.breaks += tag == "br"
     effect = sheet.effect_on(element)
+    if (
+        not content.is_fresh
+        and tag in _OWN_LINES
+        and (effect is None or (effect.is_block is None and not effect.position))
+    ):
+        content.breaks += 2 if effect is None and tag in _SPACED else 1
+        content.is_fresh = True
     height = _said_height(element) or (effect.height if effect is not None else 0.0)
     if height and (tag == "img" or not element.text.strip()):
         content.down += height
     if effect is None:
         return
     content.right += effect.takes[0]
-    if effect.position not in ("", "static") or effect.is_block or tag in BLOCKS or tag in CELLS:
+    if effect.position not in ("", "static") or effect.is_block or tag in BLOCKS or tag in CELLS or tag == "hr":
         content.down += effect.takes[1] + effect.leading
 
 

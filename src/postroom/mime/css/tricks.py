@@ -14,6 +14,8 @@ _STROKE: Final = 3.0  # pixels: a line around letters that covers them
 _FLAT: Final = 8.0  # times as wide as high
 _REACH: Final = 30.0  # pixels that the background of a line extends over the lines before it
 _PULLED: Final = 40.0
+_OUTSIDE: Final = 16.0  # pixels: a line of text and no more
+_FAR: Final = 10_000.0
 _PICTURED = re.compile(r"\b(?:url|image-set|\w+-gradient|cross-fade|element)\(")
 
 
@@ -59,6 +61,12 @@ def is_pulled_over(style: Style, position: str) -> bool:
         return False
     moved = [_length(style, name) or 0.0 for name in ("top", "left", "bottom", "right")]
     return min(moved[:2]) <= -_REACH or max(moved[2:]) >= _REACH
+
+
+def beyond(style: Style, side: str, position: str) -> float:
+    """How far a box is moved past the far side of the one around it: entirely, if it is placed by that side."""
+    outside = -(_length(style, side) or 0.0)
+    return _FAR if outside >= _OUTSIDE and position in ("absolute", "fixed") else max(0.0, outside)
 
 
 def _length(style: Style, name: str, otherwise: str = "0") -> float | None:

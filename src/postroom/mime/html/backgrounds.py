@@ -15,15 +15,15 @@ _MAX_LINKS: Final = 50
 _AROUND: Final = 4  # elements around a link, or within it, that may have the picture
 
 
-def name_pictures(document: Document, word: str) -> None:
-    """Such a link gets this word; of several to one place the first, as a picture may be cut into pieces."""
+def pictured_links(document: Document) -> list[Element]:
+    """Of several to one place the first: a picture may be cut into pieces."""
     wordless = (link for link in document.select("a[href]") if not _says(link) and link.select_one("img") is None)
-    named: set[str] = set()
+    found: dict[str, Element] = {}
     for link in islice(wordless, _MAX_LINKS):
         target = link.attr("href") or ""
-        if target not in named and any(map(_is_painted, _boxes(link))):
-            named.add(target)
-            link.set_text(word)
+        if target not in found and any(map(_is_painted, _boxes(link))):
+            found[target] = link
+    return list(found.values())
 
 
 def _boxes(link: Element) -> Iterator[Element]:

@@ -169,7 +169,11 @@ class _Walk:
                 if found is None or tag in _ALONE or (found[1] is not None and found[1].room is not None):
                     found = known[key] = self._look(element, around, inline, rules, old)
                 look, effect = found
-                if effect is not None and (effect.covers or _is_over_others(element, tag, effect)):
+                if effect is not None and (
+                    effect.covers
+                    or (tag == "img" and _is_laid_over(element, effect))
+                    or (effect.reaches_over and effect.is_block is None and tag in _LINES)
+                ):
                     self.covers.append((element, effect))
             if look.fate is HIDDEN or number > MAX_ELEMENTS:
                 looks[element] = None
@@ -266,12 +270,6 @@ class _Walk:
             named = legacy_colour((body.attr("link") if body is not None else None) or "")
             self._link = named or LINK
         return self._link
-
-
-def _is_over_others(element: Element, tag: str, effect: Effect) -> bool:
-    if tag == "img":
-        return _is_laid_over(element, effect)
-    return effect.reaches_over and effect.is_block is None and tag in _LINES
 
 
 def _is_laid_over(picture: Element, effect: Effect) -> bool:

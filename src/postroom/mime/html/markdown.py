@@ -190,8 +190,10 @@ def _tell_images(document: Document) -> None:
 
 
 def _tell_backgrounds(document: Document) -> None:
-    if len(clean_line(document.text)) <= _FEW_WORDS:
-        backgrounds.name_pictures(document, _PICTURE)
+    links = backgrounds.pictured_links(document)
+    if links and len(clean_line(document.text)) <= _FEW_WORDS:
+        for link in links:
+            link.set_text(_PICTURE)
 
 
 def _linked(image: Element, named: set[str]) -> str:
