@@ -619,3 +619,42 @@ async def test_a_reply_that_nobody_could_send_is_refused_before_any_file_is_look
         with pytest.raises(InvalidRequest) as refused:
             await preapproved.reply(gate.gateway, "t1", "e1", composing.ReplyRequest(body))
         assert refused.value.details == {"field": "body"}
+
+
+async def test_no_file_approves_a_mail_to_nobody(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate)
+        with pytest.raises(PermissionDenied):
+            await handwritten.require(gate.gateway, handwritten.Wanted("email_send", ""))
+
+
+async def test_a_refusal_is_told_as_such_though_the_login_was_refused_before(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        path = write(gate)
+        gate.gateway.store.pauses.login_refused("alice", "535 no")
+        gate.time.pass_(3600)
+        (await gate.meddle()).before = lambda _: SubmitOutcome("rejected", reason="550 no")
+        assert ((await gate.send()).status, path.exists()) == ("rejected", True)
+
+
+async def test_a_refusal_after_some_have_got_it_uses_the_file_up(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        path = write(gate, TEXT.replace("bob@demo.example", "[bob@demo.example, carol@demo.example]"))
+        (await gate.meddle()).before = lambda _: SubmitOutcome("rejected", accepted=("bob@demo.example",))
+        view = await gate.send(replace(MAIL, cc=("carol@demo.example",)))
+        assert (view.accepted, path.exists()) == (("bob@demo.example",), False)
+
+
+async def test_a_full_hour_is_told_before_a_reply_is_written(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path, dialect="vault", sends_per_hour=1) as gate:
+        write(gate)
+        await preapproved.send_mail(gate.gateway, MAIL)
+        write(gate, "---\ntype: email_reply\nstatus: approved\nthread_id: t1\n---\n")
+
+        async def find(*_):
+            return [Handle("alice", "1")]
+
+        monkeypatch.setattr(type(gate.gateway.ids), "find", find)
+        monkeypatch.setattr(gate.gateway.accounts, "open", None)
+        with pytest.raises(RateLimited):
+            await preapproved.reply(gate.gateway, "t1", "e1", composing.ReplyRequest("Yes"))

@@ -225,8 +225,8 @@ def test_an_address_that_routes_elsewhere_is_refused_where_a_list_is_set(email, 
     decision = judge(draft, policy, Facts(confirm=True, approved=True, known=frozenset({Address(email).key})))
     assert isinstance(decision, Deny)
     assert decision.reason.endswith(
-        " contains a route to another server before the @ (such as % or !), so the operator's recipient lists cannot be "
-        "applied to it. Use the final address instead."
+        " contains a route to another server before the @ (such as % or !), so the operator's recipient lists cannot "
+        "be applied to it. Use the final address instead."
     )
     assert not policy.vouches_for(Address(email))
     assert "mallory" not in decision.reason
