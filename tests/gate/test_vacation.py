@@ -184,6 +184,13 @@ async def test_a_reply_kept_as_html_is_shown_as_text_with_all_that_it_quotes(gat
     assert "until when?" in found.body
 
 
+async def test_a_reply_that_quotes_a_mail_below_is_shown_with_it(gate: GateRig, service: Gmail) -> None:
+    text = "Back soon.\n\nOn Mon, 4 Jan 2027 at 10:00, Bob <bob@demo.example> wrote:\n> until when?\n> and why?"
+    service.user("alice").vacation = {"enableAutoReply": True, "responseBodyPlainText": text}
+
+    assert (await get_vacation(gate.gateway)).body == text
+
+
 async def test_what_the_provider_could_not_do_is_said_before_anybody_is_asked(
     gate: GateRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
