@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.faults.scenarios import approve_pending
 from tests.gate.rigs import MAIL, GateRig, gate_rig
 
 from postroom.model.errors import NotFound, PermissionDenied, PostroomError
@@ -278,3 +279,21 @@ async def test_a_person_s_word_on_a_stuck_send_is_audited_with_the_word(tmp_path
         await approvals.resolve(gate.gateway, view.send_id, "drop")
         assert (gate.audit()[0]["action_type"], gate.audit()[0]["actor"]) == ("resolve_drop", "command line")
         assert len(meddled.submitted) == 1
+
+
+async def test_the_first_file_may_be_refused_and_the_next_is_heeded(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        for subject in ("First", "Second"):
+            await gate.send(replace(MAIL, subject=subject))
+        approve_pending(gate.gateway.vault.root)
+        granting, refused = gate.gateway.store.approvals.approve, []
+
+        def once_refused(approval_id, **by):
+            if not refused:
+                refused.append(approval_id)
+                raise PermissionDenied("Not this one.")
+            return granting(approval_id, **by)
+
+        monkeypatch.setattr(gate.gateway.store.approvals, "approve", once_refused)
+        assert await approvals.heed_vault(gate.gateway) == 1
+        assert len(await gate.inbox()) == 1

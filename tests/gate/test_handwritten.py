@@ -24,8 +24,10 @@ from postroom.model.outcome import SubmitOutcome
 from postroom.service.reading import search
 from postroom.service.rules.running import run_rule
 from postroom.service.sending import preapproved, send
-from postroom.service.sending.approval import approvals
+from postroom.service.sending.approval import approvals, handwritten
+from postroom.service.views import SendView
 from postroom.service.writing import composing
+from postroom.store import State
 from postroom.store.handles import Handle
 
 TEXT = "---\ntype: email_send\nstatus: approved\nto: bob@demo.example\n---\nGo ahead.\n"
@@ -539,3 +541,120 @@ async def test_a_reply_to_what_cannot_be_is_refused_before_any_file_is_looked_fo
         with pytest.raises(PostroomError) as refused:
             await preapproved.reply(gate.gateway, "t1", "e1", composing.ReplyRequest("Yes"))
         assert (refused.value.code, refused.value.reason) == told
+
+
+async def test_a_file_that_cannot_be_given_back_hides_no_reason(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate)
+        (await gate.meddle()).before = lambda _: SubmitOutcome("rejected", reason="550 no")
+        claim = gate.gateway.vault.claim
+
+        def stuck(path, folder):
+            if folder == "Approved":
+                raise InternalError("The file could not be moved.")
+            return claim(path, folder)
+
+        monkeypatch.setattr(gate.gateway.vault, "claim", stuck)
+        assert (await gate.send()).message == "The provider refused it; nothing was sent. 550 no"
+
+
+async def test_a_vault_that_cannot_be_made_hides_no_reason(tmp_path, monkeypatch):
+    def full():
+        raise OSError("The disk is full.")
+
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        order = await gate.order()
+        monkeypatch.setattr(gate.gateway.vault, "prepare", full)
+        with pytest.raises(PermissionDenied, match="no file in the vault's Approved folder approves a message to b"):
+            await send.send(gate.gateway, order)
+
+
+async def test_a_reply_in_no_thread_is_approved_by_no_file(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate, "---\ntype: email_reply\nstatus: approved\n---\n")
+        with pytest.raises(PermissionDenied):
+            await handwritten.require(gate.gateway, handwritten.Wanted("email_reply", ""))
+
+
+async def test_what_some_have_got_is_not_stopped_for_want_of_a_login_and_uses_its_file_up(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        path = write(gate, TEXT.replace("bob@demo.example", "[bob@demo.example, carol@demo.example]"))
+        (await gate.meddle()).before = lambda _: SubmitOutcome(
+            "retryable", accepted=("bob@demo.example",), reason="535 no", login_refused=True
+        )
+        view = await gate.send(replace(MAIL, cc=("carol@demo.example",)))
+        assert (view.accepted, path.exists()) == (("bob@demo.example",), False)
+        (row,) = gate.gateway.store.outbox.list().items
+        assert row.state is State.RETRYABLE
+
+
+async def test_of_many_files_that_approve_nothing_the_newest_hundred_are_listed(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        for number in range(101):
+            write(gate, REPLY, f"{number}.md")
+        assert len(await approvals.unheeded(gate.gateway)) == 100
+
+
+async def test_in_dev_mode_nothing_is_asked_of_anybody_and_that_is_said(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path, dialect="vault", dev_mode=True) as gate:
+        monkeypatch.setattr(gate.gateway.accounts, "open", None)
+        said = SendView("dev_mode", "alice", "[DEV_MODE] Logged but not executed.")
+        assert await preapproved.send_mail(gate.gateway, MAIL) == said
+
+
+async def test_a_full_hour_is_told_before_the_provider_is_asked(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path, dialect="vault", sends_per_hour=1) as gate:
+        write(gate)
+        assert (await preapproved.send_mail(gate.gateway, MAIL)).status == "sent"
+        path = write(gate)
+        monkeypatch.setattr(gate.gateway.accounts, "open", None)
+        with pytest.raises(RateLimited):
+            await preapproved.send_mail(gate.gateway, replace(MAIL, subject="Second"))
+        assert path.exists()
+
+
+@pytest.mark.parametrize("body", [" ", "a\0b", "x" * 100_001])
+async def test_a_reply_that_nobody_could_send_is_refused_before_any_file_is_looked_for(tmp_path, body):
+    async with gate_rig(tmp_path, dialect="vault") as gate:
+        with pytest.raises(InvalidRequest) as refused:
+            await preapproved.reply(gate.gateway, "t1", "e1", composing.ReplyRequest(body))
+        assert refused.value.details == {"field": "body"}
+
+
+async def test_no_file_approves_a_mail_to_nobody(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        write(gate)
+        with pytest.raises(PermissionDenied):
+            await handwritten.require(gate.gateway, handwritten.Wanted("email_send", ""))
+
+
+async def test_a_refusal_is_told_as_such_though_the_login_was_refused_before(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        path = write(gate)
+        gate.gateway.store.pauses.login_refused("alice", "535 no")
+        gate.time.pass_(3600)
+        (await gate.meddle()).before = lambda _: SubmitOutcome("rejected", reason="550 no")
+        assert ((await gate.send()).status, path.exists()) == ("rejected", True)
+
+
+async def test_a_refusal_after_some_have_got_it_uses_the_file_up(tmp_path):
+    async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
+        path = write(gate, TEXT.replace("bob@demo.example", "[bob@demo.example, carol@demo.example]"))
+        (await gate.meddle()).before = lambda _: SubmitOutcome("rejected", accepted=("bob@demo.example",))
+        view = await gate.send(replace(MAIL, cc=("carol@demo.example",)))
+        assert (view.accepted, path.exists()) == (("bob@demo.example",), False)
+
+
+async def test_a_full_hour_is_told_before_a_reply_is_written(tmp_path, monkeypatch):
+    async with gate_rig(tmp_path, dialect="vault", sends_per_hour=1) as gate:
+        write(gate)
+        await preapproved.send_mail(gate.gateway, MAIL)
+        write(gate, "---\ntype: email_reply\nstatus: approved\nthread_id: t1\n---\n")
+
+        async def find(*_):
+            return [Handle("alice", "1")]
+
+        monkeypatch.setattr(type(gate.gateway.ids), "find", find)
+        monkeypatch.setattr(gate.gateway.accounts, "open", None)
+        with pytest.raises(RateLimited):
+            await preapproved.reply(gate.gateway, "t1", "e1", composing.ReplyRequest("Yes"))

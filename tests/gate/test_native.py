@@ -111,6 +111,16 @@ async def test_what_came_to_another_address_is_answered_and_forwarded_from_there
             assert (order.native, order.draft.sender.email) == (None, sales)
 
 
+@pytest.mark.parametrize("said", [{"body": "x" * 100_001}, {"body": "x", "body_html": "a\0b"}])
+async def test_a_reply_that_is_too_long_or_cannot_be_written_is_refused_though_the_provider_would_write_it(
+    tmp_path, said
+):
+    async with native_rig(tmp_path) as (gate, _, email_id):
+        with pytest.raises(InvalidRequest) as refusal:
+            await send.order_reply(gate.gateway, email_id, composing.ReplyRequest(**said), NATIVE)
+        assert refusal.value.details == {"field": list(said)[-1]}
+
+
 async def test_html_that_the_provider_just_sent_is_noticed_by_what_it_says(tmp_path):
     noon, one = (replace(MAIL, body_html=f"<p>Shall we say {hour}?</p>") for hour in ("noon", "one"))
     async with native_rig(tmp_path) as (gate, acts, _):

@@ -232,3 +232,12 @@ async def test_an_original_that_is_nowhere_any_more_is_not_asked_for(tmp_path):
         (await gate.gateway.accounts.open("alice")).mailbox.set_flags = lambda refs, **_: asked.append(refs)
         row = gate.gateway.store.outbox.prepare(replace(sent, answers_ref="<gone@demo.example>"))
         assert (await mark_original(gate.gateway, row), asked) == ("", [])
+
+
+async def test_a_draft_that_is_sent_marks_the_mail_it_answers_also_in_the_trash(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        email_id = await received(gate)
+        saved = await draft.draft_reply(gate.gateway, email_id, ANSWER)
+        await organise.delete(gate.gateway, [email_id])
+        await send.send(gate.gateway, await send.order_draft(gate.gateway, saved.draft_id, CONFIRMED))
+        assert (await marks(gate))["answered"] == [email_id]

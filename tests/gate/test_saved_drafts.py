@@ -10,7 +10,7 @@ from tests.gate.rigs import CONFIRMED, MAIL, GateRig, gate_rig
 from tests.gate.test_staging import at, drafts_of, only, raising, work_later
 from tests.gate.transports import staging
 
-from postroom.model.errors import NotFound, RateLimited
+from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied, RateLimited
 from postroom.model.outcome import SubmitRequest
 from postroom.providers.layers.layered import unwrapped
 from postroom.service.sending import send
@@ -108,3 +108,20 @@ async def test_of_a_draft_that_is_gone_only_the_very_call_that_sent_it_is_answer
         ):
             with pytest.raises(NotFound):
                 await send.order_draft(gate.gateway, draft_id, wishes)
+
+
+@pytest.mark.parametrize(
+    "error", [NotFound("?"), PermissionDenied("No draft any more."), InvalidRequest("From another.")]
+)
+async def test_a_draft_that_is_gone_no_draft_any_more_or_somebody_elses_is_put_before_a_person(tmp_path, error):
+    async with gate_rig(tmp_path, hold_seconds=1) as gate:
+        held = await send_draft(gate)
+
+        async def missing(_ref: str) -> None:
+            raise error
+
+        (await gate.gateway.accounts.open("alice")).drafts.find_draft = missing
+        await work_later(gate)
+        row = gate.gateway.store.outbox.get(held.send_id)
+        assert (row.state, await gate.inbox()) == (State.NEEDS_HUMAN, [])
+        assert "the saved draft is no longer what was approved" in row.outcome["reason"]

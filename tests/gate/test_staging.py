@@ -425,3 +425,14 @@ async def test_a_provider_that_is_away_for_days_when_it_should_stage_is_put_befo
         await work_later(gate, 2 * 86_400)
         stopped = row(gate, view.send_id)
         assert (stopped.state, stopped.outcome["reason"]) == (State.NEEDS_HUMAN, "It is away.")
+
+
+async def test_a_person_who_drops_a_send_is_told_when_its_draft_stays(tmp_path):
+    async with gate_rig(tmp_path, hold_seconds=1) as gate:
+        stages = await staging(gate)
+        stages.before = at("submit", raising(InvalidRequest("550 no")))
+        await gate.send()
+        await work_later(gate)
+        stages.before = at("discard_staged", raising(ProviderUnavailable("It is away.")))
+        view = await approvals.resolve(gate.gateway, only(gate).send_id, "drop")
+        assert ["could not be removed yet. It is away." in warning for warning in view.warnings] == [True]

@@ -185,6 +185,13 @@ async def test_a_reply_kept_as_html_is_shown_as_text_with_all_that_it_quotes(gat
     assert "until when?" in found.body
 
 
+async def test_a_reply_that_quotes_a_mail_below_is_shown_with_it(gate: GateRig, service: Gmail) -> None:
+    text = "Back soon.\n\nOn Mon, 4 Jan 2027 at 10:00, Bob <bob@demo.example> wrote:\n> until when?\n> and why?"
+    service.user("alice").vacation = {"enableAutoReply": True, "responseBodyPlainText": text}
+
+    assert (await get_vacation(gate.gateway)).body == text
+
+
 async def test_what_the_provider_could_not_do_is_said_before_anybody_is_asked(
     gate: GateRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,6 +247,29 @@ async def test_switching_it_off_stops_every_order_however_many_there_are(service
         await stop_vacation(gate.gateway, VacationRequest())
 
         assert {row.state for row in out.list(limit=-1).items} == {State.CANCELLED}
+
+
+async def test_switching_it_off_leaves_the_orders_of_other_accounts(service: Gmail, tmp_path: Path) -> None:
+    accounts = [service.account("alice"), service.account("bob")]
+    async with gate_rig(tmp_path, accounts=accounts, hold_seconds=60) as gate:
+        theirs = await order_vacation(gate.gateway, AWAY, CONFIRMED, "bob")
+        held = await send.send(gate.gateway, theirs)
+
+        off = await stop_vacation(gate.gateway, VacationRequest(), "alice")
+
+        assert off.message == "The vacation reply is off. Switching it on again passes the gate."
+        assert gate.gateway.store.outbox.get(held.send_id).state is State.HELD
+
+
+async def test_what_the_provider_does_besides_is_noted_for_the_person(
+    gate: GateRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def note(_wanted: Any) -> str:
+        return "It replaces a script."
+
+    opened = await gate.gateway.accounts.open("alice")
+    monkeypatch.setattr(opened.vacations, "check_vacation", note)
+    assert (await wanted(gate)).notes[1:] == ("It replaces a script.",)
 
 
 async def test_an_order_that_another_process_carries_out_is_warned_of(

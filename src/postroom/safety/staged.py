@@ -80,7 +80,7 @@ def _says_the_same(ours: Body, theirs: Body) -> bool:
 def _is_made_of(text: str, html: str) -> bool:
     """The words of the HTML, with no link that is not in it."""
     links, source = _LINK.findall(text), unescape(html)
-    return _words(_LINK.sub(" ", text)) == _words(_in_words(html)) and all(link in source for link in links)
+    return _words(_LINK.sub("", text)) == _words(_in_words(html)) and all(link in source for link in links)
 
 
 def _reading(html: str) -> object:
@@ -91,7 +91,7 @@ def _reading(html: str) -> object:
     from postroom.mime.html.restyling import may_show_other_words
     from postroom.mime.render import render
 
-    shown, source = render(Body(html=html), fmt="markdown", keep_quoted=True), unescape(html).lstrip("\ufeff")
+    shown, source = render(Body(html=html), fmt="markdown", keep_quoted=True), unescape(html)
     unseen = [sign for sign in source if category(sign) == "Cf"], sorted(_DATA.findall(source))
     return _spaced(shown.text), shown.hidden_removed, frozenset(hosts("", html)), may_show_other_words(html), unseen
 

@@ -140,6 +140,11 @@ def test_what_was_just_done_is_called_what_it_is(kind, said):
     assert ("duplicate", said) in [(finding.code, finding.message) for finding in found]
 
 
+def test_a_reply_to_everybody_names_nobody():
+    (found,) = findings(Draft(ALICE, to=(EVERYONE,), subject="Away", text="x"), Policy(), Facts(kind="vacation"))
+    assert (found.code, found.message) == ("new_recipient", "It goes to everybody who writes to this mailbox.")
+
+
 def test_twenty_recipients_are_no_crowd_and_a_forward_within_the_house_is_not_external():
     colleagues = tuple(Address(f"p{n}@example.com") for n in range(20))
     known = frozenset(address.key for address in colleagues)
@@ -219,6 +224,10 @@ def test_an_address_that_routes_elsewhere_is_refused_where_a_list_is_set(email, 
     draft = Draft(ALICE, to=(Address(email),), subject="Hi", text="x")
     decision = judge(draft, policy, Facts(confirm=True, approved=True, known=frozenset({Address(email).key})))
     assert isinstance(decision, Deny)
+    assert decision.reason.endswith(
+        " contains a route to another server before the @ (such as % or !), so the operator's recipient lists cannot "
+        "be applied to it. Use the final address instead."
+    )
     assert not policy.vouches_for(Address(email))
     assert "mallory" not in decision.reason
 

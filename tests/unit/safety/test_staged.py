@@ -210,3 +210,29 @@ def test_a_mail_may_go_to_blind_copies_alone() -> None:
 def test_it_must_go_to_those_who_were_approved_and_to_all_of_them(recipients: tuple[str, ...]) -> None:
     with pytest.raises(InternalError, match="the recipients"):
         check(DRAFT, recipients)
+
+
+QUOTING = replace(
+    DRAFT,
+    text="Yes.\n\nOn Monday, Bob wrote:\n> until noon?",
+    html="<p>Yes.</p><p>On Monday, Bob wrote:</p><blockquote>until noon?</blockquote>",
+)
+QUOTED = replace(REQUEST, raw=written(QUOTING))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(QUOTING, html=QUOTING.html.replace("noon", "dusk")),
+        replace(QUOTING, text=QUOTING.text.replace("noon", "dusk"), html=QUOTING.html.replace("noon", "dusk")),
+        replace(QUOTING, text="Yes."),
+    ],
+)
+def test_what_is_quoted_is_compared_as_well(other):
+    with pytest.raises(InternalError, match="the text"):
+        check_staged(QUOTED, Staged(written(other), EVERYONE))
+
+
+def test_a_text_made_of_the_html_has_what_that_quotes():
+    made = replace(QUOTING, text="Yes. On Monday, Bob wrote: until noon?")
+    check_staged(QUOTED, Staged(written(made), EVERYONE))

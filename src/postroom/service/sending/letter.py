@@ -200,7 +200,7 @@ def excerpt(text: str) -> tuple[str, str]:
     if head.rfind("⟨") > head.rfind("⟩"):
         head = head[: head.rfind("⟨")]
     closing = tail.find("⟩")
-    if closing >= 0 and not 0 <= tail.find("⟨") < closing:
+    if not 0 <= tail.find("⟨") < closing:
         tail = tail[closing + 1 :]
     return head, tail
 
