@@ -23,7 +23,7 @@ BodyFormat = Literal["markdown", "text", "html", "links", "raw"]
 MAX_BODY_CHARS: Final = 200_000
 MAX_CHARS: Final = 3500  # shown unless more is asked for: about a thousand tokens, and enough for most messages
 # What the event loop renders itself, since a change of threads and back takes longer than most letters: ASCII without
-# HTML, and of that so little that the worst of it (lines that all look like the beginning of a quote) takes two
+# HTML, and of that so little that the worst of it (lines that all look like the beginning of a quote) takes a few
 # milliseconds. Other characters may stand for whole phrases when texts are compared.
 _BRIEF_CHARS: Final = 4096
 _BRIEF_LINES: Final = 100
