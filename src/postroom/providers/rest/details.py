@@ -55,7 +55,7 @@ class DetailCache:
         learned, text = await anyio.to_thread.run_sync(_read, found)
         self._forget(row.id)
         self._kept[row.id] = (_content(row), learned)
-        if text is not None:
+        if text is not None and not wire.has(row, wire.DRAFT):
             self._texts[row.id] = text
             self._characters += len(text)
         if len(self._kept) > KEPT:
