@@ -216,7 +216,7 @@ class _Walk:
             around = in_block(around)
         around = self._by_itself(element, tag, around)
         effect = self.sheet.effect(inline, old, rules, around.variables)
-        is_cell = tag in CELLS or tag in ("body", "html")
+        is_cell = (tag in CELLS and (effect is None or not effect.is_block)) or tag in ("body", "html")
         is_block = tag in BLOCKS
         look = around if effect is None else changed(around, effect, is_block=is_block, is_cell=is_cell)
         if not self.sheet.is_sure and rules:
