@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from postroom.index.entry import Texts, texts_of
 from postroom.mime import render
 from postroom.mime.quotes.folding import context_of
-from postroom.mime.read.parse import Parsed, parse
+from postroom.mime.read import parse
+from postroom.mime.read.parse import Parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class ReadMail:
 
 def read_all(raws: Sequence[bytes]) -> list[ReadMail]:
     """In order. Raises if one of them cannot be read."""
-    parsed = [parse(raw) for raw in raws]
+    parsed = [parse.parse(raw) for raw in raws]
     words = [render.words_of(one.body) for one in parsed]
     snippets = [render.first_words(one, context=context_of(mail)) for one, mail in zip(words, parsed, strict=True)]
     texts = [words_as_texts(mail, render.all_words(one)) for one, mail in zip(words, parsed, strict=True)]

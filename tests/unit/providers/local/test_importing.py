@@ -19,6 +19,7 @@ from postroom.providers.import_report import ImportReport
 from postroom.providers.local import archives
 from postroom.providers.local.importing import import_path
 from postroom.providers.local.provider import LocalMailbox
+from postroom.providers.local.reading_ahead import BLOCK
 from postroom.settings import LocalAccount
 
 
@@ -109,15 +110,15 @@ if __name__ == "__main__":
 async def test_a_run_that_was_killed_is_completed_by_the_next_and_nothing_is_there_twice(
     tmp_path: Path, mailbox: LocalMailbox
 ) -> None:
-    path = written(tmp_path / "a.mbox", mbox(*(mail(f"m{n}") for n in range(1200))))
+    path = written(tmp_path / "a.mbox", mbox(*(mail(f"m{n}") for n in range(BLOCK + 700))))
     script = written(tmp_path / "killed.py", _KILLED.encode())
     killed = await anyio.to_thread.run_sync(
         lambda: subprocess.run([sys.executable, script, tmp_path], check=False, capture_output=True)
     )
     assert killed.returncode == -signal.SIGKILL
     report = await import_path(path, mailbox)
-    assert (report.skipped_duplicates, report.added) == (500, 700)
-    assert [folder.total for folder in await mailbox.folders() if folder.name == "a"] == [1200]
+    assert (report.skipped_duplicates, report.added) == (BLOCK, 700)
+    assert [folder.total for folder in await mailbox.folders() if folder.name == "a"] == [BLOCK + 700]
 
 
 async def test_a_mail_moved_meanwhile_is_not_imported_again(tmp_path: Path, mailbox: LocalMailbox) -> None:
@@ -285,7 +286,7 @@ async def test_odd_folder_and_label_names_are_made_usable(tmp_path: Path, mailbo
 
 async def test_progress_reaches_the_whole(tmp_path: Path, mailbox: LocalMailbox) -> None:
     seen: list[tuple[int, int]] = []
-    content = mbox(*(mail(f"m{n}") for n in range(600)))
+    content = mbox(*(mail(f"m{n}") for n in range(BLOCK + 100)))
     path = written(tmp_path / "a.mbox", content)
     await import_path(path, mailbox, on_progress=lambda done, total: seen.append((done, total)))
     assert len(seen) >= 2

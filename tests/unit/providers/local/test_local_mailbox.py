@@ -25,6 +25,7 @@ from postroom.model.query.tree import In, Query, Text
 from postroom.providers.context import ProviderContext
 from postroom.providers.local import convert
 from postroom.providers.local.provider import LocalMailbox, NewMail
+from postroom.providers.local.reading_ahead import BLOCK
 from postroom.providers.protocol import AliasMaker, Drafts, FolderMaker, Labels, Mailbox, Watcher
 from postroom.settings import LocalAccount
 
@@ -129,10 +130,10 @@ async def test_what_is_known_already_can_be_passed_over(mailbox: LocalMailbox, r
 async def test_a_mail_that_cannot_be_filed_takes_its_block_with_it_and_no_other(
     mailbox: LocalMailbox, raw: Raw
 ) -> None:
-    mails = [NewMail(raw()) for _ in range(500)] + [NewMail(raw(), folder="bad//name")]
+    mails = [NewMail(raw()) for _ in range(BLOCK)] + [NewMail(raw(), folder="bad//name")]
     with pytest.raises(InvalidRequest):
         await mailbox.add_messages(mails)
-    assert (await mailbox.search(Query(), limit=1, offset=0)).total == 500
+    assert (await mailbox.search(Query(), limit=1, offset=0)).total == BLOCK
 
 
 async def test_a_source_that_fails_is_heard(mailbox: LocalMailbox, raw: Raw) -> None:
