@@ -181,3 +181,15 @@ async def test_a_file_tells_its_times_to_the_second_and_only_of_an_original_that
     assert (file.created, file.expires) == ("2027-01-15T00:00:00+00:00", "2027-01-16T00:00:00+00:00")
     assert "forwarded mail" not in file.body
     assert "HTML" not in file.body
+
+
+async def test_what_a_message_quotes_is_shown_with_it(freeze):
+    said = "On Mon, 4 Jan 2027 at 10:00, Bob <bob@demo.example> wrote:"
+    shown = said.replace("<", "&lt;").replace(">", "&gt;")
+    html = f'<p>Yes.</p><div class="gmail_quote"><div>{shown}</div><blockquote>until noon?</blockquote></div>'
+    original = f"From: a@b.example\r\n\r\nNo.\r\n\r\n{said}\r\n> until dusk?\r\n".encode()
+    order = await freeze(replace(BARE, text=f"Yes.\n\n{said}\n> until noon?", html=html, forwarded=original))
+    preview = preview_of(order)
+    assert preview.notes == ()
+    assert "until noon?" in question_text(order, (), "s123").rpartition("HTML, as its readers see it")[2]
+    assert "until dusk?" in pending_file(order, NOW, NOW).body

@@ -212,10 +212,12 @@ def test_it_must_go_to_those_who_were_approved_and_to_all_of_them(recipients: tu
         check(DRAFT, recipients)
 
 
+SAID = "On Mon, 4 Jan 2027 at 10:00, Bob <bob@demo.example> wrote:"
+SHOWN = SAID.replace("<", "&lt;").replace(">", "&gt;")
 QUOTING = replace(
     DRAFT,
-    text="Yes.\n\nOn Monday, Bob wrote:\n> until noon?",
-    html="<p>Yes.</p><p>On Monday, Bob wrote:</p><blockquote>until noon?</blockquote>",
+    text=f"Yes.\n\n{SAID}\n> until noon?",
+    html=f'<p>Yes.</p><div class="gmail_quote"><div>{SHOWN}</div><blockquote>until noon?</blockquote></div>',
 )
 QUOTED = replace(REQUEST, raw=written(QUOTING))
 
@@ -234,5 +236,5 @@ def test_what_is_quoted_is_compared_as_well(other):
 
 
 def test_a_text_made_of_the_html_has_what_that_quotes():
-    made = replace(QUOTING, text="Yes. On Monday, Bob wrote: until noon?")
+    made = replace(QUOTING, text=f"Yes. {SAID} until noon?")
     check_staged(QUOTED, Staged(written(made), EVERYONE))
