@@ -43,5 +43,6 @@ def test_one_that_cannot_be_read_is_not_passed_over(monkeypatch: pytest.MonkeyPa
         raise RecursionError
 
     monkeypatch.setattr(render, "open_html", refuse)
+    unread = PAGE.replace(b"Amber", b"Copper")  # HTML that was opened lately is not opened again
     with pytest.raises(RecursionError):
-        read_all(MAILS)
+        read_all([*MAILS, unread])

@@ -12,10 +12,10 @@ from postroom.model.message import Body
 
 
 def read(mails: Sequence[str]) -> list[tuple[str, int]]:
-    return list(map(_read, mails))
+    return list(map(read_one, mails))
 
 
-def _read(mail: str) -> tuple[str, int]:
+def read_one(mail: str) -> tuple[str, int]:
     """What it says, and who read it."""
     match mail:
         case "raise":

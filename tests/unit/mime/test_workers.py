@@ -28,7 +28,7 @@ def workers() -> Iterator[Workers]:
 
 
 def test_a_worker_is_another_process_and_is_kept(workers: Workers) -> None:
-    first, second = workers.call(odd_mails.read, "a"), workers.call(odd_mails.read, "b")
+    first, second = workers.call(odd_mails.read_one, "a"), workers.call(odd_mails.read_one, "b")
     assert (first[0], second[0]) == ("A", "B")
     assert first[1] == second[1] != os.getpid()
 
@@ -36,10 +36,10 @@ def test_a_worker_is_another_process_and_is_kept(workers: Workers) -> None:
 @pytest.mark.parametrize(
     ("task", "args", "reason"),
     [
-        (odd_mails.read, ("hang",), TOO_SLOW),
+        (odd_mails.read_one, ("hang",), TOO_SLOW),
         (odd_mails.spin_in_the_regex_engine, (), TOO_SLOW),
-        (odd_mails.read, ("raise",), BROKEN),
-        (odd_mails.read, ("die",), BROKEN),
+        (odd_mails.read_one, ("raise",), BROKEN),
+        (odd_mails.read_one, ("die",), BROKEN),
         pytest.param(odd_mails.ask_for_memory, (2_000_000_000,), BROKEN, marks=posix_only),
     ],
 )
@@ -48,22 +48,22 @@ def test_what_a_mail_does_to_its_reader_is_told_and_the_next_mail_is_read(
 ) -> None:
     with pytest.raises(Unreadable, match=reason):
         workers.call(task, *args)  # type: ignore[arg-type]
-    assert workers.call(odd_mails.read, "next")[0] == "NEXT"
+    assert workers.call(odd_mails.read_one, "next")[0] == "NEXT"
 
 
 def test_a_worker_that_died_while_it_was_idle_is_replaced(workers: Workers) -> None:
-    process = workers.call(odd_mails.read, "a")[1]
+    process = workers.call(odd_mails.read_one, "a")[1]
     os.kill(process, signal.SIGKILL)
     os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
-    assert workers.call(odd_mails.read, "b")[0] == "B"
+    assert workers.call(odd_mails.read_one, "b")[0] == "B"
 
 
 @posix_only
 def test_a_worker_that_has_grown_is_not_used_again() -> None:
     patient = Workers(count=1, seconds=60.0)  # a busy machine takes its time to hand out that much memory
-    before = patient.call(odd_mails.read, "a")[1]
+    before = patient.call(odd_mails.read_one, "a")[1]
     assert patient.call(odd_mails.ask_for_memory, 500_000_000) == 500_000_000
-    after = patient.call(odd_mails.read, "b")[1]
+    after = patient.call(odd_mails.read_one, "b")[1]
     patient.close()
     assert after != before
 
@@ -76,7 +76,7 @@ def test_a_worker_is_kept_however_large_its_parent_has_been(tmp_path: Path) -> N
         "from tests.unit.mime import odd_mails\n"
         "from postroom.mime.processes.workers import Workers\n"
         "workers = Workers(count=1, seconds=20.0)\n"
-        "print(workers.call(odd_mails.read, 'a')[1] == workers.call(odd_mails.read, 'b')[1])\n"
+        "print(workers.call(odd_mails.read_one, 'a')[1] == workers.call(odd_mails.read_one, 'b')[1])\n"
         "workers.close()\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}
@@ -91,7 +91,7 @@ def test_what_is_printed_in_a_worker_does_not_reach_its_answers(workers: Workers
 def test_who_finds_all_of_them_busy_is_told_so() -> None:
     made = Workers(count=1, seconds=2.0)
     with ThreadPoolExecutor(3) as threads:
-        calls = [threads.submit(made.call, odd_mails.read, "hang") for _ in range(3)]
+        calls = [threads.submit(made.call, odd_mails.read_one, "hang") for _ in range(3)]
         reasons = {str(call.exception()) for call in calls}
     made.close()
     assert reasons <= {TOO_SLOW, BUSY}
@@ -99,7 +99,7 @@ def test_who_finds_all_of_them_busy_is_told_so() -> None:
 
 
 def test_closing_ends_them(workers: Workers) -> None:
-    process = workers.call(odd_mails.read, "a")[1]
+    process = workers.call(odd_mails.read_one, "a")[1]
     workers.close()
     with pytest.raises(ProcessLookupError):  # buried, too
         os.kill(process, 0)
@@ -107,9 +107,9 @@ def test_closing_ends_them(workers: Workers) -> None:
 
 def test_where_no_process_can_be_had_the_caller_reads(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.sys, "executable", "")
-    assert workers.call(odd_mails.read, "a") == ("A", os.getpid())
+    assert workers.call(odd_mails.read_one, "a") == ("A", os.getpid())
     with pytest.raises(Unreadable, match=BROKEN):
-        workers.call(odd_mails.read, "raise")
+        workers.call(odd_mails.read_one, "raise")
 
 
 _ORPHANED = """
@@ -118,7 +118,7 @@ from tests.unit.mime import odd_mails
 from postroom.mime.processes.workers import Workers
 
 workers = Workers(count=1, seconds=3.0 if sys.argv[1] == "busy" else 30.0)  # starting takes long under load
-print(workers.call(odd_mails.read, "a")[1], flush=True)
+print(workers.call(odd_mails.read_one, "a")[1], flush=True)
 if sys.argv[1] == "busy":
     threading.Thread(target=workers.call, args=(odd_mails.spin_in_the_regex_engine,), daemon=True).start()
 sys.stdin.read()
