@@ -157,8 +157,13 @@ def all_words(words: Words) -> str:
 
 
 def words_of(body: Body) -> Words:
-    """For `first_words` and `all_words`. Not remembered, unlike for `snippet` and `search_text`."""
-    return _words(body, _words_of_html.__wrapped__, _words_of_text.__wrapped__)
+    """For `first_words` and `all_words`. Nothing is remembered or copied for others, unlike for `snippet` and
+    `search_text`."""
+    return _words(body, _words_of_new_html, _words_of_text.__wrapped__)
+
+
+def _words_of_new_html(html: str) -> str:
+    return to_plain_text(_opened.__wrapped__(html).document) if html else ""
 
 
 @lru_cache(maxsize=2)  # the index needs the words and the snippet of the same message
