@@ -231,8 +231,13 @@ def _told(ours: StdioServer, home: Path, mails: int) -> dict[str, str]:
     }
 
 
+def far_down(mails: int) -> int:
+    """Offsets end at 100,000."""
+    return min(mails * 4 // 5, 100_000)
+
+
 def _of_servers(told: Mapping[str, str], mails: int) -> dict[str, tuple[imap.Call, imap.Call]]:
-    far = {"limit": 20, "offset": mails * 4 // 5}
+    far = {"limit": 20, "offset": far_down(mails)}
     searches = {
         name: (
             ("search_emails", {"query": word, "limit": 20}),
@@ -259,7 +264,7 @@ def _of_program(
         path = subprocess.run(find, env=program.env, capture_output=True, text=True, check=False).stdout.strip()
         commands = mail_programs.mu_calls(WORDS, told["message_id"], path)
     else:
-        commands = mail_programs.notmuch_calls(WORDS, told["message_id"], mails * 4 // 5)
+        commands = mail_programs.notmuch_calls(WORDS, told["message_id"], far_down(mails))
     return {name: lambda command=command: program.ran(command) for name, command in commands.items()}  # type: ignore[misc]
 
 
