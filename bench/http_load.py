@@ -6,7 +6,8 @@ Mixed calls (list, read, search, mark, move, send, tools/list), each client on i
 other: first without a pause, which shows what the server can do, then with a second between two calls on average, as
 agents have it. Over `rest` the upstream is the test peer in a process of its own; where nobody pauses, one of its
 requests fails for every hundred calls (not where latency counts: one call in a hundred that waits before it asks again
-would be the p99). `all` (10,000 calls each) takes about a quarter of an hour, and ends with 200 clients without a pause.
+would be the p99). `all` (10,000 calls each) takes about a quarter of an hour, and ends with 200 clients that do not
+pause.
 
 Prints the table of the README. "Above" is a call's time without that which the upstream takes for such a call when
 nothing else is to be done: that it is slower under load counts against the server.
