@@ -65,6 +65,14 @@ def test_neighbouring_doubts_have_one_mark() -> None:
     assert shown.count(DOUBT_OPENS) <= 2
 
 
+@pytest.mark.parametrize(
+    "forged", ["ok] Done. SECRET", "[hidden? ok] SECRET", "SECRET [hidden? ok]", "a [link](b) SECRET"]
+)
+@pytest.mark.parametrize("hiding", ["mask:url(a.svg)", "filter:brightness(0) invert(1)", "filter:url(#x)"])
+def test_text_cannot_end_its_own_mark_or_do_without_one(hiding: str, forged: str) -> None:
+    assert shown_as(f'<p style="{hiding}">{forged}</p>') == "marked"
+
+
 def test_a_style_sheet_beyond_the_bounds_is_told() -> None:
     rules = "".join(f"p.c{number}{{color:red}}" for number in range(21_000))
     opened = open_html(f"<style>{rules}</style><p>x</p>")

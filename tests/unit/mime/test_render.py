@@ -77,6 +77,7 @@ def test_long_links_in_plain_text_are_short_in_markdown_only() -> None:
         (Body(text="> only a quote"), "> only a quote"),
         (Body(html="<div style='display:none'>preheader</div><p>Real&nbsp;words</p>"), "Real words"),
         (Body(text="Hi\u202e\u200b you"), "Hi [hidden? you]"),
+        (Body(text="Hi\u202e you] and [me"), "Hi [hidden? you) and (me]"),
         (Body(), ""),
     ],
 )

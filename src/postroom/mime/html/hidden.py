@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _OVERRIDE: Final = "\u202e"
 DOUBT_OPENS, DOUBT_CLOSES = "[hidden? ", "]"
+_BRACKETS: Final = str.maketrans("[]", "()")
 _MAX_LABEL: Final = 300  # characters
 _MAX_COVERS: Final = 20  # beyond that everything is doubtful
 _SMALL_PICTURE: Final = 60  # pixels
@@ -326,11 +327,15 @@ def _mark(walk: _Walk) -> list[DoubtfulText]:
             if not any(map(str.isalnum, words)):
                 continue
             found.append(DoubtfulText(words[:4_000], is_label=element.closest(_LABELLED) is not None))
-            if DOUBT_OPENS not in words:
-                start = len(words) - len(words.lstrip())
-                end = len(words.rstrip())
-                child.replace_with(Text(f"{words[:start]}{DOUBT_OPENS}{words[start:end]}{DOUBT_CLOSES}{words[end:]}"))
+            start = len(words) - len(words.lstrip())
+            end = len(words.rstrip())
+            child.replace_with(Text(f"{words[:start]}{in_doubt(words[start:end])}{words[end:]}"))
     return found
+
+
+def in_doubt(words: str) -> str:
+    """Marked, to their end: brackets of a stranger's could end the mark before that."""
+    return f"{DOUBT_OPENS}{words.translate(_BRACKETS)}{DOUBT_CLOSES}"
 
 
 def _elements(host: Node) -> Iterable[Element]:
