@@ -61,16 +61,34 @@ class Unanswered:
                 await self._changed.wait()
 
 
-class Heard:
+class _Closing:
+    """What the SDK closes when the conversation ends."""
+
+    _stream: ReadStream[SessionMessage | Exception] | WriteStream[SessionMessage]
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class Heard(_Closing):
     """The client's messages; they end when the last one is answered. A line that is none is answered here: the SDK
     drops it in silence, and a client that waits would wait for ever."""
 
     def __init__(self, stream: ReadStream[SessionMessage | Exception], unanswered: Unanswered, said: Said) -> None:
-        self._stream, self._unanswered, self._said = stream, unanswered, said
+        self._stream = self._read = stream
+        self._unanswered, self._said = unanswered, said
 
     async def receive(self) -> SessionMessage | Exception:
         try:
-            item = await self._stream.receive()
+            item = await self._read.receive()
         except anyio.EndOfStream:
             await self._unanswered.answered()
             raise
@@ -88,17 +106,6 @@ class Heard:
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
 
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
 
 def _refusal(problem: ValidationError) -> JSONRPCError:
     """Without anything of the line. Its id, if it has one, is not known."""
@@ -109,23 +116,13 @@ def _refusal(problem: ValidationError) -> JSONRPCError:
     return JSONRPCError(jsonrpc="2.0", id=None, error=error)
 
 
-class Said:
+class Said(_Closing):
     """Our messages, each noted once it is on its way out."""
 
     def __init__(self, stream: WriteStream[SessionMessage], unanswered: Unanswered) -> None:
-        self._stream, self._unanswered = stream, unanswered
+        self._stream = self._written = stream
+        self._unanswered = unanswered
 
     async def send(self, item: SessionMessage, /) -> None:
-        await self._stream.send(item)
+        await self._written.send(item)
         self._unanswered.said(item)
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
