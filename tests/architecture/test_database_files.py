@@ -35,6 +35,7 @@ OPENS_FILES = {
     "store/vault/folder.py": "new files only (O_EXCL)",
     "sync/lock.py": "lock files beside mirrors",
     "sync/mirror.py": "the request to start a mirror over",
+    "sync/spool.py": "files beside mirrors, by a suffix that no database has",
 }
 OPENS_DATABASES = {"doors/cli/checkup.py", "sqlite/database.py"}  # the first in memory
 _METHODS = {"read_text", "read_bytes", "write_text", "write_bytes", "touch"}

@@ -1,7 +1,7 @@
 """A process whose children synchronize a mirror and are killed on the way: one child for each order it reads.
 
-An order is a JSON line ``{"port", "user", "mirror", "state", "kill_at"}``; the answer tells how the child ended and how
-many places to die it passed (see `kill_points`).
+An order is a JSON line ``{"port", "user", "mirror", "state", "kill_at", "spools"}``; the answer tells how the child
+ended and how many places to die it passed (see `kill_points`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tests.faults import kill_points
 from tests.peers.accounts import opened
 from tests.peers.daemon import LOOPBACK
 from tests.peers.dovecot import PASSWORD
+from tests.unit.sync.filling import spool_everything
 
 from postroom.settings import ImapAccount
 from postroom.store.database import Database
@@ -45,6 +46,8 @@ def _carry_out(order: dict[str, Any]) -> dict[str, Any]:
 def _live(order: dict[str, Any], mouth: int) -> None:
     status = 1
     try:
+        if order["spools"]:
+            spool_everything(setattr)
         countdown = kill_points.Countdown(order["kill_at"])
         kill_points.install(countdown)
         anyio.run(_sync, order)

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from tests.peers.dovecot import Dovecot
-from tests.unit.sync.checking import handles_lead_there, same
+from tests.unit.sync.checking import handles_lead_there, keeps_the_bytes, same
 from tests.unit.sync.conftest import Mirrored
 from tests.unit.sync.second_client import SecondClient, There
 
@@ -52,7 +52,7 @@ def victim() -> Iterator[Order]:
     process.wait(20)
 
 
-@pytest.mark.parametrize("kind", ["fill", "change", "reset"])
+@pytest.mark.parametrize("kind", ["fill", "spooled fill", "change", "reset"])
 async def test_a_run_that_is_killed_anywhere_is_completed_by_the_next(
     kind: str, victim: Order, dovecot: Dovecot, tmp_path: Path
 ) -> None:
@@ -61,7 +61,7 @@ async def test_a_run_that_is_killed_anywhere_is_completed_by_the_next(
     second.act(30)
     shown: dict[str, str] = {}
     alone: set[str] = set()
-    if kind != "fill":
+    if not kind.endswith("fill"):
         await mirrored.sync()
         handles_lead_there(Handles(Database(tmp_path / "before" / "state.db")), shown, second.everything(), alone)
         second.act(25)
@@ -75,7 +75,8 @@ async def test_a_run_that_is_killed_anywhere_is_completed_by_the_next(
     while was_killed:
         home = tmp_path / f"at{kill_at}"
         shutil.copytree(tmp_path / "before", home)
-        was_killed = await _killed_and_completed(mirrored, victim, home, kill_at, server, dict(shown), alone)
+        spools = kind == "spooled fill"
+        was_killed = await _killed_and_completed(mirrored, victim, home, kill_at, spools, server, dict(shown), alone)
         kill_at += STRIDE
     assert kill_at > 3 * STRIDE  # it was killed at several places before there were no more
 
@@ -85,16 +86,18 @@ async def _killed_and_completed(
     victim: Order,
     home: Path,
     kill_at: int,
+    spools: bool,
     server: dict[str, There],
     shown: dict[str, str],
     alone: set[str],
 ) -> bool:
     files = {"mirror": str(home / "mine.db"), "state": str(home / "state.db")}
-    answer = victim(port=mirrored.dovecot.imap, user=mirrored.user, kill_at=kill_at, **files)
+    answer = victim(port=mirrored.dovecot.imap, user=mirrored.user, kill_at=kill_at, spools=spools, **files)
     assert answer["signal"] in (0, signal.SIGKILL), answer
     there = Mirrored(mirrored.dovecot, mirrored.user, Mirror(home / "mine.db"), {})
     handles = Handles(Database(home / "state.db"))
     await there.sync(Tools(handles))
     same(there, server, [f"killed at {kill_at}"])
+    keeps_the_bytes(there, server, [f"killed at {kill_at}"])
     handles_lead_there(handles, shown, server, alone, [f"killed at {kill_at}"])
     return bool(answer["signal"])

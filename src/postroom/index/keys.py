@@ -16,14 +16,25 @@ def first_key(moment: datetime) -> int:
     return math.ceil(moment.timestamp()) << COUNTER_BITS
 
 
-def free_key(connection: sqlite3.Connection, date: datetime | None) -> int:
-    """A key for one more message of that date, above those of the same second."""
-    start = UNDATED if date is None else math.floor(date.timestamp()) << COUNTER_BITS
-    while True:
-        end = DATED if start < DATED else start + (1 << COUNTER_BITS)
-        (last,) = connection.execute("SELECT max(id) FROM mail WHERE id >= ? AND id < ?", (start, end)).fetchone()
-        if last is None:
-            return start
-        if last + 1 < end:
-            return int(last) + 1
-        start = end  # a million messages in one second: use the next second
+class FreeKeys:
+    """Keys for messages that are about to be written: of each second those above the ones that it has."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._latest: dict[int, int] = {}  # by the first key of a second
+
+    def next(self, moment: float | None) -> int:
+        """`moment` is in seconds since 1970; None for a message without a date."""
+        start = UNDATED if moment is None else math.floor(moment) << COUNTER_BITS
+        while True:
+            end = DATED if start < DATED else start + (1 << COUNTER_BITS)
+            latest = self._latest[start] if start in self._latest else self._in_file(start, end)
+            if latest + 1 < end:
+                self._latest[start] = latest + 1
+                return latest + 1
+            start = end  # a million messages in one second: use the next second
+
+    def _in_file(self, start: int, end: int) -> int:
+        sql = "SELECT max(id) FROM mail WHERE id >= ? AND id < ?"
+        (last,) = self._connection.execute(sql, (start, end)).fetchone()
+        return start - 1 if last is None else int(last)

@@ -13,7 +13,6 @@ from functools import lru_cache
 from postroom.index.state import PERSON
 from postroom.index.words import normal, storable
 from postroom.model.address import Address
-from postroom.model.message import Envelope
 from postroom.model.query.tree import AddressField, Correspondent
 from postroom.model.words import folded
 
@@ -27,24 +26,25 @@ class People:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._words: dict[Address, str] = {}
+        self._words: dict[tuple[str, str], str] = {}
 
-    def words(self, people: Iterable[Address]) -> str:
-        """Their words for the full text."""
+    def words(self, people: Iterable[tuple[str, str]]) -> str:
+        """Their words for the full text, by address and name."""
         return " ".join([self._words.get(who) or self._entered(who) for who in people])
 
-    def _entered(self, who: Address) -> str:
+    def _entered(self, who: tuple[str, str]) -> str:
         """The person's token comes before each text, so that no phrase spans two of them."""
-        mark = _token(_person(self._connection, who))
-        words = self._words[who] = " ".join((mark, normal(who.name), mark, normal(who.email)))
+        email, name = who
+        mark = _token(_person(self._connection, _plain(email), _plain(name)))
+        words = self._words[who] = " ".join((mark, normal(name), mark, normal(email)))
         return words
 
 
-def add_parts(connection: sqlite3.Connection, mails: Iterable[tuple[int, Envelope]]) -> None:
-    """What `part_condition` searches in these messages."""
+def add_parts(connection: sqlite3.Connection, mails: Iterable[tuple[int, tuple[str, str, str]]]) -> None:
+    """What `part_condition` searches: by key, the `part_of` senders, receivers and those of Cc."""
     connection.executemany(
         "INSERT INTO mail_people (id, sender, receiver, cc) VALUES (?, ?, ?, ?)",
-        [(key, _part((mail.sender,)), _part(mail.to), _part(mail.cc)) for key, mail in mails],
+        [(key, *parts) for key, parts in mails],
     )
 
 
@@ -65,17 +65,16 @@ def part_condition(node: Correspondent, key: str) -> tuple[str, str]:
     return f"(SELECT instr({text}, ?) FROM mail_people WHERE mail_people.id = {key})", wanted  # noqa: S608
 
 
-def _part(people: Sequence[Address]) -> str:
+def part_of(people: Sequence[Address]) -> str:
     """Addresses, a line break, names."""
     emails = "\t".join(_plain(who.email) for who in people)
     return emails + "\n" + "\t".join(_plain(who.name) for who in people)
 
 
-def _person(connection: sqlite3.Connection, who: Address) -> int:
-    names = (_plain(who.email), _plain(who.name))
-    row = connection.execute("SELECT id FROM person WHERE email = ? AND name = ?", names).fetchone()
+def _person(connection: sqlite3.Connection, email: str, name: str) -> int:
+    row = connection.execute("SELECT id FROM person WHERE email = ? AND name = ?", (email, name)).fetchone()
     if row is None:
-        return connection.execute("INSERT INTO person (email, name) VALUES (?, ?)", names).lastrowid or 0
+        return connection.execute("INSERT INTO person (email, name) VALUES (?, ?)", (email, name)).lastrowid or 0
     return int(row[0])
 
 

@@ -22,10 +22,6 @@ ENVELOPE = """mail.ref, mail.thread, (SELECT name FROM folder WHERE folder.id = 
     (SELECT json_group_array(name) FROM (SELECT folder.name FROM mail_folder
         JOIN folder ON folder.id = mail_folder.folder WHERE mail_folder.mail = mail.id ORDER BY folder.id))"""
 
-INSERT = "INSERT INTO mail VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-
-_PEOPLE = json.JSONEncoder(separators=(",", ":"))
-
 CHUNK = 500  # bound parameters of one statement
 
 
@@ -33,30 +29,6 @@ def envelopes_of(rows: Sequence[Sequence[Any]]) -> list[Envelope]:
     """Rows selected as ENVELOPE. The people of all rows are parsed at once: most of the cost is per call."""
     people = json.loads(f"[{','.join([row[3] for row in rows])}]")
     return [_envelope(row, groups) for row, groups in zip(rows, people, strict=True)]
-
-
-def row_of(key: int, thread: str, folder: int, envelope: Envelope) -> tuple[Any, ...]:
-    """The parameters of INSERT."""
-    groups = ((envelope.sender,), envelope.to, envelope.cc, envelope.bcc, envelope.reply_to)
-    return (
-        key,
-        envelope.ref,
-        thread,
-        folder,
-        envelope.unread,
-        envelope.starred,
-        envelope.answered,
-        envelope.draft,
-        envelope.has_attachments,
-        envelope.size,
-        envelope.date.isoformat() if envelope.date else "",
-        _PEOPLE.encode([[(who.email, who.name) for who in group] for group in groups]),
-        storable(envelope.subject),
-        storable(envelope.snippet),
-        storable(envelope.message_id),
-        storable(envelope.in_reply_to),
-        storable("\n".join(envelope.references)),
-    )
 
 
 def envelopes(connection: sqlite3.Connection, refs: Sequence[str]) -> list[Envelope | None]:

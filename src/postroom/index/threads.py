@@ -7,9 +7,9 @@ thread's ref stays, and the other one keeps leading to it.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from postroom.index.rows import ENVELOPE, envelopes_of, marks
+from postroom.index.rows import ENVELOPE, chunks, envelopes_of, marks
 from postroom.index.words import storable
 from postroom.model.errors import NotFound
 from postroom.model.message import Envelope
@@ -17,21 +17,50 @@ from postroom.model.message import Envelope
 MAX_LINKS = 100  # of one message: its own id, its parent, the first and the latest it refers to
 
 
-def thread_of(connection: sqlite3.Connection, envelope: Envelope) -> str:
-    """The thread this message belongs to, created or merged as needed; `envelope.thread_ref` decides if it is set."""
-    links = _links(envelope)
-    if envelope.thread_ref:
-        thread = current(connection, envelope.thread_ref)
-    elif found := _threads_linked(connection, links):
-        thread = min(found, key=_age)
-        for other in found - {thread}:
-            _merge(connection, other, thread)
-    else:
-        thread = str(connection.execute("INSERT INTO thread DEFAULT VALUES").lastrowid)
-    connection.executemany(
-        "INSERT OR IGNORE INTO thread_link (message_id, thread) VALUES (?, ?)", [(link, thread) for link in links]
-    )
-    return thread
+class Joining:
+    """The threads of messages that are about to be written, created and merged as needed. What connects these messages
+    is in the file after `write`; ask for `current` threads after all have joined."""
+
+    def __init__(self, connection: sqlite3.Connection, links: Iterable[str]) -> None:
+        """`links` of all that will join."""
+        self._connection = connection
+        self._threads = _threads_by_link(connection, list(dict.fromkeys(links)))
+        self._merged: dict[str, str] = {}
+        self._new: list[str] = []  # links
+
+    def join(self, links: Sequence[str], thread_ref: str) -> str:
+        """The thread that a message with these `links_of` it belongs to; `thread_ref` decides if it is set."""
+        if thread_ref:
+            thread = current(self._connection, thread_ref)
+        elif found := {self.current(self._threads[link]) for link in links if link in self._threads}:
+            thread = min(found, key=_age)
+            for other in found - {thread}:
+                self._merge(other, thread)
+        else:
+            thread = str(self._connection.execute("INSERT INTO thread DEFAULT VALUES").lastrowid)
+        for link in links:
+            if link not in self._threads:
+                self._threads[link] = thread
+                self._new.append(link)
+        return thread
+
+    def current(self, thread: str) -> str:
+        while (into := self._merged.get(thread)) is not None:
+            self._merged[thread] = self._merged.get(into, into)  # a long chain is walked once
+            thread = into
+        return thread
+
+    def write(self) -> None:
+        self._connection.executemany(
+            "INSERT INTO thread_link (message_id, thread) VALUES (?, ?)",
+            [(link, self.current(self._threads[link])) for link in self._new],
+        )
+
+    def _merge(self, gone: str, kept: str) -> None:
+        self._merged[gone] = kept
+        self._connection.execute("UPDATE mail SET thread = ? WHERE thread = ?", (kept, gone))
+        self._connection.execute("UPDATE thread_link SET thread = ? WHERE thread = ?", (kept, gone))
+        self._connection.execute("UPDATE thread SET merged_into = ? WHERE id = ?", (kept, gone))
 
 
 def thread_envelopes(connection: sqlite3.Connection, thread_ref: str) -> list[Envelope]:
@@ -48,7 +77,7 @@ def thread_envelopes(connection: sqlite3.Connection, thread_ref: str) -> list[En
 def mails_with_ids(connection: sqlite3.Connection, message_ids: Sequence[str]) -> list[Envelope]:
     """Through their threads, which are indexed by id; messages are not."""
     ids = [storable(message_id) for message_id in message_ids[:MAX_LINKS]]
-    found = sorted(_threads_linked(connection, ids))
+    found = sorted(set(_threads_by_link(connection, ids).values()))
     rows = connection.execute(
         f"SELECT {ENVELOPE} FROM mail WHERE mail.thread IN ({marks(found)}) AND mail.message_id IN ({marks(ids)})",  # noqa: S608
         (*found, *ids),
@@ -65,26 +94,21 @@ def current(connection: sqlite3.Connection, thread_ref: str) -> str:
         thread_ref = row[0]
 
 
-def _links(envelope: Envelope) -> list[str]:
-    """Each id once; untrusted input is bounded."""
+def links_of(envelope: Envelope) -> tuple[str, ...]:
+    """The ids that connect it to others, each once; untrusted input is bounded."""
     references = envelope.references
     if len(references) > MAX_LINKS - 2:
         references = (references[0], *references[-(MAX_LINKS - 3) :])
     ids = (envelope.message_id, envelope.in_reply_to, *references)
-    return list(dict.fromkeys(storable(link) for link in ids if link))
+    return tuple(dict.fromkeys([storable(link) for link in ids if link]))
 
 
-def _threads_linked(connection: sqlite3.Connection, links: list[str]) -> set[str]:
-    if not links:
-        return set()
-    sql = f"SELECT DISTINCT thread FROM thread_link WHERE message_id IN ({marks(links)})"  # noqa: S608
-    return {thread for (thread,) in connection.execute(sql, links)}
-
-
-def _merge(connection: sqlite3.Connection, gone: str, kept: str) -> None:
-    connection.execute("UPDATE mail SET thread = ? WHERE thread = ?", (kept, gone))
-    connection.execute("UPDATE thread_link SET thread = ? WHERE thread = ?", (kept, gone))
-    connection.execute("UPDATE thread SET merged_into = ? WHERE id = ?", (kept, gone))
+def _threads_by_link(connection: sqlite3.Connection, links: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for chunk in chunks(links):
+        sql = f"SELECT message_id, thread FROM thread_link WHERE message_id IN ({marks(chunk)})"  # noqa: S608
+        found.update(connection.execute(sql, chunk).fetchall())
+    return found
 
 
 def _age(thread: str) -> tuple[int, str]:

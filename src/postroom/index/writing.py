@@ -10,20 +10,20 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from itertools import chain
+from typing import NamedTuple
 
 from postroom.index import state
-from postroom.index.entry import Entry, packed, texts_of
+from postroom.index.entry import Entry, packed
 from postroom.index.folders import folder_ids, unknown_folder
-from postroom.index.keys import UNDATED, free_key
+from postroom.index.keys import UNDATED, FreeKeys
 from postroom.index.labels import FORWARDED, check_label_name, label_id, make_label
 from postroom.index.people import People, add_parts
-from postroom.index.rows import INSERT, chunks, marks, row_of
-from postroom.index.threads import thread_of
+from postroom.index.records import INSERT, Record, record_of
+from postroom.index.rows import chunks, marks
+from postroom.index.threads import Joining
 from postroom.index.words import storable
 from postroom.model.errors import InvalidRequest, NotFound
-from postroom.model.message import Envelope
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag
 
@@ -43,22 +43,29 @@ _TABLES = (
 
 def add(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
     """Folders must exist; refs must be new."""
-    by_date = sorted(entries, key=lambda entry: _moment(entry.envelope.date))
-    rows = _add_rows(connection, by_date)
-    add_parts(connection, [(row.key, row.envelope) for row in rows])
+    add_records(connection, [record_of(entry) for entry in entries])
+
+
+def add_records(connection: sqlite3.Connection, records: Sequence[Record]) -> None:
+    rows = _numbered(connection, sorted(records, key=_moment))
+    connection.executemany(
+        INSERT, [(row.key, row.record.ref, row.thread, row.folders[0], *row.record.values) for row in rows]
+    )
+    add_parts(connection, [(row.key, row.record.parts) for row in rows])
     connection.executemany(
         "INSERT INTO mail_text (id, words, body) VALUES (?, ?, ?)",
-        [(row.key, _json(row.words[:-1]), row.packed_body) for row in rows],
+        [(row.key, _json(row.words[:-1]), row.record.texts.packed_body) for row in rows],
     )
     connection.executemany(
-        "INSERT INTO attachment (mail, name) VALUES (?, ?)", [(row.key, name) for row in rows for name in row.filenames]
+        "INSERT INTO attachment (mail, name) VALUES (?, ?)",
+        [(row.key, name) for row in rows for name in row.record.texts.filenames],
     )
     connection.executemany(
         "INSERT INTO mail_label (label, mail) VALUES (?, ?)", [(label, row.key) for row in rows for label in row.labels]
     )
     connection.executemany(
         "INSERT INTO mail_folder (mail, folder) VALUES (?, ?)",
-        [(row.key, folder) for row in rows for folder in row.further_folders],
+        [(row.key, folder) for row in rows for folder in row.folders[1:]],
     )
     state.add_words(connection, [(row.key, row.words, row.state) for row in rows])
 
@@ -121,61 +128,49 @@ def gone() -> NotFound:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A message that is in the table, and what goes into the other tables."""
+class _Row(NamedTuple):
+    """A record with the numbers that it has in this file."""
 
+    record: Record
     key: int
-    envelope: Envelope
-    words: state.Words
-    packed_body: bytes
-    filenames: tuple[str, ...]
+    thread: str
+    folders: list[int]
     labels: tuple[int, ...]
-    further_folders: tuple[int, ...]
+    words: state.Words
     state: str
 
 
-def _add_rows(connection: sqlite3.Connection, entries: Sequence[Entry]) -> list[_Row]:
-    places, people = folder_ids(connection), People(connection)
-    names = dict.fromkeys(name for entry in entries for name in _kept(entry.envelope))
-    labels = {name: make_label(connection, name) for name in names}
-    return [_add_row(connection, entry, places, people, labels) for entry in entries]
+def _numbered(connection: sqlite3.Connection, records: Sequence[Record]) -> list[_Row]:
+    places, people, keys = folder_ids(connection), People(connection), FreeKeys(connection)
+    numbers = {name: make_label(connection, name) for name in dict.fromkeys(chain(*[one.labels for one in records]))}
+    joining = Joining(connection, chain(*[one.links for one in records]))
+    threads = [joining.join(one.links, one.thread_ref) for one in records]
+    joining.write()
+    rows = []
+    for record, thread in zip(records, threads, strict=True):
+        folders = _folder_numbers(record.folders, places)
+        labels = tuple(sorted({numbers[name] for name in record.labels}))
+        texts = record.texts
+        rows.append(
+            _Row(
+                record,
+                keys.next(record.moment),
+                joining.current(thread),
+                folders,
+                labels,
+                (texts.subject, *map(people.words, record.people), texts.body),
+                state.state_text(folders, *record.marks, labels),
+            )
+        )
+    return rows
 
 
-def _add_row(
-    connection: sqlite3.Connection, entry: Entry, places: dict[str, int], people: People, labels: dict[str, int]
-) -> _Row:
-    envelope = entry.envelope
-    shown, *further = _numbers(envelope.folders, places)
-    key = free_key(connection, envelope.date)
-    connection.execute(INSERT, row_of(key, thread_of(connection, envelope), shown, envelope))
-    texts = entry.texts or texts_of(envelope.subject, entry.body, entry.filenames)
-    groups = ((envelope.sender,), envelope.to, envelope.cc, envelope.bcc)
-    labelled = tuple(sorted({labels[name] for name in _kept(envelope)}))
-    flags = (envelope.unread, envelope.starred, envelope.answered, envelope.draft)
-    return _Row(
-        key,
-        envelope,
-        (texts.subject, *map(people.words, groups), texts.body),
-        texts.packed_body,
-        texts.filenames,
-        labelled,
-        tuple(further),
-        state.state_text((shown, *further), envelope.has_attachments, flags, labelled),
-    )
-
-
-def _numbers(names: Sequence[str], places: dict[str, int]) -> list[int]:
+def _folder_numbers(names: Sequence[str], places: dict[str, int]) -> list[int]:
     """Each once."""
     for name in names:
         if name not in places:
             raise unknown_folder(name)
     return list(dict.fromkeys(places[name] for name in names))
-
-
-def _kept(envelope: Envelope) -> tuple[str, ...]:
-    """Its labels, and what is stored like one."""
-    return (*envelope.labels, FORWARDED) if envelope.forwarded else envelope.labels
 
 
 def stored_words(connection: sqlite3.Connection, key: int) -> state.Words:
@@ -217,5 +212,5 @@ def results(refs: Sequence[str], found: Container[str]) -> list[ItemResult]:
     return [ItemResult(ref, None if storable(ref) in found else gone()) for ref in refs]
 
 
-def _moment(date: datetime | None) -> float:
-    return UNDATED if date is None else date.timestamp()
+def _moment(record: Record) -> float:
+    return UNDATED if record.moment is None else record.moment

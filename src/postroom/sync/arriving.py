@@ -158,12 +158,12 @@ class Arriving:
             refs = [self._mailbox.ref_of(place.ref, turn.epoch, number) for number in numbers]
             told = {one.number: one for one in await self._mailbox.identify(place.ref, turn.epoch, numbers)}
             found = zip(numbers, await mailbox.envelopes(refs), strict=True)
+            shown = [(number, envelope) for number, envelope in found if envelope]
             arrivals = [
                 Arrival(headers_only(envelope), _identity(envelope, told.get(number)), place.number, number)
-                for number, envelope in found
-                if envelope
+                for number, envelope in shown
             ]
-            yield arrivals, numbers[-1], [arrival.entry.envelope.date for arrival in arrivals]
+            yield arrivals, numbers[-1], [envelope.date for _, envelope in shown]
 
     async def _write(
         self, batches: MemoryObjectReceiveStream[_Batch], after: Callable[[], Awaitable[None]] | None
@@ -201,8 +201,10 @@ def _write_block(connection: sqlite3.Connection, block: Sequence[tuple[_Batch, l
     rows = connection.execute("SELECT number, epoch, name FROM mirrored_folder JOIN folder ON id = number")
     now_there = {number: (epoch, name) for number, epoch, name in rows}
     valid = [(batch, found) for batch, found in block if _is_valid(batch.turn, now_there)]
+    # Its thread is found by what it names: a program that leaves out References names another first message than the
+    # rest of the conversation.
     arrivals = [
-        changing.filed(arrival, now_there[batch.turn.place.number][1]) for batch, found in valid for arrival in found
+        changing.filed(arrival, [now_there[batch.turn.place.number][1]]) for batch, found in valid for arrival in found
     ]
     changing.add(connection, arrivals, now)
     for batch, _ in valid:

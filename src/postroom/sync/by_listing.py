@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import anyio.to_thread
@@ -226,12 +225,8 @@ def _add(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float
 
 
 def _filed(arrival: Arrival, names: set[str]) -> Arrival | None:
-    envelope = arrival.entry.envelope
-    folders = [name for name in envelope.folders if name in names]
-    if not folders:
-        return None
-    envelope = replace(envelope, folder=folders[0], other_folders=tuple(folders[1:]))
-    return replace(arrival, entry=replace(arrival.entry, envelope=envelope))
+    folders = [name for name in arrival.record.folders if name in names]
+    return changing.filed(arrival, folders, arrival.record.thread_ref) if folders else None
 
 
 def _mirrored(connection: sqlite3.Connection) -> list[Place]:

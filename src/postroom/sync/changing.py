@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from postroom.index import placing, state, writing
-from postroom.index.entry import Entry
 from postroom.index.labels import FORWARDED, make_label
+from postroom.index.records import Record
 from postroom.index.rows import chunks, marks
-from postroom.model.by_fields import pickled_by_fields, with_fields
+from postroom.model.by_fields import with_fields
 from postroom.model.changes import Marks
 from postroom.sync import identity
 from postroom.sync.contents import Content
@@ -21,44 +21,41 @@ from postroom.sync.contents import Content
 _FLAGS = ("unread", "starred", "answered", "draft")
 
 
-@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A message to be added. `folder` and `number` are its place where the provider numbers messages; `content` is its
-    bytes where they are kept."""
+    """A message to be added. `folder` and `number` are its place where the provider numbers messages; where its bytes
+    are kept, they are its `content` or `spooled` at that place."""
 
-    entry: Entry
+    record: Record
     identity: str = ""
     folder: int = 0
     number: int = 0
     content: Content | None = None
+    spooled: bytes = b""
 
     @property
     def size(self) -> int:
         """Bytes in memory, nearly."""
-        words = len(self.entry.texts.body) if self.entry.texts is not None else 0
-        return words + (len(self.content.content) if self.content is not None else 0)
+        return len(self.record.texts.body) + (len(self.content.content) if self.content is not None else 0)
 
 
-def filed(arrival: Arrival, folder: str) -> Arrival:
-    """In the folder of that name: it may have been renamed meanwhile. Its thread is found by what it names: a program
-    that leaves out References names another first message than the rest of the conversation."""
-    envelope = arrival.entry.envelope
-    if envelope.folder == folder and not envelope.thread_ref:
+def filed(arrival: Arrival, folders: Sequence[str], thread_ref: str = "") -> Arrival:
+    """In the folders of these names, shown in the first."""
+    record = arrival.record
+    if record.folders == (*folders,) and record.thread_ref == thread_ref:
         return arrival
-    envelope = with_fields(envelope, folder=folder, thread_ref="")
-    return with_fields(arrival, entry=with_fields(arrival.entry, envelope=envelope))
+    return replace(arrival, record=with_fields(record, folders=(*folders,), thread_ref=thread_ref))
 
 
 def add(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float) -> list[str]:
     """The refs of those that are new; others are skipped. One that had disappeared elsewhere gets its handles back."""
-    there = known(connection, [arrival.entry.envelope.ref for arrival in arrivals])
-    by_ref = {arrival.entry.envelope.ref: arrival for arrival in arrivals}
+    by_ref = {arrival.record.ref: arrival for arrival in arrivals}
+    there = known(connection, by_ref)
     new = [arrival for ref, arrival in by_ref.items() if ref not in there]
-    writing.add(connection, [arrival.entry for arrival in new])
+    writing.add_records(connection, [arrival.record for arrival in new])
     _add_rows(connection, new, now)
-    identity.find_again(connection, [(one.identity, one.entry.envelope.ref) for one in new], note_renamed)
-    return [arrival.entry.envelope.ref for arrival in new]
+    identity.find_again(connection, [(one.identity, one.record.ref) for one in new], note_renamed)
+    return [arrival.record.ref for arrival in new]
 
 
 def _add_rows(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float) -> None:
@@ -66,11 +63,14 @@ def _add_rows(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: 
     numbered = list(enumerate(arrivals, last + 1))
     connection.executemany(
         "INSERT INTO mirrored (id, ref, folder, number, identity, added_at) VALUES (?, ?, ?, ?, ?, ?)",
-        [(row, one.entry.envelope.ref, one.folder, one.number, one.identity, now) for row, one in numbered],
+        [(row, one.record.ref, one.folder, one.number, one.identity, now) for row, one in numbered],
     )
     connection.executemany(
         "INSERT INTO content (id, form, content) VALUES (?, ?, ?)",
         [(row, one.content.form, one.content.content) for row, one in numbered if one.content is not None],
+    )
+    connection.executemany(
+        "INSERT INTO spooled (id, place) VALUES (?, ?)", [(row, one.spooled) for row, one in numbered if one.spooled]
     )
 
 
@@ -103,7 +103,8 @@ def _drop(connection: sqlite3.Connection, refs: Sequence[str]) -> None:
     writing.remove(connection, refs)
     for chunk in chunks(refs):
         here = f"ref IN ({marks(chunk)})"
-        connection.execute(f"DELETE FROM content WHERE id IN (SELECT id FROM mirrored WHERE {here})", chunk)  # noqa: S608
+        for table in ("content", "spooled"):
+            connection.execute(f"DELETE FROM {table} WHERE id IN (SELECT id FROM mirrored WHERE {here})", chunk)  # noqa: S608
         connection.execute(f"DELETE FROM mirrored WHERE {here}", chunk)  # noqa: S608
 
 

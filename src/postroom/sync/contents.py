@@ -1,5 +1,5 @@
-"""What a mirror keeps of a message's content: its bytes where the provider hands them over in bulk, otherwise the
-message as the provider read it."""
+"""What a mirror keeps of a message's content: its bytes where the provider hands them over in bulk (in the spool until
+they are packed), otherwise the message as the provider read it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import json
 import sqlite3
 import zlib
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Final
 
 from postroom.index.packing import compressed_bytes, smallest, unpacked
 from postroom.index.rows import envelopes
 from postroom.index.words import storable
-from postroom.model.by_fields import pickled_by_fields
 from postroom.model.message import Attachment, Body, Envelope, Message
+from postroom.sync import spool
 
 _PLAIN, _COMPRESSED, _MESSAGE = 0, 1, 2
 MAX_BYTES: Final = 25 * 2**20  # of a message that was read: it is JSON
 
 
-@pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Content:
     form: int
@@ -58,10 +58,22 @@ def message_of(connection: sqlite3.Connection, ref: str) -> Message | None:
 
 
 def _row(connection: sqlite3.Connection, ref: str) -> tuple[int, bytes] | None:
-    found: tuple[int, bytes] | None = connection.execute(
-        "SELECT form, content FROM content WHERE id = (SELECT id FROM mirrored WHERE ref = ?)", (storable(ref),)
+    found = connection.execute(
+        "SELECT form, content, place FROM mirrored LEFT JOIN content USING (id) LEFT JOIN spooled USING (id)"
+        " WHERE mirrored.ref = ?",
+        (storable(ref),),
     ).fetchone()
-    return found
+    if found is None:
+        return None
+    form, content, place = found
+    if place is not None:
+        form, content = _PLAIN, spool.read(spool_of(connection), place)
+    return None if content is None else (form, content)
+
+
+def spool_of(connection: sqlite3.Connection) -> Path:
+    """Beside the mirror's file."""
+    return Path(connection.execute("PRAGMA database_list").fetchone()[2]).with_suffix(".spool")
 
 
 def _parsed(envelope: Envelope, raw: bytes) -> Message:

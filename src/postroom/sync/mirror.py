@@ -87,6 +87,7 @@ class Mirror:
         for part in _PARTS:
             with suppress(FileNotFoundError):
                 Path(f"{self.path}{part}").replace(f"{aside}{part}")
+        self.spool.unlink(missing_ok=True)
         self._request.unlink(missing_ok=True)
 
     @contextmanager
@@ -117,13 +118,18 @@ class Mirror:
         for kept in (self.path, self.path.with_suffix(".damaged"), self._before):
             for part in _PARTS:
                 Path(f"{kept}{part}").unlink(missing_ok=True)
-        for suffix in (".lock", ".rebuild"):
+        for suffix in (".spool", ".lock", ".rebuild"):
             self.path.with_suffix(suffix).unlink(missing_ok=True)
 
     def close(self) -> None:
         if self._database is not None:
             self._database.close()
             self._database = None
+
+    @property
+    def spool(self) -> Path:
+        """See the module of that name."""
+        return self.path.with_suffix(".spool")
 
     @property
     def _before(self) -> Path:
@@ -152,7 +158,8 @@ class Mirror:
             raise
 
     def _size(self) -> int:
-        return sum(part.stat().st_size for name in _PARTS if (part := Path(f"{self.path}{name}")).exists())
+        files = [self.spool, *(Path(f"{self.path}{part}") for part in _PARTS)]
+        return sum(file.stat().st_size for file in files if file.exists())
 
 
 def _inode(path: Path) -> int:

@@ -5,23 +5,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
 from postroom.index.entry import Entry, Texts, texts_of
+from postroom.index.records import Record, record_of
 from postroom.mime.processes.readers import Readers, cores, read_or
-from postroom.model.by_fields import pickled_by_fields
+from postroom.model.by_fields import pickled_by_fields, with_fields
 from postroom.model.changes import BulkMail
 from postroom.model.message import Envelope, Message
+from postroom.sync import spool
 from postroom.sync.changing import Arrival
-from postroom.sync.contents import Content, message_content, raw_content
+from postroom.sync.contents import message_content, raw_content
 from postroom.sync.identity import of_bytes, of_message, of_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from postroom.mime.read.parse import Parsed
+    from postroom.sync.spool import Place, Spool
 
 _FEW = 1_000  # starting processes takes as long as reading these
 _MOST_READERS = 4
@@ -31,21 +35,47 @@ _CHUNK = 32  # messages that one reader is given at a time
 @pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Read:
-    entry: Entry
-    content: Content | None
+    """`spooled` is the sealed place of one whose bytes are kept in the spool."""
+
+    record: Record
     identity: str
+    spooled: bytes = b""
+
+
+@pickled_by_fields
+@dataclass(frozen=True, slots=True)
+class Spooled:
+    """A message whose bytes are in the spool."""
+
+    mail: BulkMail  # without them
+    path: Path
+    place: Place
 
 
 def read_all(mails: Sequence[BulkMail]) -> list[Read]:
     from postroom.index import reading
 
-    kept = [_kept(mail) for mail in mails]
-    identities = [_identity(mail) for mail in mails]
     found = reading.read_all([mail.raw for mail in mails])
-    return [
-        Read(_entry(mail, one.parsed, one.snippet, one.texts), content, identity)
-        for mail, one, content, identity in zip(mails, found, kept, identities, strict=True)
-    ]
+    return [_read(mail, one.parsed, one.snippet, one.texts) for mail, one in zip(mails, found, strict=True)]
+
+
+def read_spooled(spooled: Sequence[Spooled]) -> list[Read]:
+    mails = _taken(spooled)
+    return [_sealed(*found) for found in zip(spooled, mails, read_all(mails), strict=True)]
+
+
+def read_spooled_headers(spooled: Spooled) -> Read:
+    (mail,) = _taken([spooled])
+    return _sealed(spooled, mail, read_headers(mail))
+
+
+def _taken(spooled: Sequence[Spooled]) -> list[BulkMail]:
+    raws = spool.taken(spooled[0].path, [one.place for one in spooled])
+    return [with_fields(one.mail, raw=raw) for one, raw in zip(spooled, raws, strict=True)]
+
+
+def _sealed(spooled: Spooled, mail: BulkMail, read: Read) -> Read:
+    return with_fields(read, spooled=spool.sealed(spooled.place, mail.raw)) if _is_whole(mail) else read
 
 
 def read_here(mails: Sequence[BulkMail]) -> list[Read]:
@@ -60,8 +90,7 @@ def _read_here(mail: BulkMail) -> Read:
 
     parsed = guarded.parse(mail.raw)
     snippet = guarded.snippet(parsed.body, folding.context_of(parsed))
-    texts = words_as_texts(parsed, guarded.search_text(parsed.body))
-    return Read(_entry(mail, parsed, snippet, texts), _kept(mail), _identity(mail))
+    return _read(mail, parsed, snippet, words_as_texts(parsed, guarded.search_text(parsed.body)))
 
 
 def read_headers(mail: BulkMail) -> Read:
@@ -70,15 +99,16 @@ def read_headers(mail: BulkMail) -> Read:
     from postroom.mime.read import parse
 
     parsed = parse.parse_headers(mail.raw)
-    return Read(_entry(mail, parsed, "", words_as_texts(parsed, "")), _kept(mail), _identity(mail))
+    return _read(mail, parsed, "", words_as_texts(parsed, ""))
 
 
-def _kept(mail: BulkMail) -> Content | None:
-    return raw_content(mail.raw) if len(mail.raw) >= mail.size else None
+def _is_whole(mail: BulkMail) -> bool:
+    return len(mail.raw) >= mail.size
 
 
-def _identity(mail: BulkMail) -> str:
-    return of_server(mail.identity) or of_bytes(mail.raw, mail.size, mail.arrived)
+def _read(mail: BulkMail, parsed: Parsed, snippet: str, texts: Texts) -> Read:
+    identity = of_server(mail.identity) or of_bytes(mail.raw, mail.size, mail.arrived)
+    return Read(record_of(_entry(mail, parsed, snippet, texts)), identity)
 
 
 def _entry(mail: BulkMail, parsed: Parsed, snippet: str, texts: Texts) -> Entry:
@@ -110,10 +140,11 @@ def _entry(mail: BulkMail, parsed: Parsed, snippet: str, texts: Texts) -> Entry:
 
 
 class Reading:
-    """Start with `begin`, take the results in the same order with `results`."""
+    """Start with `begin`, take the results in the same order with `results`. What other processes read is spooled."""
 
-    def __init__(self) -> None:
-        self._readers: Readers[BulkMail, Read] | None = None
+    def __init__(self, spooling: Spool) -> None:
+        self._spool = spooling
+        self._readers: Readers[Spooled, Read] | None = None
         self._begun = 0
 
     def rest(self) -> None:
@@ -121,6 +152,7 @@ class Reading:
         if self._readers is not None:
             self._readers.__exit__(None, None, None)
             self._readers = None
+        self._spool.close()
         self._begun = 0
 
     def begin(self, mails: Sequence[BulkMail], coming: int = 0) -> Begun:
@@ -128,34 +160,46 @@ class Reading:
         expected = self._begun + max(coming, len(mails))
         self._begun += len(mails)
         if self._readers is None and expected > _FEW and cores() > 1:
-            self._readers = Readers(read_all, read_headers, min(_MOST_READERS, cores()))
+            self._readers = Readers(read_spooled, read_spooled_headers, min(_MOST_READERS, cores()))
         if self._readers is None:
-            return Begun(mails, None)
-        chunks = [list(mails[start : start + _CHUNK]) for start in range(0, len(mails), _CHUNK)]
-        return Begun(mails, [(chunk, self._readers.give(chunk)) for chunk in chunks])
+            return Begun(mails)
+        places = self._spool.append([mail.raw for mail in mails])
+        spooled = [
+            Spooled(with_fields(mail, raw=b""), self._spool.path, place)
+            for mail, place in zip(mails, places, strict=True)
+        ]
+        chunks = [spooled[start : start + _CHUNK] for start in range(0, len(spooled), _CHUNK)]
+        return Begun(given=[(chunk, self._readers.give(chunk)) for chunk in chunks])
 
     async def results(self, begun: Begun, place: int) -> list[Arrival]:
-        results = await anyio.to_thread.run_sync(self._results, begun)
-        return [
-            Arrival(read.entry, read.identity, place, mail.number, read.content)
-            for mail, read in zip(begun.mails, results, strict=True)
-        ]
+        return await anyio.to_thread.run_sync(self._results, begun, place)
 
-    def _results(self, begun: Begun) -> list[Read]:
-        readers = self._readers
-        if begun.given is None or readers is None:
-            return [read_or(read_headers, read_here, mail) for mail in begun.mails]
-        results: list[Read] = []
+    def _results(self, begun: Begun, place: int) -> list[Arrival]:
+        arrivals = [_arrived(mail, read_or(read_headers, read_here, mail), place) for mail in begun.mails]
         for chunk, given in begun.given:
-            done = readers.results(given)  # None: a reader was lost, with these messages or with others
-            results += done if done is not None else [readers.read_alone(mail) for mail in chunk]
-        return results
+            arrivals += [
+                Arrival(read.record, read.identity, place, one.mail.number, spooled=read.spooled)
+                for one, read in zip(chunk, self._read_of(chunk, given), strict=True)
+            ]
+        return arrivals
+
+    def _read_of(self, chunk: list[Spooled], given: Iterator[list[Read]] | None) -> list[Read]:
+        assert self._readers is not None
+        done = self._readers.results(given)  # None: a reader was lost, with these messages or with others
+        return done if done is not None else [self._readers.read_alone(one) for one in chunk]
+
+
+def _arrived(mail: BulkMail, read: Read, place: int) -> Arrival:
+    content = raw_content(mail.raw) if _is_whole(mail) else None
+    return Arrival(read.record, read.identity, place, mail.number, content)
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    mails: Sequence[BulkMail]
-    given: list[tuple[list[BulkMail], Iterator[list[Read]] | None]] | None
+    """Messages to be read here, and those that other processes were given."""
+
+    mails: Sequence[BulkMail] = ()
+    given: Sequence[tuple[list[Spooled], Iterator[list[Read]] | None]] = ()
 
 
 def opened(message: Message) -> Arrival:
@@ -165,9 +209,9 @@ def opened(message: Message) -> Arrival:
     envelope = message.envelope
     filenames = tuple(part.filename for part in message.attachments)
     entry = Entry(envelope, texts=texts_of(envelope.subject, guarded.search_text(message.body), filenames))
-    return Arrival(entry, of_message(message), content=message_content(message))
+    return Arrival(record_of(entry), of_message(message), content=message_content(message))
 
 
-def headers_only(envelope: Envelope) -> Entry:
+def headers_only(envelope: Envelope) -> Record:
     """For a mirror without bodies."""
-    return Entry(envelope, texts=texts_of(envelope.subject, "", ()))
+    return record_of(Entry(envelope, texts=texts_of(envelope.subject, "", ())))

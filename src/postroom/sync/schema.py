@@ -71,4 +71,9 @@ _CARRIED = """
 CREATE TABLE carried (ref TEXT PRIMARY KEY, identity TEXT NOT NULL) WITHOUT ROWID;
 """
 
-SCHEMA = Schema((INDEX_TABLES + _MIRROR, _CARRIED))
+# Messages whose bytes are in the spool: see the module of that name. spooled.id is mirrored.id.
+_SPOOLED = """
+CREATE TABLE spooled (id INTEGER PRIMARY KEY, place BLOB NOT NULL);
+"""
+
+SCHEMA = Schema((INDEX_TABLES + _MIRROR, _CARRIED, _SPOOLED))

@@ -15,7 +15,7 @@ import anyio
 
 from postroom.model.errors import Conflict, PostroomError
 from postroom.providers.protocol import FolderSync, Watcher
-from postroom.sync import carrying
+from postroom.sync import carrying, packing
 from postroom.sync.access import Access
 from postroom.sync.arriving import Arriving
 from postroom.sync.by_folder import ByFolder
@@ -23,10 +23,11 @@ from postroom.sync.by_listing import ByListing
 from postroom.sync.handles import pass_on
 from postroom.sync.limits import apply_limits, limits_of
 from postroom.sync.reading import Reading
+from postroom.sync.spool import Spool
 from postroom.sync.status import LAST_ERROR, MirrorStatus, note_fact
 
 if TYPE_CHECKING:
-    from anyio.streams.memory import MemoryObjectSendStream
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     from postroom.providers.protocol import Mailbox
     from postroom.settings.accounts import ServerAccount
@@ -78,7 +79,7 @@ class Syncing:
         self._mailbox = mailbox
         self._settings = settings
         self._tools = tools or Tools()
-        self._reading = Reading()
+        self._reading = Reading(Spool(mirror.spool))
         self._looked_at = 0.0
 
     async def __aenter__(self) -> Syncing:
@@ -93,8 +94,14 @@ class Syncing:
             self._lock.close()
 
     async def once(self) -> MirrorStatus:
-        """Everything filled and up to date, or the error that prevented it; what was done so far is kept. A file that
-        turns out to be damaged is replaced on the way."""
+        """Everything filled, up to date and packed, or the error that prevented it; what was done so far is kept."""
+        await self._bring_up_to_date()
+        while await self._pack_some():
+            pass
+        return self.mirror.status()
+
+    async def _bring_up_to_date(self) -> None:
+        """A file that turns out to be damaged is replaced on the way."""
         try:
             try:
                 await self._run()
@@ -108,7 +115,15 @@ class Syncing:
         finally:
             self._reading.rest()
         await self._note("")
-        return self.mirror.status()
+
+    async def _pack_some(self) -> bool:
+        """Of what a first fill has spooled. False: nothing is left."""
+        if not self.mirror.spool.exists():
+            return False
+        if not await Access(self.mirror).write(packing.pack_some, self.mirror.spool, self._tools.clock()):
+            self.mirror.spool.unlink(missing_ok=True)
+            return False
+        return True
 
     async def _run(self) -> None:
         await self._begin()
@@ -140,17 +155,26 @@ class Syncing:
             pause = 0.0
             while True:
                 try:
-                    await self.once()
+                    await self._bring_up_to_date()
                     pause = 0.0
                 except PostroomError as error:
                     pause = min(max(2 * pause, error.retry_after or _FIRST_PAUSE), _LONGEST_PAUSE)
                     await anyio.sleep(_FIRST_PAUSE if self.mirror.is_rebuild_asked else pause)
                     continue
                 with anyio.move_on_after(POLL_SECONDS):
-                    while not self.mirror.is_rebuild_asked:
-                        with anyio.move_on_after(_UNTIL_ASKED):
-                            await receive.receive()
-                            break
+                    await self._wait(receive)
+
+    async def _wait(self, changes: MemoryObjectReceiveStream[None]) -> None:
+        """Until something changed, or somebody wants the mirror started over. Meanwhile, what is spooled is packed."""
+        while not self.mirror.is_rebuild_asked:
+            if await self._pack_some():
+                with suppress(anyio.WouldBlock):
+                    changes.receive_nowait()
+                    return
+                continue
+            with anyio.move_on_after(_UNTIL_ASKED):
+                await changes.receive()
+                return
 
     async def _after_block(self, engine: Engine) -> None:
         self._report()

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from postroom.index.keys import COUNTER_BITS, DATED, first_key, free_key
+from postroom.index.keys import COUNTER_BITS, DATED, FreeKeys, first_key
 from postroom.index.search import search
 from postroom.model.query.tree import After, Before, Query
 
@@ -20,7 +20,7 @@ def found(index: sqlite3.Connection, query: Query) -> list[str]:
 @pytest.mark.parametrize("year", [1, 1969, 1970, 2026, 9999])
 def test_any_date_has_a_key_in_its_order(index: sqlite3.Connection, year: int) -> None:
     date = datetime(year, 6, 1, tzinfo=UTC)
-    key = free_key(index, date)
+    key = FreeKeys(index).next(date.timestamp())
     assert DATED < key < 1 << 62
     assert first_key(date) <= key < first_key(date + timedelta(seconds=1))
 
@@ -34,7 +34,15 @@ def test_a_second_that_is_full_spills_into_the_next(index: sqlite3.Connection, a
     add(date=NOON)
     last = first_key(NOON) + (1 << COUNTER_BITS) - 1
     index.execute("UPDATE mail SET id = ?", (last,))
-    assert free_key(index, NOON) == last + 1
+    assert FreeKeys(index).next(NOON.timestamp()) == last + 1
+
+
+@pytest.mark.parametrize("year", [1970, 2026])
+def test_mails_that_are_written_together_have_keys_of_their_own(index: sqlite3.Connection, year: int) -> None:
+    keys, moment = FreeKeys(index), datetime(year, 1, 1, tzinfo=UTC).timestamp()
+    together = [keys.next(moment) for _ in range(3)] + [keys.next(None) for _ in range(2)]
+    assert len(set(together)) == len(together)
+    assert together[:3] == sorted(together[:3])
 
 
 def test_the_newest_come_first_whatever_order_they_were_added_in(

@@ -12,6 +12,7 @@ from postroom.model.ids import Kind
 from postroom.model.message import Envelope
 from postroom.model.query.tree import Query, Text
 from postroom.store.handles import Handles
+from postroom.sync.contents import raw_of
 
 
 def same(mirrored: Mirrored, server: dict[str, There], history: Sequence[str] = ()) -> None:
@@ -31,6 +32,15 @@ def same(mirrored: Mirrored, server: dict[str, There], history: Sequence[str] = 
     counts = {folder.name: folder.messages for folder in status.folders}
     for name, count in counts.items():
         assert count == sum(one.folder == name for one in wanted.values()), (name, history)
+
+
+def keeps_the_bytes(mirrored: Mirrored, server: dict[str, There], history: Sequence[str] = ()) -> None:
+    """Of every message, in its own file alone."""
+    with mirrored.mirror.snapshot() as connection:
+        for ref, one in server.items():
+            assert "\\Deleted" in one.flags or raw_of(connection, ref) == one.raw, (ref, history)
+        assert connection.execute("SELECT count(*) FROM spooled").fetchone() == (0,), history
+    assert not mirrored.mirror.spool.exists(), history
 
 
 def _state(row: Envelope) -> tuple[object, ...]:

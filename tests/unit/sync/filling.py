@@ -1,16 +1,19 @@
-"""A first fill that comes to a stop half way."""
+"""A first fill that comes to a stop half way, and one of few messages that goes the way of many."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import suppress
+from typing import Any
 
 from postroom.model.changes import BulkMail
 from postroom.model.errors import ProviderUnavailable
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
 from postroom.settings import ImapAccount
+from postroom.sync import reading
 from postroom.sync.mirror import Mirror
+from postroom.sync.reading import Read, Spooled
 from postroom.sync.syncing import Syncing
 
 
@@ -38,3 +41,26 @@ async def fill_partly(mirror: Mirror, account: ImapAccount, turns: int) -> None:
                 await syncing.once()
     finally:
         await mailbox.close()
+
+
+class Here:
+    """Reads in this process what other processes would be given."""
+
+    def __init__(self, read: Callable[[list[Spooled]], list[Read]], _instead: Any, _count: int) -> None:
+        self._read = read
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def give(self, mails: list[Spooled]) -> Iterator[list[Read]]:
+        return iter([self._read(mails)])
+
+    def results(self, given: Iterator[list[Read]]) -> list[Read]:
+        return next(given)
+
+
+def spool_everything(put: Callable[[object, str, Any], None]) -> None:
+    """`put` is setattr, or that of a MonkeyPatch."""
+    put(reading, "Readers", Here)
+    put(reading, "cores", lambda: 2)
+    put(reading, "_FEW", 0)

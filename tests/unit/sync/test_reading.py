@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.sync.filling import Here
 
 from postroom.model.changes import BulkMail, Marks
 from postroom.sync import reading
-from postroom.sync.reading import Read, Reading
+from postroom.sync.reading import Reading
+from postroom.sync.spool import Spool
 
 FEW = reading._FEW
 
 
-class Started:
-    """Instead of processes: notes that they were started, and reads here."""
+class Started(Here):
+    """Notes that processes would have been started."""
 
     count = 0
 
-    def __init__(self, read: Callable[[list[BulkMail]], list[Read]], _instead: Any, _count: int) -> None:
+    def __init__(self, *given: Any) -> None:
         Started.count += 1
-        self._read = read
-
-    def give(self, mails: list[BulkMail]) -> Iterator[list[Read]]:
-        return iter([self._read(mails)])
-
-    def results(self, given: Iterator[list[Read]]) -> list[Read]:
-        return next(given)
+        super().__init__(*given)
 
 
 @pytest.fixture(autouse=True)
@@ -45,24 +41,24 @@ def mails(count: int) -> list[BulkMail]:
     ]
 
 
-def test_few_messages_are_read_in_this_process() -> None:
-    ours = Reading()
-    assert ours.begin(mails(50), 50).given is None
-    assert ours.begin(mails(50), FEW - 50).given is None
+def test_few_messages_are_read_in_this_process(tmp_path: Path) -> None:
+    ours = Reading(Spool(tmp_path / "a.spool"))
+    assert ours.begin(mails(50), 50).given == ()
+    assert ours.begin(mails(50), FEW - 50).given == ()
     assert Started.count == 0
 
 
-async def test_processes_start_with_the_first_messages_where_many_are_known_to_come() -> None:
-    ours = Reading()
-    assert ours.begin(mails(50)).given is None  # a first page, for which somebody waits
+async def test_processes_start_with_the_first_messages_where_many_are_known_to_come(tmp_path: Path) -> None:
+    ours = Reading(Spool(tmp_path / "a.spool"))
+    assert ours.begin(mails(50)).given == ()  # a first page, for which somebody waits
     begun = ours.begin(mails(100), FEW)
-    assert begun.given is not None
+    assert begun.given
     assert Started.count == 1
     arrivals = await ours.results(begun, place=1)
-    assert [(one.number, one.entry.envelope.subject) for one in arrivals] == [(n, "A number") for n in range(1, 101)]
+    assert [(one.number, one.record.texts.subject) for one in arrivals] == [(n, "A number") for n in range(1, 101)]
 
 
-def test_processes_start_when_many_have_come_unannounced() -> None:
-    ours = Reading()
-    assert ours.begin(mails(FEW)).given is None
-    assert ours.begin(mails(1)).given is not None
+def test_processes_start_when_many_have_come_unannounced(tmp_path: Path) -> None:
+    ours = Reading(Spool(tmp_path / "a.spool"))
+    assert ours.begin(mails(FEW)).given == ()
+    assert ours.begin(mails(1)).given

@@ -1,0 +1,48 @@
+"""Moves messages from the spool of a first fill into the mirror's file, compressed. Each step is a transaction of its
+own, so it may be interrupted at any time."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from postroom.sync import changing, spool
+from postroom.sync.contents import raw_content
+
+_STEP, _STEP_BYTES = 200, 8 * 2**20
+
+
+def pack_some(connection: sqlite3.Connection, path: Path, now: float) -> bool:
+    """Whether there were any left."""
+    rows = connection.execute("SELECT id, place FROM spooled ORDER BY id LIMIT ?", (_STEP,)).fetchall()
+    held = 0
+    lost: list[int] = []
+    for number, place in rows:
+        raw = spool.read(path, place)
+        connection.execute("DELETE FROM spooled WHERE id = ?", (number,))
+        if raw is None:
+            lost.append(number)
+            continue
+        content = raw_content(raw)
+        connection.execute(
+            "INSERT INTO content (id, form, content) VALUES (?, ?, ?)", (number, content.form, content.content)
+        )
+        held += len(raw)
+        if held >= _STEP_BYTES:
+            break
+    _fetch_again(connection, lost, now)
+    return bool(rows)
+
+
+def _fetch_again(connection: sqlite3.Connection, lost: Sequence[int], now: float) -> None:
+    """After a power cut the mirror's file may know of messages whose bytes were not written. Their folders are filled
+    again from there on; what is still there is not fetched twice."""
+    for number in lost:
+        row = connection.execute("SELECT ref, folder, number FROM mirrored WHERE id = ?", (number,)).fetchone()
+        if row is not None:
+            ref, folder, place = row
+            changing.remove(connection, [ref], now)
+            connection.execute(
+                "UPDATE mirrored_folder SET low = max(low, ?), is_filled = 0 WHERE number = ?", (place + 1, folder)
+            )

@@ -1,0 +1,98 @@
+"""What a first fill has fetched: the messages' bytes, one after the other in a file beside the mirror's, until they are
+packed into that (`packing`).
+
+Compressing them and writing them to the mirror's file takes as long as all the rest that makes a message searchable, so
+it comes afterwards. And another process that reads a message takes its bytes from here, instead of through a pipe.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate
+from pathlib import Path
+
+from postroom.model.errors import ProviderUnavailable
+
+_SEALED = struct.Struct(">QQI")  # where the message begins, its length, and a checksum: a power cut may lose the bytes
+_OWNER_ONLY = 0o600
+
+Place = tuple[int, int]  # where a message begins, and its length
+
+
+class Spool:
+    """Grows at its end. One process writes, under the mirror's lock; any may read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = -1
+
+    def append(self, raws: Sequence[bytes]) -> list[Place]:
+        try:
+            if self._file < 0:
+                self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, _OWNER_ONLY)
+            start = os.fstat(self._file).st_size  # with what a failed attempt may have left
+            _write(self._file, b"".join(raws))
+        except OSError as error:
+            raise _unusable(self.path, f"cannot be written ({error.strerror})") from error
+        lengths = [len(raw) for raw in raws]
+        return list(zip(accumulate(lengths, initial=start), lengths, strict=False))
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def taken(path: Path, places: Sequence[Place]) -> list[bytes]:
+    """What was appended a moment ago."""
+    try:
+        with _opened(path) as file:
+            raws = [os.pread(file, length, start) for start, length in places]
+    except OSError as error:
+        raise _unusable(path, f"cannot be read ({error.strerror})") from error
+    if [len(raw) for raw in raws] != [length for _, length in places]:
+        raise _unusable(path, "is shorter than what was written to it")
+    return raws
+
+
+def sealed(place: Place, raw: bytes) -> bytes:
+    """A place, as the mirror's file keeps it."""
+    return _SEALED.pack(*place, zlib.adler32(raw))
+
+
+def read(path: Path, place: bytes) -> bytes | None:
+    """At a place that is `sealed`; None where the bytes are not there."""
+    start, length, checksum = _SEALED.unpack(place)
+    try:
+        with _opened(path) as file:
+            raw = os.pread(file, length, start)
+    except OSError:
+        return None
+    return raw if len(raw) == length and zlib.adler32(raw) == checksum else None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def _write(file: int, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(file, rest) :]
+
+
+def _unusable(path: Path, what: str) -> ProviderUnavailable:
+    return ProviderUnavailable(
+        f"The file {path.name} of a mirror {what}. Ask the operator to check its folder and the space on its disk;"
+        " what is in the mirror is kept.",
+        details={"file": str(path)},
+    )

@@ -1,0 +1,167 @@
+"""The bytes of many messages are spooled while they are fetched, and packed when everything is found."""
+
+from __future__ import annotations
+
+import random
+import stat
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.peers.accounts import imap_account, letter, opened
+from tests.unit.sync.checking import keeps_the_bytes, same
+from tests.unit.sync.conftest import Mirrored
+from tests.unit.sync.filling import spool_everything
+from tests.unit.sync.second_client import SecondClient
+
+from postroom.model.errors import ProviderUnavailable
+from postroom.sync import packing, spool
+from postroom.sync.contents import message_of, raw_of
+from postroom.sync.spool import Spool
+from postroom.sync.syncing import Syncing
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(autouse=True)
+def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    spool_everything(monkeypatch.setattr)
+
+
+@pytest.fixture
+def second(mirrored: Mirrored) -> SecondClient:
+    found = SecondClient(mirrored, random.Random(3))
+    found.act(40)
+    return found
+
+
+async def found_only(mirrored: Mirrored) -> None:
+    """As far as a first fill goes before anything is packed."""
+    account = imap_account(mirrored.dovecot, mirrored.user, **({"mirror": "full"} | mirrored.changes))
+    async with opened(account) as mailbox, Syncing(mirrored.mirror, mailbox, account) as syncing:
+        await syncing._bring_up_to_date()
+
+
+async def test_messages_are_found_and_read_before_they_are_packed(mirrored: Mirrored, second: SecondClient) -> None:
+    await found_only(mirrored)
+    server = second.everything()
+    same(mirrored, server)
+    assert stat.S_IMODE(mirrored.mirror.spool.stat().st_mode) == 0o600
+    assert mirrored.mirror.status().bytes > mirrored.mirror.spool.stat().st_size > 0
+    with mirrored.mirror.snapshot() as connection:
+        assert connection.execute("SELECT count(*) FROM content").fetchone() == (0,)
+        for ref, one in server.items():
+            if "\\Deleted" not in one.flags:
+                assert raw_of(connection, ref) == one.raw
+                message = message_of(connection, ref)
+                assert message is not None
+                assert f"unique{one.key}word" in message.body.text
+
+
+async def test_a_run_ends_with_everything_packed(
+    mirrored: Mirrored, second: SecondClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "_STEP", 7)
+    await mirrored.sync()
+    same(mirrored, second.everything())
+    keeps_the_bytes(mirrored, second.everything())
+
+
+async def test_what_was_left_spooled_is_packed_by_the_next_run_with_what_changed_since(
+    mirrored: Mirrored, second: SecondClient
+) -> None:
+    await found_only(mirrored)
+    second.act(40)
+    await mirrored.sync()
+    same(mirrored, second.everything())
+    keeps_the_bytes(mirrored, second.everything())
+
+
+@pytest.mark.parametrize("left", [0, 1, 1_000])
+async def test_bytes_that_a_power_cut_took_are_fetched_again(
+    mirrored: Mirrored, second: SecondClient, left: int
+) -> None:
+    await found_only(mirrored)
+    with mirrored.mirror.spool.open("r+b") as file:
+        file.truncate(left)
+        file.seek(max(left - 50, 0))
+        file.write(b"\0" * min(left, 50))
+    await mirrored.sync()  # notices when it packs
+    assert not mirrored.mirror.status().complete
+    await mirrored.sync()
+    same(mirrored, second.everything())
+    keeps_the_bytes(mirrored, second.everything())
+
+
+async def test_whoever_follows_packs_while_nothing_changes(mirrored: Mirrored, second: SecondClient) -> None:
+    account = imap_account(mirrored.dovecot, mirrored.user, mirror="full")
+    async with (
+        opened(account) as mailbox,
+        Syncing(mirrored.mirror, mailbox, account) as syncing,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(syncing.follow)
+        with anyio.fail_after(30):
+            while not mirrored.mirror.status().complete or mirrored.mirror.spool.exists():
+                await anyio.sleep(0.01)
+        tasks.cancel_scope.cancel()
+    keeps_the_bytes(mirrored, second.everything())
+
+
+async def test_of_a_message_that_is_too_large_nothing_is_kept(mirrored: Mirrored) -> None:
+    with mirrored.client() as client:
+        client.append("INBOX", "", None, letter("large", text="An elephant. " + "x" * 70 + "\r\n" * 2**20))
+    mirrored.changes = {"mirror_max_mb": 1}
+    await mirrored.sync()
+    (ref,) = mirrored.rows()
+    with mirrored.mirror.snapshot() as connection:
+        assert raw_of(connection, ref) is None
+
+
+async def test_a_reset_and_a_removal_take_the_spool_along(mirrored: Mirrored, second: SecondClient) -> None:
+    await found_only(mirrored)
+    mirrored.mirror.rebuild()
+    assert not mirrored.mirror.spool.exists()
+    await found_only(mirrored)
+    mirrored.mirror.remove()
+    assert list(mirrored.mirror.path.parent.iterdir()) == []
+    assert second.everything()
+
+
+async def test_a_spool_that_cannot_be_written_stops_the_run_with_a_reason_and_what_came_before_stays(
+    mirrored: Mirrored, second: SecondClient
+) -> None:
+    mirrored.mirror.status()
+    mirrored.mirror.spool.mkdir(parents=True)
+    with pytest.raises(ProviderUnavailable, match=r"mine\.spool of a mirror cannot be written \(Is a directory\)"):
+        await found_only(mirrored)
+    assert "mine.spool" in mirrored.mirror.status().last_error
+    mirrored.mirror.spool.rmdir()
+    await mirrored.sync()
+    same(mirrored, second.everything())
+
+
+def test_a_spool_grows_at_its_end_whoever_wrote_before(tmp_path: Path) -> None:
+    path, raws = tmp_path / "a.spool", [b"one", b"", b"three"]
+    path.write_bytes(b"left by a run that was killed")
+    ours = Spool(path)
+    places = [*ours.append(raws[:2]), *ours.append(raws[2:])]
+    ours.close()
+    assert spool.taken(path, places) == raws
+    assert [spool.read(path, spool.sealed(*one)) for one in zip(places, raws, strict=True)] == raws
+
+
+def test_what_is_no_longer_there_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.spool"
+    ours = Spool(path)
+    (place,) = ours.append([b"hello"])
+    ours.close()
+    assert spool.read(path, spool.sealed(place, b"other")) is None
+    path.write_bytes(b"hell")
+    assert spool.read(path, spool.sealed(place, b"hello")) is None
+    with pytest.raises(ProviderUnavailable, match="shorter than what was written"):
+        spool.taken(path, [place])
+    path.unlink()
+    assert spool.read(path, spool.sealed(place, b"hello")) is None
+    with pytest.raises(ProviderUnavailable, match="No such file"):
+        spool.taken(path, [place])
