@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
+from postroom.index import segments
 from postroom.model.errors import Conflict, PostroomError
 from postroom.providers.protocol import FolderSync, Watcher
 from postroom.sync import carrying, packing
@@ -81,6 +82,7 @@ class Syncing:
         self._tools = tools or Tools()
         self._reading = Reading(Spool(mirror.spool))
         self._looked_at = 0.0
+        self._is_settled = False
 
     async def __aenter__(self) -> Syncing:
         self._lock = self.mirror.lock()
@@ -94,9 +96,9 @@ class Syncing:
             self._lock.close()
 
     async def once(self) -> MirrorStatus:
-        """Everything filled, up to date and packed, or the error that prevented it; what was done so far is kept."""
+        """Everything filled, up to date and settled, or the error that prevented it; what was done so far is kept."""
         await self._bring_up_to_date()
-        while await self._pack_some():
+        while await self._settle_some():
             pass
         return self.mirror.status()
 
@@ -116,8 +118,15 @@ class Syncing:
             self._reading.rest()
         await self._note("")
 
+    async def _settle_some(self) -> bool:
+        """Of what a first fill, perhaps an earlier one, put off so that everything was found sooner. False: nothing is
+        left."""
+        if not self._is_settled:
+            is_packed = not await self._pack_some()
+            self._is_settled = is_packed and not await Access(self.mirror).write(segments.merge_some)
+        return not self._is_settled
+
     async def _pack_some(self) -> bool:
-        """Of what a first fill has spooled. False: nothing is left."""
         if not self.mirror.spool.exists():
             return False
         if not await Access(self.mirror).write(packing.pack_some, self.mirror.spool, self._tools.clock()):
@@ -133,6 +142,8 @@ class Syncing:
         for _ in range(_FILLS):
             if not await engine.is_behind():
                 break
+            self._is_settled = False
+            await Access(self.mirror).write(segments.put_off)
             await engine.fill(lambda: self._after_block(engine))
             await self._round(engine)
         access = Access(self.mirror)
@@ -165,9 +176,9 @@ class Syncing:
                     await self._wait(receive)
 
     async def _wait(self, changes: MemoryObjectReceiveStream[None]) -> None:
-        """Until something changed, or somebody wants the mirror started over. Meanwhile, what is spooled is packed."""
+        """Until something changed, or somebody wants the mirror started over. Meanwhile, what was put off is done."""
         while not self.mirror.is_rebuild_asked:
-            if await self._pack_some():
+            if await self._settle_some():
                 with suppress(anyio.WouldBlock):
                     changes.receive_nowait()
                     return
