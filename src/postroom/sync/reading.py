@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from postroom.index.entry import Entry, Texts, texts_of
 from postroom.index.records import Record, record_of
-from postroom.mime.processes.readers import Readers, cores, read_or
+from postroom.mime.processes.readers import Readers, cores, look_rarely_for_garbage, read_or
 from postroom.model.by_fields import pickled_by_fields, with_fields
 from postroom.model.changes import BulkMail
 from postroom.model.message import Envelope, Message
@@ -160,6 +160,7 @@ class Reading:
         expected = self._begun + max(coming, len(mails))
         self._begun += len(mails)
         if self._readers is None and expected > _FEW and cores() > 1:
+            look_rarely_for_garbage()
             self._readers = Readers(read_spooled, read_spooled_headers, min(_MOST_READERS, cores()))
         if self._readers is None:
             return Begun(mails)

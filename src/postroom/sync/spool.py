@@ -19,6 +19,7 @@ from postroom.model.errors import ProviderUnavailable
 
 _SEALED = struct.Struct(">QQI")  # where the message begins, its length, and a checksum: a power cut may lose the bytes
 _OWNER_ONLY = 0o600
+_AT_ONCE = 512  # pieces: systems take 1,024 at least
 
 Place = tuple[int, int]  # where a message begins, and its length
 
@@ -35,7 +36,7 @@ class Spool:
             if self._file < 0:
                 self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, _OWNER_ONLY)
             start = os.fstat(self._file).st_size  # with what a failed attempt may have left
-            _write(self._file, b"".join(raws))
+            _write(self._file, raws)
         except OSError as error:
             raise _unusable(self.path, f"cannot be written ({error.strerror})") from error
         lengths = [len(raw) for raw in raws]
@@ -84,7 +85,16 @@ def _opened(path: Path) -> Iterator[int]:
         os.close(file)
 
 
-def _write(file: int, content: bytes) -> None:
+def _write(file: int, raws: Sequence[bytes]) -> None:
+    """Without a copy of them all."""
+    for start in range(0, len(raws), _AT_ONCE):
+        some = raws[start : start + _AT_ONCE]
+        rest = sum(map(len, some)) - os.writev(file, some)
+        if rest:  # the disk is full, or there is a reason that only shows when the rest is written
+            _write_all(file, b"".join(some)[-rest:])
+
+
+def _write_all(file: int, content: bytes) -> None:
     rest = memoryview(content)
     while rest:
         rest = rest[os.write(file, rest) :]
