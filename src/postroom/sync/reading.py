@@ -74,11 +74,11 @@ def read_headers(mail: BulkMail) -> Read:
 
 
 def _kept(mail: BulkMail) -> Content | None:
-    return raw_content(mail.raw) if len(mail.raw) >= mail.size else None
+    return raw_content(mail.raw) if mail.is_whole else None
 
 
 def _identity(mail: BulkMail) -> str:
-    return of_server(mail.identity) or of_bytes(mail.raw, mail.size, mail.arrived)
+    return of_server(mail.identity) or of_bytes(mail)
 
 
 def _entry(mail: BulkMail, parsed: Parsed, snippet: str, texts: Texts) -> Entry:
