@@ -112,9 +112,9 @@ async def test_a_server_that_numbers_its_folders_anew_all_the_time_is_left_with_
 
 
 async def test_an_answer_that_a_library_cannot_read_is_a_clear_error(mirror: Mirror) -> None:
-    with lying_imap(lie=saying(rb"UIDVALIDITY \d+", b"UIDVALIDITY abc", to="EXAMINE")) as liar:
-        with pytest.raises(ProviderError, match="cannot be understood"):
-            await synced(liar, mirror)
+    lie = saying(rb"UIDVALIDITY \d+", b"UIDVALIDITY abc", to="EXAMINE")
+    with lying_imap(lie=lie) as liar, pytest.raises(ProviderError, match="cannot be understood"):
+        await synced(liar, mirror)
 
 
 async def test_a_message_that_the_server_refuses_to_hand_out_takes_no_other_with_it(
