@@ -63,13 +63,18 @@ class LyingImap:
 
 
 class _Conversation(socketserver.StreamRequestHandler):
+    wbufsize = -1  # one packet for an answer: nobody waits for the confirmation of its first line
+
     def handle(self) -> None:
         self.box = Box()
         self._say(b"* OK ready")
+        self.wfile.flush()
         while line := self.rfile.readline():
             tag, _, command = line.decode("utf-8", "replace").strip().partition(" ")
             self.liar.heard.append(command)
-            if not self._answer(tag.encode(), command):
+            goes_on = self._answer(tag.encode(), command)
+            self.wfile.flush()
+            if not goes_on:
                 return
 
     @property

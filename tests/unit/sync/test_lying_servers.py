@@ -150,3 +150,17 @@ async def test_messages_of_which_nothing_was_handed_out_are_not_taken_for_one_an
     assert (await synced(liar, mirror)).messages == 3
     with mirror.snapshot() as connection:
         assert {identity for (identity,) in connection.execute("SELECT identity FROM mirrored")} == {""}
+
+
+async def test_a_new_folder_is_not_taken_for_a_deleted_one_where_all_are_numbered_alike(
+    liar: LyingImap, mirror: Mirror
+) -> None:
+    """RFC 9051 asks only that a name, its UIDVALIDITY and a UID together never mean another message."""
+    liar.put(letter("old1"), letter("old2"), box=b"Old")
+    await synced(liar, mirror)
+    del liar.boxes[b"Old"]
+    liar.put(letter("new1"), letter("new2"), box=b"New")
+    assert (await synced(liar, mirror)).complete
+    assert subjects(mirror) == {"letter1", "letter2", "letter3", "new1", "new2"}
+    with mirror.snapshot() as connection:
+        assert connection.execute("SELECT * FROM renamed").fetchall() == []
