@@ -13,10 +13,11 @@ from tests.peers.faultproxy import faulty
 from tests.unit.sync.conftest import Mirrored
 
 from postroom.index.search import search
-from postroom.model.errors import Conflict, PostroomError
+from postroom.model.errors import Conflict, PostroomError, ProviderError
 from postroom.model.query.tree import Query, Text
 from postroom.sync import arriving, by_folder
 from postroom.sync.contents import message_of, raw_of
+from postroom.sync.lookup import Lookup
 from postroom.sync.mirror import Mirror, mirror_path
 from postroom.sync.syncing import Syncing, Tools
 
@@ -211,6 +212,33 @@ async def test_a_second_process_leaves_it_to_the_first(mirrored: Mirrored) -> No
         await mirrored.sync()
     lock.close()
     await mirrored.sync()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE content SET content = zeroblob(length(content)), form = 1",
+        "UPDATE mail SET date = '202v-06-01T10:00:00+00:00'",
+        "UPDATE mail SET people = '[[[]'",
+    ],
+)
+async def test_damage_that_only_we_can_notice_is_noticed_when_a_message_is_read(
+    mirrored: Mirrored, damage: str
+) -> None:
+    """SQLite keeps no checksums."""
+    seeded(mirrored, 1)
+    await mirrored.sync()
+    (ref,) = mirrored.rows()
+    with mirrored.mirror.transaction() as connection:
+        connection.execute(damage)
+    with pytest.raises(ProviderError, match="damaged"), mirrored.mirror.snapshot() as connection:
+        Lookup(threads_by_headers=True).message(connection, ref)
+    assert mirrored.mirror.is_rebuild_asked
+    await mirrored.sync()
+    with mirrored.mirror.snapshot() as connection:
+        message = Lookup(threads_by_headers=True).message(connection, ref)
+    assert message is not None
+    assert message.envelope.subject == "INBOX0"
 
 
 @pytest.mark.parametrize("damage", ["header", "middle"])
