@@ -6,6 +6,7 @@ zlib reads it.
 
 from __future__ import annotations
 
+import sqlite3
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -54,4 +55,17 @@ def _compressor() -> Callable[[bytes, int], bytes]:
 
 
 def unpacked(is_compressed: bool, content: bytes) -> bytes:
-    return zlib.decompress(content) if is_compressed else bytes(content)
+    return decompressed(content) if is_compressed else bytes(content)
+
+
+def decompressed(content: bytes) -> bytes:
+    try:
+        return zlib.decompress(content)
+    except zlib.error:
+        raise Damaged("not what was compressed") from None
+
+
+class Damaged(sqlite3.DatabaseError):
+    """SQLite keeps no checksums: what it hands out may still not be what was written."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from postroom.index.labels import FORWARDED
+from postroom.index.packing import Damaged
 from postroom.index.words import storable
 from postroom.model.address import Address
 from postroom.model.message import Envelope
@@ -27,8 +28,11 @@ CHUNK = 500  # bound parameters of one statement
 
 def envelopes_of(rows: Sequence[Sequence[Any]]) -> list[Envelope]:
     """Rows selected as ENVELOPE. The people of all rows are parsed at once: most of the cost is per call."""
-    people = json.loads(f"[{','.join([row[3] for row in rows])}]")
-    return [_envelope(row, groups) for row, groups in zip(rows, people, strict=True)]
+    try:
+        people = json.loads(f"[{','.join([row[3] for row in rows])}]")
+        return [_envelope(row, groups) for row, groups in zip(rows, people, strict=True)]
+    except (ValueError, TypeError, LookupError):
+        raise Damaged("not what was written") from None
 
 
 def envelopes(connection: sqlite3.Connection, refs: Sequence[str]) -> list[Envelope | None]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Container, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from postroom.index.entry import Entry, packed
 from postroom.index.folders import folder_ids, unknown_folder
 from postroom.index.keys import UNDATED, FreeKeys
 from postroom.index.labels import FORWARDED, check_label_name, label_id, make_label
+from postroom.index.packing import decompressed
 from postroom.index.people import People, add_parts
 from postroom.index.records import INSERT, Record, record_of
 from postroom.index.rows import chunks, marks
@@ -177,8 +177,8 @@ def stored_words(connection: sqlite3.Connection, key: int) -> state.Words:
     """What the full text was given."""
     words, body = connection.execute("SELECT words, body FROM mail_text WHERE id = ?", (key,)).fetchone()
     if body is None:
-        return tuple(json.loads(zlib.decompress(words)))
-    return (*json.loads(words), zlib.decompress(body).decode())
+        return tuple(json.loads(decompressed(words)))
+    return (*json.loads(words), decompressed(body).decode())
 
 
 def write_words(connection: sqlite3.Connection, key: int, words: state.Words) -> None:

@@ -73,8 +73,8 @@ class Identified:
 @pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class BulkMail:
-    """A message as received, for another process to read. `raw` is less than `size` bytes where it was too large to be
-    fetched whole."""
+    """A message as received, for another process to read. `raw` is not all of it where it was too large to be fetched
+    whole, or could not be; `size` is what the server says, and some only estimate it (Exchange)."""
 
     number: int
     ref: str
@@ -84,6 +84,7 @@ class BulkMail:
     arrived: datetime | None
     marks: Marks
     folder: str  # Folder.name
+    is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ Contracts that hold for every method
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 from postroom.model.address import Address
@@ -264,18 +265,18 @@ class Changes(Protocol):
 
 @runtime_checkable
 class FolderSync(Protocol):
-    """Reports changes folder by folder, and hands over messages in bulk: for mailboxes whose messages have numbers
-    within a folder, which grow with every new one. A mirror is filled from it."""
+    """Changes folder by folder and messages in bulk, where numbers within a folder grow with every new message."""
 
     async def folder_states(self) -> list[FolderState]:
-        """Every folder that has messages of its own, in one round trip where the server can. A folder whose messages
-        are all in others too is left out."""
+        """Every folder with messages that are in no other, in one round trip where the server can."""
         ...
 
-    async def folder_changes(self, folder_ref: str, since: FolderState | None) -> FolderChanges:
-        """What changed since that state, which `folder_states` returned earlier; more may be reported than changed,
-        never less. Without one, or in another epoch, only which messages are `present`. NotFound when the folder is
-        gone."""
+    async def folder_changes(
+        self, folder_ref: str, since: FolderState | None, oldest: datetime | None = None
+    ) -> FolderChanges:
+        """What changed since a state that `folder_states` returned; more may be reported than changed, never less.
+        Without one, or in another epoch, only which messages are `present`, of those that arrived since `oldest`, or
+        some more. NotFound when the folder is gone."""
         ...
 
     def ref_of(self, folder_ref: str, epoch: str, number: int) -> str: ...
@@ -291,9 +292,8 @@ class FolderSync(Protocol):
     def bulk(
         self, folder_ref: str, epoch: str, numbers: Sequence[int], *, max_bytes: int
     ) -> AsyncGenerator[list[BulkMail], None]:
-        """The messages in batches of bounded size, in the order of `numbers`; those that are gone are left out. The
-        next batch is under way while one is used. Of a message only the first `max_bytes` are fetched. Nothing where
-        `epoch` is over. Raises as other methods do."""
+        """In batches of bounded size, in the order of `numbers`; those that are gone are left out. Of a message only
+        the first `max_bytes` are fetched. Nothing where `epoch` is over."""
         ...
 
 

@@ -79,7 +79,11 @@ class Arriving:
         self._reading = reading
         self._limits = limits
         self._clock = clock
-        self._old_enough: set[int] = set()  # folders of which the rest is older than wanted
+
+    @property
+    def oldest(self) -> datetime | None:
+        """That is wanted. None: of any age."""
+        return self._limits.oldest(self._clock())
 
     async def take_new(self, place: Place, epoch: str, numbers: Sequence[int]) -> None:
         async def turns() -> AsyncGenerator[Turn, None]:
@@ -112,58 +116,48 @@ class Arriving:
     async def _fetch(self, turns: AsyncIterable[Turn], send: MemoryObjectSendStream[_Batch]) -> None:
         async with send:
             async for turn in turns:
-                if turn.above is None or turn.place.number not in self._old_enough:
-                    async with aclosing(self._batches(turn)) as batches:
-                        async for batch in batches:
-                            await send.send(batch)
+                async with aclosing(self._batches(turn)) as batches:
+                    async for batch in batches:
+                        await send.send(batch)
 
     async def _batches(self, turn: Turn) -> AsyncGenerator[_Batch, None]:
-        """The last one of a turn lowers to its last number, even where the messages there are gone."""
+        """The last one of a turn lowers to its last number, even where the messages there are gone; the last of all to
+        nothing, unless there are older messages that are not wanted."""
         above = turn.above
-        oldest = self._limits.oldest(self._clock()) if above is not None else None
         source = self._headers(turn) if self._limits.mode == "headers" else self._whole(turn)
         async with aclosing(source) as fetched:
-            async for begun, low, arrived in fetched:
-                is_old = oldest is not None and all(moment is not None and moment < oldest for moment in arrived)
-                if is_old and arrived:
-                    self._old_enough.add(turn.place.number)
-                    yield _Batch(turn, [], above, above or low, is_end=True)
-                    return
+            async for begun, low in fetched:
                 yield _Batch(turn, begun, above, low, is_end=False)
                 above = low if above is not None else None
-        yield _Batch(turn, [], above, 0 if turn.is_last else turn.numbers[-1], is_end=turn.is_last)
+        end = above or 0 if self._limits.days else 0
+        yield _Batch(turn, [], above, end if turn.is_last else turn.numbers[-1], is_end=turn.is_last)
 
-    async def _whole(
-        self, turn: Turn
-    ) -> AsyncGenerator[tuple[Begun | list[Arrival], int, list[datetime | None]], None]:
+    async def _whole(self, turn: Turn) -> AsyncGenerator[tuple[Begun | list[Arrival], int], None]:
         coming = self._coming(turn)
         source = self._mailbox.bulk(turn.place.ref, turn.epoch, turn.numbers, max_bytes=self._limits.max_bytes)
         async with aclosing(source) as batches:
             async for batch in batches:
                 if batch:
-                    yield self._reading.begin(batch, coming), batch[-1].number, [mail.arrived for mail in batch]
+                    yield self._reading.begin(batch, coming), batch[-1].number
                 coming = max(0, coming - len(batch))
 
     def _coming(self, turn: Turn) -> int:
-        """How many are sure to come: not those that may be too old. Where somebody waits, no process is started."""
-        is_limited = turn.above is not None and self._limits.days
-        return 0 if turn.is_urgent or is_limited else len(turn.numbers) + turn.below
+        """Where somebody waits, no process is started."""
+        return 0 if turn.is_urgent else len(turn.numbers) + turn.below
 
-    async def _headers(
-        self, turn: Turn
-    ) -> AsyncGenerator[tuple[Begun | list[Arrival], int, list[datetime | None]], None]:
+    async def _headers(self, turn: Turn) -> AsyncGenerator[tuple[Begun | list[Arrival], int], None]:
         place, mailbox = turn.place, cast("Mailbox", self._mailbox)
         for start in range(0, len(turn.numbers), _HEADERS):
             numbers = turn.numbers[start : start + _HEADERS]
             refs = [self._mailbox.ref_of(place.ref, turn.epoch, number) for number in numbers]
             told = {one.number: one for one in await self._mailbox.identify(place.ref, turn.epoch, numbers)}
             found = zip(numbers, await mailbox.envelopes(refs), strict=True)
-            shown = [(number, envelope) for number, envelope in found if envelope]
             arrivals = [
                 Arrival(headers_only(envelope), _identity(envelope, told.get(number)), place.number, number)
-                for number, envelope in shown
+                for number, envelope in found
+                if envelope
             ]
-            yield arrivals, numbers[-1], [envelope.date for _, envelope in shown]
+            yield arrivals, numbers[-1]
 
     async def _write(
         self, batches: MemoryObjectReceiveStream[_Batch], after: Callable[[], Awaitable[None]] | None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from postroom.model.changes import FolderChanges, FolderState, Identified, Marks
@@ -96,9 +97,11 @@ class ByFolder:
         is_new = place.low is None or place.epoch != changes.epoch
         return await self._access.read(_compared, _Looked(place, state, changes, is_new))
 
-    async def _changes(self, place: Place, since: FolderState | None) -> FolderChanges | None:
+    async def _changes(
+        self, place: Place, since: FolderState | None, oldest: datetime | None = None
+    ) -> FolderChanges | None:
         try:
-            return await self._mailbox.folder_changes(place.ref, since)
+            return await self._mailbox.folder_changes(place.ref, since, oldest)
         except (NotFound, PermissionDenied, ProviderError) as error:
             if error.retryable:
                 raise
@@ -171,20 +174,21 @@ class ByFolder:
                 yield remaining.turn(_TURN)
 
     async def _remaining(self, place: Place) -> _Remaining:
-        """Nothing in another epoch."""
+        """Nothing in another epoch. Where only newer messages are wanted, the others are anywhere among the numbers:
+        one that was copied into the folder keeps its date."""
         low = place.low or 0
-        changes = await self._changes(place, None)
+        changes = await self._changes(place, None, self._arriving.oldest)
         if changes is None:
             return _Remaining(place, "", [], low)
         known = await self._access.read(_numbers, place)
         present = changes.present or () if changes.epoch == place.epoch else ()
-        numbers = sorted(number for number in present if number < low and number not in known)
+        numbers = sorted(number for number in present if number not in known)
         return _Remaining(place, changes.epoch, numbers, low)
 
 
 @dataclass(slots=True)
 class _Remaining:
-    """The numbers of a folder below `low` that are not in the index, ascending: turns are taken off the end."""
+    """The numbers of a folder that are not in the index, ascending: turns are taken off the end."""
 
     place: Place
     epoch: str

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from postroom.index.packing import compressed_bytes, smallest, unpacked
+from postroom.index.packing import compressed_bytes, decompressed, smallest, unpacked
 from postroom.index.rows import envelopes
 from postroom.index.words import storable
 from postroom.model.message import Attachment, Body, Envelope, Message
@@ -84,7 +83,7 @@ def _parsed(envelope: Envelope, raw: bytes) -> Message:
 
 
 def _kept(envelope: Envelope, content: bytes) -> Message:
-    kept = json.loads(zlib.decompress(content))
+    kept = json.loads(decompressed(content))
     return Message(
         envelope,
         Body(**kept["body"]),

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from postroom.index.rows import chunks, marks
+from postroom.model.changes import BulkMail
 from postroom.model.message import Envelope, Message
 
 BY_SERVER = "id "
@@ -32,11 +33,14 @@ def of_server(identity: str) -> str:
     return f"{BY_SERVER}{identity}" if identity else ""
 
 
-def of_bytes(raw: bytes, size: int, arrived: datetime | None) -> str:
-    """Of a message whose beginning may be all that was fetched: then it has arrived at the same time as well."""
-    if len(raw) >= size:
-        return f"bytes {hashlib.sha256(raw).hexdigest()}"
-    return "" if arrived is None else f"bytes {hashlib.sha256(raw).hexdigest()} {size} {arrived.timestamp():.0f}"
+def of_bytes(mail: BulkMail) -> str:
+    """Of a message whose beginning may be all that was fetched: then it has arrived at the same time as well. Empty
+    where nothing was."""
+    if mail.is_whole:
+        return f"bytes {hashlib.sha256(mail.raw).hexdigest()}"
+    if not mail.raw or mail.arrived is None:
+        return ""
+    return f"bytes {hashlib.sha256(mail.raw).hexdigest()} {mail.size} {mail.arrived.timestamp():.0f}"
 
 
 def of_message(message: Message) -> str:

@@ -13,8 +13,9 @@ from typing import Final
 
 from postroom.files import atomic_file
 from postroom.index.database import Database
+from postroom.index.packing import Damaged
 from postroom.model.errors import PostroomError, ProviderError
-from postroom.sqlite.errors import DAMAGED, FileKind
+from postroom.sqlite.errors import DAMAGED, FileKind, translate
 from postroom.sync.lock import Lock
 from postroom.sync.schema import SCHEMA
 from postroom.sync.status import ABSENT, MirrorStatus, read_status
@@ -144,7 +145,10 @@ class Mirror:
             if self._database is None or self._inode != _inode(self.path):
                 self.close()
                 database = Database(self.path, SCHEMA, wait_for_lock=self._wait_for_lock, kind=_FILE)
-                database.open()
+                try:
+                    database.open()
+                except UnicodeDecodeError:  # SQLite quotes the damaged bytes in its error, and Python cannot read that
+                    raise translate(Damaged(), self.path, _FILE) from None
                 self._database, self._inode = database, _inode(self.path)
             return self._database
 

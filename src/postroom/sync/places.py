@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from postroom.model.changes import FolderState
 from postroom.model.folder import Folder, match_folder
 from postroom.sync.changing import remove, rename
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,30 +84,43 @@ def take_over(
     _leave_out(connection, [state.folder for state in states], leave_out)
 
 
-def _paired(known: Iterable[Place], states: Iterable[FolderState]) -> list[tuple[Place, FolderState]]:
-    """By ref and epoch; then by what stays the same when a folder is renamed: its id, or its epoch where it has none
-    and no other folder has that epoch; then by ref alone, numbered anew."""
-    left, open_states = list(known), list(states)
+def _paired(known: Sequence[Place], states: Sequence[FolderState]) -> list[tuple[Place, FolderState]]:
+    """By ref and epoch; then by what stays the same when a folder is renamed: its id, or its epoch where it has none;
+    then by ref alone, numbered anew.
+
+    An epoch tells only where no other folder has it, now or before: a server may begin each folder with the same one,
+    and then a new folder would be taken for one that was deleted, and its messages for those.
+    """
+    epochs = Counter(place.epoch for place in known), Counter(state.epoch for state in states)
+    left = {place.number: place for place in known}
+    open_states = {state.folder.ref: state for state in states}
     pairs: list[tuple[Place, FolderState]] = []
 
-    def pair(is_same: Callable[[Place, FolderState], bool]) -> None:
-        for place in tuple(left):
-            found = [state for state in open_states if is_same(place, state)]
-            rivals = [other for other in left if found and is_same(other, found[0])]
-            if len(found) == 1 and len(rivals) == 1:
+    def pair(of_place: Callable[[Place], str], of_state: Callable[[FolderState], str]) -> None:
+        """Those with the same key, unless two have it. Empty: no key."""
+        places, wanted = _by_key(left.values(), of_place), _by_key(open_states.values(), of_state)
+        for key, (place, *others) in places.items():
+            if key and not others and len(found := wanted.get(key, [])) == 1:
                 pairs.append((place, found[0]))
-                left.remove(place)
-                open_states.remove(found[0])
+                del left[place.number], open_states[found[0].folder.ref]
 
-    pair(lambda place, state: place.ref == state.folder.ref and place.epoch in ("", state.epoch))
-    pair(lambda place, state: bool(place.identity) and place.identity == state.identity)
-    pair(
-        lambda place, state: (
-            not place.identity and not state.identity and place.epoch == state.epoch and place.epoch not in ("", "0")
-        )
-    )
-    pair(lambda place, state: place.ref == state.folder.ref)
+    def telling(epoch: str, identity: str) -> str:
+        is_one = all(count[epoch] == 1 for count in epochs)
+        return epoch if is_one and not identity and epoch not in ("", "0") else ""
+
+    same = {state.folder.ref: state.epoch for state in states}
+    pair(lambda place: place.ref if place.epoch in ("", same.get(place.ref)) else "", lambda state: state.folder.ref)
+    pair(lambda place: place.identity, lambda state: state.identity)
+    pair(lambda place: telling(place.epoch, place.identity), lambda state: telling(state.epoch, state.identity))
+    pair(lambda place: place.ref, lambda state: state.folder.ref)
     return pairs
+
+
+def _by_key(values: Iterable[T], key: Callable[[T], str]) -> dict[str, list[T]]:
+    found: dict[str, list[T]] = {}
+    for value in values:
+        found.setdefault(key(value), []).append(value)
+    return found
 
 
 def _put_aside(connection: sqlite3.Connection, moving: Iterable[Place]) -> None:

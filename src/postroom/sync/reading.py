@@ -75,7 +75,7 @@ def _taken(spooled: Sequence[Spooled]) -> list[BulkMail]:
 
 
 def _sealed(spooled: Spooled, mail: BulkMail, read: Read) -> Read:
-    return with_fields(read, spooled=spool.sealed(spooled.place, mail.raw)) if _is_whole(mail) else read
+    return with_fields(read, spooled=spool.sealed(spooled.place, mail.raw)) if mail.is_whole else read
 
 
 def read_here(mails: Sequence[BulkMail]) -> list[Read]:
@@ -102,13 +102,8 @@ def read_headers(mail: BulkMail) -> Read:
     return _read(mail, parsed, "", words_as_texts(parsed, ""))
 
 
-def _is_whole(mail: BulkMail) -> bool:
-    return len(mail.raw) >= mail.size
-
-
 def _read(mail: BulkMail, parsed: Parsed, snippet: str, texts: Texts) -> Read:
-    identity = of_server(mail.identity) or of_bytes(mail.raw, mail.size, mail.arrived)
-    return Read(record_of(_entry(mail, parsed, snippet, texts)), identity)
+    return Read(record_of(_entry(mail, parsed, snippet, texts)), of_server(mail.identity) or of_bytes(mail))
 
 
 def _entry(mail: BulkMail, parsed: Parsed, snippet: str, texts: Texts) -> Entry:
@@ -191,7 +186,7 @@ class Reading:
 
 
 def _arrived(mail: BulkMail, read: Read, place: int) -> Arrival:
-    content = raw_content(mail.raw) if _is_whole(mail) else None
+    content = raw_content(mail.raw) if mail.is_whole else None
     return Arrival(read.record, read.identity, place, mail.number, content)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 
 from postroom.index import segments
-from postroom.model.errors import Conflict, PostroomError
+from postroom.model.errors import Conflict, PostroomError, ProviderError
 from postroom.providers.protocol import FolderSync, Watcher
 from postroom.sync import carrying, packing
 from postroom.sync.access import Access
@@ -146,6 +146,8 @@ class Syncing:
             await Access(self.mirror).write(segments.put_off)
             await engine.fill(lambda: self._after_block(engine))
             await self._round(engine)
+        else:
+            raise ProviderError("The mail server numbers its folders anew faster than they can be read.")
         access = Access(self.mirror)
         if await access.read(carrying.is_open) and not await engine.is_behind():
             await access.write(carrying.settle, self._tools.clock())

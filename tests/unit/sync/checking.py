@@ -69,20 +69,24 @@ def handles_lead_there(
     """No handle means another message than before. One that was somewhere once, and is now somewhere else once, was
     moved: its handle leads there.
 
-    `shown` is which message each handle was issued for, `alone` which messages the server had once at the previous
-    look; both are brought up to date.
+    `shown` is which message each handle was issued for, `alone` which handles led to a message that the server had once
+    at the previous look; both are brought up to date. That of a copy that was deleted leads nowhere ever after.
     """
     copies = copies_of(server)
     for handle, key in shown.items():
         ref = handles.resolve(handle, Kind.EMAIL).ref
         assert ref not in server or server[ref].key == key, (handle, ref, history)
-        if key in alone and len(copies.get(key, ())) == 1 and b"Message-ID" in server[copies[key][0]].raw:
+        if handle in alone and len(copies.get(key, ())) == 1 and b"Message-ID" in server[copies[key][0]].raw:
             assert ref == copies[key][0] or "\\Deleted" in server[copies[key][0]].flags, (handle, key, history)
     refs = sorted(ref for ref, one in server.items() if "\\Deleted" not in one.flags)
     for ref, handle in zip(refs, handles.issue(Kind.EMAIL, "mine", refs), strict=True):
         assert shown.setdefault(handle, server[ref].key) == server[ref].key, history
     alone.clear()
-    alone.update(key for key, found in copies.items() if len(found) == 1)
+    alone.update(handle for handle, key in shown.items() if copies.get(key) == [_led_to(handles, handle)])
+
+
+def _led_to(handles: Handles, handle: str) -> str:
+    return handles.resolve(handle, Kind.EMAIL).ref
 
 
 def copies_of(server: dict[str, There]) -> dict[str, list[str]]:

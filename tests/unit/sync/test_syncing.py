@@ -13,10 +13,11 @@ from tests.peers.faultproxy import faulty
 from tests.unit.sync.conftest import Mirrored
 
 from postroom.index.search import search
-from postroom.model.errors import Conflict, PostroomError
+from postroom.model.errors import Conflict, PostroomError, ProviderError
 from postroom.model.query.tree import Query, Text
 from postroom.sync import arriving, by_folder
 from postroom.sync.contents import message_of, raw_of
+from postroom.sync.lookup import Lookup
 from postroom.sync.mirror import Mirror, mirror_path
 from postroom.sync.syncing import Syncing, Tools
 
@@ -180,6 +181,20 @@ async def test_only_messages_of_the_wanted_age_are_there_and_newer_ones_are_adde
     assert {row.subject for row in mirrored.rows().values()} == {"INBOX0", "ancient"}
 
 
+async def test_old_messages_that_were_copied_into_a_folder_hide_no_newer_ones(mirrored: Mirrored) -> None:
+    seeded(mirrored, 3)
+    with mirrored.client() as client:
+        for number in range(60):  # more than a first page
+            client.append("INBOX", "", '"01-Jan-2020 10:00:00 +0000"', letter(f"ancient{number}"))
+    mirrored.changes = {"mirror_days": 30}
+    await mirrored.sync()
+    assert {row.subject for row in mirrored.rows().values()} == {"INBOX0", "INBOX1", "INBOX2"}
+
+    mirrored.changes = {}
+    await mirrored.sync()
+    assert len(mirrored.rows()) == 63
+
+
 async def test_bodies_are_fetched_when_they_are_wanted_later(mirrored: Mirrored) -> None:
     seeded(mirrored, 2)
     mirrored.changes = {"mirror": "headers"}
@@ -197,6 +212,33 @@ async def test_a_second_process_leaves_it_to_the_first(mirrored: Mirrored) -> No
         await mirrored.sync()
     lock.close()
     await mirrored.sync()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE content SET content = zeroblob(length(content)), form = 1",
+        "UPDATE mail SET date = '202v-06-01T10:00:00+00:00'",
+        "UPDATE mail SET people = '[[[]'",
+    ],
+)
+async def test_damage_that_only_we_can_notice_is_noticed_when_a_message_is_read(
+    mirrored: Mirrored, damage: str
+) -> None:
+    """SQLite keeps no checksums."""
+    seeded(mirrored, 1)
+    await mirrored.sync()
+    (ref,) = mirrored.rows()
+    with mirrored.mirror.transaction() as connection:
+        connection.execute(damage)
+    with pytest.raises(ProviderError, match="damaged"), mirrored.mirror.snapshot() as connection:
+        Lookup(threads_by_headers=True).message(connection, ref)
+    assert mirrored.mirror.is_rebuild_asked
+    await mirrored.sync()
+    with mirrored.mirror.snapshot() as connection:
+        message = Lookup(threads_by_headers=True).message(connection, ref)
+    assert message is not None
+    assert message.envelope.subject == "INBOX0"
 
 
 @pytest.mark.parametrize("damage", ["header", "middle"])

@@ -42,7 +42,7 @@ async def test_a_mirror_equals_its_server_after_every_run(
     second = SecondClient(mirrored, chance)
     handles = Handles(Database(tmp_path / "state.db"))
     shown: dict[str, str] = {}  # handle -> the key of the message it was issued for
-    alone: set[str] = set()  # the keys of messages that the server had once after the previous run
+    alone: set[str] = set()  # handles of messages that the server had once after the previous run
     history: list[str] = []
     for _ in range(STEPS):
         history += second.act(chance.randint(1, 8))

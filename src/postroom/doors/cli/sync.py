@@ -88,5 +88,7 @@ def _progress(names: list[str]) -> tuple[OnProgress, Callable[[], None]]:
 def _said(result: Synced) -> str:
     if result.error:
         return f"{result.account}: {result.error}"
-    size = result.status.bytes / 2**20
-    return f"{result.account}: {result.status.messages} messages, {size:.0f} MB, up to date"
+    status = result.status
+    unread = [folder.name for folder in status.folders if not (folder.complete or folder.is_left_out)]
+    state = "up to date" if status.complete else f"not complete: {', '.join(unread) or 'no folder'} could not be read"
+    return f"{result.account}: {status.messages} messages, {status.bytes / 2**20:.0f} MB, {state}"

@@ -38,6 +38,8 @@ from postroom.providers.imap.sync.changes import folder_changes, identify
 from postroom.providers.imap.watching import watch
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from postroom.providers.context import ProviderContext
     from postroom.settings.accounts import ImapAccount
 
@@ -365,8 +367,10 @@ class ImapMailbox(ScriptVerbs):
     async def folder_states(self) -> list[FolderState]:
         return await self._pool.run(states.KEPT_OPEN, states.folder_states)
 
-    async def folder_changes(self, folder_ref: str, since: FolderState | None) -> FolderChanges:
-        return await self._pool.run(folder_ref, folder_changes, folder_ref, since)
+    async def folder_changes(
+        self, folder_ref: str, since: FolderState | None, oldest: datetime | None = None
+    ) -> FolderChanges:
+        return await self._pool.run(folder_ref, folder_changes, folder_ref, since, oldest)
 
     def ref_of(self, folder_ref: str, epoch: str, number: int) -> str:
         return str(MailRef(folder_ref, int(epoch), number))

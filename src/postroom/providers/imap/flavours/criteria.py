@@ -77,9 +77,9 @@ def said(leaf: Leaf) -> Bounds[Keys]:  # noqa: C901 - one arm per leaf of the la
         case Smaller():
             return exact(Keys((b"SMALLER", b"%d" % max(leaf.size, 0))))
         case After():
-            return Bounds(_dated(b"SENTSINCE", leaf.moment, -1), _dated(b"SENTSINCE", leaf.moment, 2))
+            return Bounds(dated(b"SENTSINCE", leaf.moment, -1), dated(b"SENTSINCE", leaf.moment, 2))
         case Before():
-            return Bounds(_dated(b"SENTBEFORE", leaf.moment, 2), _dated(b"SENTBEFORE", leaf.moment, -1))
+            return Bounds(dated(b"SENTBEFORE", leaf.moment, 2), dated(b"SENTBEFORE", leaf.moment, -1))
         case HasAttachment():
             return _maybe_attached(b"$HasAttachment")
         case Filename():
@@ -114,7 +114,7 @@ def _labelled(name: str) -> Keys:
         return NONE  # a label the server could not store is on no message
 
 
-def _dated(key: bytes, moment: datetime, days: int) -> Keys:
+def dated(key: bytes, moment: datetime, days: int) -> Keys:
     """Servers compare dates only and ignore the time zone of a message: one day of margin on either side."""
     day = (moment.astimezone(UTC) + timedelta(days=days)).date()
     return Keys((key, f"{day.day}-{_MONTHS[day.month - 1]}-{day.year:04d}".encode()))

@@ -58,8 +58,7 @@ def list_with_status(session: Session, items: Sequence[str]) -> list[tuple[Folde
     for folder in folders:
         status = counts.get(folder.ref) or session.raw_status(folder.ref, items)
         if status:
-            total, unread = int(status.get("MESSAGES", 0)), int(status.get("UNSEEN", 0))
-            listed.append((replace(folder, total=total, unread=unread), status))
+            listed.append((_with_counts(session, folder, _numbers(status)), status))
     return listed
 
 
@@ -126,10 +125,11 @@ def _with_named_roles(folders: list[Folder]) -> list[Folder]:
 
 
 def _counts(session: Session, statuses: Sequence[wire.Raw]) -> dict[str, dict[str, int]]:
-    return {
-        ref: {name: int(value) for name, value in status.items()}
-        for ref, status in _statuses(session, statuses).items()
-    }
+    return {ref: _numbers(status) for ref, status in _statuses(session, statuses).items()}
+
+
+def _numbers(status: dict[str, str]) -> dict[str, int]:
+    return {name: wire.number(value.encode()) for name, value in status.items()}
 
 
 def _statuses(session: Session, lines: Sequence[wire.Raw]) -> dict[str, dict[str, str]]:
@@ -137,8 +137,8 @@ def _statuses(session: Session, lines: Sequence[wire.Raw]) -> dict[str, dict[str
     found = {}
     for group in wire.responses(lines):
         tokens = wire.read_tokens(group)
-        values = tokens[1] if len(tokens) > 1 and isinstance(tokens[1], list) else []
-        found[session.read_name(tokens[0])] = wire.read_status(values)
+        if len(tokens) > 1 and isinstance(tokens[1], list):
+            found[session.read_name(tokens[0])] = wire.read_status(tokens[1])
     return found
 
 

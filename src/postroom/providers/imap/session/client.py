@@ -137,7 +137,7 @@ class Session:
 
     def status(self, folder: str, *what: str) -> dict[str, int]:
         answer = self._ask(self._client.folder_status, folder, what)
-        return {name.decode(): int(value) for name, value in answer.items()}
+        return {name.decode("ascii"): value for name, value in answer.items() if isinstance(value, int)}
 
     def raw_status(self, folder: str, what: Sequence[str]) -> dict[str, str]:
         """As the server wrote it; nothing where the folder cannot be looked at."""
@@ -357,6 +357,8 @@ class Session:
             raise
         except imaplib.IMAP4.error as error:
             raise refused(error) from None
+        except (ValueError, LookupError):  # a number that is none, an answer that lacks a part
+            raise ProviderError("The mail server's answer cannot be understood.", details={"is_read": False}) from None
         self._last_used = time.monotonic()
         if not _CHANGED.isdisjoint(internals.announcements(self._client)):
             self._forget()

@@ -33,7 +33,9 @@ _MONTHS = (b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep
 
 _NOT_PLAIN = frozenset(b'"Nn')  # how strings and NIL begin
 _MAX_NESTING = 200
-_MAX_DIGITS = 19
+_MAX_NUMBER = 2**63 - 1  # RFC 9051 and 7162 have none above it, and neither has SQLite
+_MAX_DIGITS = len(str(_MAX_NUMBER))
+_MAX_UID = 2**32 - 1
 _SHORT = 60  # characters of a name that is worth caching
 
 
@@ -44,7 +46,7 @@ def read_fetches(answers: Sequence[Raw | None]) -> dict[int, Item]:
         tokens = read_tokens(group)
         content = tokens[1] if len(tokens) > 1 and isinstance(tokens[1], list) else []
         item = {_name(content[i]): content[i + 1] for i in range(0, len(content) - 1, 2)}
-        if uid := number(item.pop("UID", None)):
+        if uid := _uid(item.pop("UID", None)):
             items.setdefault(uid, {}).update(item)
     return items
 
@@ -102,8 +104,17 @@ def read_status(values: Sequence[Any]) -> dict[str, str]:
 
 
 def number(value: Any) -> int:
-    """0 where it is not a number, or longer than any that mail servers use: Python refuses some of those."""
-    return int(value) if isinstance(value, bytes) and len(value) <= _MAX_DIGITS and value.isdigit() else 0
+    """0 where it is not a number, or larger than any that mail servers use: Python refuses some of those."""
+    if not isinstance(value, bytes) or len(value) > _MAX_DIGITS or not value.isdigit():
+        return 0
+    read = int(value)
+    return read if read <= _MAX_NUMBER else 0
+
+
+def _uid(value: Any) -> int:
+    """0 where it is none."""
+    read = number(value)
+    return read if read <= _MAX_UID else 0
 
 
 def _value(token: bytes) -> bytes | None:
@@ -138,23 +149,26 @@ def as_set(uids: Iterable[int]) -> bytes:
 
 
 def read_set(text: bytes, limit: int = 5_000_000) -> list[int]:
-    """In the order written; ``5:3`` counts like ``3:5``."""
+    """In the order written; ``5:3`` counts like ``3:5``. What is no UID is left out, and so is what exceeds the limit:
+    no folder is that large, but a few bytes can say that one is."""
     uids: list[int] = []
     for part in filter(None, text.split(b",")):
         low, _, high = part.partition(b":")
-        first, last = sorted((number(low), number(high or low)))
-        uids.extend(range(first, min(last, first + limit) + 1))
+        first, last = sorted((_uid(low), _uid(high or low)))
+        if first:
+            uids.extend(range(first, min(last, first + limit - len(uids) - 1) + 1))
     return uids
 
 
 def read_found(line: Raw) -> list[int]:
     """The set behind ALL in ``(TAG "x") UID ALL 1:5``; no ALL means no message."""
     words = _text(line).split()
-    return read_set(words[words.index(b"ALL") + 1]) if b"ALL" in words else []
+    return read_set(words[words.index(b"ALL") + 1]) if b"ALL" in words[:-1] else []
 
 
 def read_numbers(lines: Iterable[Raw]) -> list[int]:
-    return [int(number) for line in lines for number in _text(line).split()]
+    """UIDs; what is none is left out."""
+    return [uid for line in lines for word in _text(line).split() if (uid := _uid(word))]
 
 
 def _text(line: Raw) -> bytes:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from postroom.model.changes import BulkMail, Marks
-from postroom.model.errors import NotFound
+from postroom.model.errors import NotFound, ProviderError
 from postroom.providers.imap.mail.convert import as_bytes
 from postroom.providers.imap.mail.refs import MailRef
 from postroom.providers.imap.session import wire
@@ -75,7 +75,7 @@ def _batches(measured: Sequence[_Measured], max_bytes: int) -> Iterator[list[_Me
     batch: list[_Measured] = []
     held = 0
     for mail in measured:
-        size = min(mail.size, max_bytes)
+        size = min(mail.size or max_bytes, max_bytes)  # 0: the server does not say
         if batch and (len(batch) >= _BATCH or held + size > _BATCH_BYTES):
             yield batch
             batch, held = [], 0
@@ -90,21 +90,39 @@ def _fetch(
 ) -> list[BulkMail]:
     if not _is_at(session, folder, epoch):
         return []
-    items = session.fetch([mail.uid for mail in batch], f"UID BODY.PEEK[]<0.{max_bytes}>")
-    return [
-        BulkMail(
-            mail.uid,
-            str(MailRef(folder, int(epoch), mail.uid)),
-            mail.identity,
-            as_bytes(items[mail.uid].get("BODY[]")),
-            mail.size,
-            mail.arrived,
-            mail.marks,
-            name,
-        )
-        for mail in batch
-        if mail.uid in items
-    ]
+    items = _bodies(session, [mail.uid for mail in batch], max_bytes)
+    there = [(mail, items[mail.uid], str(MailRef(folder, int(epoch), mail.uid))) for mail in batch if mail.uid in items]
+    return [_received(mail, item, ref, name, max_bytes) for mail, item, ref in there]
+
+
+def _received(mail: _Measured, item: wire.Item, ref: str, name: str, max_bytes: int) -> BulkMail:
+    raw = as_bytes(item.get("BODY[]"))
+    is_whole = bool(raw) and (len(raw) < max_bytes or len(raw) >= mail.size)
+    raw = raw or as_bytes(item.get("BODY[HEADER]"))
+    return BulkMail(mail.uid, ref, mail.identity, raw, mail.size, mail.arrived, mail.marks, name, is_whole)
+
+
+def _bodies(session: Session, uids: Sequence[int], max_bytes: int) -> dict[int, wire.Item]:
+    """A message that the server refuses to hand out (Exchange, of one that it cannot convert) takes no other with it,
+    and is found by its headers."""
+    try:
+        return session.fetch(uids, f"UID BODY.PEEK[]<0.{max_bytes}>")
+    except ProviderError as refusal:
+        if refusal.retryable:
+            raise
+    if len(uids) == 1:
+        return _headers(session, uids)
+    middle = len(uids) // 2
+    return {**_bodies(session, uids[:middle], max_bytes), **_bodies(session, uids[middle:], max_bytes)}
+
+
+def _headers(session: Session, uids: Sequence[int]) -> dict[int, wire.Item]:
+    try:
+        return session.fetch(uids, "UID BODY.PEEK[HEADER]")
+    except ProviderError as refusal:
+        if refusal.retryable:
+            raise
+        return {uid: {} for uid in uids}
 
 
 def _is_at(session: Session, folder: str, epoch: str) -> bool:

@@ -3,10 +3,13 @@ everything."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from functools import lru_cache
 
 from postroom.model.changes import FolderChanges, FolderState, Identified, Marks
 from postroom.model.errors import NotFound
+from postroom.providers.imap.flavours.criteria import dated
 from postroom.providers.imap.mail.convert import read_flags
 from postroom.providers.imap.mail.refs import MailRef
 from postroom.providers.imap.session import wire
@@ -19,13 +22,15 @@ _ANY = "1:4294967295"  # ``*`` is the highest UID that exists: Cyrus 3.6 reports
 _IDENTITY = "UID FLAGS INTERNALDATE"
 
 
-def folder_changes(session: Session, folder: str, since: FolderState | None) -> FolderChanges:
+def folder_changes(
+    session: Session, folder: str, since: FolderState | None, oldest: datetime | None = None
+) -> FolderChanges:
     if session.has("QRESYNC"):
         session.enable("QRESYNC")
     opened = session.reopen(folder)
     epoch = str(opened.validity)
     if since is None or since.epoch != epoch:
-        return FolderChanges(epoch, {}, present=session.search([b"ALL"]))
+        return FolderChanges(epoch, {}, present=session.search(_arrived(oldest)))
     modseq = read_modseq(since.cursor)
     if modseq and session.has("QRESYNC"):
         items, gone = session.fetch_range(_ANY, _MARKS, f"CHANGEDSINCE {modseq} VANISHED")
@@ -35,6 +40,10 @@ def folder_changes(session: Session, folder: str, since: FolderState | None) -> 
         return FolderChanges(epoch, _marks(items), present=session.search([b"ALL"]))
     items, _ = session.fetch_range("1:*", _MARKS)
     return FolderChanges(epoch, _marks(items), present=list(items))
+
+
+def _arrived(oldest: datetime | None) -> Sequence[bytes]:
+    return [b"ALL"] if oldest is None else dated(b"SINCE", oldest, -1).words
 
 
 def _marks(items: dict[int, wire.Item]) -> dict[int, Marks | None]:

@@ -11,6 +11,7 @@ from postroom.model.errors import NotFound, PermissionDenied, Unsupported
 from postroom.model.folder import Folder
 from postroom.providers.imap.flavours.flavour import flavour_of
 from postroom.providers.imap.folders.listing import list_with_status
+from postroom.providers.imap.session import wire
 from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.detecting import PROVIDER
 
@@ -62,6 +63,6 @@ def _prepare(session: Session) -> None:
 
 
 def _state(folder: Folder, status: dict[str, str]) -> FolderState:
-    numbers = {name: int(value) for name, value in status.items() if value.isascii() and value.isdigit()}
+    numbers = {name: wire.number(value.encode()) for name, value in status.items()}
     cursor = Cursor(numbers.get("UIDNEXT", 0), numbers.get("MESSAGES", 0), numbers.get("HIGHESTMODSEQ", 0))
     return FolderState(folder, str(numbers.get("UIDVALIDITY", 0)), str(cursor))

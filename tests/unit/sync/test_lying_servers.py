@@ -1,0 +1,166 @@
+"""Servers that say what is not so: an answer or a clear error, never a hang, never a fill that begins anew for ever."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.peers.accounts import imap_account, letter, opened
+from tests.peers.lying_imap import MODERN, POOR, Lie, LyingImap, lying_imap
+
+from postroom.model.errors import ProviderError
+from postroom.model.query.tree import Query, Text
+from postroom.sync.lookup import Lookup
+from postroom.sync.mirror import Mirror
+from postroom.sync.status import MirrorStatus
+from postroom.sync.syncing import Syncing
+
+pytestmark = pytest.mark.anyio
+
+
+def saying(pattern: bytes, instead: bytes | Callable[[re.Match[bytes]], bytes], *, to: str = "") -> Lie:
+    """In every answer, or in those to commands that contain `to`."""
+
+    def lie(command: str, lines: list[bytes]) -> list[bytes]:
+        spoken = instead if callable(instead) else lambda _: instead
+        return [re.sub(pattern, spoken, line) for line in lines] if to in command else lines
+
+    return lie
+
+
+def adding(*lines: bytes, to: str) -> Lie:
+    return lambda command, told: [*lines, *told] if to in command else told
+
+
+@pytest.fixture(params=[MODERN, POOR], ids=["modern", "poor"])
+def liar(request: pytest.FixtureRequest) -> Iterator[LyingImap]:
+    with lying_imap(capability=request.param) as server:
+        server.put(*(letter(f"letter{number}", text=f"word{number}") for number in (1, 2, 3)))
+        yield server
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Mirror:
+    return Mirror(tmp_path / "mirrors" / "mine.db")
+
+
+async def synced(liar: LyingImap, mirror: Mirror) -> MirrorStatus:
+    account = imap_account(liar, mirror="full", timeout=5)  # type: ignore[arg-type]
+    async with opened(account) as mailbox, Syncing(mirror, mailbox, account) as syncing:
+        return await syncing.once()
+
+
+def subjects(mirror: Mirror) -> set[str]:
+    with mirror.snapshot() as connection:
+        return {subject for (subject,) in connection.execute("SELECT subject FROM mail")}
+
+
+_HARMLESS: dict[str, Lie] = {
+    "counts that are no numbers": saying(rb"(MESSAGES|UNSEEN) \d+", b"MESSAGES abc"),
+    "counts of 5,000 digits": saying(rb"MESSAGES \d+", b"MESSAGES " + b"9" * 5_000),
+    "a count of 2^64": saying(rb"MESSAGES \d+", b"MESSAGES 18446744073709551616"),
+    "a count below zero": saying(rb"MESSAGES \d+", b"MESSAGES -3"),
+    "sizes of 2^63": saying(rb"RFC822.SIZE \d+", b"RFC822.SIZE 9223372036854775809"),
+    "no sizes": saying(rb" RFC822.SIZE \d+", b""),
+    "UIDVALIDITY missing": saying(rb"UIDVALIDITY \d+", b"X 1"),
+    "UIDVALIDITY of 30 digits": saying(rb"UIDVALIDITY \d+", b"UIDVALIDITY " + b"9" * 30),
+    "modification sequences below zero": saying(rb"HIGHESTMODSEQ \d+", b"HIGHESTMODSEQ -5"),
+    "half LIST and STATUS lines": adding(
+        b"* LIST", b"* LIST ()", b"* LIST () NIL", b"* STATUS", b"* STATUS x", b'* STATUS "INBOX"', to="LIST"
+    ),
+    "every folder twice": lambda command, lines: [*lines, *lines] if command.startswith("LIST") else lines,
+    "a status of a folder that is not listed": adding(b'* STATUS "Ghost" (MESSAGES 5 UIDVALIDITY 3)', to="LIST"),
+    "UIDs that are none": saying(
+        rb"(ALL|SEARCH) ([\d, ]+)",
+        lambda found: found[1] + b" " + found[2] + (b",x,0,-1,9223372036854775809" if found[1] == b"ALL" else b" x -1"),
+        to="SEARCH",
+    ),
+    "UIDs of 5,000 digits": saying(rb"SEARCH ([\d ]+)", lambda found: found[0] + b" " + b"9" * 5_000, to="SEARCH"),
+    "odd flags": saying(
+        rb"FLAGS \(\)",
+        b"FLAGS (Gr\xc3\xbcn xn--\xff $ \\ a=00b =ZZ xn--99999999 \x01 =D8=00 (nested) " + b"x" * 10_000 + b")",
+        to="FETCH",
+    ),
+    "flags that are no list": saying(rb"FLAGS \(\)", b"FLAGS NIL", to="FETCH"),
+    "dates that are none": saying(rb'"01-Jun-2026 10:00:00 \+0000"', b'"99-Foo-9999 99:99:99 +9999"'),
+    "FETCH answers that are none": adding(b"* 1 FETCH x", b"* 1 FETCH (((((", b"* 1 FETCH", to="FETCH"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lie", _HARMLESS.values(), ids=_HARMLESS)
+async def test_what_can_be_read_all_the_same_is_mirrored(liar: LyingImap, mirror: Mirror, lie: Lie) -> None:
+    liar.lie = lie
+    assert (await synced(liar, mirror)).complete
+    liar.put(letter("letter4"))
+    assert (await synced(liar, mirror)).complete
+    assert subjects(mirror) == {"letter1", "letter2", "letter3", "letter4"}
+
+
+@pytest.mark.parametrize("to", ["EXAMINE", ""], ids=["when it is opened", "always"])
+async def test_a_server_that_numbers_its_folders_anew_all_the_time_is_left_with_an_error(
+    liar: LyingImap, mirror: Mirror, to: str
+) -> None:
+    counter = itertools.count(1)
+    liar.lie = saying(rb"UIDVALIDITY \d+", lambda _: b"UIDVALIDITY %d" % next(counter), to=to)
+    with pytest.raises(ProviderError, match="anew"):
+        await synced(liar, mirror)
+    assert "anew" in mirror.status().last_error
+    assert not mirror.status().complete
+
+
+async def test_an_answer_that_a_library_cannot_read_is_a_clear_error(mirror: Mirror) -> None:
+    lie = saying(rb"UIDVALIDITY \d+", b"UIDVALIDITY abc", to="EXAMINE")
+    with lying_imap(lie=lie) as liar, pytest.raises(ProviderError, match="cannot be understood"):
+        await synced(liar, mirror)
+
+
+async def test_a_message_that_the_server_refuses_to_hand_out_takes_no_other_with_it(
+    liar: LyingImap, mirror: Mirror
+) -> None:
+    liar.refuses = lambda command: "PEEK[]" in command and re.search(r"FETCH (1:3|2:3|2) ", command) is not None
+    assert (await synced(liar, mirror)).complete
+    assert subjects(mirror) == {"letter1", "letter2", "letter3"}
+    with mirror.snapshot() as connection:
+        found = Lookup(threads_by_headers=True).search(connection, Query(Text("word3")), 10, 0)
+        assert [row.subject for row in found.items] == ["letter3"]
+
+
+@pytest.mark.parametrize("told", [b"1", b"99999"])
+async def test_a_message_whose_size_is_only_estimated_is_kept_whole(
+    liar: LyingImap, mirror: Mirror, told: bytes
+) -> None:
+    liar.lie = saying(rb"RFC822.SIZE \d+", b"RFC822.SIZE " + told)
+    await synced(liar, mirror)
+    with mirror.snapshot() as connection:
+        (message,) = [
+            Lookup(threads_by_headers=True).message(connection, ref)
+            for (ref,) in connection.execute("SELECT ref FROM mail WHERE subject = 'letter2'")
+        ]
+    assert message is not None
+    assert message.body.text.strip() == "word2"
+
+
+async def test_messages_of_which_nothing_was_handed_out_are_not_taken_for_one_another(
+    liar: LyingImap, mirror: Mirror
+) -> None:
+    liar.lie = saying(rb"(?s)BODY\[\]<0> \{\d+\}.*\)", b"BODY[] NIL)", to="PEEK")
+    assert (await synced(liar, mirror)).messages == 3
+    with mirror.snapshot() as connection:
+        assert {identity for (identity,) in connection.execute("SELECT identity FROM mirrored")} == {""}
+
+
+async def test_a_new_folder_is_not_taken_for_a_deleted_one_where_all_are_numbered_alike(
+    liar: LyingImap, mirror: Mirror
+) -> None:
+    """RFC 9051 asks only that a name, its UIDVALIDITY and a UID together never mean another message."""
+    liar.put(letter("old1"), letter("old2"), box=b"Old")
+    await synced(liar, mirror)
+    del liar.boxes[b"Old"]
+    liar.put(letter("new1"), letter("new2"), box=b"New")
+    assert (await synced(liar, mirror)).complete
+    assert subjects(mirror) == {"letter1", "letter2", "letter3", "new1", "new2"}
+    with mirror.snapshot() as connection:
+        assert connection.execute("SELECT * FROM renamed").fetchall() == []
