@@ -215,8 +215,7 @@ class Rules(Protocol):
 @runtime_checkable
 class Vacations(Protocol):
     """capabilities.has_vacation: the provider answers mail by itself while its owner is away. Switching that on sends,
-    so it is no method here but a native action of kind `vacation`, which the account's transport takes from the gate.
-    """
+    so it is no method here but a native action, `vacation`, which the account's transport takes from the gate."""
 
     async def vacation(self) -> Vacation: ...
 
@@ -268,14 +267,16 @@ class FolderSync(Protocol):
     within a folder, which grow with every new one. A mirror is filled from it."""
 
     async def folder_states(self) -> list[FolderState]:
-        """Every folder that has messages of its own, in one round trip where the server can. A folder whose messages
-        are all in others too is left out."""
+        """Every folder that has messages of its own (not one that repeats others'), in one round trip if possible."""
         ...
 
-    async def folder_changes(self, folder_ref: str, since: FolderState | None) -> FolderChanges:
-        """What changed since that state, which `folder_states` returned earlier; more may be reported than changed,
-        never less. Without one, or in another epoch, only which messages are `present`. NotFound when the folder is
-        gone."""
+    async def newest(self, folder_ref: str, count: int) -> FolderChanges:
+        """Only its newest messages as `present`, about so many: as soon in a large folder as in a small one."""
+        ...
+
+    async def folder_changes(self, folder_ref: str, epoch: str, since: FolderState | None) -> FolderChanges:
+        """What changed since that state of `folder_states`; more may be reported than changed, never less. Without one,
+        or in another epoch, only which messages are `present`. `epoch`: as last reported. NotFound when it is gone."""
         ...
 
     def ref_of(self, folder_ref: str, epoch: str, number: int) -> str: ...
@@ -291,9 +292,8 @@ class FolderSync(Protocol):
     def bulk(
         self, folder_ref: str, epoch: str, numbers: Sequence[int], *, max_bytes: int
     ) -> AsyncGenerator[list[BulkMail], None]:
-        """The messages in batches of bounded size, in the order of `numbers`; those that are gone are left out. The
-        next batch is under way while one is used. Of a message only the first `max_bytes` are fetched. Nothing where
-        `epoch` is over. Raises as other methods do."""
+        """Batches of bounded size, in the order of `numbers`, without those that are gone; the next is under way while
+        one is used. Of a message only the first `max_bytes` are fetched. Nothing where `epoch` is over."""
         ...
 
 

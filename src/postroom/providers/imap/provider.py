@@ -34,7 +34,7 @@ from postroom.providers.imap.session.detecting import PROVIDER, detect
 from postroom.providers.imap.session.pool import Pool
 from postroom.providers.imap.sync import states
 from postroom.providers.imap.sync.bulk import bulk
-from postroom.providers.imap.sync.changes import folder_changes, identify
+from postroom.providers.imap.sync.changes import folder_changes, identify, newest
 from postroom.providers.imap.watching import watch
 
 if TYPE_CHECKING:
@@ -365,8 +365,11 @@ class ImapMailbox(ScriptVerbs):
     async def folder_states(self) -> list[FolderState]:
         return await self._pool.run(states.KEPT_OPEN, states.folder_states)
 
-    async def folder_changes(self, folder_ref: str, since: FolderState | None) -> FolderChanges:
-        return await self._pool.run(folder_ref, folder_changes, folder_ref, since)
+    async def newest(self, folder_ref: str, count: int) -> FolderChanges:
+        return await self._pool.run(folder_ref, newest, folder_ref, count)
+
+    async def folder_changes(self, folder_ref: str, epoch: str, since: FolderState | None) -> FolderChanges:
+        return await self._pool.run(folder_ref, folder_changes, folder_ref, epoch, since)
 
     def ref_of(self, folder_ref: str, epoch: str, number: int) -> str:
         return str(MailRef(folder_ref, int(epoch), number))

@@ -18,6 +18,7 @@ READING = frozenset(
         "thread",
         "changed_since",
         "folder_states",
+        "newest",
         "folder_changes",
         "identify",
         "list_rules",
