@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
-from postroom.model.changes import BulkMail, ChangePage, FolderChanges, FolderState, Hits, Identified, Rest
+from postroom.model.changes import Announced, BulkMail, ChangePage, FolderChanges, FolderState, Hits, Identified, Rest
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.folder import Folder, RenamedFolder
 from postroom.model.message import Envelope, Message, Page
@@ -256,8 +256,7 @@ class Changes(Protocol):
 
     async def changed_since(self, cursor: str, *, limit: int) -> ChangePage:
         """At most `limit` refs. An empty cursor returns the current one and no changes: what is read after that is
-        either up to date or named by the next call. CursorExpired when the provider does not know that far back, or
-        never issued that cursor: then everything must be read again."""
+        current or named by the next call. CursorExpired where it was never issued, or is too old to be known."""
         ...
 
 
@@ -294,6 +293,10 @@ class FolderSync(Protocol):
     ) -> AsyncGenerator[list[BulkMail], None]:
         """Batches of bounded size, in the order of `numbers`, without those that are gone; the next is under way while
         one is used. Of a message only the first `max_bytes` are fetched. Nothing where `epoch` is over."""
+        ...
+
+    def announced(self, *, max_bytes: int) -> AsyncGenerator[Announced, None]:
+        """As `Watcher.changes`, with the new messages themselves where these are few. 0 bytes: never with them."""
         ...
 
 
@@ -350,8 +353,7 @@ class Staging(Protocol):
     """A transport whose provider submits what it already stores: a draft, an object created for it.
 
     `submit` and `reconcile` then get the request with its `staged_ref`, and what is stored there is sent. Only bytes
-    are staged, never a native action. Nothing here sends.
-    """
+    are staged, never a native action. Nothing here sends."""
 
     async def stage(self, request: SubmitRequest) -> str:
         """Put exactly these bytes, blind copies included where recipients are read from them, where `submit` takes them
@@ -369,15 +371,13 @@ class Staging(Protocol):
         ...
 
     async def discard_staged(self, staged_ref: str) -> None:
-        """Remove it. Only what has not been sent: a provider may use one ref for the draft and for the sent message. Ok
-        when it is gone."""
+        """Remove it; ok when it is gone. Only what was not sent: the draft and what was sent may have one ref."""
         ...
 
 
 @runtime_checkable
 class NativeActions(Protocol):
     """A transport whose provider has its own methods to write messages; `submit` accepts requests with `native`.
-
     The provider marks the original as answered or forwarded itself: that is part of its action."""
 
     @property

@@ -13,7 +13,7 @@ import anyio.to_thread
 
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
-from postroom.model.changes import BulkMail, FolderChanges, FolderState, Hits, Identified, Rest
+from postroom.model.changes import Announced, BulkMail, FolderChanges, FolderState, Hits, Identified, Rest
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.errors import NotFound, PostroomError, ProviderError, ProviderUnavailable, Unsupported
 from postroom.model.folder import Folder, RenamedFolder, Role
@@ -35,7 +35,7 @@ from postroom.providers.imap.session.pool import Pool
 from postroom.providers.imap.sync import states
 from postroom.providers.imap.sync.bulk import bulk
 from postroom.providers.imap.sync.changes import folder_changes, identify, newest
-from postroom.providers.imap.watching import watch
+from postroom.providers.imap.watching import announced, watch
 
 if TYPE_CHECKING:
     from postroom.providers.context import ProviderContext
@@ -387,6 +387,9 @@ class ImapMailbox(ScriptVerbs):
 
     def changes(self) -> AsyncGenerator[str, None]:
         return watch(self._account, self.credentials, "INBOX")
+
+    def announced(self, *, max_bytes: int) -> AsyncGenerator[Announced, None]:
+        return announced(self._account, self.credentials, "INBOX", max_bytes=max_bytes)
 
 
 def _validity_of(session: Session, folder: str) -> int:
