@@ -100,11 +100,12 @@ class Announced:
 @dataclass(frozen=True, slots=True)
 class Rest:
     """The part of a folder that a mirror does not have yet: messages numbered below `below` in that epoch; None: the
-    whole folder."""
+    whole folder. Of these, those dated before `since` need not be found."""
 
     folder_ref: str
     epoch: str = ""
     below: int | None = None
+    since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

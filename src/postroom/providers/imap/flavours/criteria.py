@@ -120,6 +120,12 @@ def _dated(key: bytes, moment: datetime, days: int) -> Keys:
     return Keys((key, f"{day.day}-{_MONTHS[day.month - 1]}-{day.year:04d}".encode()))
 
 
+def not_before(moment: datetime) -> Keys:
+    """Every message that SORT may place there, and some more: it goes by the time of arrival where the Date header is
+    missing or cannot be read, and for such a message servers do not agree on what SENTBEFORE says."""
+    return any_of([_negated(_dated(b"SENTBEFORE", moment, -1)), _dated(b"SINCE", moment, -1)])
+
+
 def searchable(value: str) -> bytes:
     """A quoted string, or raw non-ASCII bytes that are sent as a literal. Control characters match nothing."""
     text = "".join(char if char.isprintable() else " " for char in value).strip()
