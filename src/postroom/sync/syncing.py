@@ -185,8 +185,11 @@ class Syncing:
             await self._round(engine)
 
     async def _round(self, engine: Engine) -> None:
-        await engine.round()
-        self._looked_at, self._looked_until = self._tools.clock(), time.monotonic()
+        try:
+            await engine.round()
+        finally:
+            self._looked_until = time.monotonic()  # one that fails may have noted the state of some folders
+        self._looked_at = self._tools.clock()
         await self._pass_on()
         self._report()
 

@@ -10,7 +10,8 @@ import pytest
 from tests.peers.accounts import imap_account, letter
 from tests.unit.sync.conftest import Mirrored
 
-from postroom.model.changes import Announced, BulkMail
+from postroom.model.changes import Announced, BulkMail, FolderState
+from postroom.model.errors import ProviderUnavailable
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
 from postroom.sync.syncing import Syncing
@@ -24,6 +25,12 @@ class Watched(ImapMailbox):
     """Notes which messages are fetched by their numbers."""
 
     fetched: tuple[int, ...] = ()
+    is_away = False
+
+    async def folder_states(self) -> list[FolderState]:
+        if self.is_away:
+            raise ProviderUnavailable("The connection was lost.")
+        return await super().folder_states()
 
     async def bulk(
         self, folder_ref: str, epoch: str, numbers: Sequence[int], *, max_bytes: int
@@ -118,6 +125,19 @@ async def test_what_was_removed_before_the_last_look_does_not_come_back_by_an_ol
         await syncing.once()
         syncing._announced.append(news)
         await syncing.once()
+        assert subjects(mirrored) == set()
+
+
+async def test_a_look_that_failed_half_way_counts_as_one_that_ended(mirrored: Mirrored) -> None:
+    """It may have noted the state of a folder from which the message was removed."""
+    async with followed(mirrored) as (mailbox, syncing):
+        await syncing.once()
+        news = await announced(mirrored, mailbox, "news")
+        mailbox.is_away = True
+        with pytest.raises(ProviderUnavailable):
+            await syncing.once()
+        syncing._announced.append(news)
+        await syncing._take_announced()
         assert subjects(mirrored) == set()
 
 

@@ -121,9 +121,11 @@ def _dated(key: bytes, moment: datetime, days: int) -> Keys:
 
 
 def not_before(moment: datetime) -> Keys:
-    """Every message that SORT may place there, and some more: it goes by the time of arrival where the Date header is
-    missing or cannot be read, and for such a message servers do not agree on what SENTBEFORE says."""
-    return any_of([_negated(_dated(b"SENTBEFORE", moment, -1)), _dated(b"SINCE", moment, -1)])
+    """Every message that SORT may place there, and some more. Where a Date header is missing or cannot be read, SORT
+    goes by the time of arrival; for SENTBEFORE some servers do so too, for some no date matches, and for others
+    (Dovecot 2.3) it is 1970. The time of arrival alone tells little: of copied mailboxes it is that of the copy."""
+    undated = Keys((b"SENTBEFORE", b"1-Jan-1980"))
+    return any_of([_negated(_dated(b"SENTBEFORE", moment, -1)), _all_of([_dated(b"SINCE", moment, -1), undated])])
 
 
 def searchable(value: str) -> bytes:
