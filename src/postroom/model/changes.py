@@ -88,13 +88,25 @@ class BulkMail:
 
 
 @dataclass(frozen=True, slots=True)
+class Announced:
+    """A folder in which something changed. `mails` are those that came since the last time, as they were not before
+    `asked_at` (of `time.monotonic`); none where they are many, or are not known."""
+
+    folder_ref: str
+    epoch: str = ""
+    mails: Sequence[BulkMail] = ()
+    asked_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Rest:
     """The part of a folder that a mirror does not have yet: messages numbered below `below` in that epoch; None: the
-    whole folder."""
+    whole folder. Of these, those dated before `since` need not be found."""
 
     folder_ref: str
     epoch: str = ""
     below: int | None = None
+    since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
-from postroom.model.changes import BulkMail, ChangePage, FolderChanges, FolderState, Hits, Identified, Rest
+from postroom.model.changes import Announced, BulkMail, ChangePage, FolderChanges, FolderState, Hits, Identified, Rest
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.folder import Folder, RenamedFolder
 from postroom.model.message import Envelope, Message, Page
@@ -216,8 +216,7 @@ class Rules(Protocol):
 @runtime_checkable
 class Vacations(Protocol):
     """capabilities.has_vacation: the provider answers mail by itself while its owner is away. Switching that on sends,
-    so it is no method here but a native action of kind `vacation`, which the account's transport takes from the gate.
-    """
+    so it is no method here but a native action, `vacation`, which the account's transport takes from the gate."""
 
     async def vacation(self) -> Vacation: ...
 
@@ -258,8 +257,7 @@ class Changes(Protocol):
 
     async def changed_since(self, cursor: str, *, limit: int) -> ChangePage:
         """At most `limit` refs. An empty cursor returns the current one and no changes: what is read after that is
-        either up to date or named by the next call. CursorExpired when the provider does not know that far back, or
-        never issued that cursor: then everything must be read again."""
+        current or named by the next call. CursorExpired where it was never issued, or is too old to be known."""
         ...
 
 
@@ -271,12 +269,15 @@ class FolderSync(Protocol):
         """Every folder with messages that are in no other, in one round trip where the server can."""
         ...
 
+    async def newest(self, folder_ref: str, count: int) -> FolderChanges:
+        """Only its newest messages as `present`, about so many: as soon in a large folder as in a small one."""
+        ...
+
     async def folder_changes(
-        self, folder_ref: str, since: FolderState | None, oldest: datetime | None = None
+        self, folder_ref: str, epoch: str, since: FolderState | None, oldest: datetime | None = None
     ) -> FolderChanges:
-        """What changed since a state that `folder_states` returned; more may be reported than changed, never less.
-        Without one, or in another epoch, only which messages are `present`, of those that arrived since `oldest`, or
-        some more. NotFound when the folder is gone."""
+        """What changed since that state, or more. Without one, or in another epoch than the last reported, only which
+        are `present` of those that arrived since `oldest`, or some more. NotFound when it is gone."""
         ...
 
     def ref_of(self, folder_ref: str, epoch: str, number: int) -> str: ...
@@ -292,8 +293,11 @@ class FolderSync(Protocol):
     def bulk(
         self, folder_ref: str, epoch: str, numbers: Sequence[int], *, max_bytes: int
     ) -> AsyncGenerator[list[BulkMail], None]:
-        """In batches of bounded size, in the order of `numbers`; those that are gone are left out. Of a message only
-        the first `max_bytes` are fetched. Nothing where `epoch` is over."""
+        """The first `max_bytes` of each that is there, in order, in bounded batches; nothing where `epoch` is over."""
+        ...
+
+    def announced(self, *, max_bytes: int) -> AsyncGenerator[Announced, None]:
+        """As `Watcher.changes`, with the new messages themselves where these are few. 0 bytes: never with them."""
         ...
 
 
@@ -309,8 +313,7 @@ class Watcher(Protocol):
 
 @runtime_checkable
 class SharedMailboxes(Protocol):
-    """capabilities.has_shared_mailboxes: the login of one mailbox opens those of others too, as far as the server
-    allows it (delegated, shared and group mailboxes)."""
+    """capabilities.has_shared_mailboxes: one login opens others' mailboxes too (delegated, shared, of a group)."""
 
     def shared_mailbox(self, address: str) -> Mailbox:
         """The mailbox of that address over this one's login. No request is made before its `connect`."""
@@ -350,8 +353,7 @@ class Staging(Protocol):
     """A transport whose provider submits what it already stores: a draft, an object created for it.
 
     `submit` and `reconcile` then get the request with its `staged_ref`, and what is stored there is sent. Only bytes
-    are staged, never a native action. Nothing here sends.
-    """
+    are staged, never a native action. Nothing here sends."""
 
     async def stage(self, request: SubmitRequest) -> str:
         """Put exactly these bytes, blind copies included where recipients are read from them, where `submit` takes them
@@ -369,15 +371,13 @@ class Staging(Protocol):
         ...
 
     async def discard_staged(self, staged_ref: str) -> None:
-        """Remove it. Only what has not been sent: a provider may use one ref for the draft and for the sent message. Ok
-        when it is gone."""
+        """Remove it; ok when it is gone. Only what was not sent: the draft and what was sent may have one ref."""
         ...
 
 
 @runtime_checkable
 class NativeActions(Protocol):
     """A transport whose provider has its own methods to write messages; `submit` accepts requests with `native`.
-
     The provider marks the original as answered or forwarded itself: that is part of its action."""
 
     @property

@@ -59,26 +59,34 @@ class ByFolder:
         self._clock = clock
         self.is_partial = False
         self._has_begun = False
+        self._first: Turn | None = None  # of an empty mirror
 
     async def round(self) -> bool:
         """Everything as the server has it now, as far as it is filled. True if something may have changed. The first
-        one is partial: it only begins the inbox, whose first page is what somebody waits for."""
+        one of an empty mirror is partial: it only begins the inbox, whose first page is what somebody waits for."""
         asked_at = self._clock()
         states = {state.folder.ref: state for state in await self._mailbox.folder_states()}
         known = await self._access.write(self._take_over, list(states.values()))
         mirrored = sorted((place for place in known if not (place.is_left_out or place.is_gone)), key=_in_order)
         changed = [place for place in mirrored if _may_have_changed(place, states[place.ref])]
-        self.is_partial = not self._has_begun and len(mirrored) > 1 and all(place.low is None for place in mirrored)
+        is_first = not self._has_begun and all(place.low is None for place in mirrored)
         self._has_begun = True
-        if self.is_partial:
+        only_newest = is_first and self._arriving.oldest is None  # otherwise most of these may be too old
+        if is_first:
             changed = mirrored[:1]
-        looked = [found for place in changed if (found := await self._look(place, states[place.ref])) is not None]
+        looked = [
+            found
+            for place in changed
+            if (found := await self._look(place, states[place.ref], only_newest=only_newest)) is not None
+        ]
+        self.is_partial = is_first and (len(mirrored) > 1 or not looked)
         await self._adopt(looked)
         for one in looked:
             if not one.is_new:
                 await self._arriving.take_new(one.place, one.changes.epoch, one.new)
         for one in looked:  # after all that is new, so that a message that was moved is there before it is missed
             await self._access.write(self._settle, one, asked_at)
+        self._first = _first_page(looked) if only_newest else None
         unchanged = [place for place in mirrored if place not in changed and place.low is not None]
         await self._access.write(self._conclude, unchanged, asked_at)
         return bool(looked) or len(mirrored) < len(known)
@@ -88,24 +96,22 @@ class ByFolder:
         identity.forget_old(connection, self._clock())
         return places.places(connection)
 
-    async def _look(self, place: Place, state: FolderState) -> _Looked | None:
+    async def _look(self, place: Place, state: FolderState, *, only_newest: bool) -> _Looked | None:
         """None where the folder disappeared since, or is listed and cannot be opened: it stays as it is, without being
-        confirmed."""
-        changes = await self._changes(place, place.since if place.low is not None else None)
+        confirmed. `only_newest`: listing all takes the longer the more there are."""
+        if only_newest:
+            changes = await _unless_refused(self._mailbox.newest(place.ref, _FIRST_PAGE))
+        else:
+            changes = await self._changes(place, state.epoch, place.since if place.low is not None else None)
         if changes is None:
             return None
         is_new = place.low is None or place.epoch != changes.epoch
         return await self._access.read(_compared, _Looked(place, state, changes, is_new))
 
     async def _changes(
-        self, place: Place, since: FolderState | None, oldest: datetime | None = None
+        self, place: Place, epoch: str, since: FolderState | None, oldest: datetime | None = None
     ) -> FolderChanges | None:
-        try:
-            return await self._mailbox.folder_changes(place.ref, since, oldest)
-        except (NotFound, PermissionDenied, ProviderError) as error:
-            if error.retryable:
-                raise
-            return None
+        return await _unless_refused(self._mailbox.folder_changes(place.ref, epoch, since, oldest))
 
     async def _adopt(self, looked: Sequence[_Looked]) -> None:
         """New messages that are known from another place take their row with them instead of being fetched."""
@@ -162,10 +168,13 @@ class ByFolder:
     async def _turns(self) -> AsyncGenerator[Turn, None]:
         """Folders that are begun meanwhile join in."""
         waiting: dict[int, _Remaining] = {}
+        first, self._first = self._first, None
+        if first is not None:
+            yield first
         while True:
             for place in await self._access.read(_unfilled):
                 if place.number not in waiting:
-                    waiting[place.number] = remaining = await self._remaining(place)
+                    waiting[place.number] = remaining = await self._remaining(place, first)
                     yield remaining.turn(_FIRST_PAGE, is_urgent=True)
             unfinished = [remaining for remaining in waiting.values() if remaining.numbers]
             if not unfinished:
@@ -173,14 +182,16 @@ class ByFolder:
             for remaining in unfinished:
                 yield remaining.turn(_TURN)
 
-    async def _remaining(self, place: Place) -> _Remaining:
-        """Nothing in another epoch. Where only newer messages are wanted, the others are anywhere among the numbers:
-        one that was copied into the folder keeps its date."""
-        low = place.low or 0
-        changes = await self._changes(place, None, self._arriving.oldest)
+    async def _remaining(self, place: Place, first: Turn | None) -> _Remaining:
+        """Nothing in another epoch, and not the first page, where that is on its way already. Where only newer messages
+        are wanted, the others are anywhere among the numbers: one that was copied into the folder keeps its date."""
+        low, coming = place.low or 0, set[int]()
+        if first is not None and (first.place.number, first.epoch) == (place.number, place.epoch):
+            low, coming = min(low, first.numbers[-1]), set(first.numbers)
+        changes = await self._changes(place, place.epoch, None, self._arriving.oldest)
         if changes is None:
             return _Remaining(place, "", [], low)
-        known = await self._access.read(_numbers, place)
+        known = coming | await self._access.read(_numbers, place)
         present = changes.present or () if changes.epoch == place.epoch else ()
         numbers = sorted(number for number in present if number not in known)
         return _Remaining(place, changes.epoch, numbers, low)
@@ -201,6 +212,24 @@ class _Remaining:
         turn = Turn(self.place, self.epoch, taken, self.low, below=len(self.numbers), is_urgent=is_urgent)
         self.low = taken[-1] if taken else 0
         return turn
+
+
+def _first_page(looked: Sequence[_Looked]) -> Turn | None:
+    """Of the folder that was begun. Nobody knows yet whether there is more."""
+    numbers = sorted(looked[0].changes.present or (), reverse=True) if looked else []
+    if not numbers:
+        return None
+    return Turn(looked[0].place, looked[0].changes.epoch, numbers, numbers[0] + 1, below=1, is_urgent=True)
+
+
+async def _unless_refused(answer: Awaitable[FolderChanges]) -> FolderChanges | None:
+    """None where the folder is gone, or cannot be opened."""
+    try:
+        return await answer
+    except (NotFound, PermissionDenied, ProviderError) as error:
+        if error.retryable:
+            raise
+        return None
 
 
 def _may_have_changed(place: Place, state: FolderState) -> bool:

@@ -3,6 +3,10 @@
 A folder is filled from its newest message downwards, so what is missing is all below one number, and the server is
 asked for that part alone. Both halves are taken from their heads, in one order (`Hit.place`): a page depends only on as
 many of each as it reaches down, so pages neither overlap nor leave anything out.
+
+A server without an index of its own reads every message for a word. Where the mirror's half fills the page, it is asked
+only for what is dated no earlier than that page ends: seldom anything, since dates follow the order of arrival, but
+they need not. The total is then unknown.
 """
 
 from __future__ import annotations
@@ -10,13 +14,13 @@ from __future__ import annotations
 import heapq
 import sqlite3
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
 from postroom.index.search import newest
 from postroom.model.changes import Hits, Rest
-from postroom.model.query.tree import Query
+from postroom.model.query.tree import Query, Text
 from postroom.sync import ordering
 from postroom.sync.coverage import Coverage, coverage_of_folders, folders_concerned
 from postroom.sync.trust import Trust
@@ -25,13 +29,15 @@ from postroom.sync.trust import Trust
 @dataclass(frozen=True, slots=True)
 class Half:
     """What the mirror has, down to as many hits as are `wanted`, and which parts of folders it does not have.
-    `coverage` is that of the folders it has begun."""
+    `coverage` is that of the folders it has begun. `is_bounded`: only as much of the rest is asked for as may come
+    before the last of these hits."""
 
     mine: Hits
     rest: tuple[Rest, ...]
     coverage: Coverage
     leaves_out: bool
     wanted: int
+    is_bounded: bool
 
 
 def half_of(connection: sqlite3.Connection, trust: Trust, query: Query, wanted: int) -> Half | None:
@@ -46,7 +52,10 @@ def half_of(connection: sqlite3.Connection, trust: Trust, query: Query, wanted: 
     refs, total = newest(connection, query, wanted, partial(ordering.ranks, connection))
     mine = Hits(ordering.hits(connection, refs), total)
     leaves_out = coverage_of_folders(connection, concerned).leaves_out
-    return Half(mine, tuple(rest), coverage, leaves_out, wanted)
+    is_bounded = len(mine.hits) >= wanted and any(isinstance(leaf, Text) for leaf in query.leaves())
+    if is_bounded:
+        rest = [replace(part, since=mine.hits[-1].date) for part in rest]
+    return Half(mine, tuple(rest), coverage, leaves_out, wanted, is_bounded)
 
 
 def _divided(connection: sqlite3.Connection, refs: Collection[str]) -> tuple[set[str], list[Rest] | None]:
@@ -74,7 +83,8 @@ def merged(half: Half, rest: Hits, *, limit: int, offset: int) -> tuple[list[str
     """The refs of one page, the total where it is known, and whether more follow."""
     both = heapq.merge(half.mine.hits, rest.hits, key=lambda hit: hit.place)
     refs = [hit.ref for hit in islice(both, offset, offset + limit + 1)]
-    return refs[:limit], _sum(half.mine.total, rest.total), len(refs) > limit
+    total = None if half.is_bounded else _sum(half.mine.total, rest.total)
+    return refs[:limit], total, len(refs) > limit
 
 
 def _sum(*totals: int | None) -> int | None:

@@ -6,7 +6,8 @@ Only the holder of the mirror's lock does; whoever comes second notices and leav
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -14,9 +15,10 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 
 from postroom.index import segments
+from postroom.model.changes import Announced
 from postroom.model.errors import Conflict, PostroomError, ProviderError
 from postroom.providers.protocol import FolderSync, Watcher
-from postroom.sync import carrying, packing
+from postroom.sync import announced, carrying, packing
 from postroom.sync.access import Access
 from postroom.sync.arriving import Arriving
 from postroom.sync.by_folder import ByFolder
@@ -41,6 +43,7 @@ POLL_SECONDS = 60.0  # where nothing is pushed, and for folders that are not wat
 _UNTIL_ASKED = 2.0  # seconds between looks whether somebody wants the mirror started over
 _DURING_FILL = 5.0  # seconds between looks at the server while the fill goes on
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
+_WAITING = 20  # announcements with messages, while something else is written
 _FILLS = 20  # of one run: a folder that is numbered anew while it is filled is begun again, but not for ever
 
 
@@ -83,6 +86,8 @@ class Syncing:
         self._reading = Reading(Spool(mirror.spool))
         self._looked_at = 0.0
         self._is_settled = False
+        self._looked_until = 0.0  # of `time.monotonic`
+        self._announced: deque[Announced] = deque(maxlen=_WAITING)
 
     async def __aenter__(self) -> Syncing:
         self._lock = self.mirror.lock()
@@ -138,6 +143,7 @@ class Syncing:
         await self._begin()
         await self._mailbox.connect()
         engine = self._engine()
+        await self._take_announced()
         await self._round(engine)
         for _ in range(_FILLS):
             if not await engine.is_behind():
@@ -164,7 +170,7 @@ class Syncing:
         async with anyio.create_task_group() as tasks:
             send, receive = anyio.create_memory_object_stream[None](1)
             if isinstance(self._mailbox, Watcher):
-                tasks.start_soon(_listen, self._mailbox, send)
+                tasks.start_soon(self._listen, self._mailbox, send)
             pause = 0.0
             while True:
                 try:
@@ -189,18 +195,50 @@ class Syncing:
                 await changes.receive()
                 return
 
+    async def _listen(self, mailbox: Watcher, send: MemoryObjectSendStream[None]) -> None:
+        """A watch that fails is begun again; meanwhile the server is looked at from time to time."""
+        while True:
+            with suppress(PostroomError):
+                async with aclosing(self._news(mailbox)) as changes:
+                    async for news in changes:
+                        if isinstance(news, Announced) and news.mails:
+                            self._announced.append(news)
+                        with suppress(anyio.WouldBlock):  # one look is enough for all
+                            send.send_nowait(None)
+            await anyio.sleep(POLL_SECONDS)
+
+    def _news(self, mailbox: Watcher) -> AsyncGenerator[str | Announced, None]:
+        if isinstance(mailbox, FolderSync):
+            limits = limits_of(self._settings)
+            return mailbox.announced(max_bytes=limits.max_bytes if limits.mode == "full" else 0)
+        return mailbox.changes()
+
     async def _after_block(self, engine: Engine) -> None:
         self._report()
         if self.mirror.is_rebuild_asked:
             raise Conflict("The mirror is started over.")
+        await self._take_announced()
         if engine.is_partial or self._tools.clock() - self._looked_at > _DURING_FILL:
             await self._round(engine)
 
     async def _round(self, engine: Engine) -> None:
-        await engine.round()
+        try:
+            await engine.round()
+        finally:
+            self._looked_until = time.monotonic()  # one that fails may have noted the state of some folders
         self._looked_at = self._tools.clock()
         await self._pass_on()
         self._report()
+
+    async def _take_announced(self) -> None:
+        """What a look has seen meanwhile is left to it, or to the next."""
+        while self._announced:
+            news = self._announced.popleft()
+            if news.asked_at > self._looked_until:
+                limits, clock = limits_of(self._settings), self._tools.clock
+                await announced.take(Access(self.mirror), news, self._reading, limits, clock)
+                await self._pass_on()
+                self._report()
 
     async def _pass_on(self) -> None:
         if self._tools.handles is not None:
@@ -241,14 +279,3 @@ class Syncing:
 
 def in_progress(account: str) -> Conflict:
     return Conflict(f"Another process is synchronizing the account {account} already and keeps its mirror up to date.")
-
-
-async def _listen(mailbox: Watcher, send: MemoryObjectSendStream[None]) -> None:
-    """A watch that fails is begun again; meanwhile the server is looked at from time to time."""
-    while True:
-        with suppress(PostroomError):
-            async with aclosing(mailbox.changes()) as changes:
-                async for _ in changes:
-                    with suppress(anyio.WouldBlock):  # one look is enough for all
-                        send.send_nowait(None)
-        await anyio.sleep(POLL_SECONDS)

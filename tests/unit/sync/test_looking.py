@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import imaplib
 import sqlite3
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import anyio
 import pytest
 from tests.peers.accounts import imap_account, letter, opened
 from tests.peers.cyrus import Cyrus
@@ -16,6 +18,7 @@ from tests.peers.faultproxy import faulty
 from tests.unit.sync.conftest import Mirrored
 
 from postroom.index.database import Database
+from postroom.providers.imap.session.client import Session
 from postroom.sync.mirror import Mirror
 from postroom.sync.syncing import Syncing
 
@@ -58,6 +61,63 @@ async def test_a_quiet_server_is_asked_in_one_round_trip(mirrored: Mirrored) -> 
             await syncing.catch_up()
             await syncing.once()
             assert proxy.round_trips - asked == 2, proxy.heard[before:]
+
+
+async def test_the_first_page_is_fetched_before_all_messages_of_the_inbox_are_listed(mirrored: Mirrored) -> None:
+    seeded(mirrored, 60)
+    with faulty(mirrored.dovecot.imap) as proxy:
+        account = imap_account(mirrored.dovecot, mirrored.user, port=proxy.port, mirror="full")
+        async with opened(account) as mailbox, Syncing(mirrored.mirror, mailbox, account) as syncing:
+            await syncing.once()
+        said = proxy.heard
+    assert b"11:60 (UID BODY.PEEK[]" in said
+    assert said.index(b"BODY.PEEK[]") < said.index(b"SEARCH RETURN (ALL) ALL")
+    assert len(mirrored.rows()) == 60
+
+
+async def test_a_large_inbox_is_opened_once_and_not_for_every_change(mirrored: Mirrored) -> None:
+    seeded(mirrored, 3)
+    with faulty(mirrored.dovecot.imap) as proxy:
+        account = imap_account(mirrored.dovecot, mirrored.user, port=proxy.port, mirror="full")
+        async with opened(account) as mailbox, Syncing(mirrored.mirror, mailbox, account) as syncing:
+            await syncing.once()
+            await syncing.once()  # from here on one connection has it open
+            before = len(proxy.heard)
+            for change in (appended, flagged, removed):
+                with mirrored.client() as client:
+                    change(client)
+                await syncing.once()
+        said = proxy.heard[before:]
+    assert b"CHANGEDSINCE" in said
+    assert b"INBOX" not in said
+    assert {row.subject for row in mirrored.rows().values()} == {"letter1", "letter2", "new"}
+
+
+@pytest.mark.parametrize("peer", ["dovecot", "middling", "poor", "cyrus"])
+async def test_a_new_message_is_not_missed_where_other_connections_have_the_inbox_open_as_it_was(
+    request: pytest.FixtureRequest, tmp_path: Path, peer: str
+) -> None:
+    """As after a fill: whichever of them is asked for it must have heard of it first."""
+    server: Dovecot | Cyrus = request.getfixturevalue(peer)
+    mirrored = Mirrored(server, server.new_user("stale"), Mirror(tmp_path / "mine.db"), {})
+    seeded(mirrored, 2)
+    account = imap_account(server, mirrored.user, **{"mirror": "full", "max_connections": 4, **mirrored.changes})
+    all_of_them = threading.Barrier(4)
+
+    def look(session: Session) -> None:
+        session.open("INBOX")
+        all_of_them.wait(20)
+
+    async with opened(account) as mailbox, Syncing(mirrored.mirror, mailbox, account) as syncing:
+        await syncing.once()
+        async with anyio.create_task_group() as tasks:
+            for _ in range(4):
+                tasks.start_soon(mailbox._pool.run, "INBOX", look)
+        for number in range(4):
+            with mirrored.client() as client:
+                appended(client)
+            await syncing.catch_up()
+            assert len(mirrored.rows()) == 3 + number
 
 
 async def test_a_look_where_nothing_or_one_message_changed_costs_the_same_in_a_larger_mailbox(

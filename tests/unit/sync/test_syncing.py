@@ -104,7 +104,7 @@ def seeded_late(mirrored: Mirrored) -> None:
 async def test_a_run_that_loses_its_connection_says_why_and_the_next_completes_it(mirrored: Mirrored) -> None:
     seeded(mirrored, 200)
     with faulty(mirrored.dovecot.imap) as proxy:
-        proxy.reset(cut_after_down=30_000)
+        proxy.reset(cut_after_down=20_000)
         mirrored.changes = {"port": proxy.port}
         with pytest.raises(PostroomError):
             await mirrored.sync()

@@ -10,6 +10,7 @@ import random
 from contextlib import suppress
 from pathlib import Path
 
+import anyio
 import pytest
 from tests.peers.accounts import imap_account, opened
 from tests.peers.cyrus import Cyrus
@@ -22,6 +23,7 @@ from tests.unit.sync.second_client import SecondClient
 from postroom.model.errors import PostroomError
 from postroom.store.database import Database
 from postroom.store.handles import Handles
+from postroom.sync import syncing as following
 from postroom.sync.mirror import Mirror
 from postroom.sync.syncing import Syncing, Tools
 
@@ -74,6 +76,45 @@ async def test_a_mirror_equals_its_server_after_every_look_over_the_same_connect
             history += [*second.act(chance.randint(1, 4)), "|"]
             await syncing.once()
             same(mirrored, second.everything(), history)
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("peer", ["dovecot", "middling", "poor", "cyrus"])
+async def test_a_mirror_that_is_followed_comes_to_equal_its_server(
+    peer: str, seed: int, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Messages that are announced are written between one look and the next, whatever happens to them meanwhile."""
+    monkeypatch.setattr(following, "POLL_SECONDS", 0.3)
+    server: Dovecot | Cyrus = request.getfixturevalue(peer)
+    mirrored = Mirrored(server, server.new_user("follow"), Mirror(tmp_path / "mirrors" / "mine.db"), {})
+    chance = random.Random(f"{peer} {seed} follow")
+    second = SecondClient(mirrored, chance)
+    history: list[str] = []
+    account = imap_account(server, mirrored.user, **({"mirror": "full"} | mirrored.changes))
+    async with (
+        opened(account) as mailbox,
+        Syncing(mirrored.mirror, mailbox, account) as syncing,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(syncing.follow)
+        for _ in range(STEPS):
+            history += [*await anyio.to_thread.run_sync(second.act, chance.randint(1, 4)), "|"]
+            await _comes_to_equal(mirrored, second, history)
+        tasks.cancel_scope.cancel()
+
+
+async def _comes_to_equal(mirrored: Mirrored, second: SecondClient, history: list[str]) -> None:
+    until = anyio.current_time() + 30
+    while True:
+        there = await anyio.to_thread.run_sync(second.everything)
+        try:
+            same(mirrored, there, history)
+        except AssertionError:
+            if anyio.current_time() > until:
+                raise
+            await anyio.sleep(0.05)
+        else:
+            return
 
 
 async def _cut_run(mirrored: Mirrored, chance: random.Random, handles: Handles) -> None:

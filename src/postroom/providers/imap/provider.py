@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ import anyio.to_thread
 
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
-from postroom.model.changes import BulkMail, FolderChanges, FolderState, Hits, Identified, Rest
+from postroom.model.changes import Hits, Rest
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.errors import NotFound, PostroomError, ProviderError, ProviderUnavailable, Unsupported
 from postroom.model.folder import Folder, RenamedFolder, Role
@@ -32,14 +32,9 @@ from postroom.providers.imap.session.auth import Credentials
 from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.detecting import PROVIDER, detect
 from postroom.providers.imap.session.pool import Pool
-from postroom.providers.imap.sync import states
-from postroom.providers.imap.sync.bulk import bulk
-from postroom.providers.imap.sync.changes import folder_changes, identify
-from postroom.providers.imap.watching import watch
+from postroom.providers.imap.sync.verbs import SyncVerbs
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from postroom.providers.context import ProviderContext
     from postroom.settings.accounts import ImapAccount
 
@@ -48,7 +43,7 @@ if TYPE_CHECKING:
 _ANSWERED = {False: (Role.INBOX, Role.SENT, Role.ARCHIVE), True: (Role.ALL, Role.SENT)}
 
 
-class ImapMailbox(ScriptVerbs):
+class ImapMailbox(ScriptVerbs, SyncVerbs):
     """Mailbox, RawAccess, Threads, BatchFetch, Drafts, Labels, FolderMaker, Rules, Vacations, Numbered, IdLookup,
     FolderSync and Watcher over a small pool of connections."""
 
@@ -361,33 +356,6 @@ class ImapMailbox(ScriptVerbs):
         folder = await self._directory.with_role(Role.SENT)
         found = await self._pool.run(folder.ref, organising.newest_with_id, folder.ref, message_id)
         return str(found) if found else ""
-
-    # For a mirror
-
-    async def folder_states(self) -> list[FolderState]:
-        return await self._pool.run(states.KEPT_OPEN, states.folder_states)
-
-    async def folder_changes(
-        self, folder_ref: str, since: FolderState | None, oldest: datetime | None = None
-    ) -> FolderChanges:
-        return await self._pool.run(folder_ref, folder_changes, folder_ref, since, oldest)
-
-    def ref_of(self, folder_ref: str, epoch: str, number: int) -> str:
-        return str(MailRef(folder_ref, int(epoch), number))
-
-    async def identify(self, folder_ref: str, epoch: str, numbers: Sequence[int]) -> list[Identified]:
-        return await self._pool.run(folder_ref, identify, folder_ref, epoch, list(numbers))
-
-    async def bulk(
-        self, folder_ref: str, epoch: str, numbers: Sequence[int], *, max_bytes: int
-    ) -> AsyncGenerator[list[BulkMail], None]:
-        name = await self._directory.name_of(folder_ref)
-        async with aclosing(bulk(self._pool, folder_ref, name, epoch, numbers, max_bytes)) as batches:
-            async for batch in batches:
-                yield batch
-
-    def changes(self) -> AsyncGenerator[str, None]:
-        return watch(self._account, self.credentials, "INBOX")
 
 
 def _validity_of(session: Session, folder: str) -> int:

@@ -3,6 +3,7 @@ server has NOTIFY, new messages in other folders."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
@@ -11,9 +12,11 @@ import anyio
 import anyio.to_thread
 from anyio import sleep
 
+from postroom.model.changes import Announced
 from postroom.model.errors import ProviderError, ProviderUnavailable
 from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.failures import CONNECTION_LOST
+from postroom.providers.imap.sync.arrivals import arrivals
 
 if TYPE_CHECKING:
     from postroom.providers.imap.session.auth import Credentials
@@ -27,6 +30,15 @@ _HELD = 20.0  # a connection that lasted this long is replaced at once; after a 
 async def watch(account: ImapAccount, credentials: Credentials, folder: str) -> AsyncGenerator[str, None]:
     """Yields `folder` when it begins to listen and after every gap, and a folder on every change in it. Never gives
     up."""
+    async with aclosing(announced(account, credentials, folder, max_bytes=0)) as news:
+        async for one in news:
+            yield one.folder_ref
+
+
+async def announced(
+    account: ImapAccount, credentials: Credentials, folder: str, *, max_bytes: int
+) -> AsyncGenerator[Announced, None]:
+    """As `watch`, with the new messages of `folder` themselves where these are few."""
     pause = 0.0
     while True:
         began = anyio.current_time()
@@ -35,40 +47,57 @@ async def watch(account: ImapAccount, credentials: Credentials, folder: str) -> 
         except (*CONNECTION_LOST, ProviderUnavailable):
             pass
         else:
-            async with aclosing(_news(session)) as news:
-                async for changed in news:
-                    yield changed or folder
+            yield Announced(folder)  # for earlier changes
+            async with aclosing(_news(_Listener(session, max_bytes))) as news:
+                async for one in news:
+                    yield one
         held = anyio.current_time() - began >= _HELD
         pause = 0.0 if held else min(max(2 * pause, _FIRST_PAUSE), _LONGEST_PAUSE)
         await sleep(pause)
 
 
-async def _news(session: Session) -> AsyncGenerator[str, None]:
-    """One empty item at once, for earlier changes; then the folder of each change, until the connection is lost."""
+async def _news(listener: _Listener) -> AsyncGenerator[Announced, None]:
+    """Each change, until the connection is lost."""
     is_waiting = False
     try:
-        yield ""
         while True:
             is_waiting = True
-            changed = await anyio.to_thread.run_sync(_idle, session, abandon_on_cancel=True)
+            changed = await anyio.to_thread.run_sync(listener.wait, abandon_on_cancel=True)
             is_waiting = False
-            for folder in sorted(changed):
-                yield folder
+            for one in changed:
+                yield one
     except (*CONNECTION_LOST, ProviderError):  # a server that refuses IDLE now may accept it later
         is_waiting = False
     finally:
         if is_waiting:
-            session.interrupt()
+            listener.session.interrupt()
         else:
-            session.abort()
+            listener.session.abort()
 
 
-def _idle(session: Session) -> set[str]:
-    try:
-        return session.idle(_RENEWAL)
-    except BaseException:
-        session.abort()
-        raise
+class _Listener:
+    """Knows which messages of the open folder it has seen."""
+
+    def __init__(self, session: Session, max_bytes: int) -> None:
+        self.session = session
+        self._max_bytes = max_bytes
+        self._next_uid = session.opened.next_uid if session.opened is not None else 0
+
+    def wait(self) -> list[Announced]:
+        try:
+            changed = sorted(self.session.idle(_RENEWAL))
+            return [self._announced(folder) for folder in changed]
+        except BaseException:
+            self.session.abort()
+            raise
+
+    def _announced(self, folder: str) -> Announced:
+        opened = self.session.opened
+        if opened is None or folder != opened.folder or not (self._max_bytes and self._next_uid):
+            return Announced(folder)
+        asked_at = time.monotonic()
+        self._next_uid, mails = arrivals(self.session, self._next_uid, self._max_bytes)
+        return Announced(folder, str(opened.validity), mails, asked_at)
 
 
 def _listening(account: ImapAccount, credentials: Credentials, folder: str) -> Session:

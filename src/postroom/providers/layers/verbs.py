@@ -18,6 +18,7 @@ READING = frozenset(
         "thread",
         "changed_since",
         "folder_states",
+        "newest",
         "folder_changes",
         "identify",
         "list_rules",
@@ -66,4 +67,6 @@ WRITING = frozenset(
 )
 
 # Not calls that return a result: passed through as they are.
-PLAIN = frozenset({"close", "changes", "bulk", "ref_of", "ref_after_rename", "native_kinds", "shared_mailbox"})
+PLAIN = frozenset(
+    {"close", "changes", "announced", "bulk", "ref_of", "ref_after_rename", "native_kinds", "shared_mailbox"}
+)

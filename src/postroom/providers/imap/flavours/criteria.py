@@ -120,6 +120,14 @@ def dated(key: bytes, moment: datetime, days: int) -> Keys:
     return Keys((key, f"{day.day}-{_MONTHS[day.month - 1]}-{day.year:04d}".encode()))
 
 
+def not_before(moment: datetime) -> Keys:
+    """Every message that SORT may place there, and some more. Where a Date header is missing or cannot be read, SORT
+    goes by the time of arrival; for SENTBEFORE some servers do so too, for some no date matches, and for others
+    (Dovecot 2.3) it is 1970. The time of arrival alone tells little: of copied mailboxes it is that of the copy."""
+    undated = Keys((b"SENTBEFORE", b"1-Jan-1980"))
+    return any_of([_negated(dated(b"SENTBEFORE", moment, -1)), _all_of([dated(b"SINCE", moment, -1), undated])])
+
+
 def searchable(value: str) -> bytes:
     """A quoted string, or raw non-ASCII bytes that are sent as a literal. Control characters match nothing."""
     text = "".join(char if char.isprintable() else " " for char in value).strip()

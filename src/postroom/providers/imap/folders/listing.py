@@ -49,9 +49,12 @@ def list_folders(session: Session, *, counted: bool) -> list[Folder]:
     return folders
 
 
-def list_with_status(session: Session, items: Sequence[str]) -> list[tuple[Folder, dict[str, str]]]:
-    """Everything that can be opened, with these items of STATUS; those that the server left out are asked for."""
-    lines, statuses = session.list_folders(*_wanted(session, items))
+def list_with_status(
+    session: Session, items: Sequence[str], *, is_current: bool = False
+) -> list[tuple[Folder, dict[str, str]]]:
+    """Everything that can be opened, with these items of STATUS; those that the server left out are asked for.
+    `is_current`: a folder that is open was refreshed just now."""
+    lines, statuses = session.list_folders(*_wanted(session, items), is_current=is_current)
     folders, _ = _read(session, lines)
     counts = _statuses(session, statuses)
     listed = []

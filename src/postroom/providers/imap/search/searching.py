@@ -18,7 +18,7 @@ from postroom.model.errors import CursorExpired
 from postroom.model.folder import Folder
 from postroom.model.message import Envelope, Page
 from postroom.model.query.tree import Node
-from postroom.providers.imap.flavours.criteria import ALL, NONE, Keys, bounds
+from postroom.providers.imap.flavours.criteria import ALL, NONE, Keys, bounds, not_before
 from postroom.providers.imap.flavours.flavour import flavour_of
 from postroom.providers.imap.mail import reading
 from postroom.providers.imap.mail.convert import as_bytes
@@ -55,10 +55,9 @@ class Hits:
 def find(session: Session, folder: Folder, node: Node, part: Rest | None = None, *, wanted: int) -> Hits:
     """The `wanted` newest messages of one folder, or of a part of it, with what merging several folders needs."""
     validity = session.open(folder.ref).validity
-    below = part.below if part is not None else None
-    if below is not None and part is not None and part.epoch != str(validity):
+    if part is not None and part.below is not None and part.epoch != str(validity):
         raise CursorExpired("This folder has been numbered anew.")
-    uids, total = _matching(session, node, wanted, below)
+    uids, total = _matching(session, node, wanted, part)
     name = flavour_of(session).identity_item
     items = session.fetch(uids, f"UID {DATES} {name}".rstrip())
     hits = (_hit(MailRef(folder.ref, validity, uid), items.get(uid, {}), name) for uid in uids)
@@ -79,20 +78,28 @@ def find_page(session: Session, folder: Folder, node: Node, *, limit: int, offse
     return Page(present, total, limit, offset, has_more=len(uids) > offset + limit)
 
 
-def _matching(session: Session, node: Node, wanted: int, below: int | None = None) -> tuple[Sequence[int], int | None]:
-    """The `wanted` newest UIDs of the open folder, and how many match in all; of those `below` a UID where one is
-    given."""
+def _matching(session: Session, node: Node, wanted: int, part: Rest | None = None) -> tuple[Sequence[int], int | None]:
+    """The `wanted` newest UIDs of the open folder, or of a part of it, and how many match in all."""
     limits = bounds(node, flavour_of(session).say)
-    if limits.upper == NONE or (below is not None and below <= 1):
+    if limits.upper == NONE or (part is not None and part.below is not None and part.below <= 1):
         return [], 0
-    if below is None:
-        return _decided(session, node, limits, _newest_first(session, limits.upper), wanted)
-    return _decided(session, node, limits, _newest_below(session, limits.upper, below), wanted)
+    return _decided(session, node, limits, _candidates(session, limits.upper, part or Rest("")), wanted)
 
 
-def _newest_below(session: Session, keys: Keys, below: int) -> Sequence[int]:
+def _candidates(session: Session, keys: Keys, part: Rest) -> Sequence[int]:
+    """Newest first. What is cheap to find out comes first: servers then open only what is left."""
+    if part.since is not None:
+        return _ordered(session, (*_PRESENT.words, *_below(part), *not_before(part.since).words, *keys.words))
+    return _newest_first(session, keys) if part.below is None else _newest_below(session, keys, part, part.below)
+
+
+def _below(part: Rest) -> tuple[bytes, ...]:
+    return () if part.below is None else (b"UID", b"1:%d" % (part.below - 1))
+
+
+def _newest_below(session: Session, keys: Keys, part: Rest, below: int) -> Sequence[int]:
     """A listing asks for it page after page while a fill goes on: it is answered from what was found first."""
-    there = (*_PRESENT.words, b"UID", b"1:%d" % (below - 1))
+    there = (*_PRESENT.words, *_below(part))
     if keys != ALL:
         return _ordered(session, (*there, *keys.words))
     border, order = session.remember("newest below", lambda: (below, array("L", _ordered(session, there))))

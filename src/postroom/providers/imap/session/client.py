@@ -11,7 +11,6 @@ import selectors
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from postroom.model.errors import NotFound, PermissionDenied, ProviderError
@@ -21,6 +20,7 @@ from postroom.providers.imap.session.auth import Credentials
 from postroom.providers.imap.session.connecting import connect_and_log_in
 from postroom.providers.imap.session.encoding import agree
 from postroom.providers.imap.session.failures import CONNECTION_LOST, refused, unknown_folder
+from postroom.providers.imap.session.opened import Opened, read_opened
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
@@ -36,35 +36,25 @@ T = TypeVar("T")
 Keys = Sequence[bytes]  # search keys, word by word; non-ASCII text without quotes
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The open folder. `keywords` are those in use, `takes_keywords` whether new ones may be created."""
-
-    folder: str
-    writable: bool
-    validity: int
-    next_uid: int
-    keywords: tuple[str, ...]
-    takes_keywords: bool
-
-
 class Session:
     """Raises model errors for refusals, and the members of CONNECTION_LOST when the connection breaks."""
 
     def __init__(self, account: ImapAccount, credentials: Credentials | None = None) -> None:
         self._client = connect_and_log_in(account, credentials or Credentials(account))
-        try:
-            self.capabilities = frozenset(name.decode("ascii", "replace") for name in self._client.capabilities())
-            self._speech = agree(self._client)
-        except BaseException:
-            self.abort()
-            raise
         self.opened: Opened | None = None
         self._last_used = time.monotonic()
         self._memory: dict[str, Any] = {}
         self._changes = 0
         self._prefix: str | None = None
         self._enabled: set[str] = set()
+        try:
+            self.capabilities = frozenset(name.decode("ascii", "replace") for name in self._client.capabilities())
+            self._speech = agree(self._client)
+            if account.mirror != "off" and self.has("QRESYNC"):
+                self._enable_early("QRESYNC")
+        except BaseException:
+            self.abort()
+            raise
 
     def has(self, capability: str) -> bool:
         return capability in self.capabilities
@@ -83,7 +73,7 @@ class Session:
             answer = self._ask(self._client.select_folder, folder, readonly=not write)
         except ProviderError as refusal:
             raise refusal if refusal.details else unknown_folder() from None  # most servers give no reason by code
-        self.opened = _opened(folder, write, answer)
+        self.opened = read_opened(folder, write, answer)
         return self.opened
 
     def reopen(self, folder: str) -> Opened:
@@ -114,22 +104,29 @@ class Session:
             self._ask(self._client.enable, extension)
             self._enabled.add(extension)
 
+    def _enable_early(self, extension: str) -> None:
+        """Later a folder would have to be closed for it, and opening a large one again takes long."""
+        with contextlib.suppress(ProviderError):
+            self.enable(extension)
+
     def leave(self, folder: str) -> None:
         """Make sure that this folder is not open; some servers refuse to delete an open one."""
         if self.opened is not None and self.opened.folder == folder:
             self.open("INBOX")
 
-    def list_folders(self, *returning: str) -> tuple[list[wire.Raw], list[wire.Raw]]:
+    def list_folders(self, *returning: str, is_current: bool = False) -> tuple[list[wire.Raw], list[wire.Raw]]:
         """The LIST responses and, where requested and supported, the STATUS responses.
 
-        Those of an open folder are as old as its last refreshment. A NOOP is sent along, before or after which the
-        server may process LIST (Dovecot 2.3 puts it off to the end): when it reports a change, it is listed again.
+        Those of an open folder are as old as its last refreshment. Unless that `is_current`, a NOOP is sent along,
+        before or after which the server may process LIST (Dovecot 2.3 puts it off to the end): when it reports a
+        change, it is listed again.
         """
         words = ["LIST", '""', '"*"', *(["RETURN", f"({' '.join(returning)})"] if returning else [])]
+        is_current = is_current or self.opened is None
         self._clear()
-        if self.opened is not None:
+        if not is_current:
             self._ask(internals.command_and_noop, self._client, *words)
-        if self.opened is None or not _CHANGED.isdisjoint(internals.announcements(self._client)):
+        if is_current or not _CHANGED.isdisjoint(internals.announcements(self._client)):
             self._clear()
             self._ask(internals.simple_command, self._client, *words)
         taken = internals.announcements(self._client)
@@ -216,16 +213,26 @@ class Session:
         self._memory.clear()
 
     def fetch(self, uids: Iterable[int], items: str) -> dict[int, wire.Item]:
-        """Only the UIDs that still exist."""
+        """Only the UIDs that still exist. A message that came after the folder was opened may not be in this
+        connection's view of it yet (in Dovecot and Cyrus it is not before some command has reported it): where one is
+        missing, the view is refreshed and it is asked for again."""
+        newest = self.opened.next_uid if self.opened is not None else 0
         found: dict[int, wire.Item] = {}
         for chunk in chunks(list(uids)):
-            lines = self._uid_command(b"FETCH", [wire.as_set(chunk), f"({items})".encode()], "FETCH")
-            wanted = set(chunk)
-            answers = {uid: item for uid, item in wire.read_fetches(lines).items() if uid in wanted}
-            if len(answers) != wire.count(lines) or any(map(_is_deleted, answers.values())):
-                self._forget()  # the responses contained changes
-            found.update(answers)
+            found.update(self._fetched(chunk, items))
+            late = [uid for uid in chunk if uid >= newest and uid not in found]
+            if late:
+                self._ask(self._client.noop)
+                found.update(self._fetched(late, items))
         return found
+
+    def _fetched(self, uids: Sequence[int], items: str) -> dict[int, wire.Item]:
+        lines = self._uid_command(b"FETCH", [wire.as_set(uids), f"({items})".encode()], "FETCH")
+        wanted = set(uids)
+        answers = {uid: item for uid, item in wire.read_fetches(lines).items() if uid in wanted}
+        if len(answers) != wire.count(lines) or any(map(_is_deleted, answers.values())):
+            self._forget()  # the responses contained changes
+        return answers
 
     def fetch_range(self, numbers: str, items: str, *modifiers: str) -> tuple[dict[int, wire.Item], list[int]]:
         """By a range of UIDs; and those that the server reported as gone meanwhile (with QRESYNC)."""
@@ -378,18 +385,6 @@ def chunks(uids: Sequence[int], size: int | None = None) -> Iterator[Sequence[in
 
 def _is_deleted(item: wire.Item) -> bool:
     return any(isinstance(flag, bytes) and flag.lower() == b"\\deleted" for flag in item.get("FLAGS") or ())
-
-
-def _opened(folder: str, writable: bool, answer: dict[bytes, Any]) -> Opened:
-    flags = [flag.decode("ascii", "replace") for flag in answer.get(b"FLAGS", ())]
-    return Opened(
-        folder,
-        writable,
-        int(answer.get(b"UIDVALIDITY", 0)),
-        int(answer.get(b"UIDNEXT", 0)),
-        tuple(flag for flag in flags if not flag.startswith("\\")),
-        rb"\*" in answer.get(b"PERMANENTFLAGS", ()),
-    )
 
 
 def _readable(sock: Any, seconds: float) -> bool:

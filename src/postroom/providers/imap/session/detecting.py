@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from postroom.model.capabilities import Capabilities
 from postroom.model.errors import PermissionDenied
-from postroom.providers.imap.session.client import Opened, Session
+from postroom.providers.imap.session.client import Session
+from postroom.providers.imap.session.opened import Opened
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount

@@ -43,23 +43,25 @@ def folder_states(session: Session) -> list[FolderState]:
         raise Unsupported(PROVIDER, 'a mirror of a Gmail account: set provider = "gmail"')
     wanted = [*_COUNTS, *(["HIGHESTMODSEQ"] if session.has("CONDSTORE") else [])]
     # Not MAILBOXID (RFC 8474): Cyrus 3.6 fills it with random bytes here. UIDVALIDITY survives a rename too.
-    _prepare(session)
+    is_current = _prepare(session)
     collections = flavour_of(session).collections
-    listed = list_with_status(session, wanted)
+    listed = list_with_status(session, wanted, is_current=is_current)
     return [_state(folder, status) for folder, status in listed if folder.role not in collections]
 
 
-def _prepare(session: Session) -> None:
+def _prepare(session: Session) -> bool:
     """With the inbox open where one command tells everything: Dovecot 2.3 has the counts of every other folder at hand,
     but opens the inbox for its own, which takes as long as it has messages. Elsewhere with no folder open, so that
-    counts are current."""
+    counts are current. True if they are."""
     if session.has("LIST-STATUS") and session.has("CONDSTORE"):
         if session.has("QRESYNC"):
             session.enable("QRESYNC")  # later it would have to be closed for that
+        is_open = session.opened is not None and session.opened.folder == KEPT_OPEN
         with suppress(NotFound, PermissionDenied):
             session.at(KEPT_OPEN)
-            return
+            return not is_open
     session.deselect()
+    return True
 
 
 def _state(folder: Folder, status: dict[str, str]) -> FolderState:

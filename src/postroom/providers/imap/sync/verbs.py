@@ -1,0 +1,62 @@
+"""The mailbox's verbs for a mirror: what there is, what changed, and messages in bulk."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from postroom.model.changes import Announced, BulkMail, FolderChanges, FolderState, Identified
+from postroom.providers.imap.mail.refs import MailRef
+from postroom.providers.imap.sync import states
+from postroom.providers.imap.sync.bulk import bulk
+from postroom.providers.imap.sync.changes import folder_changes, identify, newest
+from postroom.providers.imap.watching import announced, watch
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from postroom.providers.imap.folders.directory import Directory
+    from postroom.providers.imap.session.auth import Credentials
+    from postroom.providers.imap.session.pool import Pool
+    from postroom.settings.accounts import ImapAccount
+
+
+class SyncVerbs:
+    """FolderSync, but for its search, and Watcher."""
+
+    _account: ImapAccount
+    _pool: Pool
+    _directory: Directory
+    credentials: Credentials
+
+    async def folder_states(self) -> list[FolderState]:
+        return await self._pool.run(states.KEPT_OPEN, states.folder_states)
+
+    async def newest(self, folder_ref: str, count: int) -> FolderChanges:
+        return await self._pool.run(folder_ref, newest, folder_ref, count)
+
+    async def folder_changes(
+        self, folder_ref: str, epoch: str, since: FolderState | None, oldest: datetime | None = None
+    ) -> FolderChanges:
+        return await self._pool.run(folder_ref, folder_changes, folder_ref, epoch, since, oldest)
+
+    def ref_of(self, folder_ref: str, epoch: str, number: int) -> str:
+        return str(MailRef(folder_ref, int(epoch), number))
+
+    async def identify(self, folder_ref: str, epoch: str, numbers: Sequence[int]) -> list[Identified]:
+        return await self._pool.run(folder_ref, identify, folder_ref, epoch, list(numbers))
+
+    async def bulk(
+        self, folder_ref: str, epoch: str, numbers: Sequence[int], *, max_bytes: int
+    ) -> AsyncGenerator[list[BulkMail], None]:
+        name = await self._directory.name_of(folder_ref)
+        async with aclosing(bulk(self._pool, folder_ref, name, epoch, numbers, max_bytes)) as batches:
+            async for batch in batches:
+                yield batch
+
+    def changes(self) -> AsyncGenerator[str, None]:
+        return watch(self._account, self.credentials, "INBOX")
+
+    def announced(self, *, max_bytes: int) -> AsyncGenerator[Announced, None]:
+        return announced(self._account, self.credentials, "INBOX", max_bytes=max_bytes)
