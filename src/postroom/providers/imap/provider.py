@@ -13,7 +13,7 @@ import anyio.to_thread
 
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
-from postroom.model.changes import Hits, Rest
+from postroom.model.changes import Announced, Hits, Rest
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.errors import NotFound, PostroomError, ProviderError, ProviderUnavailable, Unsupported
 from postroom.model.folder import Folder, RenamedFolder, Role
@@ -33,6 +33,7 @@ from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.detecting import PROVIDER, detect
 from postroom.providers.imap.session.pool import Pool
 from postroom.providers.imap.sync.verbs import SyncVerbs
+from postroom.providers.imap.watching import announced, watch
 
 if TYPE_CHECKING:
     from postroom.providers.context import ProviderContext
@@ -356,6 +357,14 @@ class ImapMailbox(ScriptVerbs, SyncVerbs):
         folder = await self._directory.with_role(Role.SENT)
         found = await self._pool.run(folder.ref, organising.newest_with_id, folder.ref, message_id)
         return str(found) if found else ""
+
+    # For whoever watches
+
+    def changes(self) -> AsyncGenerator[str, None]:
+        return watch(self._account, self.credentials, "INBOX")
+
+    def announced(self, *, max_bytes: int) -> AsyncGenerator[Announced, None]:
+        return announced(self._account, self.credentials, "INBOX", max_bytes=max_bytes)
 
 
 def _validity_of(session: Session, folder: str) -> int:

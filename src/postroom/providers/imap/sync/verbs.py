@@ -6,29 +6,24 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from postroom.model.changes import Announced, BulkMail, FolderChanges, FolderState, Identified
+from postroom.model.changes import BulkMail, FolderChanges, FolderState, Identified
 from postroom.providers.imap.mail.refs import MailRef
 from postroom.providers.imap.sync import states
 from postroom.providers.imap.sync.bulk import bulk
 from postroom.providers.imap.sync.changes import folder_changes, identify, newest
-from postroom.providers.imap.watching import announced, watch
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from postroom.providers.imap.folders.directory import Directory
-    from postroom.providers.imap.session.auth import Credentials
     from postroom.providers.imap.session.pool import Pool
-    from postroom.settings.accounts import ImapAccount
 
 
 class SyncVerbs:
-    """FolderSync, but for its search, and Watcher."""
+    """FolderSync, but for searching and watching."""
 
-    _account: ImapAccount
     _pool: Pool
     _directory: Directory
-    credentials: Credentials
 
     async def folder_states(self) -> list[FolderState]:
         return await self._pool.run(states.KEPT_OPEN, states.folder_states)
@@ -54,9 +49,3 @@ class SyncVerbs:
         async with aclosing(bulk(self._pool, folder_ref, name, epoch, numbers, max_bytes)) as batches:
             async for batch in batches:
                 yield batch
-
-    def changes(self) -> AsyncGenerator[str, None]:
-        return watch(self._account, self.credentials, "INBOX")
-
-    def announced(self, *, max_bytes: int) -> AsyncGenerator[Announced, None]:
-        return announced(self._account, self.credentials, "INBOX", max_bytes=max_bytes)
