@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from turbohtml import Document, Element, Markdown
 
 _TABLE_PARTS: Final = "table,tbody,thead,tfoot,tr,td,th,caption,colgroup,col,center"
-_PARTS_OF_TABLES: Final = frozenset(_TABLE_PARTS.split(","))
+_PARTS_OF_TABLES: Final = tuple(_TABLE_PARTS.split(","))
 _MAX_CELL: Final = 80  # characters: longer cells are prose in columns, not data
 _MEANINGLESS_ALT = re.compile(
     r"(?:\W*|image|img|photo|picture|logo|icon|spacer|banner|header|footer|pixel|blank|divider|null|undefined"
@@ -37,9 +37,11 @@ _FEW_WORDS: Final = 600  # characters of text up to which a linked picture witho
 _PICTURE: Final = "picture"
 _DEEPEST: Final = 10  # nested quotes and lists that are shown as such
 _DEEPEST_PLAIN: Final = 4  # the same in plain text, which indents further
+_LISTS: Final = ("ul", "ol", "menu", "dir")
 _MARKS: Final = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~", "strike": "~~"}
 _CODE: Final = ("code", "kbd", "samp", "tt")
-_STRESSED: Final = f":is({','.join((*_MARKS, *_CODE))})"
+_STRESSES: Final = (*_MARKS, *_CODE)
+_STRESSED: Final = f":is({','.join(_STRESSES)})"
 _DEEPEST_STRESS: Final = 4  # each is rendered separately with its content
 _MAX_STRESSED: Final = 4_000  # characters
 
@@ -57,11 +59,12 @@ def to_markdown(document: Document) -> str:
 
 def to_plain_text(document: Document) -> str:
     """Words only, for the index, without images. Modifies the document."""
-    for element in document.select("*"):  # faster than a selector with as many alternatives
-        if element.tag in _PARTS_OF_TABLES:
-            element.tag = "div"
     _flatten_deep(document, _DEEPEST_PLAIN)
     _flatten_lists(document)
+    # Last: whether the document has a tag the library knows without searching, until something is changed.
+    parts = [tag for tag in _PARTS_OF_TABLES if document.select_one(tag) is not None]
+    for part in document.select(",".join(parts)) if parts else ():
+        part.tag = "div"
     return compact(document.to_text())
 
 
@@ -142,7 +145,7 @@ def _flatten_deep(document: Document, deepest: int = _DEEPEST) -> None:
     for kind in ("blockquote", "ul", "ol"):
         for element in document.select(f"{kind} " * deepest + kind):
             element.tag = "div"
-    if len(document.select(_STRESSED)) > _DEEPEST_STRESS:
+    if sum(len(document.select(tag)) for tag in _STRESSES) > _DEEPEST_STRESS:
         for element in document.select(f"{_STRESSED} " * _DEEPEST_STRESS + _STRESSED):
             element.tag = "span"
 
@@ -151,7 +154,7 @@ def _flatten_lists(document: Document) -> None:
     """A list with anything other than items in it is a way to indent; the library would drop that."""
     from turbohtml import Element as ElementType
 
-    for listed in document.select("ul,ol,menu,dir"):
+    for listed in (element for tag in _LISTS for element in document.select(tag)):
         if any(
             child.tag != "li" if isinstance(child, ElementType) else not child.text.isspace()
             for child in listed.children
