@@ -27,7 +27,16 @@ from postroom.mime.html.markdown import (
 )
 from postroom.mime.html.stubs import without_stub
 from postroom.mime.limits import MAX_LINKS, MAX_RENDERED, MAX_TEXT
-from postroom.mime.quotes.folding import UNKNOWN, Folded, ThreadContext, fold_lines, fold_text, new_words
+from postroom.mime.quotes.folding import (
+    UNKNOWN,
+    Folded,
+    ThreadContext,
+    ThreadHeaders,
+    context_of,
+    fold_lines,
+    fold_text,
+    new_words,
+)
 from postroom.mime.quotes.html import drop_quotes, flag_quotes, may_be_history, may_quote, read_flags, without_flags
 from postroom.mime.quotes.regions import MAX_JOINED, plain_lines
 from postroom.model.message import Body
@@ -49,6 +58,7 @@ _NOT_JUDGED = "Its style sheet is too large to be read in full: some of this tex
 _DOUBTFUL = f"Text in {DOUBT_OPENS}…{DOUBT_CLOSES} may be invisible to a reader."
 _CUT_NOTE = "\n\n[The rest of this email is too long to show.]"
 _COMPARED = 300_000  # characters of the plain version
+_LENGTH = 140  # characters of a snippet
 _SNIPPET_WITHIN = 20_000  # characters in which its words are looked for
 _FEW_LINES = 40  # in which most messages say enough for a snippet
 _MANY_MISSING = 12  # words: a footer, a greeting, a link's address written out
@@ -118,12 +128,18 @@ def _missing(source: str, shown: set[str]) -> tuple[int, int]:
     return sum(word not in shown for word in words), len(words)
 
 
-def snippet(body: Body, length: int = 140, context: ThreadContext = UNKNOWN) -> str:
+def snippet(body: Body, length: int = _LENGTH, context: ThreadContext = UNKNOWN) -> str:
     """The first words a reader sees, on one line: no preheader, no quotes, no bare links."""
     return first_words(_words(body), length, context)
 
 
-def first_words(words: Words, length: int = 140, context: ThreadContext = UNKNOWN) -> str:
+def first_words_of(words: Words, mail: ThreadHeaders) -> str:
+    """As `first_words`, of a message whose place in its thread is rarely needed for them."""
+    text, is_html = words
+    return _beginning(text, is_html, _LENGTH) or _first_words(text, is_html, _LENGTH, context_of(mail))
+
+
+def first_words(words: Words, length: int = _LENGTH, context: ThreadContext = UNKNOWN) -> str:
     """As `snippet`."""
     text, is_html = words
     return _beginning(text, is_html, length) or _first_words(text, is_html, length, context)

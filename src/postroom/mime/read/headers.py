@@ -65,8 +65,11 @@ def read_headers(
         has_more = has_more or len(lines) > most + _ODD_LINES
         text = _text(lines[: most + _ODD_LINES])
     found = _FIELD.findall(text)
-    fields: list[Field] = [(name.lower(), value[:MAX_VALUE].strip()) for name, value in found]
-    defects = [_VALUE_CUT] if len(text) > MAX_VALUE and any(len(value) > MAX_VALUE for _, value in found) else []
+    fields: list[Field] = [(name.lower(), value.strip()) for name, value in found]
+    defects: list[str] = []
+    if len(text) > MAX_VALUE and any(len(value) > MAX_VALUE for _, value in found):
+        fields = [(name.lower(), value[:MAX_VALUE].strip()) for name, value in found]
+        defects = [_VALUE_CUT]
     if len(fields) <= text.count("\n") or (text and not fields):
         fields, odd_line = _fields_among_odd_lines(text.split("\n"))
         if odd_line:
