@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from postroom.index.entry import Texts, texts_of
 from postroom.mime import render
-from postroom.mime.quotes.folding import context_of
 from postroom.mime.read import parse
 from postroom.mime.read.parse import Parsed
 
@@ -27,7 +26,7 @@ def read_all(raws: Sequence[bytes]) -> list[ReadMail]:
     """In order. Raises if one of them cannot be read."""
     parsed = [parse.parse(raw) for raw in raws]
     words = [render.words_of(one.body) for one in parsed]
-    snippets = [render.first_words(one, context=context_of(mail)) for one, mail in zip(words, parsed, strict=True)]
+    snippets = [render.first_words_of(one, mail) for one, mail in zip(words, parsed, strict=True)]
     texts = [words_as_texts(mail, render.all_words(one)) for one, mail in zip(words, parsed, strict=True)]
     return list(map(ReadMail, parsed, snippets, texts))
 

@@ -10,16 +10,19 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from postroom.model.words import letters_and_words, words
+from postroom.model.words import letters_and_words_in_line, words
 
 MAX_CHARS = 256 * 1024  # of one text: the rest is not searchable
 
 # Hundreds of accents on one letter: sorting them takes the square of their number.
 _PILES = re.compile("(?:[^\\w\\s\x00-\x7f]|[\uff9e\uff9f]){33,}+")
 _LONG_RUN = re.compile("[^\x00-\x7f]{33}")  # what has none has no pile, and is seen in a fraction of the time
+_SHORTEST_PILE = 66  # bytes: 33 characters that are not ASCII
+_ASCII = bytes(range(128))
 
 # Private-use characters are our own tokens (see `state`): normalized message text contains none of them.
 _OURS = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
+_OUR_LEADS = (b"\xee", b"\xef", b"\xf3", b"\xf4")  # the first bytes that they may have in UTF-8
 
 
 def normal(text: str) -> str:
@@ -27,11 +30,14 @@ def normal(text: str) -> str:
     text = text[:MAX_CHARS]
     if text.isascii():
         return text.replace("\0", " ")  # the full text splits it by the same rule
-    text = storable(text)
-    if _LONG_RUN.search(text):
+    data = text.encode("utf-8", "replace").replace(b"\0", b" ")  # no NUL, no lone surrogate: as `storable`
+    others = data.translate(None, _ASCII)
+    text = data.decode("utf-8")
+    if len(others) >= _SHORTEST_PILE and _LONG_RUN.search(text):
         text = _PILES.sub(lambda pile: pile[0][:32], text)
     text = unicodedata.normalize("NFKC", text)[:MAX_CHARS]  # one character may expand to eighteen
-    return " ".join(letters_and_words(_OURS.sub(" ", text)))
+    is_ours = any(lead in others for lead in _OUR_LEADS)
+    return letters_and_words_in_line(_OURS.sub(" ", text) if is_ours else text)
 
 
 def storable(text: str) -> str:

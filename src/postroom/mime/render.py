@@ -27,9 +27,18 @@ from postroom.mime.html.markdown import (
 )
 from postroom.mime.html.stubs import without_stub
 from postroom.mime.limits import MAX_LINKS, MAX_RENDERED, MAX_TEXT
-from postroom.mime.quotes.folding import UNKNOWN, Folded, ThreadContext, fold_lines, fold_text, new_words
-from postroom.mime.quotes.html import drop_quotes, flag_quotes, may_quote, read_flags, without_flags
-from postroom.mime.quotes.regions import plain_lines
+from postroom.mime.quotes.folding import (
+    UNKNOWN,
+    Folded,
+    ThreadContext,
+    ThreadHeaders,
+    context_of,
+    fold_lines,
+    fold_text,
+    new_words,
+)
+from postroom.mime.quotes.html import drop_quotes, flag_quotes, may_be_history, may_quote, read_flags, without_flags
+from postroom.mime.quotes.regions import MAX_JOINED, plain_lines
 from postroom.model.message import Body
 
 if TYPE_CHECKING:
@@ -49,7 +58,9 @@ _NOT_JUDGED = "Its style sheet is too large to be read in full: some of this tex
 _DOUBTFUL = f"Text in {DOUBT_OPENS}…{DOUBT_CLOSES} may be invisible to a reader."
 _CUT_NOTE = "\n\n[The rest of this email is too long to show.]"
 _COMPARED = 300_000  # characters of the plain version
+_LENGTH = 140  # characters of a snippet
 _SNIPPET_WITHIN = 20_000  # characters in which its words are looked for
+_FEW_LINES = 40  # in which most messages say enough for a snippet
 _MANY_MISSING = 12  # words: a footer, a greeting, a link's address written out
 _WORD = re.compile(r"\w+")
 _WITHOUT_LINKS = re.compile(r"https?://\S++|(?<!\S)[^\s@]++@\S++|\[[^\[\]]*+\]")
@@ -117,22 +128,55 @@ def _missing(source: str, shown: set[str]) -> tuple[int, int]:
     return sum(word not in shown for word in words), len(words)
 
 
-def snippet(body: Body, length: int = 140, context: ThreadContext = UNKNOWN) -> str:
+def snippet(body: Body, length: int = _LENGTH, context: ThreadContext = UNKNOWN) -> str:
     """The first words a reader sees, on one line: no preheader, no quotes, no bare links."""
     return first_words(_words(body), length, context)
 
 
-def first_words(words: Words, length: int = 140, context: ThreadContext = UNKNOWN) -> str:
+def first_words_of(words: Words, mail: ThreadHeaders) -> str:
+    """As `first_words`, of a message whose place in its thread is rarely needed for them."""
+    text, is_html = words
+    return _beginning(text, is_html, _LENGTH) or _first_words(text, is_html, _LENGTH, context_of(mail))
+
+
+def first_words(words: Words, length: int = _LENGTH, context: ThreadContext = UNKNOWN) -> str:
     """As `snippet`."""
     text, is_html = words
+    return _beginning(text, is_html, length) or _first_words(text, is_html, length, context)
+
+
+def _beginning(text: str, is_html: bool, length: int) -> str:
+    """The first words, if no rule about quotes can concern them; empty if it takes more to know them. What introduces a
+    quote below has a sign of it in its last line: the lines above which that may be are without signs too."""
+    lines = text.lstrip().split("\n", _FEW_LINES)
+    line, used = _joined(lines[:_FEW_LINES], length)
+    if len(line) <= 2 * length:
+        head = text if len(lines) <= _FEW_LINES else ""
+    else:
+        head = "\n".join(lines[: used + MAX_JOINED - 1]) if used + MAX_JOINED <= _FEW_LINES else ""
+    if not 0 < len(head) <= _SNIPPET_WITHIN or may_be_history(head, is_flagged=is_html):
+        return ""
+    return _shortened(clean_line(line), length)
+
+
+def _first_words(text: str, is_html: bool, length: int, context: ThreadContext) -> str:
     visible = new_words(read_flags(text) if is_html else plain_lines(text), context)
+    line, _ = _joined(visible.lstrip()[:_SNIPPET_WITHIN].split("\n"), length)
+    return _shortened(clean_line(line) or clean_line(visible[:1_000]), length)
+
+
+def _joined(lines: list[str], length: int) -> tuple[str, int]:
+    """The lines that are worth reading, until that is more than enough; and how many lines were looked at."""
     line = ""
-    for candidate in visible.lstrip()[:_SNIPPET_WITHIN].split("\n"):
+    for number, candidate in enumerate(lines, 1):
         if not _is_worthless(candidate.strip()[:300]):
             line = f"{line} {candidate[:1_000]}" if line else candidate[:1_000]
         if len(line) > 2 * length:
-            break
-    line = clean_line(line) or clean_line(visible[:1_000])
+            return line, number
+    return line, len(lines)
+
+
+def _shortened(line: str, length: int) -> str:
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
 
 

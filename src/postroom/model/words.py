@@ -22,6 +22,11 @@ def letters_and_words(text: str) -> list[str]:
     return _translated(text, _LETTERS_AND_WORDS).split()
 
 
+def letters_and_words_in_line(text: str) -> str:
+    """As `letters_and_words`, joined by single spaces."""
+    return b" ".join(_as_bytes(text, _LETTERS_AND_WORDS).split()).decode("utf-8", "surrogatepass")
+
+
 def folded(text: str) -> str:
     """The text with case and accents folded, separators kept: what a substring comparison uses."""
     return text.lower() if text.isascii() else text.translate(_FOLDED)
@@ -58,12 +63,23 @@ def _folded_char(char: str, keeps_separators: bool) -> str:
 
 
 def _translated(text: str, table: _Table) -> str:
+    return _as_bytes(text, table).decode("utf-8", "surrogatepass")
+
+
+def _as_bytes(text: str, table: _Table) -> bytes:
     """For words. Character by character only what is not ASCII: the rest takes a fiftieth of the time."""
     if not text.isascii():
-        text = _NOT_ASCII.sub(lambda run: run[0].translate(table), text)
-    return text.encode("utf-8", "surrogatepass").translate(_ASCII_WORDS).decode("utf-8", "surrogatepass")
+        others = set(text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass"))
+        if len(others) <= _FEW:
+            for char in others:  # what one becomes stays as it is: the order does not matter
+                text = text.replace(char, table[ord(char)])
+        else:
+            text = _NOT_ASCII.sub(lambda run: run[0].translate(table), text)
+    return text.encode("utf-8", "surrogatepass").translate(_ASCII_WORDS)
 
 
+_FEW = 40  # different characters: replaced one after the other in less time than searched for
+_ASCII = bytes(range(128))
 _NOT_ASCII = re.compile("[^\x00-\x7f]+")
 _WORDS, _FOLDED = _Table(keeps_separators=False), _Table(keeps_separators=True)
 _LETTERS_AND_WORDS = _Table(keeps_separators=False, spaces_letters=True)

@@ -7,9 +7,10 @@ the selector. It is estimated before matching, since both are untrusted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from functools import cache
+from typing import TYPE_CHECKING, Final, cast
 
 from postroom.mime.css.rules import Rule
 from postroom.mime.css.selectors import Shape, shape_of
@@ -123,6 +124,11 @@ class Matches:
             return
         self._left -= len(found)
         groups, numbers = self.groups, self._numbers
+        if not groups and found:  # nothing to join: most sheets have few rules that matter
+            numbers[0, number] = len(self._chain)
+            groups.update(dict.fromkeys(found, len(self._chain)))
+            self._chain.append((0, number))
+            return
         for element in found:
             before = groups.get(element, 0)
             group = numbers.get((before, number))
@@ -132,11 +138,18 @@ class Matches:
             groups[element] = group
 
 
+@cache
+def _count() -> Callable[[Document], float]:
+    from turbohtml import XPath
+
+    return cast("Callable[[Document], float]", XPath("count(//*)"))
+
+
 def _needed_census(document: Document, shapes: Sequence[Shape]) -> _Census | None:
     """None for few plain rules and a small document: counting it would take longer than matching them."""
     is_plain = len(shapes) < _MANY and all(
         shape.reaches < 2 and not shape.beside and shape.steps < 8 for shape in shapes
     )
-    if is_plain and len(document.select("*")) <= _LARGE:
+    if is_plain and _count()(document) <= _LARGE:
         return None
     return _census(document, with_attributes=any(shape.reads_attributes for shape in shapes))

@@ -20,16 +20,18 @@ from postroom.mime.limits import MAX_CASCADE_WORK, MAX_VARIABLES
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Node
 
-_OLD: Final = (
-    "[bgcolor],[background],font[color],font[size],body[text],[hidden],[popover],bdo,"
-    "math [mathcolor],math [mathsize],math [mathbackground]"
-)
+_OLD: Final = "[bgcolor],[background],body[text],[hidden],[popover]"
+_OLD_TAGS: Final = {
+    "font": "font[color],font[size]",
+    "bdo": "bdo",
+    "math": "math [mathcolor],math [mathsize],math [mathbackground]",
+}
 _BOXES: Final = frozenset({"body", "table", "tbody", "thead", "tfoot", "tr", "td", "th", "col", "colgroup"})
 _MATH: Final = {"mathcolor": "color", "mathsize": "font-size", "mathbackground": "background-color"}
 _LONGEST_WORD: Final = 100  # characters of such an attribute
 _FONT_SIZES: Final = ("x-small", "small", "medium", "large", "x-large", "xx-large", "48px")
 _INHERITED: Final = ("color", "font-size", "visibility", "text-indent", "-webkit-text-fill-color")
-_SHEETS: Final = 'style,link[rel~="stylesheet" i][href^="data:" i]'
+_LINKED_SHEETS: Final = 'style,link[rel~="stylesheet" i][href^="data:" i]'
 _DARK_PAGE: Final = 'meta[name="color-scheme" i][content~="dark" i]:not([content~="light" i])'
 _CONTAINERS: Final = '[style*="container" i]'
 _SHORT: Final = 300  # characters of a style that is worth caching beyond its document
@@ -46,7 +48,7 @@ class Stylesheet:
     def __init__(self, document: Document, *, quirks: bool) -> None:
         self._quirks = quirks
         self._sheet = _sheet_of(document)
-        self.presented: dict[Node, str] = {element: _presented(element) for element in document.select(_OLD)}
+        self.presented: dict[Node, str] = {element: _presented(element) for element in _old(document)}
         if (page := document.select_one("html")) is not None and document.select_one(_DARK_PAGE) is not None:
             self.presented[page] = f"color-scheme:dark;{self.presented.get(page, '')}"
         self._matches = Matches(document, self._sheet.rules)
@@ -112,7 +114,7 @@ class Stylesheet:
 def _sheet_of(document: Document) -> Sheet:
     texts = [
         element.text if element.tag == "style" else sheet_in(element.attr("href") or "")
-        for element in document.select(_SHEETS)
+        for element in document.select(_LINKED_SHEETS if document.select_one("link") is not None else "style")
         if media_holds(element.attr("media") or "") and (element.attr("type") or "text/css").lower() == "text/css"
     ]
     if not any(map(str.strip, texts)):
@@ -176,6 +178,13 @@ def _effect(
     rules = sorted((sheet.rules[number] for number in numbers), key=lambda rule: rule.weight)  # stable for equal ones
     variables = {**sheet.variables, **variables} if sheet.variables else variables
     return effect_of(_cascaded(presented, inline, rules, variables, quirks=quirks), animations=sheet.animations)
+
+
+def _old(document: Document) -> list[Element]:
+    """Elements with legacy attributes. Each alternative of a selector takes time on every element."""
+    return document.select(
+        ",".join([_OLD, *(old for tag, old in _OLD_TAGS.items() if document.select_one(tag) is not None)])
+    )
 
 
 def _presented(element: Element) -> str:

@@ -6,8 +6,9 @@ Every element's look is computed from its parent's: parents come before their ch
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Final, cast
 
 from postroom.mime.css.effects import Effect
@@ -101,17 +102,29 @@ def _drop_never_shown(document: Document, walk: _Walk) -> list[HiddenText]:
         if element.tag == "template" and element.attr("shadowrootmode") is not None and element.parent is not None:
             walk.hosts.append(element.parent)
         element.decompose()
-    for choice in document.select("select,optgroup"):
+    for choice in document.select("select,optgroup") if _has_choices(document) else ():
         for text in _texts(choice):  # only options are shown
             if any(map(str.isalnum, text.text)):
                 texts.append(HiddenText("element", text.text[:4_000]))
             text.decompose()
         texts += _labelled(choice)
-    for node in cast("list[Comment]", document.xpath("//comment()")):
+    for node in cast("list[Comment]", _comments()(document)):
         if any(map(str.isalnum, node.data)):
             texts.append(HiddenText("comment", node.data[:4_000]))
         node.decompose()
     return texts
+
+
+@cache
+def _comments() -> Callable[[Document], object]:
+    """Compiled once: that takes longer than searching most documents."""
+    from turbohtml import XPath
+
+    return XPath("//comment()")
+
+
+def _has_choices(document: Document) -> bool:
+    return document.select_one("select") is not None or document.select_one("optgroup") is not None
 
 
 def _labelled(choice: Element) -> list[HiddenText]:
@@ -126,10 +139,10 @@ def _labelled(choice: Element) -> list[HiddenText]:
 
 
 def _never_shown(document: Document) -> list[Element]:
-    """Each alternative of a selector takes time on every element: only those that the document has are tried."""
-    tags = {element.tag for element in document.select("*")}
-    wanted: list[str] = [tag for tag in _UNSHOWN_TAGS if tag in tags]
-    if not _WITH_UNSHOWN_PARTS.isdisjoint(tags):
+    """Each alternative of a selector takes time on every element: only those that the document has are tried. Whether
+    it has a tag the library knows without searching."""
+    wanted: list[str] = [tag for tag in _UNSHOWN_TAGS if document.select_one(tag) is not None]
+    if any(document.select_one(tag) is not None for tag in _WITH_UNSHOWN_PARTS):
         wanted.append(_UNSHOWN_PARTS)
     return document.select(",".join(wanted)) if wanted else []
 

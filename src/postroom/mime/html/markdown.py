@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from turbohtml import Document, Element, Markdown
 
 _TABLE_PARTS: Final = "table,tbody,thead,tfoot,tr,td,th,caption,colgroup,col,center"
-_PARTS_OF_TABLES: Final = frozenset(_TABLE_PARTS.split(","))
+_PARTS_OF_TABLES: Final = tuple(_TABLE_PARTS.split(","))
 _MAX_CELL: Final = 80  # characters: longer cells are prose in columns, not data
 _MEANINGLESS_ALT = re.compile(
     r"(?:\W*|image|img|photo|picture|logo|icon|spacer|banner|header|footer|pixel|blank|divider|null|undefined"
@@ -27,6 +27,7 @@ _MEANINGLESS_ALT = re.compile(
 _NO_SIZE = re.compile(r"(?<![\w-])(?:max-)?(?:width|height)\s*+:\s*+[0-3](?:px)?+\s*+(?:;|!|\Z)", re.IGNORECASE)
 # Each starts with what is rare and then looks back: the other way round, every character would be looked back from.
 _LINE_ENDS = re.compile(r"[ \t\\](?<![ \t\\]{2})[ \t\\]*+(?=\n|\Z)")
+_BLANK_END = re.compile(r"\n(?<= \n)")  # twice as fast as looking for both signs at once
 _SPACES = re.compile(r"[ \t](?<=\S[ \t])[ \t]++")
 _EMPTY_LINES = re.compile(r"\n\n\n++")
 # A bullet, a quote mark or a heading with nothing after it; the line under a table's head does not count.
@@ -37,9 +38,11 @@ _FEW_WORDS: Final = 600  # characters of text up to which a linked picture witho
 _PICTURE: Final = "picture"
 _DEEPEST: Final = 10  # nested quotes and lists that are shown as such
 _DEEPEST_PLAIN: Final = 4  # the same in plain text, which indents further
+_LISTS: Final = ("ul", "ol", "menu", "dir")
 _MARKS: Final = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~", "strike": "~~"}
 _CODE: Final = ("code", "kbd", "samp", "tt")
-_STRESSED: Final = f":is({','.join((*_MARKS, *_CODE))})"
+_STRESSES: Final = (*_MARKS, *_CODE)
+_STRESSED: Final = f":is({','.join(_STRESSES)})"
 _DEEPEST_STRESS: Final = 4  # each is rendered separately with its content
 _MAX_STRESSED: Final = 4_000  # characters
 
@@ -57,11 +60,12 @@ def to_markdown(document: Document) -> str:
 
 def to_plain_text(document: Document) -> str:
     """Words only, for the index, without images. Modifies the document."""
-    for element in document.select("*"):  # faster than a selector with as many alternatives
-        if element.tag in _PARTS_OF_TABLES:
-            element.tag = "div"
     _flatten_deep(document, _DEEPEST_PLAIN)
     _flatten_lists(document)
+    # Last: whether the document has a tag the library knows without searching, until something is changed.
+    parts = [tag for tag in _PARTS_OF_TABLES if document.select_one(tag) is not None]
+    for part in document.select(",".join(parts)) if parts else ():
+        part.tag = "div"
     return compact(document.to_text())
 
 
@@ -81,7 +85,7 @@ def to_text_with_links(document: Document) -> str:
 def compact(text: str) -> str:
     """Cleaned once more (entities may have hidden something), no runs of spaces, no trailing spaces."""
     text = f"\n{clean_text(text[:MAX_RENDERED])}\n"
-    if " \n" in text or "\t" in text or "\\" in text:
+    if _BLANK_END.search(text) or "\t" in text or "\\" in text:
         text = _LINE_ENDS.sub("", text)
     text = _WITHOUT_WORDS.sub("", text)
     if "  " in text or "\t" in text:
@@ -142,7 +146,7 @@ def _flatten_deep(document: Document, deepest: int = _DEEPEST) -> None:
     for kind in ("blockquote", "ul", "ol"):
         for element in document.select(f"{kind} " * deepest + kind):
             element.tag = "div"
-    if len(document.select(_STRESSED)) > _DEEPEST_STRESS:
+    if sum(len(document.select(tag)) for tag in _STRESSES) > _DEEPEST_STRESS:
         for element in document.select(f"{_STRESSED} " * _DEEPEST_STRESS + _STRESSED):
             element.tag = "span"
 
@@ -151,7 +155,7 @@ def _flatten_lists(document: Document) -> None:
     """A list with anything other than items in it is a way to indent; the library would drop that."""
     from turbohtml import Element as ElementType
 
-    for listed in document.select("ul,ol,menu,dir"):
+    for listed in (element for tag in _LISTS for element in document.select(tag)):
         if any(
             child.tag != "li" if isinstance(child, ElementType) else not child.text.isspace()
             for child in listed.children

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from postroom.mime.quotes.attribution import field_of, is_attribution
-from postroom.mime.quotes.regions import Lines, Region, plain_lines
+from postroom.mime.quotes.regions import Lines, Region, has_signs, plain_lines
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Node
@@ -91,6 +91,11 @@ def _flag(kind: str) -> Element:
 
 def without_flags(text: str) -> str:
     return "\n".join(read_flags(text).lines) if _TOKEN in text else text
+
+
+def may_be_history(text: str, *, is_flagged: bool) -> bool:
+    """Whether any of these lines may be quoted, or introduce a quote, among themselves. `is_flagged`: made of HTML."""
+    return has_signs(text) or (is_flagged and _TOKEN in text)
 
 
 def outside_quotes(document: Document) -> tuple[list[Element], str]:

@@ -26,7 +26,7 @@ from postroom.mime.quotes.attribution import (
 )
 from postroom.mime.quotes.earlier import words_of
 
-_MAX_JOINED: Final = 4  # lines an attribution may be wrapped over
+MAX_JOINED: Final = 4  # lines an attribution may be wrapped over
 _MAX_LOOKS: Final = 2_000  # at lines that may start history or name its author; what comes after the last is shown
 _MAX_HEAD: Final = 12  # lines of a header block
 
@@ -59,6 +59,11 @@ def plain_lines(text: str) -> Lines:
     marked, unmarked = Region.MARKED, Region.NONE  # looked up once, not for each line
     regions = [marked if ">" in line and _is_marked(line) else unmarked for line in lines]
     return Lines(lines, regions, [False] * len(lines), [0] * len(lines))
+
+
+def has_signs(text: str) -> bool:
+    """Whether a line of it may be marked as a quote or introduce one. Without, `find_regions` labels none of them."""
+    return ">" in text or ":" in text or "：" in text or "--" in text
 
 
 def find_regions(text: Lines, *, subject: str | None, names: Set[str]) -> None:
@@ -95,7 +100,7 @@ class _Finder:
 
     def label(self) -> None:
         for index, line in enumerate(self.lines[:MAX_LINES]):
-            may_open = ":" in line or "--" in line or "：" in line  # most lines have none of these
+            may_open = ":" in line or "--" in line or "：" in line  # most lines have none of these: see `has_signs`
             if not may_open and not self.regions[index]:
                 self.regions[index] = self.opened
                 continue
@@ -147,7 +152,7 @@ class _Finder:
         for line in range(found, index) if found < above else ():
             self.regions[line], self.heads[line] = region, True
         self._label_header_block(index)
-        for end in range(index + 1, min(index + 1 + _MAX_JOINED, len(self.lines) + 1)):
+        for end in range(index + 1, min(index + 1 + MAX_JOINED, len(self.lines) + 1)):
             if self.lines[end - 1].rstrip()[-1:] not in (":", "：") or not self.regions[end - 1]:
                 continue
             if self.looks and is_attribution(self._joined(index, end), self.names):
@@ -160,10 +165,10 @@ class _Finder:
         if not end or not self.looks or self.lines[end - 1].rstrip()[-1:] not in (":", "："):
             return end
         self.looks -= 1
-        if not may_attribute(self._joined(max(end - _MAX_JOINED, 0), end)):
+        if not may_attribute(self._joined(max(end - MAX_JOINED, 0), end)):
             return end
         found = end
-        for start in range(end - 1, max(end - 1 - _MAX_JOINED, -1), -1):
+        for start in range(end - 1, max(end - 1 - MAX_JOINED, -1), -1):
             if not self.lines[start].strip() or self.regions[start] > Region.LOOSE or self.heads[start]:
                 break
             joined = self._joined(start, end)

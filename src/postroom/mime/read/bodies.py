@@ -17,6 +17,7 @@ from postroom.model.message import Attachment, Body
 
 _OTHER_VERSIONS = "The message has several versions of its text; the last is shown, the others are attachments."
 _NOT_ENCODED = "The text claims to be encoded in base64 and is not; it is shown as it is."
+_BREAK = re.compile("\r\n")
 _MIME_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,100}\Z")
 
 
@@ -118,11 +119,13 @@ def read_body(raw: bytes, found: Sorted, defects: list[str]) -> Body:
 
     if found.has_other_versions:
         defects.append(_OTHER_VERSIONS)
-    has_html = any(_is_html(part) for part in found.html)
-    text_is_whole = not any(_is_html(part) for part in found.text)
-    text = "\n".join(text_of(part) for part in found.text) if text_is_whole else ""
-    rich = "\n".join(text_of(part) if _is_html(part) else _as_html(text_of(part)) for part in found.html)
-    return Body(text, rich if has_html else "")
+    has_html = any(map(_is_html, found.html))
+    text_is_whole = not any(map(_is_html, found.text))
+    text = "\n".join([text_of(part) for part in found.text]) if text_is_whole else ""
+    shown = [(part, text_of(part)) for part in found.html]
+    if not has_html:
+        return Body(text, "")
+    return Body(text, "\n".join([content if _is_html(part) else _as_html(content) for part, content in shown]))
 
 
 def _is_html(part: Part) -> bool:
@@ -157,7 +160,7 @@ def _part_text(data: bytes, part: Part) -> str:
     charset = part.content.get("charset")
     if _is_html(part) and (not charset or (is_ascii(charset) and not data.isascii())):
         charset = charset_in_html(data) or charset
-    text = "\n".join(decode_text(data, charset).split("\r\n"))  # twice as fast as replace
+    text = "\n".join(_BREAK.split(decode_text(data, charset)))  # twice as fast as replace
     if part.content.get("format").lower() == "flowed" and not _is_html(part):
         text = unflow(text, delete_space=part.content.get("delsp").lower() == "yes")
     return text

@@ -55,9 +55,9 @@ def _size_by_lines(data: bytes, start: int, end: int) -> int:
     last_line = data[start + len(ends) * width : end]
     if ends.count(b"\n") != len(ends) or returns.count(b"\r") != len(returns) or [last_line] != last_line.split():
         return 0
-    padding = data.count(b"=", end - 2, end)
-    if data.count(b"=", start, end) != padding:
+    if data.find(b"=", start, end - 2) >= 0:
         return 0  # an earlier padding ends it
+    padding = data.count(b"=", end - 2, end)
     return (end - start - len(ends) - len(returns) - padding) * 3 // 4
 
 

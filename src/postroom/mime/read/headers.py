@@ -56,12 +56,20 @@ def read_headers(
     separator, body_start = _find_end(data, start, len(data) if end is None else end)
     cut = min(separator, start + most_bytes)
     block = data[start:cut].rstrip(b"\r\n").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    lines = block.replace(b"\n ", b" ").replace(b"\n\t", b" ").split(b"\n", most + _ODD_LINES)
-    has_more = cut < separator or len(lines) > most + _ODD_LINES
-    text = _text(lines[: most + _ODD_LINES])
+    block = block.replace(b"\n ", b" ").replace(b"\n\t", b" ")
+    has_more = cut < separator
+    if block.isascii() and block.count(b"\n") < most + _ODD_LINES:
+        text = block.decode("ascii")
+    else:
+        lines = block.split(b"\n", most + _ODD_LINES)
+        has_more = has_more or len(lines) > most + _ODD_LINES
+        text = _text(lines[: most + _ODD_LINES])
     found = _FIELD.findall(text)
-    fields: list[Field] = [(name.lower(), value[:MAX_VALUE].strip()) for name, value in found]
-    defects = [_VALUE_CUT] if len(text) > MAX_VALUE and any(len(value) > MAX_VALUE for _, value in found) else []
+    fields: list[Field] = [(name.lower(), value.strip()) for name, value in found]
+    defects: list[str] = []
+    if len(text) > MAX_VALUE and any(len(value) > MAX_VALUE for _, value in found):
+        fields = [(name.lower(), value[:MAX_VALUE].strip()) for name, value in found]
+        defects = [_VALUE_CUT]
     if len(fields) <= text.count("\n") or (text and not fields):
         fields, odd_line = _fields_among_odd_lines(text.split("\n"))
         if odd_line:

@@ -18,6 +18,8 @@ _SHORT: Final = 60  # characters; longer values contain a boundary or a file nam
 _PARAMETER = re.compile(r';\s*+([^\s=;"]++)\s*+=\s*+("(?:[^"\\]|\\.)*+"|[^;]*+)', re.DOTALL)
 # "charset=utf-8 boundary=x": the semicolon before it is missing, and the value before it has swallowed it.
 _LOST_BOUNDARY = re.compile(r'(?<=\s)boundary\s*+=\s*+("[^"]*+"|[^;\s]++)', re.IGNORECASE)
+# What most multiparts have: nothing in it is to be decoded, unescaped or repaired.
+_BOUNDARY = re.compile(r'(multipart/[a-z]++); ?boundary="([ !#->@-\[\]-~]{1,200}+)"\Z')
 _SEGMENT = re.compile(r"([^*]+)(?:\*(\d{1,4}))?(\*)?\Z")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _TOKEN = re.compile(r"[^\s;\"(),]+")
@@ -37,6 +39,8 @@ class Parameters:
 
 def read_parameters(text: str) -> Parameters:
     """Never raises; if a parameter is given twice, the first counts."""
+    if usual := _BOUNDARY.match(text):
+        return Parameters(usual[1], {"boundary": usual[2]})
     if len(text) <= _SHORT:
         return _read(text)
     found = _read.__wrapped__(text[:MAX_PARAMETERS])

@@ -80,10 +80,12 @@ def _parsed(
     raw: dict[str, list[str]] = {}
     for name, value in block.fields:
         raw.setdefault(name, []).append(value)
-    headers = {name: tuple(map(decode_value, values)) for name, values in raw.items()}
+    headers = {name: tuple([decode_value(value) for value in values]) for name, values in raw.items()}
 
     def addresses(name: str) -> tuple[Address, ...]:
-        found, was_cut = addresses_in(", ".join(raw.get(name, ())))
+        if name not in raw:
+            return ()
+        found, was_cut = addresses_in(", ".join(raw[name]))
         if len(found) > MAX_ADDRESSES:
             cut[f"The header {name.title()} has more than {MAX_ADDRESSES} addresses; the rest were omitted."] = None
         elif was_cut:
@@ -94,7 +96,7 @@ def _parsed(
         return headers.get(name, ("",))[0]
 
     senders = addresses("from") or addresses("sender")
-    to, cc, bcc, reply_to = (addresses(name) for name in ("to", "cc", "bcc", "reply-to"))
+    to, cc, bcc, reply_to = addresses("to"), addresses("cc"), addresses("bcc"), addresses("reply-to")
     return Parsed(
         sender=senders[0] if senders else _NOBODY,
         to=to,
