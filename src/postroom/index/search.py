@@ -15,7 +15,7 @@ from postroom.index.state import folder_token
 from postroom.index.ties import Rank, put_right, share_a_second
 from postroom.model.folder import Role
 from postroom.model.message import Envelope, Page
-from postroom.model.query.tree import And, In, Node, Query
+from postroom.model.query.tree import And, In, Node, Query, Text
 
 COUNTED = 10_000  # matches; counting more would make a search the slower the larger the mailbox is
 UNSEARCHED = (Role.TRASH, Role.JUNK)  # unless a query names a folder
@@ -33,10 +33,28 @@ class Plan:
     total: int | None = None
 
 
+def is_quick(query: Query, offset: int) -> bool:
+    """Whether little more is read than the page: of a folder, or of the messages with one word, of which no more than
+    `COUNTED` are counted. Other conditions may pass over any number of messages before a page is full."""
+    match query.node:
+        case In():
+            return offset <= COUNTED
+        case Text(value=value, prefix=False):
+            return offset <= COUNTED and value.isascii() and value.isalnum()
+    return False
+
+
 def search(
-    connection: sqlite3.Connection, query: Query, *, limit: int, offset: int, rank: Rank | None = None
+    connection: sqlite3.Connection,
+    query: Query,
+    *,
+    limit: int,
+    offset: int,
+    rank: Rank | None = None,
+    by_headers: bool = False,
 ) -> Page[Envelope]:
-    """The total is None where more than `COUNTED` match. `rank` orders messages of one second."""
+    """The total is None where more than `COUNTED` match. `rank` orders messages of one second; `by_headers` see
+    `rows`."""
     plan = _plan(connection, query)
     before = 1 if rank is not None and offset else 0
     rows = connection.execute(
@@ -45,11 +63,11 @@ def search(
         (*plan.where.values, before + limit + 1, offset - before),
     ).fetchall()
     count = max(0, len(rows) - before)
-    shown = envelopes_of(rows[before : before + limit])
+    shown = envelopes_of(rows[before : before + limit], by_headers=by_headers)
     if rank is not None and share_a_second([row[-1] for row in rows]):
         found = [(row[-1], row[0]) for row in rows]
         refs = put_right(found, before, before + len(shown), partial(_around, connection, plan), rank)
-        shown = _in_order(connection, shown, refs)
+        shown = _in_order(connection, shown, refs, by_headers=by_headers)
     total = _total(connection, plan, count, limit, offset)
     return Page(tuple(shown), total, limit, offset, has_more=count > limit)
 
@@ -75,10 +93,12 @@ def _around(connection: sqlite3.Connection, plan: Plan, lowest: int, end: int) -
     return rows if len(rows) <= COUNTED else []
 
 
-def _in_order(connection: sqlite3.Connection, shown: list[Envelope], refs: Sequence[str]) -> list[Envelope]:
+def _in_order(
+    connection: sqlite3.Connection, shown: list[Envelope], refs: Sequence[str], *, by_headers: bool
+) -> list[Envelope]:
     by_ref = {envelope.ref: envelope for envelope in shown}
     missing = [ref for ref in refs if ref not in by_ref]
-    by_ref |= {envelope.ref: envelope for envelope in envelopes(connection, missing) if envelope is not None}
+    by_ref |= {one.ref: one for one in envelopes(connection, missing, by_headers=by_headers) if one is not None}
     return [by_ref[ref] for ref in refs]
 
 

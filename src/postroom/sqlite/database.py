@@ -10,16 +10,39 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from postroom.files import database_file
 from postroom.sqlite.errors import FileKind, locked, translate
 
 WAIT_FOR_LOCK: Final = 5.0  # seconds
 _FOR_EVER: Final = -1.0  # as in threading.Lock
+
+T = TypeVar("T")
+
+
+class _Reader(sqlite3.Connection):
+    """Only reads, so that whatever changes the file is a change by another connection."""
+
+    version = -1
+    known: dict[Callable[..., Any], Any]
+
+
+def remembered(connection: sqlite3.Connection, read: Callable[[sqlite3.Connection], T]) -> T:
+    """What `read` finds in the file, read again only after somebody wrote to it. For a snapshot: asking for the version
+    begins it, so that nobody writes between the two. A connection that writes reads each time."""
+    if not isinstance(connection, _Reader):
+        return read(connection)
+    (version,) = connection.execute("PRAGMA data_version").fetchone()
+    if version != connection.version:
+        connection.version, connection.known = version, {}
+    if read not in connection.known:
+        connection.known[read] = read(connection)
+    found: T = connection.known[read]
+    return found
 
 
 class Database:
@@ -82,7 +105,7 @@ class Database:
             self._close_writer()
             self._writing.release()
 
-    def connect(self) -> sqlite3.Connection:
+    def connect(self, kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
         """A new connection; subclasses set more options on it."""
         return sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode=rw",  # a missing file is reported, not created
@@ -91,6 +114,7 @@ class Database:
             isolation_level=None,
             check_same_thread=False,
             cached_statements=256,
+            factory=kind,
         )
 
     def switch_to_wal(self) -> None:
@@ -124,7 +148,7 @@ class Database:
     def _borrowed(self) -> Iterator[sqlite3.Connection]:
         with self._translated():
             self._check_open()
-            connection = self._idle.pop() if self._idle else self.connect()
+            connection = self._idle.pop() if self._idle else self.connect(_Reader)
             try:
                 yield connection
             except sqlite3.Error:

@@ -7,7 +7,7 @@ still open the server would never end.
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import os
 import stat
 import sys
@@ -98,16 +98,15 @@ class Lines:
     """The lines of a descriptor that are not empty, the last one with or without its line break."""
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
         self._read = bytearray()
         self._searched = 0  # bytes of it that contain no line break
         self._is_ended = False
-        self._waiting = anyio.CancelScope()
+        self._chunks = _Chunks(descriptor)
 
     def end(self) -> None:
         """As if the client had closed its end. To be called by the event loop."""
         self._is_ended = True
-        self._waiting.cancel()
+        self._chunks.end()
 
     def __aiter__(self) -> AsyncIterator[str]:
         return self
@@ -121,23 +120,64 @@ class Lines:
     async def _next(self) -> bytes:
         while (end := self._read.find(b"\n", self._searched) + 1) == 0 and not self._is_ended:
             self._searched = len(self._read)
-            chunk = await self._chunk()
+            chunk = await self._chunks.next()
             self._read += chunk
-            self._is_ended = not chunk
+            self._is_ended = self._is_ended or not chunk
         line = bytes(self._read[: end or None])
         del self._read[: end or None]
         self._searched = 0
         return line
 
-    async def _chunk(self) -> bytes:
-        with contextlib.suppress(PermissionError), anyio.CancelScope() as self._waiting:
-            await anyio.wait_readable(self._descriptor)  # refused for a file, which is never waited for
-        if self._is_ended:
-            return b""
+
+class _Chunks:
+    """What a descriptor has to read, as it comes; empty at its end. The event loop goes on watching it between two
+    calls: to begin and to end that for each of them takes longer than to read a line. What comes while nobody waits
+    stays where it is, and ends the watching until the next call."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._loop: asyncio.AbstractEventLoop | None = None  # while it watches
+        self._waiter: asyncio.Future[bytes] | None = None
+
+    async def next(self) -> bytes:
+        loop = asyncio.get_running_loop()
+        try:
+            if self._loop is None:
+                loop.add_reader(self._descriptor, self._arrived)
+                self._loop = loop
+        except PermissionError:
+            return self._read()  # a file, which is never waited for
+        self._waiter = loop.create_future()
+        try:
+            return await self._waiter
+        finally:
+            self._waiter = None
+
+    def end(self) -> None:
+        """As if there were nothing more to read."""
+        self._stop_watching()
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(b"")
+
+    def _arrived(self) -> None:
+        if self._waiter is None or self._waiter.done():
+            self._stop_watching()
+            return
+        chunk = self._read()
+        if not chunk:
+            self._stop_watching()
+        self._waiter.set_result(chunk)
+
+    def _read(self) -> bytes:
         try:
             return os.read(self._descriptor, _AT_ONCE)
         except OSError:
             return b""  # a terminal that was hung up
+
+    def _stop_watching(self) -> None:
+        if self._loop is not None:
+            self._loop.remove_reader(self._descriptor)
+            self._loop = None
 
 
 class Output:
