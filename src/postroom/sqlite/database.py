@@ -24,17 +24,18 @@ _FOR_EVER: Final = -1.0  # as in threading.Lock
 T = TypeVar("T")
 
 
-class _Reader(sqlite3.Connection):
-    """Only reads, so that whatever changes the file is a change by another connection."""
+class _Connection(sqlite3.Connection):
+    """`known` is what was read of the file at its `version`; None for a connection that writes, as the version is told
+    to change by the others only."""
 
     version = -1
-    known: dict[Callable[..., Any], Any]
+    known: dict[Callable[..., Any], Any] | None = None
 
 
 def remembered(connection: sqlite3.Connection, read: Callable[[sqlite3.Connection], T]) -> T:
     """What `read` finds in the file, read again only after somebody wrote to it. For a snapshot: asking for the version
     begins it, so that nobody writes between the two. A connection that writes reads each time."""
-    if not isinstance(connection, _Reader):
+    if not isinstance(connection, _Connection) or connection.known is None:
         return read(connection)
     (version,) = connection.execute("PRAGMA data_version").fetchone()
     if version != connection.version:
@@ -105,7 +106,7 @@ class Database:
             self._close_writer()
             self._writing.release()
 
-    def connect(self, kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
+    def connect(self) -> sqlite3.Connection:
         """A new connection; subclasses set more options on it."""
         return sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode=rw",  # a missing file is reported, not created
@@ -114,7 +115,7 @@ class Database:
             isolation_level=None,
             check_same_thread=False,
             cached_statements=256,
-            factory=kind,
+            factory=_Connection,
         )
 
     def switch_to_wal(self) -> None:
@@ -144,11 +145,17 @@ class Database:
             if self._closed:
                 self._close_writer()
 
+    def _reader(self) -> sqlite3.Connection:
+        connection = self.connect()
+        if isinstance(connection, _Connection):
+            connection.known = {}
+        return connection
+
     @contextmanager
     def _borrowed(self) -> Iterator[sqlite3.Connection]:
         with self._translated():
             self._check_open()
-            connection = self._idle.pop() if self._idle else self.connect(_Reader)
+            connection = self._idle.pop() if self._idle else self._reader()
             try:
                 yield connection
             except sqlite3.Error:

@@ -33,8 +33,8 @@ class Database(sqlite_database.Database):
             self.switch_to_wal()
             self._migrate()
 
-    def connect(self, kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
-        connection = super().connect(kind)
+    def connect(self) -> sqlite3.Connection:
+        connection = super().connect()
         connection.row_factory = sqlite3.Row
         return connection
 
