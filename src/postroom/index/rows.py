@@ -74,6 +74,12 @@ def envelopes(
     return [found.get(ref) for ref in refs]
 
 
+def are_small(connection: sqlite3.Connection, refs: Sequence[str], most: int) -> bool:
+    """Whether these messages have no more bytes than that, all together. For a few of them."""
+    sql = f"SELECT total(size) FROM mail WHERE ref IN ({marks(refs)})"  # noqa: S608
+    return bool(connection.execute(sql, [storable(ref) for ref in refs]).fetchone()[0] <= most)
+
+
 def marks(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from postroom.index.conditions import Condition, condition, joined, lies_in_none
-from postroom.index.folders import find_folder, numbered_folders
+from postroom.index.folders import find_folder, list_folders, numbered_folders
 from postroom.index.matching import Names, conjunction, expression, has_state
 from postroom.index.rows import ENVELOPE, envelopes, envelopes_of
 from postroom.index.state import folder_token
 from postroom.index.ties import Rank, put_right, share_a_second
 from postroom.model.folder import Role
 from postroom.model.message import Envelope, Page
-from postroom.model.query.tree import And, In, Node, Query, Text
+from postroom.model.query.tree import And, In, Node, Query, Subject, Text
 
 COUNTED = 10_000  # matches; counting more would make a search the slower the larger the mailbox is
 UNSEARCHED = (Role.TRASH, Role.JUNK)  # unless a query names a folder
@@ -33,15 +33,25 @@ class Plan:
     total: int | None = None
 
 
-def is_quick(query: Query, offset: int) -> bool:
+def is_quick(connection: sqlite3.Connection, query: Query, offset: int) -> bool:
     """Whether little more is read than the page: of a folder, or of the messages with one word, of which no more than
-    `COUNTED` are counted. Other conditions may pass over any number of messages before a page is full."""
+    `COUNTED` are counted. Other conditions may pass over any number of messages before a page is full, as a word does
+    that is in few subjects and in many texts."""
+    if offset > COUNTED:
+        return False
     match query.node:
         case In():
-            return offset <= COUNTED
+            return True
         case Text(value=value, prefix=False):
-            return offset <= COUNTED and value.isascii() and value.isalnum()
+            return _is_a_word(value)
+        case Subject(value=value):
+            return _is_a_word(value) and sum(each.total or 0 for each in list_folders(connection)) <= 2 * COUNTED
     return False
+
+
+def _is_a_word(value: str) -> bool:
+    """One for the full text, for certain."""
+    return value.isascii() and value.isalnum()
 
 
 def search(

@@ -33,17 +33,21 @@ class _Connection(sqlite3.Connection):
 
 
 def remembered(connection: sqlite3.Connection, read: Callable[[sqlite3.Connection], T]) -> T:
-    """What `read` finds in the file, read again only after somebody wrote to it. For a snapshot: asking for the version
-    begins it, so that nobody writes between the two. A connection that writes reads each time."""
-    if not isinstance(connection, _Connection) or connection.known is None:
+    """What `read` finds in the file, read again only after somebody wrote to it. Outside of a snapshot, and by a
+    connection that writes, it is read each time."""
+    if not isinstance(connection, _Connection) or connection.known is None or not connection.in_transaction:
         return read(connection)
-    (version,) = connection.execute("PRAGMA data_version").fetchone()
-    if version != connection.version:
-        connection.version, connection.known = version, {}
     if read not in connection.known:
         connection.known[read] = read(connection)
     found: T = connection.known[read]
     return found
+
+
+def _forget_what_changed(connection: sqlite3.Connection) -> None:
+    """To ask for the version begins the snapshot, so that nobody writes between the two."""
+    (version,) = connection.execute("PRAGMA data_version").fetchone()
+    if isinstance(connection, _Connection) and version != connection.version:
+        connection.version, connection.known = version, {}
 
 
 class Database:
@@ -70,14 +74,20 @@ class Database:
             yield connection
 
     @contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Everything read inside is from the same point in time."""
+    def snapshot(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
+        """Everything read inside is from the same point in time. Readers are locked out in rare moments only, such as
+        while a file is recovered; one that may not wait for their end then fails at once."""
         with self._borrowed() as connection:
+            if not waits:
+                connection.execute("PRAGMA busy_timeout = 0")
             connection.execute("BEGIN")
             try:
+                _forget_what_changed(connection)
                 yield connection
             finally:
                 connection.rollback()
+                if not waits:
+                    connection.execute(f"PRAGMA busy_timeout = {self.wait_for_lock * 1000:.0f}")
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:

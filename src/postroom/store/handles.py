@@ -89,7 +89,7 @@ class Handles:
     def known(self, account: str, wanted: Mapping[Kind, Sequence[str]]) -> list[list[str]] | None:
         """What `issue_each` would answer without writing anything; None when a ref has no handle yet. Never waits."""
         handles = []
-        with self._database.read() as connection:
+        with self._database.snapshot() as connection:
             seen = remembered(connection, _Seen)
             for kind, refs in wanted.items():
                 found = seen.of(account, kind)

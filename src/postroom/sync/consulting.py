@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -16,6 +15,7 @@ import anyio.to_thread
 
 from postroom.model.errors import PostroomError, ProviderUnavailable, RateLimited
 from postroom.providers.layers.layered import Call
+from postroom.sqlite.at_once import AtOnce
 from postroom.sqlite.database import remembered
 from postroom.sync.coverage import coverage_of_all
 from postroom.sync.fill_progress import telling
@@ -32,17 +32,14 @@ CatchUp = Callable[[], Awaitable[None]]
 Look = Callable[[sqlite3.Connection, Trust], R | None]  # None: the mirror cannot tell, or is not trusted that far
 
 UNREACHABLE = (ProviderUnavailable, RateLimited)
-SLOW = 0.05  # seconds of one look: the disk is slow, or nothing of the file is in memory
-_THREADS_FOR = 30.0  # seconds after that
 
 
 class Consulting:
     """`outage` is on while the server cannot be reached and the mirror answers in its place. A mirror of
     another mailbox, which had this account's name before, is none.
 
-    A look for little (a page of a folder, a message) takes less time than handing it to a thread does. The event loop
-    does it itself where the file is open, as a reader never waits for a writer; a look that turns out to be for more
-    (`TooMuch`) is handed to a thread, and so are all of them for a while after one was slow.
+    The event loop itself looks where the file is open (`AtOnce`). A look that turns out to be for more than a little
+    (`TooMuch`), or fails, is handed to a thread.
     """
 
     def __init__(
@@ -57,7 +54,7 @@ class Consulting:
         self._readers = anyio.CapacityLimiter(8)
         self._catching_up = anyio.Lock()
         self._is_connected = False
-        self._slow_until = 0.0
+        self._at_once = AtOnce()
         self.outage = Outage()
 
     async def answer(self, look: Look[R], ask: Call, *args: Any, **kwargs: Any) -> R:
@@ -116,25 +113,17 @@ class Consulting:
 
     async def _look(self, look: Look[R], trust: Trust) -> R | None:
         try:
-            if self._mirror.is_open and time.monotonic() > self._slow_until:
-                with suppress(TooMuch):
-                    return self._timed(look, replace(trust, at_once=True))
+            if self._at_once.is_advisable and self._mirror.is_open:
+                with suppress(TooMuch, PostroomError):
+                    return self._at_once.timed(partial(self._run, look, replace(trust, at_once=True)))
             elif not self._mirror.path.exists():
                 return None
             return await anyio.to_thread.run_sync(self._run, look, trust, limiter=self._readers)
         except PostroomError:
             return None
 
-    def _timed(self, look: Look[R], trust: Trust) -> R | None:
-        began = time.monotonic()
-        found = self._run(look, trust)
-        ended = time.monotonic()
-        if ended - began > SLOW:
-            self._slow_until = ended + _THREADS_FOR
-        return found
-
     def _run(self, look: Look[R], trust: Trust) -> R | None:
-        with self._mirror.snapshot() as connection:
+        with self._mirror.snapshot(waits=not trust.at_once) as connection:
             return look(connection, trust) if remembered(connection, noted_owner) == self._owner else None
 
 

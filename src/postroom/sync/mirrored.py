@@ -20,7 +20,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -152,7 +152,7 @@ class MirrorLayer:
         needs_bodies = self._settings.mirror == "headers" and any(isinstance(leaf, Text) for leaf in query.leaves())
 
         def look(connection: sqlite3.Connection, trust: Trust) -> Page[Envelope] | Half | None:
-            trust.spare(is_quick(query, offset))
+            trust.spare(is_quick(connection, query, offset))
             if needs_bodies and not trust.is_last_resort:
                 return None
             coverage = coverage_of(connection, query)
@@ -197,7 +197,7 @@ class MirrorLayer:
         leaves_out = coverage.leaves_out and bool(self._settings.mirror_leave_out)
         is_all = coverage.is_whole and not leaves_out and not is_partial and not self._settings.mirror_days
         total = None if self._settings.mirror_days else page.total
-        return replace(page, as_of=coverage.as_of, complete=is_all, total=total)
+        return Page(page.items, total, page.limit, page.offset, page.has_more, as_of=coverage.as_of, complete=is_all)
 
     async def _envelopes(self, ask: Call, refs: Sequence[str]) -> list[Envelope | None]:
         return await self._each(ask, refs, self._envelopes_found)
