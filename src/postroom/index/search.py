@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from postroom.index.conditions import Condition, condition, joined, lies_in_none
 from postroom.index.folders import find_folder, list_folders, numbered_folders
@@ -16,8 +17,10 @@ from postroom.index.ties import Rank, put_right, share_a_second
 from postroom.model.folder import Role
 from postroom.model.message import Envelope, Page
 from postroom.model.query.tree import And, In, Node, Query, Subject, Text
+from postroom.sqlite.database import remembered
 
 COUNTED = 10_000  # matches; counting more would make a search the slower the larger the mailbox is
+_REMEMBERED = 1_000  # counts
 UNSEARCHED = (Role.TRASH, Role.JUNK)  # unless a query names a folder
 
 
@@ -118,8 +121,17 @@ def _total(connection: sqlite3.Connection, plan: Plan, found: int, limit: int, o
     if found <= limit and (found or not offset):
         return offset + found  # the page reached the end
     sql = f"SELECT count(*) FROM (SELECT 1 FROM {plan.counted} WHERE {plan.where.sql} LIMIT {COUNTED + 1})"  # noqa: S608
-    counted = int(connection.execute(sql, plan.where.values).fetchone()[0])
-    return counted if counted <= COUNTED else None
+    counts, key = remembered(connection, _no_counts), (sql, plan.where.values)
+    if key not in counts:
+        if len(counts) >= _REMEMBERED:
+            counts.clear()
+        counts[key] = int(connection.execute(sql, plan.where.values).fetchone()[0])
+    return counts[key] if counts[key] <= COUNTED else None
+
+
+def _no_counts(_connection: sqlite3.Connection) -> dict[tuple[str, tuple[Any, ...]], int]:
+    """Of earlier searches: turning the pages of one counts its matches only once."""
+    return {}
 
 
 def _plan(connection: sqlite3.Connection, query: Query) -> Plan:

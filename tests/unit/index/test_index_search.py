@@ -6,10 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from postroom.index import people, writing
+from postroom.index import folders, people, writing
+from postroom.index.database import Database
+from postroom.index.entry import Entry
 from postroom.index.search import COUNTED, is_quick, newest, search
 from postroom.model.address import Address
 from postroom.model.errors import NotFound
+from postroom.model.folder import Role
 from postroom.model.query.tree import (
     After,
     And,
@@ -30,6 +33,7 @@ from postroom.model.query.tree import (
 )
 
 Add = Callable[..., str]
+Make = Callable[..., Entry]
 
 
 def found(index: sqlite3.Connection, node: Node | None, *, anywhere: bool = False) -> list[str]:
@@ -321,3 +325,22 @@ def test_a_thread_may_be_named_by_its_first_message_id(index: sqlite3.Connection
     alone = add()
     page = search(index, Query(), limit=10, offset=0, by_headers=True)
     assert [envelope.thread_ref for envelope in page.items] == [alone, *reversed(names)]
+
+
+def test_the_pages_of_a_search_are_counted_once_and_anew_after_a_change(database: Database, entry: Make) -> None:
+    with database.transaction() as connection:
+        folders.add_folder(connection, "INBOX", role=Role.INBOX)
+        writing.add(connection, [entry("word") for _ in range(5)])
+    statements: list[str] = []
+    with database.read() as connection:
+        connection.set_trace_callback(statements.append)
+
+    def total(offset: int) -> int | None:
+        with database.snapshot() as connection:
+            return search(connection, Query(Text("word")), limit=1, offset=offset).total
+
+    assert [total(offset) for offset in range(3)] == [5, 5, 5]
+    assert sum("count(*)" in statement for statement in statements) == 1
+    with database.transaction() as connection:
+        writing.add(connection, [entry("word")])
+    assert total(0) == 6
