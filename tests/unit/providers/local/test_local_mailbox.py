@@ -232,7 +232,7 @@ LOOP, READER, ASIDE = (True, 0), (False, 1), (False, 0)
 
 
 @pytest.mark.parametrize(
-    ("size", "where"), [(10, [LOOP] * 3), (100_000, [LOOP, READER, READER]), (convert.AT_ONCE, [ASIDE] * 3)]
+    ("size", "where"), [(10, [LOOP] * 3), (40_000, [LOOP, READER, READER]), (convert.AT_ONCE, [ASIDE] * 3)]
 )
 async def test_a_large_mail_keeps_nobody_waiting_while_it_is_parsed(
     mailbox: LocalMailbox, raw: Raw, monkeypatch: pytest.MonkeyPatch, size: int, where: list[tuple[bool, int]]
