@@ -3,8 +3,9 @@
     python bench/mirror.py [MAILS ...] [--folder FOLDER] [--rounds 100] [--patience 1500] [--peer-up-to 5000]
 
 A real Dovecot serves the corpus as one inbox. The first fill stands beside mbsync's, which only copies. Calls over
-stdio stand beside the floor server on the same index, mu and notmuch on the same messages, and mcp-email-server, which
-asks the server: all in turns. Needs root and Dovecot; what else is not installed is left out and named.
+stdio stand beside the floor server on the same index, each with another message, page or word; mu and notmuch on the
+same messages, and mcp-email-server, which asks the server, make one call of each kind again and again: all in turns.
+Needs root and Dovecot; what else is not installed is left out and named.
 
 FOLDER keeps the generated messages for the next run (200,000 are 4 GB), and the server's own index of them. The mirrors
 and the other programs' files are temporary (TMPDIR): three times as much as the messages. With several sizes a last
@@ -32,17 +33,12 @@ import mirror_filling
 from imap_peers import PEER, mirror_seconds, peer_command, peer_environment
 from mcp_stdio import StdioServer
 from tool_call import percentile
+from varied import HALF, LIST, ONE_PERCENT, RARE, READ, SUBJECT, calling, far_down, varied
 
 from tests.peers.dovecot import MAIL_OWNER, PASSWORD, Dovecot, running_dovecot  # isort: skip
 
 HERE = Path(__file__).parent
-WORDS = {
-    "search subject": "subject:time",
-    "search text, rare": "plantedrare",
-    "search text, 1 %": "plantedmid",
-    "search text, half": "plantedhalf",
-}
-FAR = "list 20, far down"
+WORDS = {SUBJECT: "subject:time", RARE: "plantedrare", ONE_PERCENT: "plantedmid", HALF: "plantedhalf"}  # for programs
 FEW = 5  # calls of a program in 20 of ours
 ENOUGH = 20_000.0  # milliseconds of one program's calls in a row: some take seconds
 UNCHANGED = "nothing changed"
@@ -157,6 +153,8 @@ def calls(
     ours_command = [sys.executable, "-m", "postroom", "serve", "--config", str(path)]
     maildir = dovecot.maildir(imap.USER).resolve()
     programs = [make(maildir, home, options.patience) for make in (mail_programs.mu, mail_programs.notmuch)]
+    with StdioServer(ours_command, env) as first:
+        pairs = varied(first, home / "mirrors" / "bench.db", home / "state.db", mails, options.rounds)
     with contextlib.ExitStack() as stack:
         ours = stack.enter_context(StdioServer(ours_command, env))
         floor = stack.enter_context(StdioServer(floor_command))
@@ -165,8 +163,9 @@ def calls(
         theirs = {program.name: _of_program(program, told, maildir, mails) for program in programs}
         rows = []
         costs: Costs = {}
-        for name, (mine, its) in _of_servers(told, mails).items():
-            contenders: dict[str, Contender] = {"Postroom": _calling(ours, mine), "floor": _calling(floor, its)}
+        for name, both in pairs.items():
+            mine, its = zip(*both, strict=True)
+            contenders: dict[str, Contender] = {"Postroom": calling(ours, mine), "floor": calling(floor, its)}
             contenders |= {program: found[name] for program, found in theirs.items() if name in found}
             if peer is not None and name in (asked := _of_peer(told)):
                 contenders[PEER] = _trying(peer, asked[name])
@@ -175,7 +174,7 @@ def calls(
             costs[name] = Cost(statistics.median(times["Postroom"]), (ours.cpu - before) / (options.rounds + 1))
             rows.append(_row(name, times))
         noise = in_turns(
-            {"Postroom": _calling(floor, ("list_emails", {})), "floor": _calling(floor, ("list_emails", {}))},
+            {"Postroom": calling(floor, [("list_emails", {})]), "floor": calling(floor, [("list_emails", {})])},
             options.rounds,
         )
         heads = ["Postroom", "floor", "ratio", "mu", "notmuch", PEER]
@@ -198,10 +197,6 @@ def _row(name: str, times: Mapping[str, list[float]]) -> list[str]:
 
 def _remark(program: mail_programs.Program) -> list[str]:
     return [program.name, program.why or f"indexed in {program.indexed:.1f} s; a process per call"]
-
-
-def _calling(server: StdioServer, call: imap.Call) -> Contender:
-    return lambda: server.call(*call)[0]
 
 
 def _trying(server: StdioServer, call: imap.Call) -> Contender:
@@ -231,29 +226,6 @@ def _told(ours: StdioServer, home: Path, mails: int) -> dict[str, str]:
     }
 
 
-def far_down(mails: int) -> int:
-    """Offsets end at 100,000."""
-    return min(mails * 4 // 5, 100_000)
-
-
-def _of_servers(told: Mapping[str, str], mails: int) -> dict[str, tuple[imap.Call, imap.Call]]:
-    far = {"limit": 20, "offset": far_down(mails)}
-    searches = {
-        name: (
-            ("search_emails", {"query": word, "limit": 20}),
-            ("search_emails", {"query": word.replace("subject:", "subject : "), "limit": 20}),
-        )
-        for name, word in WORDS.items()
-    }
-    return {
-        "list 20": (("list_emails", {"limit": 20}), ("list_emails", {"limit": 20})),
-        FAR: (("list_emails", far), ("list_emails", far)),
-        **searches,
-        "thread": (("get_thread", {"thread_id": told["thread_id"]}), ("get_thread", {"email_id": told["ref"]})),
-        "read": (("read_email", {"email_id": told["email_id"]}), ("read_email", {"email_id": told["ref"]})),
-    }
-
-
 def _of_program(
     program: mail_programs.Program, told: Mapping[str, str], maildir: Path, mails: int
 ) -> dict[str, Contender]:
@@ -271,10 +243,10 @@ def _of_program(
 def _of_peer(told: Mapping[str, str]) -> dict[str, imap.Call]:
     find, page = "list_emails_metadata", {"account_name": "bench", "page_size": 20}
     return {
-        "list 20": (find, page),
-        "search subject": (find, {**page, "subject": "time"}),
-        "search text, rare": (find, {**page, "body": "plantedrare"}),
-        "read": ("get_emails_content", {"account_name": "bench", "email_ids": [told["uid"]]}),
+        LIST: (find, page),
+        SUBJECT: (find, {**page, "subject": "time"}),
+        RARE: (find, {**page, "body": "plantedrare"}),
+        READ: ("get_emails_content", {"account_name": "bench", "email_ids": [told["uid"]]}),
     }
 
 
@@ -288,8 +260,8 @@ def _while_filling(ours: StdioServer, home: Path, path: Path, env: Mapping[str, 
     until = time.monotonic() + 120
     while other.status().complete and time.monotonic() < until:
         time.sleep(0.02)
-    query = {"query": WORDS["search text, 1 %"]}
-    beside = _calling(ours, ("search_emails", {**query, "account": "bench"}))
+    query = {"query": WORDS[ONE_PERCENT]}
+    beside = calling(ours, [("search_emails", {**query, "account": "bench"})])
     itself = _trying(ours, ("search_emails", {**query, "account": "other"}))  # a server may take too long for it
     times: dict[str, list[float]] = {"beside": [], "itself": []}
     until = time.monotonic() + LONGEST_FILL

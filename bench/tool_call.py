@@ -2,24 +2,24 @@
 
     python bench/tool_call.py [MAILS] [CALLS] [FOLDER]
 
-The mailbox is kept in FOLDER for the next run; without one it is made anew. Prints the table of the README: times as
-the client sees them, which only a quiet machine gives, and the processor time of each server for a call, the least of
-several rounds.
+The mailbox is kept in FOLDER for the next run; without one it is made anew. Each call is made with another message,
+thread, page or word, all of which have their handles already. Prints the table of the README: times as the client sees
+them, which only a quiet machine gives, and the processor time of each server for a call, the median of several rounds.
 Goal: the medians within 1.25x of the floor.
 """
 
 from __future__ import annotations
 
-import ast
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from pathlib import Path
 
 from mcp_stdio import StdioServer
+from varied import Call, Pair, calling, varied
 
 HERE = Path(__file__).parent
 ROUNDS = 10
@@ -30,8 +30,6 @@ provider = "local"
 address = "owner@bench.example"
 path = "{mailbox}"
 """
-Arguments = Mapping[str, object]
-SEARCHES = {"half of all": "plantedhalf", "one in 100": "plantedmid", "rare": "plantedrare"}
 HEAD = """| call | Postroom p50 / p99 | floor p50 / p99 | ratio | CPU: Postroom | floor | ratio |
 |---|---|---|---|---|---|---|"""
 
@@ -39,45 +37,41 @@ HEAD = """| call | Postroom p50 / p99 | floor p50 / p99 | ratio | CPU: Postroom 
 class Side:
     """One of the two servers, and what its calls took."""
 
-    def __init__(self, server: StdioServer, shown: list[str]) -> None:
-        self.server = server
-        self._shown = shown  # ids of the newest messages
-        self.times: list[float] = []
-        self.cpu: list[float] = []
+    def __init__(self, server: StdioServer, calls: Sequence[Call]) -> None:
+        self._server = server
+        self._call = calling(server, calls)
+        self._times: list[float] = []
+        self._cpu: list[float] = []
 
-    def forget(self) -> None:
-        self.times, self.cpu = [], []
-
-    def run(self, tool: str, arguments: Callable[[str], Arguments], calls: int) -> None:
-        before = self.server.cpu
-        for number in range(calls):
-            self.times.append(self.server.call(tool, arguments(self._shown[number % len(self._shown)]))[0])
-        self.cpu.append((self.server.cpu - before) / calls)
+    def run(self, calls: int) -> None:
+        before = self._server.cpu
+        self._times += [self._call() for _ in range(calls)]
+        self._cpu.append((self._server.cpu - before) / calls)
 
     def __str__(self) -> str:
-        return f"{self.median:.2f} / {percentile(self.times, 0.99):.2f} ms"
+        return f"{self.median:.2f} / {percentile(self._times, 0.99):.2f} ms"
 
     @property
     def median(self) -> float:
-        return statistics.median(self.times)
+        return statistics.median(self._times)
+
+    @property
+    def cpu(self) -> float:
+        return statistics.median(self._cpu)
 
 
 def percentile(times: list[float], share: float) -> float:
     return sorted(times)[min(len(times) - 1, int(len(times) * share))]
 
 
-def compared(name: str, tool: str, arguments: Callable[[str], Arguments], sides: tuple[Side, Side], calls: int) -> None:
-    for side in sides:
-        side.run(tool, arguments, 5)  # the first call opens the mailbox
-        side.forget()
+def compared(name: str, pairs: Sequence[Pair], servers: tuple[StdioServer, StdioServer]) -> None:
+    ours, floor = (Side(server, calls) for server, calls in zip(servers, zip(*pairs, strict=True), strict=True))
     for _ in range(ROUNDS):
-        for side in sides:
-            side.run(tool, arguments, max(1, calls // ROUNDS))
-    ours, floor = sides
-    cpu, least = min(ours.cpu), min(floor.cpu)
+        for side in (ours, floor):
+            side.run(max(1, len(pairs) // ROUNDS))
     print(
         f"| {name} | {ours} | {floor} | {ours.median / floor.median:.2f}x "
-        f"| {cpu:.2f} ms | {least:.2f} ms | {cpu / least:.2f}x |",
+        f"| {ours.cpu:.2f} ms | {floor.cpu:.2f} ms | {ours.cpu / floor.cpu:.2f}x |",
         flush=True,
     )
 
@@ -91,13 +85,6 @@ def filled(folder: Path, mails: int) -> Path:
     return mailbox
 
 
-def newest(ours: StdioServer, floor: StdioServer) -> tuple[list[str], list[str]]:
-    """The ids of the same messages at both."""
-    listed = ours.call("list_emails", {"limit": 20})[1]["structuredContent"]["results"]
-    lines = floor.call("list_emails", {"limit": 20})[1]["content"][0]["text"].splitlines()
-    return [row["email_id"] for row in listed], [ast.literal_eval(line)[0] for line in lines]
-
-
 def main(mails: int, calls: int, folder: Path) -> None:
     mailbox = filled(folder, mails)
     with tempfile.TemporaryDirectory() as home:
@@ -106,15 +93,14 @@ def main(mails: int, calls: int, folder: Path) -> None:
         ours_command = [sys.executable, "-m", "postroom", "serve", "--config", str(config)]
         floor_command = [sys.executable, str(HERE / "floor_server.py"), str(mailbox)]
         env = {**os.environ, "POSTROOM_HOME": home}
+        with StdioServer(ours_command, env) as first:
+            pairs = varied(first, mailbox, Path(home, "state.db"), mails, calls)
         with StdioServer(ours_command, env) as ours, StdioServer(floor_command) as floor:
-            shown = newest(ours, floor)
-            sides = Side(ours, shown[0]), Side(floor, shown[1])
+            for server in (ours, floor):
+                server.call("list_emails", {"limit": 1})  # opens the mailbox
             print(HEAD)
-            compared("`list_emails`, 20", "list_emails", lambda _: {"limit": 20}, sides, calls)
-            for name, word in SEARCHES.items():
-                query = {"query": word, "limit": 20}
-                compared(f"`search_emails`, {name}", "search_emails", lambda _, query=query: query, sides, calls)  # type: ignore[misc]
-            compared("`read_email`", "read_email", lambda shown: {"email_id": shown}, sides, calls)
+            for name, both in pairs.items():
+                compared(name, both, (ours, floor))
 
 
 if __name__ == "__main__":

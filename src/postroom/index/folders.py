@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import replace
 
 from postroom.model.errors import Conflict, NotFound
@@ -16,19 +17,29 @@ from postroom.model.folder import (
     match_folder,
     renamed_path,
 )
+from postroom.sqlite.database import remembered
 
 _ORDER = "role IS NULL, iif(role IS NULL, name, id)"
 
 
 def list_folders(connection: sqlite3.Connection) -> list[Folder]:
     """Those with a role first, in the order they were created, then the others by name."""
+    return list(remembered(connection, _folders))
+
+
+def _folders(connection: sqlite3.Connection) -> list[Folder]:
     rows = connection.execute(f"SELECT ref, name, role, total, unread FROM folder ORDER BY {_ORDER}")  # noqa: S608
     return [Folder(ref, name, Role(role) if role else None, total, unread) for ref, name, role, total, unread in rows]
 
 
-def numbered_folders(connection: sqlite3.Connection) -> tuple[list[Folder], dict[str, int], frozenset[int]]:
+def numbered_folders(connection: sqlite3.Connection) -> tuple[list[Folder], Mapping[str, int], frozenset[int]]:
     """`list_folders`, their numbers by name, and those that have messages which are shown in another folder: what every
     search needs to know, in one query."""
+    folders, numbers, shared = remembered(connection, _numbered)
+    return list(folders), numbers, shared
+
+
+def _numbered(connection: sqlite3.Connection) -> tuple[list[Folder], Mapping[str, int], frozenset[int]]:
     shares = "EXISTS (SELECT 1 FROM mail_folder WHERE mail_folder.folder = folder.id)"
     rows = connection.execute(
         f"SELECT ref, name, role, total, unread, id, {shares} FROM folder ORDER BY {_ORDER}"  # noqa: S608

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from postroom.index import state
@@ -35,7 +36,7 @@ class Names:
 
     connection: sqlite3.Connection
     folders: list[Folder]
-    numbers: dict[str, int]  # of folders, by name
+    numbers: Mapping[str, int]  # of folders, by name
     shared: frozenset[int] = frozenset()  # folders with messages that are shown in another one
     _people: dict[str, list[str] | None] = field(default_factory=dict)
 

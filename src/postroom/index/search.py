@@ -6,18 +6,21 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from postroom.index.conditions import Condition, condition, joined, lies_in_none
-from postroom.index.folders import find_folder, numbered_folders
+from postroom.index.folders import find_folder, list_folders, numbered_folders
 from postroom.index.matching import Names, conjunction, expression, has_state
 from postroom.index.rows import ENVELOPE, envelopes, envelopes_of
 from postroom.index.state import folder_token
 from postroom.index.ties import Rank, put_right, share_a_second
 from postroom.model.folder import Role
 from postroom.model.message import Envelope, Page
-from postroom.model.query.tree import And, In, Node, Query
+from postroom.model.query.tree import And, In, Node, Query, Subject, Text
+from postroom.sqlite.database import remembered
 
 COUNTED = 10_000  # matches; counting more would make a search the slower the larger the mailbox is
+_REMEMBERED = 1_000  # counts
 UNSEARCHED = (Role.TRASH, Role.JUNK)  # unless a query names a folder
 
 
@@ -33,10 +36,38 @@ class Plan:
     total: int | None = None
 
 
+def is_quick(connection: sqlite3.Connection, query: Query, offset: int) -> bool:
+    """Whether little more is read than the page: of a folder, or of the messages with one word, of which no more than
+    `COUNTED` are counted. Other conditions may pass over any number of messages before a page is full, as a word does
+    that is in few subjects and in many texts."""
+    if offset > COUNTED:
+        return False
+    match query.node:
+        case In():
+            return True
+        case Text(value=value, prefix=False):
+            return _is_a_word(value)
+        case Subject(value=value):
+            return _is_a_word(value) and sum(each.total or 0 for each in list_folders(connection)) <= 2 * COUNTED
+    return False
+
+
+def _is_a_word(value: str) -> bool:
+    """One for the full text, for certain."""
+    return value.isascii() and value.isalnum()
+
+
 def search(
-    connection: sqlite3.Connection, query: Query, *, limit: int, offset: int, rank: Rank | None = None
+    connection: sqlite3.Connection,
+    query: Query,
+    *,
+    limit: int,
+    offset: int,
+    rank: Rank | None = None,
+    by_headers: bool = False,
 ) -> Page[Envelope]:
-    """The total is None where more than `COUNTED` match. `rank` orders messages of one second."""
+    """The total is None where more than `COUNTED` match. `rank` orders messages of one second; `by_headers` see
+    `rows`."""
     plan = _plan(connection, query)
     before = 1 if rank is not None and offset else 0
     rows = connection.execute(
@@ -45,11 +76,11 @@ def search(
         (*plan.where.values, before + limit + 1, offset - before),
     ).fetchall()
     count = max(0, len(rows) - before)
-    shown = envelopes_of(rows[before : before + limit])
+    shown = envelopes_of(rows[before : before + limit], by_headers=by_headers)
     if rank is not None and share_a_second([row[-1] for row in rows]):
         found = [(row[-1], row[0]) for row in rows]
         refs = put_right(found, before, before + len(shown), partial(_around, connection, plan), rank)
-        shown = _in_order(connection, shown, refs)
+        shown = _in_order(connection, shown, refs, by_headers=by_headers)
     total = _total(connection, plan, count, limit, offset)
     return Page(tuple(shown), total, limit, offset, has_more=count > limit)
 
@@ -75,10 +106,12 @@ def _around(connection: sqlite3.Connection, plan: Plan, lowest: int, end: int) -
     return rows if len(rows) <= COUNTED else []
 
 
-def _in_order(connection: sqlite3.Connection, shown: list[Envelope], refs: Sequence[str]) -> list[Envelope]:
+def _in_order(
+    connection: sqlite3.Connection, shown: list[Envelope], refs: Sequence[str], *, by_headers: bool
+) -> list[Envelope]:
     by_ref = {envelope.ref: envelope for envelope in shown}
     missing = [ref for ref in refs if ref not in by_ref]
-    by_ref |= {envelope.ref: envelope for envelope in envelopes(connection, missing) if envelope is not None}
+    by_ref |= {one.ref: one for one in envelopes(connection, missing, by_headers=by_headers) if one is not None}
     return [by_ref[ref] for ref in refs]
 
 
@@ -88,8 +121,17 @@ def _total(connection: sqlite3.Connection, plan: Plan, found: int, limit: int, o
     if found <= limit and (found or not offset):
         return offset + found  # the page reached the end
     sql = f"SELECT count(*) FROM (SELECT 1 FROM {plan.counted} WHERE {plan.where.sql} LIMIT {COUNTED + 1})"  # noqa: S608
-    counted = int(connection.execute(sql, plan.where.values).fetchone()[0])
-    return counted if counted <= COUNTED else None
+    counts, key = remembered(connection, _no_counts), (sql, plan.where.values)
+    if key not in counts:
+        if len(counts) >= _REMEMBERED:
+            counts.clear()
+        counts[key] = int(connection.execute(sql, plan.where.values).fetchone()[0])
+    return counts[key] if counts[key] <= COUNTED else None
+
+
+def _no_counts(_connection: sqlite3.Connection) -> dict[tuple[str, tuple[Any, ...]], int]:
+    """Of earlier searches: turning the pages of one counts its matches only once."""
+    return {}
 
 
 def _plan(connection: sqlite3.Connection, query: Query) -> Plan:

@@ -74,15 +74,28 @@ def thread_envelopes(connection: sqlite3.Connection, thread_ref: str) -> list[En
     return envelopes_of(rows)
 
 
-def mails_with_ids(connection: sqlite3.Connection, message_ids: Sequence[str]) -> list[Envelope]:
+def mails_with_ids(
+    connection: sqlite3.Connection, message_ids: Sequence[str], *, by_headers: bool = False
+) -> list[Envelope]:
     """Through their threads, which are indexed by id; messages are not."""
     ids = [storable(message_id) for message_id in message_ids[:MAX_LINKS]]
-    found = sorted(set(_threads_by_link(connection, ids).values()))
+    found = linked(connection, message_ids)
     rows = connection.execute(
         f"SELECT {ENVELOPE} FROM mail WHERE mail.thread IN ({marks(found)}) AND mail.message_id IN ({marks(ids)})",  # noqa: S608
         (*found, *ids),
     ).fetchall()
-    return envelopes_of(rows)
+    return envelopes_of(rows, by_headers=by_headers)
+
+
+def linked(connection: sqlite3.Connection, message_ids: Sequence[str]) -> list[str]:
+    """The threads of messages with these ids, or that name them."""
+    return sorted(set(_threads_by_link(connection, message_ids[:MAX_LINKS]).values()))
+
+
+def are_short(connection: sqlite3.Connection, threads: Sequence[str], most: int) -> bool:
+    """Whether these threads have no more messages than that, all together."""
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM mail WHERE thread IN ({marks(threads)}) LIMIT ?)"  # noqa: S608
+    return int(connection.execute(sql, (*threads, most + 1)).fetchone()[0]) <= most
 
 
 def current(connection: sqlite3.Connection, thread_ref: str) -> str:

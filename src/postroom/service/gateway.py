@@ -13,6 +13,7 @@ import anyio
 import anyio.to_thread
 
 from postroom.service.open_accounts import Account, Accounts
+from postroom.service.times import shown_moment
 
 if TYPE_CHECKING:
     from postroom.model.draft import SavedDraft
@@ -90,10 +91,7 @@ class Gateway:
         """ISO 8601 in the operator's zone, with its offset; the wall clock's seconds or an aware moment."""
         if isinstance(moment, (int, float)):
             moment = datetime.fromtimestamp(moment, UTC)
-        try:
-            return moment.astimezone(self.settings.server.zone).isoformat(timespec=timespec)
-        except (OverflowError, ValueError, OSError):  # a date at either end of the calendar has no other offset
-            return moment.isoformat(timespec=timespec)
+        return shown_moment(moment, self.settings.server.zone, timespec)
 
     @asynccontextmanager
     async def one_at_a_time(self, key: str) -> AsyncIterator[None]:

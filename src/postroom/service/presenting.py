@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import tzinfo
 from functools import lru_cache
 
 from postroom.mime.clean import clean_line
@@ -12,6 +13,7 @@ from postroom.model.errors import NotFound, PostroomError
 from postroom.model.ids import Kind
 from postroom.model.message import Envelope
 from postroom.service.gateway import Account, Gateway
+from postroom.service.times import shown_moment
 from postroom.service.views import EmailRow, ErrorView
 
 # A sender decides how long a name is and how many recipients, labels and files there are; these limit what is shown.
@@ -27,9 +29,10 @@ async def rows(
         return ()
     refs = {Kind.EMAIL: [each.ref for each in envelopes], Kind.THREAD: [each.thread_ref for each in envelopes]}
     ids = await gateway.ids.show(gateway, account.name, refs, [folder or each.folder for each in envelopes])
+    name, zone = account.name, gateway.settings.server.zone
     return tuple(
         [
-            _row(gateway, account.name, envelope, email_id, thread_id)
+            _row(name, zone, envelope, email_id, thread_id)
             for envelope, email_id, thread_id in zip(envelopes, *ids, strict=True)
         ]
     )
@@ -57,13 +60,14 @@ def error_view(error: PostroomError) -> ErrorView:
 
 def shown_address(address: Address) -> str:
     """Name and address. The name is cleaned and never passes for the address it hides; in that nothing is hidden."""
-    is_short = len(address.name) <= MAX_NAME and len(address.email) <= MAX_EMAIL
-    return _shown_address(address) if is_short else _shown_address.__wrapped__(address)
+    name, email = address.name, address.email
+    is_short = len(name) <= MAX_NAME and len(email) <= MAX_EMAIL
+    return _shown_address(name, email) if is_short else _shown_address.__wrapped__(name, email)
 
 
 @lru_cache(maxsize=4096)  # the same few correspondents recur
-def _shown_address(address: Address) -> str:
-    name, email = clean_line(address.name[:_LOOKED_AT]), address.email[:MAX_EMAIL]
+def _shown_address(name: str, email: str) -> str:
+    name, email = clean_line(name[:_LOOKED_AT]), email[:MAX_EMAIL]
     if len(name) > MAX_NAME:
         name = f"{name[:MAX_NAME]}…"
     return named(visible_name(name) if name != email else "", email)
@@ -83,21 +87,28 @@ def shown_date(gateway: Gateway, envelope: Envelope) -> str:
     return gateway.shown_time(envelope.date) if envelope.date else ""
 
 
-def _row(gateway: Gateway, account: str, envelope: Envelope, email_id: str, thread_id: str) -> EmailRow:
+def _clean(text: str) -> str:
+    """As `clean_line`, in a fraction of the time for what plainly is clean: most subjects and snippets are."""
+    is_clean = text.isascii() and text.isprintable() and "  " not in text and text[:1] != " " != text[-1:]
+    return text if is_clean else clean_line(text)
+
+
+def _row(account: str, zone: tzinfo | None, envelope: Envelope, email_id: str, thread_id: str) -> EmailRow:
+    """The fields in their order: by name they take a sixth longer."""
     return EmailRow(
-        email_id=email_id,
-        thread_id=thread_id,
-        account=account,
-        mailbox=clean_line(envelope.folder),
-        sender=shown_address(envelope.sender),
-        to=shown_addresses(envelope.to),
-        subject=clean_line(envelope.subject[:_LOOKED_AT])[:MAX_SUBJECT],
-        date=shown_date(gateway, envelope),
-        snippet=clean_line(envelope.snippet),
-        unread=envelope.unread,
-        starred=envelope.starred,
-        has_attachments=envelope.has_attachments,
-        labels=first_of(tuple([clean_line(label)[:MAX_NAME] for label in envelope.labels])) if envelope.labels else (),
-        size=envelope.size,
-        is_draft=envelope.draft,
+        email_id,
+        thread_id,
+        account,
+        _clean(envelope.folder),
+        shown_address(envelope.sender),
+        shown_addresses(envelope.to),
+        _clean(envelope.subject[:_LOOKED_AT])[:MAX_SUBJECT],
+        shown_moment(envelope.date, zone) if envelope.date else "",
+        _clean(envelope.snippet),
+        envelope.unread,
+        envelope.starred,
+        envelope.has_attachments,
+        first_of(tuple([clean_line(label)[:MAX_NAME] for label in envelope.labels])) if envelope.labels else (),
+        envelope.size,
+        envelope.draft,
     )

@@ -31,8 +31,8 @@ class EmailRow:
 
     @property
     def marks(self) -> str:
-        shown = (("*", self.unread), ("!", self.starred), ("@", self.has_attachments), ("~", self.is_draft))
-        return "".join([mark for mark, applies in shown if applies])
+        marks = ("*" if self.unread else "") + ("!" if self.starred else "")
+        return marks + ("@" if self.has_attachments else "") + ("~" if self.is_draft else "")
 
 
 @dataclass(frozen=True, slots=True)

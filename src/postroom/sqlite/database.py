@@ -10,16 +10,44 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from postroom.files import database_file
 from postroom.sqlite.errors import FileKind, locked, translate
 
 WAIT_FOR_LOCK: Final = 5.0  # seconds
 _FOR_EVER: Final = -1.0  # as in threading.Lock
+
+T = TypeVar("T")
+
+
+class _Connection(sqlite3.Connection):
+    """`known` is what was read of the file at its `version`; None for a connection that writes, as the version is told
+    to change by the others only."""
+
+    version = -1
+    known: dict[Callable[..., Any], Any] | None = None
+
+
+def remembered(connection: sqlite3.Connection, read: Callable[[sqlite3.Connection], T]) -> T:
+    """What `read` finds in the file, read again only after somebody wrote to it. Outside of a snapshot, and by a
+    connection that writes, it is read each time."""
+    if not isinstance(connection, _Connection) or connection.known is None or not connection.in_transaction:
+        return read(connection)
+    if read not in connection.known:
+        connection.known[read] = read(connection)
+    found: T = connection.known[read]
+    return found
+
+
+def _forget_what_changed(connection: sqlite3.Connection) -> None:
+    """To ask for the version begins the snapshot, so that nobody writes between the two."""
+    (version,) = connection.execute("PRAGMA data_version").fetchone()
+    if isinstance(connection, _Connection) and version != connection.version:
+        connection.version, connection.known = version, {}
 
 
 class Database:
@@ -46,14 +74,20 @@ class Database:
             yield connection
 
     @contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Everything read inside is from the same point in time."""
+    def snapshot(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
+        """Everything read inside is from the same point in time. Readers are locked out in rare moments only, such as
+        while a file is recovered; one that may not wait for their end then fails at once."""
         with self._borrowed() as connection:
+            if not waits:
+                connection.execute("PRAGMA busy_timeout = 0")
             connection.execute("BEGIN")
             try:
+                _forget_what_changed(connection)
                 yield connection
             finally:
                 connection.rollback()
+                if not waits:
+                    connection.execute(f"PRAGMA busy_timeout = {self.wait_for_lock * 1000:.0f}")
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
@@ -91,6 +125,7 @@ class Database:
             isolation_level=None,
             check_same_thread=False,
             cached_statements=256,
+            factory=_Connection,
         )
 
     def switch_to_wal(self) -> None:
@@ -120,11 +155,17 @@ class Database:
             if self._closed:
                 self._close_writer()
 
+    def _reader(self) -> sqlite3.Connection:
+        connection = self.connect()
+        if isinstance(connection, _Connection):
+            connection.known = {}
+        return connection
+
     @contextmanager
     def _borrowed(self) -> Iterator[sqlite3.Connection]:
         with self._translated():
             self._check_open()
-            connection = self._idle.pop() if self._idle else self.connect()
+            connection = self._idle.pop() if self._idle else self._reader()
             try:
                 yield connection
             except sqlite3.Error:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.ids import Kind, is_handle, new_handle
+from postroom.sqlite.database import remembered
 from postroom.store.database import Database
 
 _WORDS = {
@@ -23,6 +24,7 @@ _WORDS = {
     Kind.PLAN: ("a plan id", "Call run_rule_plan to make a new plan."),
 }
 _KINDS = {kind.value: kind for kind in Kind}
+_MOST = 10_000  # handles of one kind and account that are kept in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,19 @@ def unknown(handle: str, kind: Kind) -> NotFound:
     )
 
 
+class _Seen:
+    """Handles by their refs, as long as nobody writes to the file: then a ref may come to have another one."""
+
+    def __init__(self, _connection: sqlite3.Connection) -> None:
+        self._found: dict[tuple[str, Kind], dict[str, str]] = {}
+
+    def of(self, account: str, kind: Kind) -> dict[str, str]:
+        found = self._found.setdefault((account, kind), {})
+        if len(found) > _MOST:
+            found.clear()
+        return found
+
+
 class Handles:
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -74,11 +89,15 @@ class Handles:
     def known(self, account: str, wanted: Mapping[Kind, Sequence[str]]) -> list[list[str]] | None:
         """What `issue_each` would answer without writing anything; None when a ref has no handle yet. Never waits."""
         handles = []
-        with self._database.read() as connection:
+        with self._database.snapshot() as connection:
+            seen = remembered(connection, _Seen)
             for kind, refs in wanted.items():
-                found = _known(connection, kind, account, refs)
-                if not found.keys() >= set(refs):
-                    return None
+                found = seen.of(account, kind)
+                missing = [ref for ref in refs if ref not in found]
+                if missing:
+                    found |= _known(connection, kind, account, missing)
+                    if not all(map(found.__contains__, missing)):
+                        return None
                 handles.append([found[ref] for ref in refs])
         return handles
 

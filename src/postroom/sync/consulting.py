@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -13,10 +15,12 @@ import anyio.to_thread
 
 from postroom.model.errors import PostroomError, ProviderUnavailable, RateLimited
 from postroom.providers.layers.layered import Call
+from postroom.sqlite.at_once import AtOnce
+from postroom.sqlite.database import remembered
 from postroom.sync.coverage import coverage_of_all
 from postroom.sync.fill_progress import telling
-from postroom.sync.limits import is_of, owner_of
-from postroom.sync.trust import Outage, Trust
+from postroom.sync.limits import noted_owner, owner_of
+from postroom.sync.trust import Outage, TooMuch, Trust
 
 if TYPE_CHECKING:
     from postroom.providers.protocol import Mailbox
@@ -32,7 +36,11 @@ UNREACHABLE = (ProviderUnavailable, RateLimited)
 
 class Consulting:
     """`outage` is on while the server cannot be reached and the mirror answers in its place. A mirror of
-    another mailbox, which had this account's name before, is none."""
+    another mailbox, which had this account's name before, is none.
+
+    The event loop itself looks where the file is open (`AtOnce`). A look that turns out to be for more than a little
+    (`TooMuch`), or fails, is handed to a thread.
+    """
 
     def __init__(
         self, mailbox: Mailbox, mirror: Mirror, settings: ServerAccount, catch_up: CatchUp | None, max_age: float
@@ -46,6 +54,7 @@ class Consulting:
         self._readers = anyio.CapacityLimiter(8)
         self._catching_up = anyio.Lock()
         self._is_connected = False
+        self._at_once = AtOnce()
         self.outage = Outage()
 
     async def answer(self, look: Look[R], ask: Call, *args: Any, **kwargs: Any) -> R:
@@ -103,16 +112,19 @@ class Consulting:
         return await self._look(look, Trust(datetime.now(UTC), is_last_resort=True))
 
     async def _look(self, look: Look[R], trust: Trust) -> R | None:
-        def run() -> R | None:
-            with self._mirror.snapshot() as connection:
-                return look(connection, trust) if is_of(connection, self._owner) else None
-
-        if not self._mirror.path.exists():
-            return None
         try:
-            return await anyio.to_thread.run_sync(run, limiter=self._readers)
+            if self._at_once.is_advisable and self._mirror.is_open:
+                with suppress(TooMuch, PostroomError):
+                    return self._at_once.timed(partial(self._run, look, replace(trust, at_once=True)))
+            elif not self._mirror.path.exists():
+                return None
+            return await anyio.to_thread.run_sync(self._run, look, trust, limiter=self._readers)
         except PostroomError:
             return None
+
+    def _run(self, look: Look[R], trust: Trust) -> R | None:
+        with self._mirror.snapshot(waits=not trust.at_once) as connection:
+            return look(connection, trust) if remembered(connection, noted_owner) == self._owner else None
 
 
 def _is_up_to_date(connection: sqlite3.Connection, trust: Trust) -> bool | None:

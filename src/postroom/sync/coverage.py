@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from postroom.index.folders import list_folders
 from postroom.model.folder import Role, match_folder
 from postroom.model.query.tree import And, In, Node, Query
+from postroom.sqlite.database import remembered
 from postroom.sync.status import STALE_AT, fact
 
 _UNSEARCHED = (Role.TRASH, Role.JUNK)  # unless a query names a folder
@@ -52,10 +53,7 @@ def coverage_of_all(connection: sqlite3.Connection) -> Coverage:
 
 
 def coverage_of_folders(connection: sqlite3.Connection, refs: Collection[str]) -> Coverage:
-    states = connection.execute(
-        "SELECT ref, is_filled, as_of, is_left_out"
-        " FROM folder JOIN mirrored_folder ON mirrored_folder.number = folder.id"
-    ).fetchall()
+    states, stale_at = remembered(connection, _states)
     concerned = [(is_filled, as_of, left_out) for ref, is_filled, as_of, left_out in states if ref in refs]
     mirrored = [(is_filled, as_of) for is_filled, as_of, left_out in concerned if not left_out]
     as_of = _least([as_of for _, as_of in mirrored])
@@ -64,8 +62,16 @@ def coverage_of_folders(connection: sqlite3.Connection, refs: Collection[str]) -
         is_whole=bool(mirrored) and all(is_filled for is_filled, _ in mirrored),
         leaves_out=len(mirrored) < len(concerned),
         as_of=None if as_of is None else datetime.fromtimestamp(as_of, UTC),
-        is_stale=as_of is not None and as_of <= float(fact(connection, STALE_AT) or 0),
+        is_stale=as_of is not None and as_of <= stale_at,
     )
+
+
+def _states(connection: sqlite3.Connection) -> tuple[list[tuple[str, int, float | None, int]], float]:
+    states = connection.execute(
+        "SELECT ref, is_filled, as_of, is_left_out"
+        " FROM folder JOIN mirrored_folder ON mirrored_folder.number = folder.id"
+    ).fetchall()
+    return states, float(fact(connection, STALE_AT) or 0)
 
 
 def _least(moments: Sequence[float | None]) -> float | None:

@@ -39,9 +39,14 @@ def owner_of(settings: ServerAccount) -> str:
     return json.dumps([str(getattr(settings, name, "")).casefold() for name in _NAMING])
 
 
+def noted_owner(connection: sqlite3.Connection) -> str:
+    """Of the mailbox that this is the mirror of."""
+    return fact(connection, _OWNER)
+
+
 def is_of(connection: sqlite3.Connection, owner: str) -> bool:
     """Whether it is the mirror of this mailbox."""
-    return fact(connection, _OWNER) == owner
+    return noted_owner(connection) == owner
 
 
 def apply_limits(connection: sqlite3.Connection, limits: Limits) -> bool:

@@ -13,11 +13,16 @@ from functools import partial
 from postroom.index import rows, search, threads
 from postroom.index.folders import list_folders
 from postroom.index.words import storable
+from postroom.model.by_fields import with_fields
 from postroom.model.errors import NotFound
 from postroom.model.folder import Role
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import Query
 from postroom.sync import contents, ordering
+from postroom.sync.trust import Trust
+
+AT_ONCE = 50  # messages that the event loop looks up itself
+_PARSED_AT_ONCE = 48 * 1024  # bytes of messages that it parses itself: ten milliseconds for the worst that was found
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,30 +33,49 @@ class Lookup:
 
     def search(self, connection: sqlite3.Connection, query: Query, limit: int, offset: int) -> Page[Envelope]:
         rank = partial(ordering.ranks, connection)
-        page = search.search(connection, query, limit=limit, offset=offset, rank=rank)
-        return replace(page, items=tuple(map(self._named, page.items)))
+        by_headers = self.threads_by_headers
+        return search.search(connection, query, limit=limit, offset=offset, rank=rank, by_headers=by_headers)
 
     def envelopes(self, connection: sqlite3.Connection, refs: Sequence[str]) -> list[Envelope | None]:
-        return [found and self._named(found) for found in rows.envelopes(connection, refs)]
+        return rows.envelopes(connection, refs, by_headers=self.threads_by_headers)
 
-    def message(self, connection: sqlite3.Connection, ref: str) -> Message | None:
-        """None where its content is not kept."""
-        found = contents.message_of(connection, ref)
-        return found and replace(found, envelope=self._named(found.envelope))
+    def messages(
+        self, connection: sqlite3.Connection, envelopes: Sequence[Envelope], trust: Trust
+    ) -> dict[str, Message]:
+        """By ref. Those whose content is not kept are missing."""
+        trust.spare(sum(envelope.size for envelope in envelopes) <= _PARSED_AT_ONCE)
+        found = [self._message(connection, envelope) for envelope in envelopes]
+        return {message.envelope.ref: message for message in found if message is not None}
 
-    def thread(self, connection: sqlite3.Connection, thread_ref: str) -> list[Envelope]:
+    def _message(self, connection: sqlite3.Connection, envelope: Envelope) -> Message | None:
+        from postroom.mime import guarded
+
+        raw = contents.raw_of(connection, envelope.ref)
+        if raw is None:
+            kept = contents.message_of(connection, envelope.ref)
+            return kept and replace(kept, envelope=envelope)
+        parsed = guarded.parse(raw)
+        return Message(envelope, parsed.body, parsed.attachments, parsed.headers, parsed.defects)
+
+    def thread(self, connection: sqlite3.Connection, thread_ref: str, trust: Trust) -> list[Envelope]:
         """Oldest first. A draft in Trash was never sent and belongs to no conversation."""
+        thread = self._thread_in_index(connection, thread_ref) if self.threads_by_headers else storable(thread_ref)
+        thread = threads.current(connection, thread)
+        trust.spare(threads.are_short(connection, [thread], AT_ONCE))
+        found = threads.thread_envelopes(connection, thread)
         if not self.threads_by_headers:
-            return threads.thread_envelopes(connection, thread_ref)
-        found = threads.thread_envelopes(connection, self._thread_in_index(connection, thread_ref))
+            return found
         trash = {folder.name for folder in list_folders(connection) if folder.role == Role.TRASH}
         there = [one for one in found if not (one.draft and one.folder in trash)]
         if not there:
             raise _gone()
-        return [replace(envelope, thread_ref=thread_ref) for envelope in there]
+        return [with_fields(envelope, thread_ref=thread_ref) for envelope in there]
 
-    def mails_with_ids(self, connection: sqlite3.Connection, message_ids: Sequence[str]) -> list[Envelope]:
-        return [self._named(found) for found in threads.mails_with_ids(connection, message_ids)]
+    def mails_with_ids(
+        self, connection: sqlite3.Connection, message_ids: Sequence[str], trust: Trust
+    ) -> list[Envelope]:
+        trust.spare(threads.are_short(connection, threads.linked(connection, message_ids), AT_ONCE))
+        return threads.mails_with_ids(connection, message_ids, by_headers=self.threads_by_headers)
 
     def _thread_in_index(self, connection: sqlite3.Connection, thread_ref: str) -> str:
         row = connection.execute(
@@ -61,12 +85,6 @@ class Lookup:
         if row is None:
             raise _gone()
         return str(row[0])
-
-    def _named(self, envelope: Envelope) -> Envelope:
-        if not self.threads_by_headers:
-            return envelope
-        first = envelope.references[0] if envelope.references else envelope.in_reply_to or envelope.message_id
-        return replace(envelope, thread_ref=first or envelope.ref)
 
 
 def _gone() -> NotFound:

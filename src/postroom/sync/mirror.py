@@ -43,9 +43,14 @@ class Mirror:
         self._inode = 0
         self._opening = threading.Lock()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be read without opening a file first."""
+        return self._database is not None and self._inode == _inode(self.path)
+
     @contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
-        with self._noticing_damage(), self._current().snapshot() as connection:
+    def snapshot(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
+        with self._noticing_damage(), self._current().snapshot(waits=waits) as connection:
             yield connection
 
     @contextmanager

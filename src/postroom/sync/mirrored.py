@@ -20,7 +20,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -28,6 +28,7 @@ import anyio
 import anyio.to_thread
 
 from postroom.index.folders import list_folders
+from postroom.index.search import is_quick
 from postroom.model.capabilities import Capabilities
 from postroom.model.errors import CursorExpired, PostroomError
 from postroom.model.message import Envelope, Message, Page
@@ -38,7 +39,7 @@ from postroom.sync import contents, noting
 from postroom.sync.consulting import UNREACHABLE, CatchUp, Consulting
 from postroom.sync.coverage import Coverage, coverage_of, coverage_of_all, coverage_of_folders
 from postroom.sync.heads import page_of_head
-from postroom.sync.lookup import Lookup
+from postroom.sync.lookup import AT_ONCE, Lookup
 from postroom.sync.merging import Half, half_of, merged
 from postroom.sync.status import fact, note_fact
 from postroom.sync.trust import MAX_AGE, Outage, Trust
@@ -151,10 +152,12 @@ class MirrorLayer:
         needs_bodies = self._settings.mirror == "headers" and any(isinstance(leaf, Text) for leaf in query.leaves())
 
         def look(connection: sqlite3.Connection, trust: Trust) -> Page[Envelope] | Half | None:
+            trust.spare(is_quick(connection, query, offset))
             if needs_bodies and not trust.is_last_resort:
                 return None
             coverage = coverage_of(connection, query)
             if not trust.accepts(coverage):
+                trust.spare(False)
                 return self._part(connection, trust, query, limit, offset)
             page = self._lookup.search(connection, query, limit, offset)
             if self._settings.mirror_days and not page.has_more and not trust.is_last_resort:
@@ -194,7 +197,7 @@ class MirrorLayer:
         leaves_out = coverage.leaves_out and bool(self._settings.mirror_leave_out)
         is_all = coverage.is_whole and not leaves_out and not is_partial and not self._settings.mirror_days
         total = None if self._settings.mirror_days else page.total
-        return replace(page, as_of=coverage.as_of, complete=is_all, total=total)
+        return Page(page.items, total, page.limit, page.offset, page.has_more, as_of=coverage.as_of, complete=is_all)
 
     async def _envelopes(self, ask: Call, refs: Sequence[str]) -> list[Envelope | None]:
         return await self._each(ask, refs, self._envelopes_found)
@@ -228,6 +231,7 @@ class MirrorLayer:
     def _envelopes_found(
         self, connection: sqlite3.Connection, trust: Trust, refs: Sequence[str]
     ) -> dict[str, Envelope]:
+        trust.spare(len(refs) <= AT_ONCE)
         found = [envelope for envelope in self._lookup.envelopes(connection, refs) if envelope is not None]
         numbers = {folder.name: folder.ref for folder in list_folders(connection)}
         places = {numbers[name] for envelope in found for name in envelope.folders if name in numbers}
@@ -237,8 +241,7 @@ class MirrorLayer:
 
     def _messages_found(self, connection: sqlite3.Connection, trust: Trust, refs: Sequence[str]) -> dict[str, Message]:
         there = self._envelopes_found(connection, trust, refs)
-        found = {ref: self._lookup.message(connection, ref) for ref in there}
-        return {ref: message for ref, message in found.items() if message is not None}
+        return self._lookup.messages(connection, list(there.values()), trust)
 
     async def _fetch(self, ask: Call, ref: str) -> Message:
         def look(connection: sqlite3.Connection, trust: Trust) -> Message | None:
@@ -255,19 +258,21 @@ class MirrorLayer:
         def look(connection: sqlite3.Connection, trust: Trust) -> bytes | None:
             from postroom.mime.read import parse
 
+            trust.spare(False)
             raw = self._raw(ref, connection, trust)
             return None if raw is None else parse.extract_part(raw, part)
 
         return await self._consult.answer(look, ask, ref, part)
 
     def _raw(self, ref: str, connection: sqlite3.Connection, trust: Trust) -> bytes | None:
+        trust.spare(False)
         return contents.raw_of(connection, ref) if self._envelopes_found(connection, trust, [ref]) else None
 
     async def _thread(self, ask: Call, thread_ref: str) -> list[Envelope]:
         def look(connection: sqlite3.Connection, trust: Trust) -> list[Envelope] | None:
             if not trust.accepts(coverage_of_all(connection)):
                 return None
-            return self._lookup.thread(connection, thread_ref)
+            return self._lookup.thread(connection, thread_ref, trust)
 
         return await self._consult.answer(look, ask, thread_ref)
 
@@ -275,7 +280,7 @@ class MirrorLayer:
         def look(connection: sqlite3.Connection, trust: Trust) -> list[Envelope] | None:
             if not trust.accepts(coverage_of_all(connection)):
                 return None
-            return self._lookup.mails_with_ids(connection, message_ids)
+            return self._lookup.mails_with_ids(connection, message_ids, trust)
 
         return await self._consult.answer(look, ask, message_ids, near=near)
 

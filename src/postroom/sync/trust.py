@@ -13,13 +13,23 @@ MAX_AGE = 90.0  # seconds since the server confirmed a folder: whoever follows i
 AWAY = 30.0  # seconds for which a server that did not answer is not asked again by readers
 
 
+class TooMuch(Exception):
+    """More than the event loop can spare the time for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trust:
     """What the server confirmed at or after `since` counts. `is_last_resort`: it cannot be reached, so whatever the
-    mirror has is better than nothing."""
+    mirror has is better than nothing. `at_once`: the event loop itself looks."""
 
     since: datetime
     is_last_resort: bool = False
+    at_once: bool = False
+
+    def spare(self, is_little: bool) -> None:
+        """TooMuch where the event loop would be kept busy, and a thread has to look."""
+        if self.at_once and not is_little:
+            raise TooMuch
 
     def accepts(self, coverage: Coverage, *, whole: bool = True) -> bool:
         if not coverage.is_known or self.is_last_resort:

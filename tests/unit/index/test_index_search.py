@@ -6,10 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from postroom.index import people, writing
-from postroom.index.search import newest, search
+from postroom.index import folders, people, writing
+from postroom.index.database import Database
+from postroom.index.entry import Entry
+from postroom.index.search import COUNTED, is_quick, newest, search
 from postroom.model.address import Address
 from postroom.model.errors import NotFound
+from postroom.model.folder import Role
 from postroom.model.query.tree import (
     After,
     And,
@@ -30,6 +33,7 @@ from postroom.model.query.tree import (
 )
 
 Add = Callable[..., str]
+Make = Callable[..., Entry]
 
 
 def found(index: sqlite3.Connection, node: Node | None, *, anywhere: bool = False) -> list[str]:
@@ -278,3 +282,65 @@ def test_broken_characters_are_stored_and_found(index: sqlite3.Connection, add: 
 
 def _fields(envelope: object) -> dict[str, object]:
     return {name: getattr(envelope, name) for name in envelope.__slots__}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("node", "offset", "expected"),
+    [
+        (In("INBOX"), 0, True),
+        (In("INBOX"), COUNTED + 1, False),
+        (Text("word"), 0, True),
+        (Text("two words"), 0, False),
+        (Text("請求書"), 0, False),
+        (Text("wor", prefix=True), 0, False),
+        (Subject("word"), 0, True),
+        (Larger(1), 0, False),
+        (And((In("INBOX"), Is("unread"))), 0, False),
+        (Not(Text("word")), 0, False),
+        (None, 0, False),
+    ],
+)
+def test_only_what_reads_little_more_than_its_page_is_quick(
+    index: sqlite3.Connection, node: Node | None, offset: int, expected: bool
+) -> None:
+    assert is_quick(index, Query(node), offset) is expected
+
+
+def test_a_word_of_a_subject_may_be_in_any_number_of_texts(index: sqlite3.Connection, add: Add) -> None:
+    add(subject="word")
+    index.execute("UPDATE folder SET total = ? WHERE name = 'INBOX'", (2 * COUNTED + 1,))
+    assert not is_quick(index, Query(Subject("word")), 0)
+    assert is_quick(index, Query(Text("word")), 0)
+
+
+def test_a_thread_may_be_named_by_its_first_message_id(index: sqlite3.Connection, add: Add) -> None:
+    headers: list[tuple[dict[str, object], str]] = [
+        ({"references": ("<a@x>", "<b@x>"), "in_reply_to": "<b@x>", "message_id": "<c@x>"}, "<a@x>"),
+        ({"in_reply_to": "<b@x>", "message_id": "<d@x>"}, "<b@x>"),
+        ({"message_id": "<e@x>"}, "<e@x>"),
+    ]
+    names = [name for _, name in headers]
+    for fields, _ in headers:
+        add(**fields)
+    alone = add()
+    page = search(index, Query(), limit=10, offset=0, by_headers=True)
+    assert [envelope.thread_ref for envelope in page.items] == [alone, *reversed(names)]
+
+
+def test_the_pages_of_a_search_are_counted_once_and_anew_after_a_change(database: Database, entry: Make) -> None:
+    with database.transaction() as connection:
+        folders.add_folder(connection, "INBOX", role=Role.INBOX)
+        writing.add(connection, [entry("word") for _ in range(5)])
+    statements: list[str] = []
+    with database.read() as connection:
+        connection.set_trace_callback(statements.append)
+
+    def total(offset: int) -> int | None:
+        with database.snapshot() as connection:
+            return search(connection, Query(Text("word")), limit=1, offset=offset).total
+
+    assert [total(offset) for offset in range(3)] == [5, 5, 5]
+    assert sum("count(*)" in statement for statement in statements) == 1
+    with database.transaction() as connection:
+        writing.add(connection, [entry("word")])
+    assert total(0) == 6

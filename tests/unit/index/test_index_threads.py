@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 
 from postroom.index import threads, writing
-from postroom.index.rows import envelopes
+from postroom.index.rows import are_small, envelopes
 from postroom.model.errors import NotFound
 
 Add = Callable[..., str]
@@ -105,3 +105,14 @@ def test_a_thread_ref_that_is_given_decides(index: sqlite3.Connection, add: Add)
     one = add(message_id="<1@x>", thread_ref="provider-7")
     two = add(message_id="<2@x>", in_reply_to="<1@x>")
     assert thread(index, one) == thread(index, two) == "provider-7"
+
+
+def test_how_much_threads_and_messages_are_is_told_before_they_are_read(index: sqlite3.Connection, add: Add) -> None:
+    refs = [add(message_id="<a@x>", size=10), add(message_id="<b@x>", in_reply_to="<a@x>", size=20)]
+    found = threads.linked(index, ["<a@x>", "<none@x>"])
+    assert found == [thread(index, refs[0])]
+    assert threads.are_short(index, found, 2)
+    assert not threads.are_short(index, found, 1)
+    assert threads.are_short(index, [], 0)
+    assert are_small(index, [*refs, "none"], 30)
+    assert not are_small(index, refs, 29)

@@ -176,8 +176,29 @@ def test_refs_that_have_handles_cost_one_select(store: Store) -> None:
     with store._database.read() as connection:
         connection.set_trace_callback(statements.append)
     store.handles.issue(Kind.EMAIL, WORK, refs)
-    assert len(statements) == 1
-    assert statements[0].startswith("SELECT")
+    assert sum(statement.startswith("SELECT") for statement in statements) == 1
+
+
+def test_refs_that_were_seen_cost_none_until_somebody_writes(store: Store, other: Store) -> None:
+    [first, second] = store.handles.issue(Kind.EMAIL, WORK, ["1", "2"])
+    statements: list[str] = []
+    with store._database.read() as connection:
+        connection.set_trace_callback(statements.append)
+    for _ in range(2):
+        assert store.handles.known(WORK, {Kind.EMAIL: ["1", "2"]}) == [[first, second]]
+    assert sum(statement.startswith("SELECT") for statement in statements) == 1
+    other.handles.rename(Kind.EMAIL, WORK, {"1": "3"})
+    assert store.handles.known(WORK, {Kind.EMAIL: ["1"]}) is None
+    assert store.handles.known(WORK, {Kind.EMAIL: ["3", "2"]}) == [[first, second]]
+    assert store.handles.issue(Kind.EMAIL, WORK, ["1"]) != [first]
+
+
+def test_only_so_many_are_kept_in_memory(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handles, "_MOST", 3)
+    refs = [str(number) for number in range(20)]
+    issued = store.handles.issue(Kind.EMAIL, WORK, refs)
+    for _ in range(2):
+        assert [store.handles.known(WORK, {Kind.EMAIL: [ref]}) for ref in refs] == [[[one]] for one in issued]
 
 
 _REFS = st.sampled_from("abcdef")

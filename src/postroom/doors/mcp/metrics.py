@@ -5,6 +5,7 @@ Names come from our own tools and codes only, never from a caller, so neither te
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
@@ -18,15 +19,13 @@ class Metrics:
     def __init__(self) -> None:
         self._calls: Counter[tuple[str, str, str]] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)
-        self._within: Counter[tuple[str, float]] = Counter()
+        self._slowest: Counter[tuple[str, int]] = Counter()  # by the first bucket that is long enough
         self.turned_away: Callable[[], int] = lambda: 0  # requests, because the server was busy
 
     def called(self, tool: str, status: str, code: str, seconds: float) -> None:
         self._calls[tool, status, code] += 1
         self._seconds[tool] += seconds
-        for bucket in BUCKETS:
-            if seconds <= bucket:
-                self._within[tool, bucket] += 1
+        self._slowest[tool, bisect_left(BUCKETS, seconds)] += 1
 
     def text(self, outbox: Iterable[tuple[str, int]] = ()) -> str:
         """`outbox`: how many sends are in each state that is not final."""
@@ -49,8 +48,8 @@ class Metrics:
         yield "# TYPE postroom_tool_call_seconds histogram"
         for tool in sorted(self._seconds):
             total = sum(number for (name, _, _), number in self._calls.items() if name == tool)
-            for bucket in BUCKETS:
-                within = self._within[tool, bucket]
+            for place, bucket in enumerate(BUCKETS):
+                within = sum(self._slowest[tool, shorter] for shorter in range(place + 1))
                 yield f'postroom_tool_call_seconds_bucket{{tool="{tool}",le="{bucket}"}} {within}'
             yield f'postroom_tool_call_seconds_bucket{{tool="{tool}",le="+Inf"}} {total}'
             yield f'postroom_tool_call_seconds_sum{{tool="{tool}"}} {self._seconds[tool]:.6f}'

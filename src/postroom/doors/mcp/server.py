@@ -26,11 +26,13 @@ from mcp_types import (
 
 from postroom import __version__, tracing
 from postroom.doors.mcp import client_log, dialects, failures, fill_progress, subscriptions
+from postroom.doors.mcp.asking import AskingTool
 from postroom.doors.mcp.call_fields import fields_of
 from postroom.doors.mcp.live import Live, OpenGateway
 from postroom.doors.mcp.log import log
 from postroom.doors.mcp.metrics import Metrics
-from postroom.doors.mcp.sdk_internals import without_own_spans
+from postroom.doors.mcp.plain_calls import PlainCalls
+from postroom.doors.mcp.sdk_internals import lowlevel_server, without_own_spans
 from postroom.doors.mcp.toolbox import Toolset, ToolSpec, bind, choose
 from postroom.model.errors import Conflict, PostroomError
 from postroom.service.gateway import Gateway
@@ -100,6 +102,8 @@ class PostroomServer(MCPServer[Gateway]):
             log_level="WARNING",
         )
         without_own_spans(self)
+        without_questions = [tool.name for tool in tools if not isinstance(tool, AskingTool)]
+        lowlevel_server(self).middleware.insert(0, PlainCalls(lowlevel_server(self), without_questions))
         self._dialect = name
         self.gateway = lifespan
         self.listening: subscriptions.Listening | None = None

@@ -1,32 +1,34 @@
-"""Standard input and output for the SDK's transport, read and written by the event loop itself.
+"""Standard input and output as streams of messages, read and written by the event loop itself.
 
-The SDK reads and writes in threads. That costs a call four changes between threads, and nobody can interrupt a thread
-that reads: with stdout closed and stdin still open the server would never end.
+The SDK reads and writes in threads, and passes each message on to another task. That costs a call four changes between
+threads and as many rounds of the event loop, and nobody can interrupt a thread that reads: with stdout closed and stdin
+still open the server would never end.
 """
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import os
 import stat
 import sys
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, cast
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio import to_thread
-from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
 
 from postroom.doors.mcp.sdk_internals import lowlevel_server
-from postroom.doors.mcp.unanswered import Heard, Said, Unanswered
+from postroom.doors.mcp.unanswered import Closing, Heard, Said, Unanswered
 
 if TYPE_CHECKING:
     from postroom.doors.mcp.server import PostroomServer
 
 _GONE = (BrokenPipeError, ConnectionResetError)
-_CONSEQUENCES = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _STDIN = 0
 _AT_ONCE = 65_536  # what a pipe holds
+_LAST_WORDS = 5.0  # seconds in which a client can read what is left when the server ends
 
 
 async def run_stdio(server: PostroomServer, lines: Lines) -> bool:
@@ -34,37 +36,77 @@ async def run_stdio(server: PostroomServer, lines: Lines) -> bool:
     that a response was lost."""
     lowlevel = lowlevel_server(server)  # as MCPServer.run_stdio_async does, which does not accept streams
     output, unanswered = Output(_claimed_stdout()), Unanswered()
+
+    def lost() -> None:
+        unanswered.give_up()
+        lines.end()
+
+    written = Written(output, lost)
     try:
-        async with stdio_server(
-            stdin=cast("anyio.AsyncFile[str]", lines), stdout=cast("anyio.AsyncFile[str]", output)
-        ) as (read_stream, write_stream):
-            said = Said(write_stream, unanswered)
-            heard = Heard(read_stream, unanswered, said)
-            await lowlevel.run(heard, said, lowlevel.create_initialization_options())
-    except BaseExceptionGroup as group:
-        unexpected = group.split(_GONE)[1]
-        if unexpected is group or (unexpected is not None and unexpected.split(_CONSEQUENCES)[1] is not None):
-            raise
-        return False
+        said = Said(written, unanswered)
+        await lowlevel.run(Heard(Read(lines), unanswered, said), said, lowlevel.create_initialization_options())
+        with anyio.move_on_after(_LAST_WORDS):
+            await written.flush()
     finally:
         output.release()
-    return True
+    return not written.is_lost
+
+
+class Read(Closing):
+    """The messages of the client. A line that is none is an exception among them."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+
+    async def receive(self) -> SessionMessage | Exception:
+        async for line in self._lines:
+            try:
+                return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+            except Exception as error:  # noqa: BLE001
+                return error
+        raise anyio.EndOfStream
+
+
+class Written(Closing):
+    """Our messages, a line each. `lost` is called once the client has stopped reading."""
+
+    def __init__(self, output: Output, lost: Callable[[], None]) -> None:
+        self._output = output
+        self._lost = lost
+        self.is_lost = False
+
+    async def send(self, item: SessionMessage, /) -> None:
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        if self.is_lost or not await self._tried(text + "\n"):
+            raise anyio.BrokenResourceError
+
+    async def flush(self) -> None:
+        """What a cancelled call left unwritten."""
+        if not self.is_lost:
+            await self._tried("")
+
+    async def _tried(self, text: str) -> bool:
+        try:
+            await self._output.write(text)
+        except _GONE:
+            self.is_lost = True
+            self._lost()
+        return not self.is_lost
 
 
 class Lines:
     """The lines of a descriptor that are not empty, the last one with or without its line break."""
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
         self._read = bytearray()
         self._searched = 0  # bytes of it that contain no line break
         self._is_ended = False
-        self._waiting = anyio.CancelScope()
+        self._chunks = _Chunks(descriptor)
 
     def end(self) -> None:
         """As if the client had closed its end. To be called by the event loop."""
         self._is_ended = True
-        self._waiting.cancel()
+        self._chunks.end()
 
     def __aiter__(self) -> AsyncIterator[str]:
         return self
@@ -78,56 +120,104 @@ class Lines:
     async def _next(self) -> bytes:
         while (end := self._read.find(b"\n", self._searched) + 1) == 0 and not self._is_ended:
             self._searched = len(self._read)
-            chunk = await self._chunk()
+            chunk = await self._chunks.next()
             self._read += chunk
-            self._is_ended = not chunk
+            self._is_ended = self._is_ended or not chunk
         line = bytes(self._read[: end or None])
         del self._read[: end or None]
         self._searched = 0
         return line
 
-    async def _chunk(self) -> bytes:
-        with contextlib.suppress(PermissionError), anyio.CancelScope() as self._waiting:
-            await anyio.wait_readable(self._descriptor)  # refused for a file, which is never waited for
-        if self._is_ended:
-            return b""
+
+class _Chunks:
+    """What a descriptor has to read, as it comes; empty at its end. The event loop goes on watching it between two
+    calls: to begin and to end that for each of them takes longer than to read a line. What comes while nobody waits
+    stays where it is, and ends the watching until the next call."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._loop: asyncio.AbstractEventLoop | None = None  # while it watches
+        self._waiter: asyncio.Future[bytes] | None = None
+
+    async def next(self) -> bytes:
+        loop = asyncio.get_running_loop()
+        try:
+            if self._loop is None:
+                loop.add_reader(self._descriptor, self._arrived)
+                self._loop = loop
+        except PermissionError:
+            return self._read()  # a file, which is never waited for
+        self._waiter = loop.create_future()
+        try:
+            return await self._waiter
+        finally:
+            self._waiter = None
+
+    def end(self) -> None:
+        """As if there were nothing more to read."""
+        self._stop_watching()
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(b"")
+
+    def _arrived(self) -> None:
+        if self._waiter is None or self._waiter.done():
+            self._stop_watching()
+            return
+        chunk = self._read()
+        if not chunk:
+            self._stop_watching()
+        self._waiter.set_result(chunk)
+
+    def _read(self) -> bytes:
         try:
             return os.read(self._descriptor, _AT_ONCE)
         except OSError:
             return b""  # a terminal that was hung up
 
+    def _stop_watching(self) -> None:
+        if self._loop is not None:
+            self._loop.remove_reader(self._descriptor)
+            self._loop = None
+
 
 class Output:
     """Writes each line at once as far as the client has room for it, and waits with the rest. A terminal or a file is
-    written to in a thread: what others may have open, too, must not be told to return before it has written."""
+    written to in a thread: what others may have open, too, must not be told to return before it has written.
+
+    What a writer that was cancelled leaves is written before the next line: lines never mix.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._is_ours = _is_pipe(descriptor) and not _is_same(descriptor, sys.stderr.fileno())
+        self._left = bytearray()
+        self._turn = anyio.Lock(fast_acquire=True)
         if self._is_ours:
             os.set_blocking(descriptor, False)
 
     async def write(self, text: str) -> None:
-        left = memoryview(text.encode())
-        while left:
-            try:
-                written = await self._some(left)
-            except BlockingIOError:
-                await anyio.wait_writable(self._descriptor)
-            else:
-                left = left[written:]
-
-    async def flush(self) -> None:
-        """Nothing is held back."""
+        self._left += text.encode()
+        async with self._turn:
+            while self._left:
+                await (self._some() if self._is_ours else self._all())
 
     def release(self) -> None:
         if self._is_ours:
             os.set_blocking(self._descriptor, True)
 
-    async def _some(self, left: memoryview) -> int:
-        if self._is_ours:
-            return os.write(self._descriptor, left)
-        return await to_thread.run_sync(os.write, self._descriptor, left, abandon_on_cancel=True)
+    async def _some(self) -> None:
+        try:
+            written = os.write(self._descriptor, self._left)
+        except BlockingIOError:
+            await anyio.wait_writable(self._descriptor)
+        else:
+            del self._left[:written]
+
+    async def _all(self) -> None:
+        """A thread that is abandoned still writes what it was given."""
+        given, self._left = self._left, bytearray()
+        written = await to_thread.run_sync(os.write, self._descriptor, given, abandon_on_cancel=True)
+        self._left = given[written:] + self._left
 
 
 def _is_pipe(descriptor: int) -> bool:

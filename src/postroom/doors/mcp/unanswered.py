@@ -7,10 +7,10 @@ its end and then reads would get no answer to its last ones.
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import anyio
-from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared._stream_protocols import WriteStream
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     INVALID_REQUEST,
@@ -35,6 +35,12 @@ class Unanswered:
         self._asked_by_client: set[RequestId] = set()
         self._asked_by_us: set[RequestId] = set()
         self._changed = anyio.Event()
+        self._is_hopeless = False
+
+    def give_up(self) -> None:
+        """The client does not read any more."""
+        self._is_hopeless = True
+        self._changed.set()
 
     def heard(self, item: SessionMessage | Exception) -> None:
         match item.message if isinstance(item, SessionMessage) else None:
@@ -56,18 +62,23 @@ class Unanswered:
     async def answered(self) -> None:
         """Returns when nothing more can be answered, or it took too long."""
         with anyio.move_on_after(LONGEST_WAIT):
-            while len(self._asked_by_client) > len(self._asked_by_us):
+            while not self._is_hopeless and len(self._asked_by_client) > len(self._asked_by_us):
                 self._changed = anyio.Event()
                 await self._changed.wait()
 
 
-class _Closing:
-    """What the SDK closes when the conversation ends."""
+class Receiver(Protocol):
+    """Where messages come from."""
 
-    _stream: ReadStream[SessionMessage | Exception] | WriteStream[SessionMessage]
+    async def receive(self) -> SessionMessage | Exception: ...
+    async def aclose(self) -> None: ...
+
+
+class Closing:
+    """A stream, which the SDK closes when the conversation ends."""
 
     async def aclose(self) -> None:
-        await self._stream.aclose()
+        """Nothing more is read or written."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -78,13 +89,16 @@ class _Closing:
         await self.aclose()
 
 
-class Heard(_Closing):
+class Heard(Closing):
     """The client's messages; they end when the last one is answered. A line that is none is answered here: the SDK
     drops it in silence, and a client that waits would wait for ever."""
 
-    def __init__(self, stream: ReadStream[SessionMessage | Exception], unanswered: Unanswered, said: Said) -> None:
-        self._stream = self._read = stream
+    def __init__(self, stream: Receiver, unanswered: Unanswered, said: Said) -> None:
+        self._read = stream
         self._unanswered, self._said = unanswered, said
+
+    async def aclose(self) -> None:
+        await self._read.aclose()
 
     async def receive(self) -> SessionMessage | Exception:
         try:
@@ -116,12 +130,15 @@ def _refusal(problem: ValidationError) -> JSONRPCError:
     return JSONRPCError(jsonrpc="2.0", id=None, error=error)
 
 
-class Said(_Closing):
+class Said(Closing):
     """Our messages, each noted once it is on its way out."""
 
     def __init__(self, stream: WriteStream[SessionMessage], unanswered: Unanswered) -> None:
-        self._stream = self._written = stream
+        self._written = stream
         self._unanswered = unanswered
+
+    async def aclose(self) -> None:
+        await self._written.aclose()
 
     async def send(self, item: SessionMessage, /) -> None:
         await self._written.send(item)

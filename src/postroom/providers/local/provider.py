@@ -1,10 +1,11 @@
-"""The embedded mailbox behind the provider interface. Every method runs in a worker thread: a locked file never blocks
-the event loop, and a method that has begun is finished even when its caller is cancelled."""
+"""The embedded mailbox behind the provider interface. Methods run in worker threads: a locked file never blocks the
+event loop, and a method that has begun is finished even when its caller is cancelled. Only where little is to be read
+that does not wait for anything, the event loop reads it itself."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import datetime
 from functools import partial
 from sqlite3 import Connection
@@ -17,7 +18,7 @@ from postroom.index.database import Database
 from postroom.model.address import Address, parse_address
 from postroom.model.capabilities import Capabilities
 from postroom.model.draft import Identity, SavedDraft
-from postroom.model.errors import Conflict
+from postroom.model.errors import Conflict, PostroomError
 from postroom.model.folder import Folder, RenamedFolder
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
@@ -30,6 +31,7 @@ from postroom.providers.local.reading_ahead import ahead, prepared, prepared_blo
 from postroom.providers.local.schema import SCHEMA
 from postroom.providers.local.transport import LocalTransport
 from postroom.providers.local.watching import watch
+from postroom.sqlite.at_once import AtOnce
 
 if TYPE_CHECKING:
     from postroom.settings import LocalAccount
@@ -38,6 +40,9 @@ __all__ = ["LocalMailbox", "LocalTransport", "NewMail"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_FEW = 50  # messages that the event loop looks up itself
+_SMALL = 48 * 1024  # bytes of messages that it parses itself: ten milliseconds for the worst that was found
 
 CAPABILITIES = Capabilities(
     provider="local",
@@ -55,6 +60,10 @@ CAPABILITIES = Capabilities(
 )
 
 
+class _TooMuch(Exception):
+    """For the event loop."""
+
+
 class LocalMailbox:
     """Mailbox and every optional protocol except ManyFolders and Rules, over one file."""
 
@@ -67,6 +76,7 @@ class LocalMailbox:
         self._readers = anyio.CapacityLimiter(8)
         self._writers = anyio.CapacityLimiter(4)
         self._thinkers = anyio.CapacityLimiter(8)
+        self._at_once = AtOnce()
 
     async def connect(self) -> Capabilities:
         await anyio.to_thread.run_sync(self._database.open, limiter=self._writers)
@@ -81,17 +91,20 @@ class LocalMailbox:
         return await self._read(folders.list_folders)
 
     async def search(self, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
-        return await self._read(search.search, query, limit=limit, offset=offset)
+        return await self._glance(
+            lambda connection: search.is_quick(connection, query, offset),
+            partial(search.search, query=query, limit=limit, offset=offset),
+        )
 
     async def envelopes(self, refs: Sequence[str]) -> list[Envelope | None]:
-        return await self._read(rows.envelopes, refs)
+        return await self._glance(lambda _: len(refs) <= _FEW, partial(rows.envelopes, refs=refs))
 
     async def fetch(self, ref: str) -> Message:
-        found = await self._read(convert.fetched, ref)
+        found = await self._glance(_are_small(ref), partial(convert.fetched, ref=ref))
         return found if isinstance(found, Message) else await self._aside(found)
 
     async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
-        found = await self._read(convert.fetched_all, refs)
+        found = await self._glance(_are_small(*refs), partial(convert.fetched_all, refs=refs))
         return found if isinstance(found, list) else await self._aside(found)
 
     async def fetch_raw(self, ref: str) -> bytes:
@@ -101,10 +114,16 @@ class LocalMailbox:
         return await self._read(convert.open_part, ref, part)
 
     async def thread(self, thread_ref: str) -> list[Envelope]:
-        return await self._read(threads.thread_envelopes, thread_ref)
+        return await self._glance(
+            lambda connection: threads.are_short(connection, [threads.current(connection, thread_ref)], _FEW),
+            partial(threads.thread_envelopes, thread_ref=thread_ref),
+        )
 
     async def mails_with_ids(self, message_ids: Sequence[str], *, near: str) -> list[Envelope]:
-        return await self._read(threads.mails_with_ids, message_ids)
+        return await self._glance(
+            lambda connection: threads.are_short(connection, threads.linked(connection, message_ids), _FEW),
+            partial(threads.mails_with_ids, message_ids=message_ids),
+        )
 
     def changes(self) -> AsyncGenerator[str, None]:
         return watch(partial(self._read, folders.revisions))
@@ -224,6 +243,21 @@ class LocalMailbox:
         """For slow work without file access: it blocks no reader or writer."""
         return await anyio.to_thread.run_sync(partial(work, *args, **kwargs), limiter=self._thinkers)
 
+    async def _glance(self, is_little: Callable[[Connection], bool], verb: Callable[[Connection], R]) -> R:
+        """On the event loop where that is little, else in a thread; there, too, where it failed, so that whatever is
+        wrong with the file is waited for and told in one way."""
+
+        def glanced() -> R:
+            with self._database.snapshot(waits=False) as connection:
+                if not is_little(connection):
+                    raise _TooMuch
+                return verb(connection)
+
+        if self._at_once.is_advisable:
+            with suppress(_TooMuch, PostroomError):
+                return self._at_once.timed(glanced)
+        return await self._read(verb)
+
     async def _read(self, verb: Callable[Concatenate[Connection, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         def run() -> R:
             with self._database.snapshot() as connection:
@@ -237,3 +271,7 @@ class LocalMailbox:
                 return verb(connection, *args, **kwargs)
 
         return await anyio.to_thread.run_sync(run, limiter=self._writers)
+
+
+def _are_small(*refs: str) -> Callable[[Connection], bool]:
+    return lambda connection: len(refs) <= _FEW and rows.are_small(connection, refs, _SMALL)

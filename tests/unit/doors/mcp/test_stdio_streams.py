@@ -7,8 +7,11 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
+import pytest
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCNotification
 
-from postroom.doors.mcp.stdio import Lines, Output
+from postroom.doors.mcp.stdio import Lines, Output, Read, Written
 
 LONG = "ä" * 300_000  # more than a pipe holds
 
@@ -89,3 +92,72 @@ async def test_a_file_is_written_to_as_it_is(tmp_path: Path) -> None:
     await output.write("two\n")
     os.close(descriptor)
     assert (tmp_path / "out").read_text() == "one\ntwo\n"
+
+
+async def test_what_a_cancelled_writer_left_comes_before_the_next_line() -> None:
+    theirs, ours = os.pipe()
+    output, received = Output(ours), bytearray()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(output.write, f"{LONG}\n")
+        await anyio.wait_readable(theirs)  # the pipe is full, and the rest waits
+        tasks.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(output.write, "next\n")
+        while not received.endswith(b"next\n"):
+            received += await anyio.to_thread.run_sync(os.read, theirs, 65_536)
+    assert received.decode() == f"{LONG}\nnext\n"
+    os.close(ours)
+    os.close(theirs)
+
+
+async def test_two_writers_at_once_do_not_mix_their_lines() -> None:
+    theirs, ours = os.pipe()
+    output, received = Output(ours), bytearray()
+    async with anyio.create_task_group() as tasks:
+        for letter in "ab":
+            tasks.start_soon(output.write, f"{letter * 300_000}\n")
+        while received.count(b"\n") < 2:
+            received += await anyio.to_thread.run_sync(os.read, theirs, 65_536)
+    assert sorted(received.decode().split()) == ["a" * 300_000, "b" * 300_000]
+    os.close(ours)
+    os.close(theirs)
+
+
+async def test_lines_that_were_read_before_the_end_are_still_told(tmp_path: Path) -> None:
+    ours, theirs = os.pipe()
+    lines = Lines(ours)
+    os.write(theirs, b"one\ntwo\n")
+    assert await anext(lines) == "one\n"
+    lines.end()
+    assert [line async for line in lines] == ["two\n"]
+    os.close(theirs)
+    os.close(ours)
+
+
+async def test_messages_are_lines_and_what_is_none_is_told_as_an_exception() -> None:
+    ours, theirs = os.pipe()
+    os.write(theirs, b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\nno JSON\n')
+    os.close(theirs)
+    read = Read(Lines(ours))
+    first, second = await read.receive(), await read.receive()
+    assert isinstance(first, SessionMessage)
+    assert isinstance(first.message, JSONRPCNotification)
+    assert isinstance(second, ValueError)
+    with pytest.raises(anyio.EndOfStream):
+        await read.receive()
+    os.close(ours)
+
+
+async def test_a_client_that_stopped_reading_is_told_of_once_and_nothing_more_is_written() -> None:
+    theirs, ours = os.pipe()
+    os.close(theirs)
+    told: list[str] = []
+    written = Written(Output(ours), lambda: told.append("lost"))
+    for _ in range(2):
+        with pytest.raises(anyio.BrokenResourceError):
+            await written.send(SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="x")))
+    await written.flush()
+    assert written.is_lost
+    assert told == ["lost"]
+    os.close(ours)

@@ -67,6 +67,14 @@ async def test_an_answer_that_never_comes_is_given_up(monkeypatch: pytest.Monkey
     await tally.answered()
 
 
+async def test_a_client_that_does_not_read_any_more_is_not_waited_for() -> None:
+    tally = Unanswered()
+    tally.heard(request(1))
+    assert await is_waiting(tally)
+    tally.give_up()
+    assert not await is_waiting(tally)
+
+
 async def test_messages_pass_unchanged_and_the_stream_ends_after_the_answer() -> None:
     tally = Unanswered()
     client_end, server_end = anyio.create_memory_object_stream[SessionMessage | Exception](1)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -227,21 +228,48 @@ async def test_a_locked_file_is_said_while_everything_else_goes_on(
     assert [result.ok for result in await mailbox.set_flags([ref], add=["read"])] == [True]
 
 
-@pytest.mark.parametrize(("size", "held"), [(10, 1), (convert.AT_ONCE, 0)])
-async def test_a_large_mail_keeps_no_reader_waiting_while_it_is_parsed(
-    mailbox: LocalMailbox, raw: Raw, monkeypatch: pytest.MonkeyPatch, size: int, held: int
+LOOP, READER, ASIDE = (True, 0), (False, 1), (False, 0)
+
+
+@pytest.mark.parametrize(
+    ("size", "where"), [(10, [LOOP] * 3), (40_000, [LOOP, READER, READER]), (convert.AT_ONCE, [ASIDE] * 3)]
+)
+async def test_a_large_mail_keeps_nobody_waiting_while_it_is_parsed(
+    mailbox: LocalMailbox, raw: Raw, monkeypatch: pytest.MonkeyPatch, size: int, where: list[tuple[bool, int]]
 ) -> None:
-    parse, seen = guarded.parse, []
+    parse, seen = guarded.parse, list[tuple[bool, int]]()
 
     def watched(content: bytes) -> Parsed:
-        seen.append(mailbox._readers.borrowed_tokens)
+        seen.append((threading.current_thread() is threading.main_thread(), mailbox._readers.borrowed_tokens))
         return parse(content)
 
     refs = [await mailbox.add_message(raw(body="a" * size)) for _ in range(2)]
     monkeypatch.setattr(guarded, "parse", watched)
     opened = [await mailbox.fetch(refs[0]), *await mailbox.fetch_many(refs)]
     assert [message.body.text.strip() for message in opened if message] == ["a" * size] * 3
-    assert seen == [held] * 3
+    assert seen == where
+
+
+async def test_little_is_read_without_a_thread_and_much_with_one(mailbox: LocalMailbox, raw: Raw) -> None:
+    ref = await mailbox.add_message(raw(body="Some words."))
+    holders = [object() for _ in range(int(mailbox._readers.total_tokens))]
+    for holder in holders:
+        await mailbox._readers.acquire_on_behalf_of(holder)
+    page = await mailbox.search(Query(In("INBOX")), limit=10, offset=0)
+    (one,) = page.items
+    assert (await mailbox.search(Query(Text("words")), limit=10, offset=0)).items == page.items
+    assert await mailbox.envelopes([ref]) == await mailbox.thread(one.thread_ref) == [one]
+    assert (await mailbox.fetch(ref)).envelope == one
+    assert await mailbox.mails_with_ids([one.message_id], near=ref) == ([one] if one.message_id else [])
+    for much in (
+        mailbox.search(Query(Text("some words", phrase=True)), limit=10, offset=0),
+        mailbox.envelopes([ref] * 100),
+    ):
+        with anyio.move_on_after(0) as limit:
+            await much
+        assert limit.cancelled_caught
+    for holder in holders:
+        mailbox._readers.release_on_behalf_of(holder)
 
 
 async def test_a_damaged_file_is_an_error_of_that_account_alone(town: Any, raw: Raw) -> None:

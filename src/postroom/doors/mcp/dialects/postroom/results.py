@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
@@ -63,18 +63,26 @@ def answer(structured: Any, words: str, links: Iterable[ContentBlock] = ()) -> C
 
 def email_page(page: EmailPage, *, with_account: bool = False) -> CallToolResult:
     """A short list shows long snippets, a long list short ones or none, so pages are about the same size."""
-    rows, lines = [_listed_row(row) for row in page.results], text.lines(page, with_account=with_account)
-    cost = len(to_json(rows)) + text.size_of("".join(lines))
+    rows = [_listed_row(row) for row in page.results]
+    listed = text.lines(page, with_account=with_account)
+    cost = len(to_json(rows)) + text.size_of("".join(listed[1]))
     room = max(0, PAGE_BUDGET - cost) // (2 * len(rows) or 1)
     for shown, row in zip(rows, page.results, strict=True):
         shown["snippet"] = text.cut(row.snippet, min(room, text.MAX_SNIPPET))
-    head = plain(replace(page, results=()))
-    del head["notices"]  # given as text; filters_not_applied names the accounts
-    if not page.as_of:  # the server itself answered
-        del head["as_of"], head["complete"]
+    # Without its notices: they are given as text, and filters_not_applied names the accounts.
+    structured: dict[str, Any] = {
+        "results": rows,
+        "total_count": page.total_count,
+        "limit": page.limit,
+        "offset": page.offset,
+        "has_more": page.has_more,
+        "filters_not_applied": list(page.filters_not_applied),
+    }
+    if page.as_of:  # otherwise the server itself answered
+        structured |= {"as_of": page.as_of, "complete": page.complete}
+    structured["untrusted_fields"] = UNTRUSTED_FIELDS
     notices = [TextContent(type="text", text=f"Notice: {each}") for each in page.notices]
-    structured = {**head, "results": rows, "untrusted_fields": UNTRUSTED_FIELDS}
-    return answer(structured, text.email_page(page, lines, room), notices)
+    return answer(structured, text.email_page(page, listed, room), notices)
 
 
 def open_email(email: OpenEmail, *, has_fences: bool = True) -> CallToolResult:
