@@ -47,9 +47,11 @@ def raw_of(connection: sqlite3.Connection, ref: str) -> bytes | None:
     return None if row is None or row[0] == _MESSAGE else unpacked(row[0] == _COMPRESSED, row[1])
 
 
-def message_of(connection: sqlite3.Connection, ref: str) -> Message | None:
-    """With its current envelope; None where its content is not kept."""
-    row, (envelope,) = _row(connection, ref), envelopes(connection, [ref])
+def message_of(connection: sqlite3.Connection, ref: str, envelope: Envelope | None = None) -> Message | None:
+    """With that envelope, or else the one in the index; None where its content is not kept."""
+    row = _row(connection, ref)
+    if envelope is None:
+        (envelope,) = envelopes(connection, [ref])
     if row is None or envelope is None:
         return None
     form, content = row

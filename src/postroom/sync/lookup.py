@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from postroom.index import rows, search, threads
@@ -44,18 +44,8 @@ class Lookup:
     ) -> dict[str, Message]:
         """By ref. Those whose content is not kept are missing."""
         trust.spare(sum(envelope.size for envelope in envelopes) <= _PARSED_AT_ONCE)
-        found = [self._message(connection, envelope) for envelope in envelopes]
+        found = [contents.message_of(connection, envelope.ref, envelope) for envelope in envelopes]
         return {message.envelope.ref: message for message in found if message is not None}
-
-    def _message(self, connection: sqlite3.Connection, envelope: Envelope) -> Message | None:
-        from postroom.mime import guarded
-
-        raw = contents.raw_of(connection, envelope.ref)
-        if raw is None:
-            kept = contents.message_of(connection, envelope.ref)
-            return kept and replace(kept, envelope=envelope)
-        parsed = guarded.parse(raw)
-        return Message(envelope, parsed.body, parsed.attachments, parsed.headers, parsed.defects)
 
     def thread(self, connection: sqlite3.Connection, thread_ref: str, trust: Trust) -> list[Envelope]:
         """Oldest first. A draft in Trash was never sent and belongs to no conversation."""

@@ -13,6 +13,7 @@ from tests.peers.lying_imap import MODERN, POOR, Lie, LyingImap, lying_imap
 
 from postroom.model.errors import ProviderError
 from postroom.model.query.tree import Query, Text
+from postroom.sync.contents import message_of
 from postroom.sync.lookup import Lookup
 from postroom.sync.mirror import Mirror
 from postroom.sync.status import MirrorStatus
@@ -138,7 +139,7 @@ async def test_a_message_whose_size_is_only_estimated_is_kept_whole(
     await synced(liar, mirror)
     with mirror.snapshot() as connection:
         (message,) = [
-            Lookup(threads_by_headers=True).message(connection, ref)
+            message_of(connection, ref)
             for (ref,) in connection.execute("SELECT ref FROM mail WHERE subject = 'letter2'")
         ]
     assert message is not None

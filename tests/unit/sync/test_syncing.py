@@ -17,7 +17,6 @@ from postroom.model.errors import Conflict, PostroomError, ProviderError
 from postroom.model.query.tree import Query, Text
 from postroom.sync import arriving, by_folder
 from postroom.sync.contents import message_of, raw_of
-from postroom.sync.lookup import Lookup
 from postroom.sync.mirror import Mirror, mirror_path
 from postroom.sync.syncing import Syncing, Tools
 
@@ -232,11 +231,11 @@ async def test_damage_that_only_we_can_notice_is_noticed_when_a_message_is_read(
     with mirrored.mirror.transaction() as connection:
         connection.execute(damage)
     with pytest.raises(ProviderError, match="damaged"), mirrored.mirror.snapshot() as connection:
-        Lookup(threads_by_headers=True).message(connection, ref)
+        message_of(connection, ref)
     assert mirrored.mirror.is_rebuild_asked
     await mirrored.sync()
     with mirrored.mirror.snapshot() as connection:
-        message = Lookup(threads_by_headers=True).message(connection, ref)
+        message = message_of(connection, ref)
     assert message is not None
     assert message.envelope.subject == "INBOX0"
 
