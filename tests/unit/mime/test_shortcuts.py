@@ -10,9 +10,10 @@ import pytest
 from postroom.mime import render
 from postroom.mime.quotes import html as quotes
 from postroom.mime.quotes.folding import ThreadContext
-from postroom.mime.read import parameters
+from postroom.mime.read import bodies, parameters
 from postroom.mime.read.decode import decode_transfer, decoded_size
 from postroom.mime.read.parameters import read_parameters
+from postroom.mime.read.parse import parse
 
 FILLING = "words that fill a line of a message with seventy characters or so in all"
 LINES = [
@@ -74,3 +75,15 @@ def test_the_size_of_base64_ends_at_its_first_padding() -> None:
     data = encodebytes(b"x" * 57 * 3)
     early = data[:76] + b"\n" + data[77:151] + b"==\n" + data[154:]
     assert decoded_size(early, "base64") == len(decode_transfer(early, "base64")) < len(decode_transfer(data, "base64"))
+
+
+@pytest.mark.parametrize("head", ["", "; charset=utf-8", '; name="a.txt"', "\r\nContent-Disposition: attachment"])
+@pytest.mark.parametrize("kinds", [("plain", "html"), ("html", "plain"), ("plain", "plain"), ("plain", "html", "html")])
+def test_two_versions_are_sorted_as_several_are(
+    head: str, kinds: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = "".join(f"--b\r\nContent-Type: text/{kind}{head}\r\n\r\n<p>{kind}</p>\r\n" for kind in kinds)
+    raw = f'Content-Type: multipart/alternative; boundary="b"\r\n\r\n{parts}--b--\r\n'.encode()
+    parsed = parse(raw)
+    monkeypatch.setattr(bodies, "_are_usual", lambda versions: False)
+    assert parse(raw) == parsed

@@ -48,7 +48,6 @@ _FIELDS: Final = frozenset({"select", "textarea", "input"})
 _NO_WIDTH = re.compile(r"(?:^|(?<![\w-])width\s*+:)\s*+[01](?:px|%)?\s*+(?:;|!|\Z)", re.IGNORECASE)
 _CONTROLS: Final = frozenset({"button", "select", "textarea", "input"})
 _COLUMNS: Final = frozenset({"col", "colgroup"})
-_JUDGED: Final = frozenset({"img", *_COLUMNS})  # not only by their text
 _ODD: Final = frozenset({"svg", "canvas", "object"})  # some clients show the text inside, others do not
 _ALONE: Final = frozenset({"body", "details", "summary", "option"}) | _ODD  # processed one by one
 _SPECIAL: Final = frozenset({"a", "table", "mark"}) | _CONTROLS | _ALONE  # shown differently from what is around them
@@ -195,7 +194,7 @@ class _Walk:
                 continue
             if look is not root:
                 looks[element] = look
-                if look.sight is not SEEN or tag in _JUDGED:
+                if look.sight is not SEEN or tag in _COLUMNS or (tag == "img" and hides_pictures(look)):
                     self._judge(element, tag, look)
 
     def _judge(self, element: Element, tag: str, look: Look) -> None:

@@ -71,6 +71,8 @@ def _root_of(related: Part) -> Part | None:
 def _shown_versions(alternative: Part, earlier: Sorted) -> Sorted:
     """Readers show the last version that they can (RFC 2046, 5.1.4). The plain ones stay together: they are read where
     somebody asks for plain text, and compared with what is shown."""
+    if _are_usual(alternative.children):
+        return Sorted([alternative.children[0]], [alternative.children[1]])
     versions: list[Sorted] = []
     for child in alternative.children:
         found = _sorted(child, earlier)
@@ -85,6 +87,13 @@ def _shown_versions(alternative: Part, earlier: Sorted) -> Sorted:
     others = [leaf for leaf in alternative.leaves() if leaf.number not in kept]
     has_more = len(rich_ones or plain_ones) > 1 or any(version.has_other_versions for version in versions)
     return Sorted(texts or shown.text, shown.html, others, has_more)
+
+
+def _are_usual(versions: tuple[Part, ...]) -> bool:
+    """A plain version and an HTML one, as most programs write them."""
+    return [version.content.value for version in versions] == ["text/plain", "text/html"] and not any(
+        version.disposition.value == "attachment" or filename_of(version) for version in versions
+    )
 
 
 def _is_body(part: Part, earlier: Sorted) -> bool:
