@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 
 async def take(access: Access, news: Announced, reading: Reading, limits: Limits, clock: Callable[[], float]) -> None:
-    """Only for the process that synchronizes, and only if `news` is later than its last look: a message that was
-    removed in between would come back for good. A mirror of headers alone reads nothing but what a list shows."""
+    """Only for the process that synchronizes, and only if `news` is later than the states of folders that its last look
+    noted: a message that was removed in between would come back for good. Nothing for a mirror of headers alone: that
+    reads only what a list shows."""
     place = await access.read(_place_of, news) if limits.mode == "full" else None
     if place is not None:
         arriving = Arriving(access, cast("FolderSync", _Fetched(news.mails)), reading, limits, clock)

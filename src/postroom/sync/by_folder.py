@@ -8,6 +8,7 @@ where it was, and nothing is missing or there twice.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -58,6 +59,7 @@ class ByFolder:
         self._leave_out = tuple(leave_out)
         self._clock = clock
         self.is_partial = False
+        self.stated_at = 0.0
         self._has_begun = False
         self._first: Turn | None = None  # of an empty mirror
 
@@ -66,6 +68,7 @@ class ByFolder:
         one of an empty mirror is partial: it only begins the inbox, whose first page is what somebody waits for."""
         asked_at = self._clock()
         states = {state.folder.ref: state for state in await self._mailbox.folder_states()}
+        self.stated_at = time.monotonic()
         known = await self._access.write(self._take_over, list(states.values()))
         mirrored = sorted((place for place in known if not (place.is_left_out or place.is_gone)), key=_in_order)
         changed = [place for place in mirrored if _may_have_changed(place, states[place.ref])]

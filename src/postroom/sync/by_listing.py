@@ -56,6 +56,7 @@ class ByListing:
         self._leave_out = tuple(leave_out)
         self._clock = clock
         self.is_partial = False
+        self.stated_at = 0.0  # nothing is announced with its messages
 
     async def round(self) -> bool:
         asked_at = self._clock()

@@ -49,9 +49,11 @@ _FILLS = 20  # of one run: a folder that is numbered anew while it is filled is 
 
 class Engine(Protocol):
     """How the mirror of one kind of mailbox is brought up to date. `is_partial`: the latest round left something out to
-    be quick, and another is due."""
+    be quick, and another is due. `stated_at` (of `time.monotonic`): when the server had told the states of folders that
+    the latest round notes."""
 
     is_partial: bool
+    stated_at: float
 
     async def round(self) -> bool:
         """What changed on the server, as far as the mirror is filled. True if something may have."""
@@ -86,7 +88,7 @@ class Syncing:
         self._reading = Reading(Spool(mirror.spool))
         self._looked_at = 0.0
         self._is_settled = False
-        self._looked_until = 0.0  # of `time.monotonic`
+        self._stated_at = 0.0  # see `Engine`
         self._announced: deque[Announced] = deque(maxlen=_WAITING)
 
     async def __aenter__(self) -> Syncing:
@@ -225,16 +227,16 @@ class Syncing:
         try:
             await engine.round()
         finally:
-            self._looked_until = time.monotonic()  # one that fails may have noted the state of some folders
+            self._stated_at = max(self._stated_at, engine.stated_at)  # one that fails may have noted some of them
         self._looked_at = self._tools.clock()
         await self._pass_on()
         self._report()
 
     async def _take_announced(self) -> None:
-        """What a look has seen meanwhile is left to it, or to the next."""
+        """What was asked for before the server told the states that a look noted is left to looks."""
         while self._announced:
             news = self._announced.popleft()
-            if news.asked_at > self._looked_until:
+            if news.asked_at > self._stated_at:
                 limits, clock = limits_of(self._settings), self._tools.clock
                 await announced.take(Access(self.mirror), news, self._reading, limits, clock)
                 await self._pass_on()

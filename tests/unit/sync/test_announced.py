@@ -10,7 +10,7 @@ import pytest
 from tests.peers.accounts import imap_account, letter
 from tests.unit.sync.conftest import Mirrored
 
-from postroom.model.changes import Announced, BulkMail, FolderState
+from postroom.model.changes import Announced, BulkMail, FolderChanges, FolderState
 from postroom.model.errors import ProviderUnavailable
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
@@ -27,10 +27,10 @@ class Watched(ImapMailbox):
     fetched: tuple[int, ...] = ()
     is_away = False
 
-    async def folder_states(self) -> list[FolderState]:
+    async def folder_changes(self, folder_ref: str, epoch: str, since: FolderState | None) -> FolderChanges:
         if self.is_away:
             raise ProviderUnavailable("The connection was lost.")
-        return await super().folder_states()
+        return await super().folder_changes(folder_ref, epoch, since)
 
     async def bulk(
         self, folder_ref: str, epoch: str, numbers: Sequence[int], *, max_bytes: int
@@ -128,8 +128,7 @@ async def test_what_was_removed_before_the_last_look_does_not_come_back_by_an_ol
         assert subjects(mirrored) == set()
 
 
-async def test_a_look_that_failed_half_way_counts_as_one_that_ended(mirrored: Mirrored) -> None:
-    """It may have noted the state of a folder from which the message was removed."""
+async def test_a_look_that_failed_half_way_may_have_noted_that_the_message_was_removed(mirrored: Mirrored) -> None:
     async with followed(mirrored) as (mailbox, syncing):
         await syncing.once()
         news = await announced(mirrored, mailbox, "news")
@@ -165,7 +164,7 @@ async def test_an_announcement_of_another_epoch_or_of_a_folder_that_is_left_out_
     async with followed(mirrored) as (_, leaving_out):
         await leaving_out.once()
         leaving_out._announced.append(news)
-        leaving_out._looked_until = 0.0
+        leaving_out._stated_at = 0.0
         await leaving_out._take_announced()
         assert subjects(mirrored) == set()
 
