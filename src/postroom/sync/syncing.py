@@ -188,13 +188,18 @@ class Syncing:
         """With an empty file where one was asked for, where it is of another mailbox, or where messages without bodies
         are now wanted with them."""
         if self.mirror.is_rebuild_asked:
-            self.mirror.rebuild()
+            await self._rebuild()
         limits, access = limits_of(self._settings), Access(self.mirror)
         if not await access.write(apply_limits, limits):
-            self.mirror.rebuild()
+            await self._rebuild()
             await access.write(apply_limits, limits)
         if self.mirror.has_before:
             await anyio.to_thread.run_sync(carrying.take_over, self.mirror, limits.owner)
+
+    async def _rebuild(self) -> None:
+        """Only where the server answers: until then an old mirror is better than none."""
+        await self._mailbox.folders()
+        self.mirror.rebuild()
 
     async def _note(self, error: str) -> None:
         """Where even that fails, the file is the error."""
