@@ -182,7 +182,7 @@ class Syncing:
     def _report(self) -> None:
         if self._tools.on_progress is not None:
             status = self.mirror.status()
-            self._tools.on_progress(status.messages, max(status.server_total, status.messages))
+            self._tools.on_progress(status.messages, status.expected)
 
     async def _begin(self) -> None:
         """With an empty file where one was asked for, where it is of another mailbox, or where messages without bodies

@@ -191,7 +191,7 @@ async def _mirror(gateway: Gateway, name: str) -> str:
 def _extent(gateway: Gateway, name: str, status: MirrorStatus) -> str:
     if status.as_of is None and not status.messages:
         return f"empty; a server fills it, or postroom sync --account {name}"
-    much = f"{status.messages} of {max(status.server_total, status.messages)} messages, {status.bytes / 2**20:.0f} MB"
+    much = f"{status.messages} of {status.expected} messages, {status.bytes / 2**20:.0f} MB"
     state = "complete" if status.complete else "being filled"
     if status.as_of is None:
         return f"{much}, {state}, not yet compared with the server"
