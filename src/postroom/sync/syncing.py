@@ -6,9 +6,11 @@ Only the holder of the mirror's lock does; whoever comes second notices and leav
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
@@ -105,6 +107,11 @@ class Syncing:
         except PostroomError as error:
             await self._note(error.message)
             raise
+        except Exception as error:
+            # One process keeps the mirrors of all accounts: what nobody thought of in one must not end the others.
+            failure = ProviderError(f"This is a defect of Postroom's: {_place(error)}. Please report it.")
+            await self._note(failure.message)
+            raise failure from error
         finally:
             self._reading.rest()
         await self._note("")
@@ -211,6 +218,14 @@ class Syncing:
 
 def in_progress(account: str) -> Conflict:
     return Conflict(f"Another process is synchronizing the account {account} already and keeps its mirror up to date.")
+
+
+def _place(error: Exception) -> str:
+    """Without the error's own text, in which there may be anything."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"
 
 
 async def _listen(mailbox: Watcher, send: MemoryObjectSendStream[None]) -> None:
