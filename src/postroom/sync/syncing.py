@@ -128,7 +128,9 @@ class Syncing:
             await engine.fill(lambda: self._after_block(engine))
             await self._round(engine)
         else:
-            raise ProviderError("The mail server numbers its folders anew faster than they can be read.")
+            raise ProviderError(
+                "The mailbox changes, or is numbered anew, faster than it can be read. It is not complete."
+            )
         access = Access(self.mirror)
         if await access.read(carrying.is_open) and not await engine.is_behind():
             await access.write(carrying.settle, self._tools.clock())
