@@ -184,16 +184,17 @@ async def test_only_messages_of_the_wanted_age_are_there_and_newer_ones_are_adde
     assert {row.subject for row in mirrored.rows().values()} == {"INBOX0", "ancient"}
 
 
-async def test_old_messages_that_were_copied_into_a_folder_hide_no_newer_ones(mirrored: Mirrored) -> None:
+@pytest.mark.parametrize("mode", ["full", "headers"])
+async def test_old_messages_that_were_copied_into_a_folder_hide_no_newer_ones(mirrored: Mirrored, mode: str) -> None:
     seeded(mirrored, 3)
     with mirrored.client() as client:
         for number in range(60):  # more than a first page
             client.append("INBOX", "", '"01-Jan-2020 10:00:00 +0000"', letter(f"ancient{number}"))
-    mirrored.changes = {"mirror_days": 30}
+    mirrored.changes = {"mirror": mode, "mirror_days": 30}
     await mirrored.sync()
     assert {row.subject for row in mirrored.rows().values()} == {"INBOX0", "INBOX1", "INBOX2"}
 
-    mirrored.changes = {}
+    mirrored.changes = {"mirror": mode}
     await mirrored.sync()
     assert len(mirrored.rows()) == 63
 
