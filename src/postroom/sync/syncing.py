@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Awaitable, Callable
-from contextlib import aclosing, suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -107,17 +107,16 @@ class Syncing:
         except PostroomError as error:
             await self._note(error.message)
             raise
-        except Exception as error:
-            # One process keeps the mirrors of all accounts: what nobody thought of in one must not end the others.
-            failure = ProviderError(f"This is a defect of Postroom's: {_place(error)}. Please report it.")
-            await self._note(failure.message)
-            raise failure from error
         finally:
             self._reading.rest()
         await self._note("")
         return self.mirror.status()
 
     async def _run(self) -> None:
+        with _defects_as_errors():
+            await self._fill()
+
+    async def _fill(self) -> None:
         await self._begin()
         await self._mailbox.connect()
         engine = self._engine()
@@ -139,8 +138,9 @@ class Syncing:
     async def catch_up(self) -> None:
         """What is in the mirror is as the server has it now; filling is left to whoever follows. One round trip where
         nothing changed."""
-        await self._begin()
-        await self._round(self._engine())
+        with _defects_as_errors():
+            await self._begin()
+            await self._round(self._engine())
 
     async def follow(self) -> None:
         """Until it is cancelled. What fails is tried again, after a pause that grows."""
@@ -220,6 +220,17 @@ class Syncing:
 
 def in_progress(account: str) -> Conflict:
     return Conflict(f"Another process is synchronizing the account {account} already and keeps its mirror up to date.")
+
+
+@contextmanager
+def _defects_as_errors() -> Iterator[None]:
+    """One process keeps the mirrors of all accounts: what nobody thought of in one must not end the others."""
+    try:
+        yield
+    except PostroomError:
+        raise
+    except Exception as error:
+        raise ProviderError(f"This is a defect of Postroom's: {_place(error)}. Please report it.") from error
 
 
 def _place(error: Exception) -> str:

@@ -231,6 +231,8 @@ async def test_what_nobody_thought_of_is_an_error_of_this_account_alone(mirrored
         async with Syncing(mirrored.mirror, mailbox, account) as syncing:
             with pytest.raises(ProviderError, match="OverflowError in test_syncing"):
                 await syncing.once()
+            with pytest.raises(ProviderError, match="OverflowError in test_syncing"):
+                await syncing.catch_up()
     finally:
         await mailbox.close()
     assert "OverflowError" in mirrored.mirror.status().last_error
