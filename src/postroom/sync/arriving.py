@@ -192,7 +192,11 @@ def _is_full(block: Sequence[tuple[_Batch, list[Arrival]]]) -> bool:
 def _write_block(connection: sqlite3.Connection, block: Sequence[tuple[_Batch, list[Arrival]]], now: float) -> None:
     """What came from an epoch that has ended, or from a folder that is gone, is void. A folder that is not filled down
     to where a batch begins (its mirror was started over meanwhile) is not lowered by it."""
-    rows = connection.execute("SELECT number, epoch, name FROM mirrored_folder JOIN folder ON id = number")
+    # A block may be one folder's first page, and there may be thousands of folders.
+    numbers = ",".join({str(batch.turn.place.number) for batch, _ in block})
+    rows = connection.execute(
+        f"SELECT number, epoch, name FROM mirrored_folder JOIN folder ON id = number WHERE number IN ({numbers})"  # noqa: S608
+    )
     now_there = {number: (epoch, name) for number, epoch, name in rows}
     valid = [(batch, found) for batch, found in block if _is_valid(batch.turn, now_there)]
     # Its thread is found by what it names: a program that leaves out References names another first message than the

@@ -60,6 +60,6 @@ async def _keep_telling(mirror: Mirror, account: str, report: OnFilling) -> None
 async def _tell(mirror: Mirror, account: str, report: OnFilling) -> bool:
     """Whether there is more to tell."""
     status = await anyio.to_thread.run_sync(mirror.status)
-    if not status.complete and status.server_total:
-        await report(account, status.messages, max(status.server_total, status.messages))
+    if not status.complete and status.expected > status.messages:
+        await report(account, status.messages, status.expected)
     return not status.complete

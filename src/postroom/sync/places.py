@@ -96,28 +96,28 @@ def _paired(known: Sequence[Place], states: Sequence[FolderState]) -> list[tuple
     open_states = {state.folder.ref: state for state in states}
     pairs: list[tuple[Place, FolderState]] = []
 
-    def pair(of_place: Callable[[Place], str], of_state: Callable[[FolderState], str]) -> None:
-        """Those with the same key, unless two have it. Empty: no key."""
+    def pair(of_place: Callable[[Place], str | None], of_state: Callable[[FolderState], str | None]) -> None:
+        """Those with the same key, unless two have it."""
         places, wanted = _by_key(left.values(), of_place), _by_key(open_states.values(), of_state)
         for key, (place, *others) in places.items():
-            if key and not others and len(found := wanted.get(key, [])) == 1:
+            if key is not None and not others and len(found := wanted.get(key, [])) == 1:
                 pairs.append((place, found[0]))
                 del left[place.number], open_states[found[0].folder.ref]
 
-    def telling(epoch: str, identity: str) -> str:
+    def telling(epoch: str, identity: str) -> str | None:
         is_one = all(count[epoch] == 1 for count in epochs)
-        return epoch if is_one and not identity and epoch not in ("", "0") else ""
+        return epoch if is_one and not identity and epoch not in ("", "0") else None
 
     same = {state.folder.ref: state.epoch for state in states}
-    pair(lambda place: place.ref if place.epoch in ("", same.get(place.ref)) else "", lambda state: state.folder.ref)
-    pair(lambda place: place.identity, lambda state: state.identity)
+    pair(lambda place: place.ref if place.epoch in ("", same.get(place.ref)) else None, lambda state: state.folder.ref)
+    pair(lambda place: place.identity or None, lambda state: state.identity or None)
     pair(lambda place: telling(place.epoch, place.identity), lambda state: telling(state.epoch, state.identity))
     pair(lambda place: place.ref, lambda state: state.folder.ref)
     return pairs
 
 
-def _by_key(values: Iterable[T], key: Callable[[T], str]) -> dict[str, list[T]]:
-    found: dict[str, list[T]] = {}
+def _by_key(values: Iterable[T], key: Callable[[T], str | None]) -> dict[str | None, list[T]]:
+    found: dict[str | None, list[T]] = {}
     for value in values:
         found.setdefault(key(value), []).append(value)
     return found

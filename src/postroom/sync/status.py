@@ -38,8 +38,11 @@ class MirrorStatus:
     last_error: str = ""
 
     @property
-    def server_total(self) -> int:
-        return sum(folder.server_total for folder in self.folders if not folder.is_left_out)
+    def expected(self) -> int:
+        """How many it will have: those that it has, and those that are missing in each folder. While a mailbox with
+        messages in several folders is filled, that is too many at first, and exact in the end."""
+        missing = (max(0, one.server_total - one.messages) for one in self.folders if not one.is_left_out)
+        return self.messages + (0 if self.complete else sum(missing))
 
 
 ABSENT = MirrorStatus(complete=False, as_of=None)

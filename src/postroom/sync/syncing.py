@@ -6,10 +6,12 @@ Only the holder of the mirror's lock does; whoever comes second notices and leav
 from __future__ import annotations
 
 import time
+import traceback
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
@@ -129,8 +131,9 @@ class Syncing:
         """Of what a first fill, perhaps an earlier one, put off so that everything was found sooner. False: nothing is
         left."""
         if not self._is_settled:
-            is_packed = not await self._pack_some()
-            self._is_settled = is_packed and not await Access(self.mirror).write(segments.merge_some)
+            with _defects_as_errors():
+                is_packed = not await self._pack_some()
+                self._is_settled = is_packed and not await Access(self.mirror).write(segments.merge_some)
         return not self._is_settled
 
     async def _pack_some(self) -> bool:
@@ -142,6 +145,10 @@ class Syncing:
         return True
 
     async def _run(self) -> None:
+        with _defects_as_errors():
+            await self._fill()
+
+    async def _fill(self) -> None:
         await self._begin()
         await self._mailbox.connect()
         engine = self._engine()
@@ -155,7 +162,9 @@ class Syncing:
             await engine.fill(lambda: self._after_block(engine))
             await self._round(engine)
         else:
-            raise ProviderError("The mail server numbers its folders anew faster than they can be read.")
+            raise ProviderError(
+                "The mailbox changes, or is numbered anew, faster than it can be read. It is not complete."
+            )
         access = Access(self.mirror)
         if await access.read(carrying.is_open) and not await engine.is_behind():
             await access.write(carrying.settle, self._tools.clock())
@@ -164,8 +173,9 @@ class Syncing:
     async def catch_up(self) -> None:
         """What is in the mirror is as the server has it now; filling is left to whoever follows. One round trip where
         nothing changed."""
-        await self._begin()
-        await self._round(self._engine())
+        with _defects_as_errors():
+            await self._begin()
+            await self._round(self._engine())
 
     async def follow(self) -> None:
         """Until it is cancelled. What fails is tried again, after a pause that grows."""
@@ -177,13 +187,12 @@ class Syncing:
             while True:
                 try:
                     await self._bring_up_to_date()
+                    with anyio.move_on_after(POLL_SECONDS):
+                        await self._wait(receive)
                     pause = 0.0
                 except PostroomError as error:
                     pause = min(max(2 * pause, error.retry_after or _FIRST_PAUSE), _LONGEST_PAUSE)
                     await anyio.sleep(_FIRST_PAUSE if self.mirror.is_rebuild_asked else pause)
-                    continue
-                with anyio.move_on_after(POLL_SECONDS):
-                    await self._wait(receive)
 
     async def _wait(self, changes: MemoryObjectReceiveStream[None]) -> None:
         """Until something changed, or somebody wants the mirror started over. Meanwhile, what was put off is done."""
@@ -257,19 +266,24 @@ class Syncing:
     def _report(self) -> None:
         if self._tools.on_progress is not None:
             status = self.mirror.status()
-            self._tools.on_progress(status.messages, max(status.server_total, status.messages))
+            self._tools.on_progress(status.messages, status.expected)
 
     async def _begin(self) -> None:
         """With an empty file where one was asked for, where it is of another mailbox, or where messages without bodies
         are now wanted with them."""
         if self.mirror.is_rebuild_asked:
-            self.mirror.rebuild()
+            await self._rebuild()
         limits, access = limits_of(self._settings), Access(self.mirror)
         if not await access.write(apply_limits, limits):
-            self.mirror.rebuild()
+            await self._rebuild()
             await access.write(apply_limits, limits)
         if self.mirror.has_before:
             await anyio.to_thread.run_sync(carrying.take_over, self.mirror, limits.owner)
+
+    async def _rebuild(self) -> None:
+        """Only where the server answers: until then an old mirror is better than none."""
+        await self._mailbox.folders()
+        self.mirror.rebuild()
 
     async def _note(self, error: str) -> None:
         """Where even that fails, the file is the error."""
@@ -281,3 +295,22 @@ class Syncing:
 
 def in_progress(account: str) -> Conflict:
     return Conflict(f"Another process is synchronizing the account {account} already and keeps its mirror up to date.")
+
+
+@contextmanager
+def _defects_as_errors() -> Iterator[None]:
+    """One process keeps the mirrors of all accounts: what nobody thought of in one must not end the others."""
+    try:
+        yield
+    except PostroomError:
+        raise
+    except Exception as error:
+        raise ProviderError(f"This is a defect of Postroom's: {_place(error)}. Please report it.") from error
+
+
+def _place(error: Exception) -> str:
+    """Without the error's own text, in which there may be anything."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"

@@ -39,10 +39,12 @@ class Mirrored:
 
     def renumber(self) -> bool:
         """The inbox gets another UIDVALIDITY. False where that cannot be brought about."""
-        if isinstance(self.dovecot, Dovecot):
-            self.dovecot.renumber(self.user)
-            return True
-        return False
+        if not isinstance(self.dovecot, Dovecot):
+            return False
+        if not (self.dovecot.maildir(self.user) / "dovecot-uidlist").exists():  # nothing was ever in it
+            return False
+        self.dovecot.renumber(self.user)
+        return True
 
     @asynccontextmanager
     async def mailbox(self) -> AsyncIterator[ImapMailbox]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
+from typing import Any
 
 import anyio
 import pytest
 from tests.peers.accounts import imap_account, letter
 from tests.unit.sync.conftest import Mirrored
 
-from postroom.model.changes import Announced, BulkMail, FolderChanges, FolderState
+from postroom.model.changes import Announced, BulkMail, FolderChanges
 from postroom.model.errors import ProviderUnavailable
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
@@ -27,10 +28,10 @@ class Watched(ImapMailbox):
     fetched: tuple[int, ...] = ()
     is_away = False
 
-    async def folder_changes(self, folder_ref: str, epoch: str, since: FolderState | None) -> FolderChanges:
+    async def folder_changes(self, *given: Any) -> FolderChanges:
         if self.is_away:
             raise ProviderUnavailable("The connection was lost.")
-        return await super().folder_changes(folder_ref, epoch, since)
+        return await super().folder_changes(*given)
 
     async def bulk(
         self, folder_ref: str, epoch: str, numbers: Sequence[int], *, max_bytes: int

@@ -91,3 +91,13 @@ async def test_nobody_is_told_outside() -> None:
 
     assert await telling(Filling(filled(1)), "work", answer) == "answer"  # type: ignore[arg-type]
     assert ear.heard == []
+
+
+def test_a_message_in_several_folders_is_expected_once_when_everything_is_there() -> None:
+    inbox = FolderStatus("a", "INBOX", True, None, False, 3, 3)
+    label = FolderStatus("b", "Label", True, None, False, 2, 2)  # both are in the inbox too
+    half = replace(label, complete=False, messages=1)
+    status = MirrorStatus(complete=True, as_of=None, folders=(inbox, label), messages=3)
+    assert status.expected == 3
+    assert replace(status, complete=False, folders=(inbox, half)).expected == 4
+    assert replace(status, complete=False, folders=(inbox, replace(half, is_left_out=True))).expected == 3

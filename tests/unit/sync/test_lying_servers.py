@@ -167,3 +167,13 @@ async def test_a_new_folder_is_not_taken_for_a_deleted_one_where_all_are_numbere
     assert subjects(mirror) == {"letter1", "letter2", "letter3", "new1", "new2"}
     with mirror.snapshot() as connection:
         assert connection.execute("SELECT * FROM renamed").fetchall() == []
+
+
+@pytest.mark.parametrize(
+    "name", [b"a/&2D0-", b"&AOQ", b"\xff\xfe", b"a|1|2", b"'; DROP TABLE mail;--", b"\x0112", b"&AAo-", b"", b"NIL"]
+)
+async def test_a_folder_with_an_odd_name_takes_no_other_with_it(liar: LyingImap, mirror: Mirror, name: bytes) -> None:
+    liar.put(letter("odd"), box=name)
+    for _ in range(2):
+        await synced(liar, mirror)
+        assert subjects(mirror) >= {"letter1", "letter2", "letter3"}

@@ -11,12 +11,14 @@ from tests.peers.accounts import letter
 from tests.peers.dovecot import Dovecot
 from tests.unit.sync.checking import handles_lead_there, same
 from tests.unit.sync.conftest import Mirrored
+from tests.unit.sync.desk import desk
 from tests.unit.sync.second_client import SecondClient
 
+from postroom.model.errors import PostroomError
 from postroom.model.ids import Kind
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync.syncing import Tools
+from postroom.sync.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 
@@ -34,6 +36,22 @@ async def reset(mirrored: Mirrored, handles: Handles) -> None:
 def subject_of(mirrored: Mirrored, handles: Handles, handle: str) -> str | None:
     row = mirrored.rows().get(handles.resolve(handle, Kind.EMAIL).ref)
     return row and row.subject
+
+
+async def test_a_reset_waits_for_a_server_that_is_away(mirrored: Mirrored) -> None:
+    """An old mirror is better than none."""
+    with mirrored.client() as client:
+        client.append("INBOX", "", None, letter("kept"))
+    await mirrored.sync()
+    mirrored.mirror.ask_for_rebuild("reset")
+    async with desk(mirrored) as it:
+        it.take_the_server_away()
+        with pytest.raises(PostroomError):
+            async with Syncing(mirrored.mirror, it.server, it.account) as syncing:
+                await syncing.once()
+        (row,) = (await it.list()).items
+        assert row.subject == "kept"
+    assert mirrored.mirror.is_rebuild_asked
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import stat
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -15,7 +16,7 @@ from tests.unit.sync.filling import spool_everything
 from tests.unit.sync.second_client import SecondClient
 
 from postroom.model.errors import ProviderUnavailable
-from postroom.sync import packing, spool
+from postroom.sync import packing, spool, syncing
 from postroom.sync.contents import message_of, raw_of
 from postroom.sync.spool import Spool
 from postroom.sync.syncing import Syncing
@@ -38,8 +39,8 @@ def second(mirrored: Mirrored) -> SecondClient:
 async def found_only(mirrored: Mirrored) -> None:
     """As far as a first fill goes before anything is packed."""
     account = imap_account(mirrored.dovecot, mirrored.user, **({"mirror": "full"} | mirrored.changes))
-    async with opened(account) as mailbox, Syncing(mirrored.mirror, mailbox, account) as syncing:
-        await syncing._bring_up_to_date()
+    async with opened(account) as mailbox, Syncing(mirrored.mirror, mailbox, account) as ours:
+        await ours._bring_up_to_date()
 
 
 async def test_messages_are_found_and_read_before_they_are_packed(mirrored: Mirrored, second: SecondClient) -> None:
@@ -93,18 +94,41 @@ async def test_bytes_that_a_power_cut_took_are_fetched_again(
     keeps_the_bytes(mirrored, second.everything())
 
 
-async def test_whoever_follows_packs_while_nothing_changes(mirrored: Mirrored, second: SecondClient) -> None:
+async def following_until_packed(mirrored: Mirrored) -> None:
     account = imap_account(mirrored.dovecot, mirrored.user, mirror="full")
     async with (
         opened(account) as mailbox,
-        Syncing(mirrored.mirror, mailbox, account) as syncing,
+        Syncing(mirrored.mirror, mailbox, account) as ours,
         anyio.create_task_group() as tasks,
     ):
-        tasks.start_soon(syncing.follow)
+        tasks.start_soon(ours.follow)
         with anyio.fail_after(30):
             while not mirrored.mirror.status().complete or mirrored.mirror.spool.exists():
                 await anyio.sleep(0.01)
         tasks.cancel_scope.cancel()
+
+
+async def test_whoever_follows_packs_while_nothing_changes(mirrored: Mirrored, second: SecondClient) -> None:
+    await following_until_packed(mirrored)
+    keeps_the_bytes(mirrored, second.everything())
+
+
+async def test_whoever_follows_survives_a_packing_that_fails_and_tries_again(
+    mirrored: Mirrored, second: SecondClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures: list[Exception] = [ProviderUnavailable("The disk is full."), ValueError("a defect")]
+    monkeypatch.setattr(syncing, "_FIRST_PAUSE", 0.01)
+
+    pack_some = packing.pack_some
+
+    def failing(*given: Any) -> bool:
+        if failures:
+            raise failures.pop()
+        return pack_some(*given)
+
+    monkeypatch.setattr(packing, "pack_some", failing)
+    await following_until_packed(mirrored)
+    assert failures == []
     keeps_the_bytes(mirrored, second.everything())
 
 

@@ -13,8 +13,11 @@ from tests.peers.faultproxy import faulty
 from tests.unit.sync.conftest import Mirrored
 
 from postroom.index.search import search
+from postroom.model.changes import FolderState
 from postroom.model.errors import Conflict, PostroomError, ProviderError
 from postroom.model.query.tree import Query, Text
+from postroom.providers.context import ProviderContext
+from postroom.providers.imap.provider import ImapMailbox
 from postroom.sync import arriving, by_folder
 from postroom.sync.contents import message_of, raw_of
 from postroom.sync.mirror import Mirror, mirror_path
@@ -180,16 +183,17 @@ async def test_only_messages_of_the_wanted_age_are_there_and_newer_ones_are_adde
     assert {row.subject for row in mirrored.rows().values()} == {"INBOX0", "ancient"}
 
 
-async def test_old_messages_that_were_copied_into_a_folder_hide_no_newer_ones(mirrored: Mirrored) -> None:
+@pytest.mark.parametrize("mode", ["full", "headers"])
+async def test_old_messages_that_were_copied_into_a_folder_hide_no_newer_ones(mirrored: Mirrored, mode: str) -> None:
     seeded(mirrored, 3)
     with mirrored.client() as client:
         for number in range(60):  # more than a first page
             client.append("INBOX", "", '"01-Jan-2020 10:00:00 +0000"', letter(f"ancient{number}"))
-    mirrored.changes = {"mirror_days": 30}
+    mirrored.changes = {"mirror": mode, "mirror_days": 30}
     await mirrored.sync()
     assert {row.subject for row in mirrored.rows().values()} == {"INBOX0", "INBOX1", "INBOX2"}
 
-    mirrored.changes = {}
+    mirrored.changes = {"mirror": mode}
     await mirrored.sync()
     assert len(mirrored.rows()) == 63
 
@@ -211,6 +215,29 @@ async def test_a_second_process_leaves_it_to_the_first(mirrored: Mirrored) -> No
         await mirrored.sync()
     lock.close()
     await mirrored.sync()
+
+
+async def test_what_nobody_thought_of_is_an_error_of_this_account_alone(mirrored: Mirrored) -> None:
+    """One process keeps the mirrors of all accounts. The error's own text may be anything, so it is not repeated."""
+
+    class Defective(ImapMailbox):
+        async def folder_states(self) -> list[FolderState]:
+            raise OverflowError("what the message says")
+
+    account = imap_account(mirrored.dovecot, mirrored.user, mirror="full")
+    mailbox = Defective(account, ProviderContext(mirrored.mirror.path.parent))
+    try:
+        async with Syncing(mirrored.mirror, mailbox, account) as syncing:
+            with pytest.raises(ProviderError, match="OverflowError in test_syncing"):
+                await syncing.once()
+            with pytest.raises(ProviderError, match="OverflowError in test_syncing"):
+                await syncing.catch_up()
+    finally:
+        await mailbox.close()
+    assert "OverflowError" in mirrored.mirror.status().last_error
+    assert "what the message says" not in mirrored.mirror.status().last_error
+    await mirrored.sync()
+    assert mirrored.mirror.status().complete
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from postroom.model.errors import AuthRequired, NotFound, PostroomError, ProviderError
+from postroom.service.accounts.mirrors import MirrorStatus, status_of
 from postroom.service.gateway import Gateway
 from postroom.settings import Settings, SettingsError
 
@@ -181,14 +182,16 @@ async def _sieve(gateway: Gateway, name: str) -> str:
 
 async def _mirror(gateway: Gateway, name: str) -> str:
     """How much of the account it has, how old it is, how large. Not ok if the latest attempt failed."""
-    from postroom.service.accounts.mirrors import status_of
-
     status = await gateway.in_thread(status_of, gateway.settings, name)
     if status.last_error:
-        raise ProviderError(f"{status.last_error} To start over: postroom sync --account {name} --reset")
+        raise ProviderError(f"{_extent(gateway, name, status)}. The latest run failed: {status.last_error}")
+    return _extent(gateway, name, status)
+
+
+def _extent(gateway: Gateway, name: str, status: MirrorStatus) -> str:
     if status.as_of is None and not status.messages:
         return f"empty; a server fills it, or postroom sync --account {name}"
-    much = f"{status.messages} of {max(status.server_total, status.messages)} messages, {status.bytes / 2**20:.0f} MB"
+    much = f"{status.messages} of {status.expected} messages, {status.bytes / 2**20:.0f} MB"
     state = "complete" if status.complete else "being filled"
     if status.as_of is None:
         return f"{much}, {state}, not yet compared with the server"

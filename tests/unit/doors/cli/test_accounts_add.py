@@ -193,6 +193,11 @@ def test_a_mirror_does_not_hide_that_its_server_is_away(
         assert found == [["FAIL  work", "connect"], ["ok    work", "mirror"]]
         assert run("accounts", "list", "--check") == 1
         assert "reading: PROVIDER_ERROR" in capsys.readouterr().out
+        assert run("sync", "--reset") == 1
+        assert run("doctor") == 1
+        (line,) = [line for line in capsys.readouterr().out.splitlines() if "work: mirror" in line]
+        assert "0 of 0 messages, 0 MB, complete, as of" in line
+        assert "The latest run failed: " in line
 
 
 def test_a_wrong_password_leaves_nothing_behind(

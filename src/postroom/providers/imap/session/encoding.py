@@ -44,9 +44,11 @@ class Speech:
         from imapclient import imap_utf7
 
         try:
-            return str(imap_utf7.decode(raw))
+            name = str(imap_utf7.decode(raw))
+            name.encode()  # half a character of two is none
         except (ValueError, UnicodeError):
             return raw.decode("ascii")
+        return name
 
     def write_name(self, name: str) -> bytes:
         return internals.written_name(self._client, name)
