@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import imaplib
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import imap  # also makes `tests` importable
+from postroom.model.errors import PostroomError
+from postroom.sync.mirror import mirror_path
 
 from tests.peers.dovecot import PASSWORD, Dovecot  # isort: skip
 
@@ -22,7 +25,8 @@ ROUNDS, DELIVERIES = 100, 20
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    seconds: float
+    seconds: float  # until everything is found
+    settled: float  # until everything is compressed and merged, too
     megabytes: float  # most memory of all its processes together, shared pages counted once
 
 
@@ -35,21 +39,47 @@ def filled(config: Path, env: Mapping[str, str], account: str) -> Filled:
     process = subprocess.Popen(
         sync_command(config, account), env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    most = [0.0]
-    watching = threading.Thread(target=_watch, args=(process, most))
-    watching.start()
+    watch = _Watch(process, mirror_path(Path(env["POSTROOM_HOME"]), account))
+    watch.start()
     code = process.wait()
-    seconds = time.perf_counter() - started
-    watching.join()
+    settled = time.perf_counter() - started
+    watch.join()
     if code:
         raise RuntimeError(f"postroom sync ended with {code}")
-    return Filled(seconds, most[0])
+    return Filled(watch.found - started if watch.found else settled, settled, watch.megabytes)
 
 
-def _watch(process: subprocess.Popen[bytes], most: list[float]) -> None:
-    while process.poll() is None:
-        most[0] = max(most[0], sum(map(_megabytes, _tree(process.pid))))
-        time.sleep(0.2)
+class _Watch(threading.Thread):
+    """Looks at a process that fills a mirror while it runs."""
+
+    def __init__(self, process: subprocess.Popen[bytes], mirror: Path) -> None:
+        super().__init__()
+        self._process = process
+        self._mirror = mirror
+        self.megabytes = 0.0
+        self.found = 0.0  # when everything was
+
+    def run(self) -> None:
+        looks = 0
+        while self._process.poll() is None:
+            if not self.found and _is_complete(self._mirror):
+                self.found = time.perf_counter()
+            if looks % 10 == 0:
+                self.megabytes = max(self.megabytes, sum(map(_megabytes, _tree(self._process.pid))))
+            looks += 1
+            time.sleep(0.02)
+
+
+def _is_complete(mirror: Path) -> bool:
+    sql = "SELECT count(*), min(is_filled) FROM mirrored_folder WHERE NOT is_left_out"
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(_opened_for_reading(mirror)) as connection:
+        count, is_filled = connection.execute(sql).fetchone()
+        return bool(count and is_filled)
+    return False
+
+
+def _opened_for_reading(mirror: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{mirror}?mode=ro", uri=True)
 
 
 def _tree(pid: int) -> list[int]:
@@ -74,25 +104,25 @@ def first_page(dovecot: Dovecot, home: Path) -> float:
 
 
 async def _first_page(dovecot: Dovecot, home: Path) -> float:
-    from postroom.sync.mirror import Mirror, mirror_path
+    from postroom.sync.mirror import Mirror
     from postroom.sync.syncing import Syncing, Tools
 
     seen: list[float] = []
 
-    class EnoughError(Exception):
-        pass
+    class EnoughError(PostroomError):
+        """The first page is there."""
 
     def note(done: int, _total: int) -> None:
         if done >= 50:
             seen.append(time.perf_counter())
-            raise EnoughError
+            raise EnoughError("enough")
 
     account, mailbox = _opened(dovecot, home)
     mirror = Mirror(mirror_path(home, "first"))
     await mailbox.connect()
     async with Syncing(mirror, mailbox, account, Tools(on_progress=note)) as syncing:
         started = time.perf_counter()
-        with contextlib.suppress(EnoughError, ExceptionGroup):
+        with contextlib.suppress(EnoughError):
             await syncing.once()
     await mailbox.close()
     mirror.remove()
@@ -105,7 +135,7 @@ def unchanged(dovecot: Dovecot, home: Path) -> tuple[list[float], float]:
 
 
 async def _unchanged(dovecot: Dovecot, home: Path) -> tuple[list[float], float]:
-    from postroom.sync.mirror import Mirror, mirror_path
+    from postroom.sync.mirror import Mirror
     from postroom.sync.syncing import Syncing
 
     account, mailbox = _opened(dovecot, home)
@@ -155,9 +185,7 @@ def _deliver(client: imaplib.IMAP4, home: Path, number: int, *, patience: float)
 
 
 def _is_found(home: Path, word: str) -> bool:
-    import sqlite3
-
-    with contextlib.closing(sqlite3.connect(f"file:{home}/mirrors/bench.db?mode=ro", uri=True)) as mailbox:
+    with contextlib.closing(_opened_for_reading(mirror_path(home, "bench"))) as mailbox:
         return mailbox.execute("SELECT 1 FROM words WHERE words MATCH ?", (word,)).fetchone() is not None
 
 
