@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import stat
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _GONE = (BrokenPipeError, ConnectionResetError)
 _STDIN = 0
 _AT_ONCE = 65_536  # what a pipe holds
+_LAST_REQUESTS = 2**20  # bytes that are still read when the server ends
 _LAST_WORDS = 5.0  # seconds in which a client can read what is left when the server ends
 
 
@@ -104,9 +106,10 @@ class Lines:
         self._chunks = _Chunks(descriptor)
 
     def end(self) -> None:
-        """As if the client had closed its end. To be called by the event loop."""
+        """As if the client had closed its end now: what it wrote before is still read. To be called by the event
+        loop."""
+        self._read += self._chunks.end()
         self._is_ended = True
-        self._chunks.end()
 
     def __aiter__(self) -> AsyncIterator[str]:
         return self
@@ -153,11 +156,20 @@ class _Chunks:
         finally:
             self._waiter = None
 
-    def end(self) -> None:
-        """As if there were nothing more to read."""
+    def end(self) -> bytes:
+        """As if nothing more came. What is there already; of a file, where all of it always is, nothing."""
         self._stop_watching()
+        rest = b"" if _is_file(self._descriptor) else self._there()
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(b"")
+        return rest
+
+    def _there(self) -> bytes:
+        watched, found = select.poll(), bytearray()
+        watched.register(self._descriptor, select.POLLIN)
+        while len(found) < _LAST_REQUESTS and watched.poll(0) and (chunk := self._read()):
+            found += chunk
+        return bytes(found)
 
     def _arrived(self) -> None:
         if self._waiter is None or self._waiter.done():
@@ -218,6 +230,10 @@ class Output:
         given, self._left = self._left, bytearray()
         written = await to_thread.run_sync(os.write, self._descriptor, given, abandon_on_cancel=True)
         self._left = given[written:] + self._left
+
+
+def _is_file(descriptor: int) -> bool:
+    return stat.S_ISREG(os.fstat(descriptor).st_mode)
 
 
 def _is_pipe(descriptor: int) -> bool:

@@ -54,6 +54,29 @@ async def test_lines_can_be_ended_while_the_client_says_nothing() -> None:
     os.close(ours)
 
 
+async def test_what_was_written_before_the_end_is_read_and_nothing_after_it() -> None:
+    ours, theirs = os.pipe()
+    lines = Lines(ours)
+    os.write(theirs, b"one\ntwo\n")
+    assert await anext(lines) == "one\n"
+    os.write(theirs, b"three\n")
+    lines.end()
+    os.write(theirs, b"four\n")
+    assert [line async for line in lines] == ["two\n", "three\n"]
+    os.close(theirs)
+    os.close(ours)
+
+
+async def test_of_a_file_nothing_more_is_read_after_the_end(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_text("one\n" * 100_000)
+    descriptor = os.open(tmp_path / "lines", os.O_RDONLY)
+    lines = Lines(descriptor)
+    assert await anext(lines) == "one\n"
+    lines.end()
+    assert len([line async for line in lines]) < 50_000
+    os.close(descriptor)
+
+
 async def test_a_file_and_the_null_device_are_read_too(tmp_path: Path) -> None:
     (tmp_path / "lines").write_text("one\ntwo\n")
     for path, expected in ((tmp_path / "lines", ["one\n", "two\n"]), (Path(os.devnull), [])):
