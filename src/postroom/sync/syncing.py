@@ -28,7 +28,6 @@ from postroom.sync.by_listing import ByListing
 from postroom.sync.handles import pass_on
 from postroom.sync.limits import apply_limits, limits_of
 from postroom.sync.reading import Reading
-from postroom.sync.spool import Spool
 from postroom.sync.status import LAST_ERROR, MirrorStatus, note_fact
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ class Syncing:
         self._mailbox = mailbox
         self._settings = settings
         self._tools = tools or Tools()
-        self._reading = Reading(Spool(mirror.spool))
+        self._reading = Reading(mirror.spool)
         self._looked_at = 0.0
         self._is_settled = False
         self._stated_at = 0.0  # see `Engine`

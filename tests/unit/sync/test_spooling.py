@@ -18,8 +18,7 @@ from tests.unit.sync.second_client import SecondClient
 from postroom.model.errors import ProviderUnavailable
 from postroom.sync import packing, spool, syncing
 from postroom.sync.contents import message_of, raw_of
-from postroom.sync.spool import Spool
-from postroom.sync.syncing import Syncing
+from postroom.sync.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 
@@ -168,18 +167,14 @@ async def test_a_spool_that_cannot_be_written_stops_the_run_with_a_reason_and_wh
 def test_a_spool_grows_at_its_end_whoever_wrote_before(tmp_path: Path) -> None:
     path, raws = tmp_path / "a.spool", [b"one", b"", b"three"]
     path.write_bytes(b"left by a run that was killed")
-    ours = Spool(path)
-    places = [*ours.append(raws[:2]), *ours.append(raws[2:])]
-    ours.close()
+    places = [*spool.append(path, raws[:2]), *spool.append(path, raws[2:])]
     assert spool.taken(path, places) == raws
     assert [spool.read(path, spool.sealed(*one)) for one in zip(places, raws, strict=True)] == raws
 
 
 def test_what_is_no_longer_there_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "a.spool"
-    ours = Spool(path)
-    (place,) = ours.append([b"hello"])
-    ours.close()
+    (place,) = spool.append(path, [b"hello"])
     assert spool.read(path, spool.sealed(place, b"other")) is None
     path.write_bytes(b"hell")
     assert spool.read(path, spool.sealed(place, b"hello")) is None
@@ -189,3 +184,18 @@ def test_what_is_no_longer_there_is_not_read(tmp_path: Path) -> None:
     assert spool.read(path, spool.sealed(place, b"hello")) is None
     with pytest.raises(ProviderUnavailable, match="No such file"):
         spool.taken(path, [place])
+
+
+async def test_a_mirror_that_is_started_over_during_a_fill_has_a_spool_of_its_own(
+    mirrored: Mirrored, second: SecondClient
+) -> None:
+    asked = iter([True])
+
+    def ask(*_: int) -> None:
+        if mirrored.mirror.spool.exists() and next(asked, False):
+            mirrored.mirror.ask_for_rebuild("reset")
+
+    await mirrored.sync(Tools(on_progress=ask))
+    assert next(asked, None) is None
+    same(mirrored, second.everything())
+    keeps_the_bytes(mirrored, second.everything())
