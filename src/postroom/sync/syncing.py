@@ -128,20 +128,19 @@ class Syncing:
 
     async def _settle_some(self) -> bool:
         """Of what a first fill, perhaps an earlier one, put off so that everything was found sooner. False: nothing is
-        left."""
-        if not self._is_settled:
+        left. Many messages that come at once are spooled in a mirror that is filled, too."""
+        if not self._is_settled or self.mirror.spool.exists():
             with _defects_as_errors():
                 is_packed = not await self._pack_some()
                 self._is_settled = is_packed and not await Access(self.mirror).write(segments.merge_some)
         return not self._is_settled
 
     async def _pack_some(self) -> bool:
-        if not self.mirror.spool.exists():
-            return False
-        if not await Access(self.mirror).write(packing.pack_some, self.mirror.spool, self._tools.clock()):
-            self.mirror.spool.unlink(missing_ok=True)
-            return False
-        return True
+        """What a spool is missing is noticed here, even where all of it is."""
+        if await Access(self.mirror).write(packing.pack_some, self.mirror.spool, self._tools.clock()):
+            return True
+        self.mirror.spool.unlink(missing_ok=True)
+        return False
 
     async def _run(self) -> None:
         with _defects_as_errors():

@@ -186,6 +186,26 @@ def test_what_is_no_longer_there_is_not_read(tmp_path: Path) -> None:
         spool.taken(path, [place])
 
 
+async def test_a_spool_that_somebody_removed_is_fetched_again(mirrored: Mirrored, second: SecondClient) -> None:
+    await found_only(mirrored)
+    mirrored.mirror.spool.unlink()
+    await mirrored.sync()  # notices when it packs
+    await mirrored.sync()
+    same(mirrored, second.everything())
+    keeps_the_bytes(mirrored, second.everything())
+
+
+async def test_many_that_come_to_a_filled_mirror_are_packed_too(mirrored: Mirrored, second: SecondClient) -> None:
+    account = imap_account(mirrored.dovecot, mirrored.user, mirror="full")
+    async with opened(account) as mailbox, Syncing(mirrored.mirror, mailbox, account) as ours:
+        await ours.once()
+        second.act(20)
+        await ours.once()
+    assert not mirrored.mirror.spool.exists()
+    same(mirrored, second.everything())
+    keeps_the_bytes(mirrored, second.everything())
+
+
 async def test_a_mirror_that_is_started_over_during_a_fill_has_a_spool_of_its_own(
     mirrored: Mirrored, second: SecondClient
 ) -> None:
