@@ -71,7 +71,7 @@ def found(index: sqlite3.Connection, refs: Sequence[str]) -> dict[str, Any]:
     page = search(index, Query(None), limit=1_000, offset=0)
     return {
         "order": [row.ref for row in page.items],
-        "rows": {row.ref: (row.labels, row.forwarded, row.folder, row.sender, row.date) for row in page.items},
+        "rows": {row.ref: (_folded(row.labels), row.forwarded, row.folder, row.sender, row.date) for row in page.items},
         "threads": {frozenset(ref for ref in refs if threads[ref] == thread) for thread in threads.values()},
         "links": {
             message_id: frozenset(ref for ref in refs if threads[ref] == thread) for message_id, thread in linked
@@ -86,6 +86,11 @@ def found(index: sqlite3.Connection, refs: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def _folded(labels: Sequence[str]) -> list[str]:
+    """They are spelt as the first that is written has it."""
+    return sorted(label.casefold() for label in labels)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_batch_is_as_its_messages_one_by_one(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
@@ -95,3 +100,19 @@ def test_a_batch_is_as_its_messages_one_by_one(seed: int, tmp_path: Path) -> Non
     assert added(tmp_path / "all.db", [entries]) == one_by_one
     border = chance.randrange(len(entries))
     assert added(tmp_path / "two.db", [entries[:border], entries[border:]]) == one_by_one
+
+
+def test_threads_that_are_merged_again_and_again_are_moved_once(index: sqlite3.Connection) -> None:
+    def mail(number: int, message_id: str, *references: str) -> Entry:
+        date, sender = NOON + timedelta(seconds=number), Address("anna@example.com")
+        return Entry(
+            Envelope(f"r{number}", "", "INBOX", sender, date=date, message_id=message_id, references=references)
+        )
+
+    count = 200
+    writing.add(index, [mail(number, f"<{number}@x>") for number in range(count)])
+    before = index.total_changes
+    joining = [(f"<{one}@x>", f"<{one - 1}@x>") for one in range(count - 1, 0, -1)]  # what is joined, to an older one
+    writing.add(index, [mail(count + number, f"<join{number}@x>", *two) for number, two in enumerate(joining)])
+    assert index.execute("SELECT count(DISTINCT thread) FROM mail").fetchone() == (1,)
+    assert index.total_changes - before < 40 * count
