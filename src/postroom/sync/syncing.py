@@ -129,10 +129,15 @@ class Syncing:
     async def _settle_some(self) -> bool:
         """Of what a first fill, perhaps an earlier one, put off so that everything was found sooner. False: nothing is
         left. Many messages that come at once are spooled in a mirror that is filled, too."""
-        if not self._is_settled or self.mirror.spool.exists():
+        if self._is_settled and not self.mirror.spool.exists():
+            return False
+        try:
             with _defects_as_errors():
                 is_packed = not await self._pack_some()
                 self._is_settled = is_packed and not await Access(self.mirror).write(segments.merge_some)
+        except PostroomError as error:
+            await self._note(error.message)
+            raise
         return not self._is_settled
 
     async def _pack_some(self) -> bool:
@@ -193,9 +198,15 @@ class Syncing:
                     await anyio.sleep(_FIRST_PAUSE if self.mirror.is_rebuild_asked else pause)
 
     async def _wait(self, changes: MemoryObjectReceiveStream[None]) -> None:
-        """Until something changed, or somebody wants the mirror started over. Meanwhile, what was put off is done."""
+        """Until something changed, or somebody wants the mirror started over. Meanwhile, what was put off is done;
+        where that fails, it is tried again the next time: new messages come all the same."""
+        is_settling = True
         while not self.mirror.is_rebuild_asked:
-            if await self._settle_some():
+            if is_settling:
+                try:
+                    is_settling = await self._settle_some()
+                except PostroomError:
+                    is_settling = False
                 with suppress(anyio.WouldBlock):
                     changes.receive_nowait()
                     return

@@ -116,7 +116,7 @@ async def test_whoever_follows_survives_a_packing_that_fails_and_tries_again(
     mirrored: Mirrored, second: SecondClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failures: list[Exception] = [ProviderUnavailable("The disk is full."), ValueError("a defect")]
-    monkeypatch.setattr(syncing, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(syncing, "POLL_SECONDS", 0.01)
 
     pack_some = packing.pack_some
 
@@ -129,6 +129,31 @@ async def test_whoever_follows_survives_a_packing_that_fails_and_tries_again(
     await following_until_packed(mirrored)
     assert failures == []
     keeps_the_bytes(mirrored, second.everything())
+
+
+async def test_new_messages_come_while_packing_fails_and_the_reason_is_told(
+    mirrored: Mirrored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> bool:
+        raise ProviderUnavailable("The disk is full.")
+
+    monkeypatch.setattr(packing, "pack_some", full)
+    monkeypatch.setattr(syncing, "_FIRST_PAUSE", 600.0)
+    account = imap_account(mirrored.dovecot, mirrored.user, mirror="full")
+    async with (
+        opened(account) as mailbox,
+        Syncing(mirrored.mirror, mailbox, account) as ours,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(ours.follow)
+        with anyio.fail_after(30):
+            while mirrored.mirror.status().last_error != "The disk is full.":
+                await anyio.sleep(0.01)
+            with mirrored.client() as client:
+                client.append("INBOX", "", None, letter("latecomer"))
+            while "latecomer" not in {row.subject for row in mirrored.rows().values()}:
+                await anyio.sleep(0.01)
+        tasks.cancel_scope.cancel()
 
 
 async def test_of_a_message_that_is_too_large_nothing_is_kept(mirrored: Mirrored) -> None:
