@@ -29,8 +29,8 @@ def append(path: Path, raws: Sequence[bytes]) -> list[Place]:
     try:
         # Opened each time: with the mirror, it may have been started over.
         with _opened(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND) as file:
-            start = os.fstat(file).st_size  # with what a failed attempt may have left
-            _write(file, raws)
+            start = os.fstat(file).st_size  # with what a process that was killed may have left
+            _write(file, start, raws)
     except OSError as error:
         raise _unusable(path, f"cannot be written ({error.strerror})") from error
     lengths = [len(raw) for raw in raws]
@@ -74,13 +74,21 @@ def _opened(path: Path, mode: int = os.O_RDONLY) -> Iterator[int]:
         os.close(file)
 
 
-def _write(file: int, raws: Sequence[bytes]) -> None:
+def _write(file: int, start: int, raws: Sequence[bytes]) -> None:
+    """All or nothing: on a full disk, others need what little space there is."""
+    try:
+        for first in range(0, len(raws), _AT_ONCE):
+            _write_some(file, raws[first : first + _AT_ONCE])
+    except OSError:
+        os.ftruncate(file, start)
+        raise
+
+
+def _write_some(file: int, raws: Sequence[bytes]) -> None:
     """Without a copy of them all."""
-    for start in range(0, len(raws), _AT_ONCE):
-        some = raws[start : start + _AT_ONCE]
-        rest = sum(map(len, some)) - os.writev(file, some)
-        if rest:  # the disk is full, or there is a reason that only shows when the rest is written
-            _write_all(file, b"".join(some)[-rest:])
+    rest = sum(map(len, raws)) - os.writev(file, raws)
+    if rest:  # the disk is full, or there is a reason that only shows when the rest is written
+        _write_all(file, b"".join(raws)[-rest:])
 
 
 def _write_all(file: int, content: bytes) -> None:

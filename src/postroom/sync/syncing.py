@@ -107,7 +107,8 @@ class Syncing:
         """Everything filled, up to date and settled, or the error that prevented it; what was done so far is kept."""
         await self._bring_up_to_date()
         while await self._settle_some():
-            pass
+            if self.mirror.is_rebuild_asked:
+                await self._bring_up_to_date()
         return self.mirror.status()
 
     async def _bring_up_to_date(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import resource
 import stat
 from pathlib import Path
 from typing import Any
@@ -176,6 +177,25 @@ async def test_a_reset_and_a_removal_take_the_spool_along(mirrored: Mirrored, se
     assert second.everything()
 
 
+async def test_a_reset_while_messages_are_packed_is_carried_out_by_the_run_that_packs(
+    mirrored: Mirrored, second: SecondClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack_some = packing.pack_some
+    monkeypatch.setattr(packing, "_STEP", 7)
+    asked = iter([True])
+
+    def asking(*given: Any) -> bool:
+        if next(asked, False):
+            mirrored.mirror.ask_for_rebuild("reset")
+        return pack_some(*given)
+
+    monkeypatch.setattr(packing, "pack_some", asking)
+    await mirrored.sync()
+    assert not mirrored.mirror.is_rebuild_asked
+    same(mirrored, second.everything())
+    keeps_the_bytes(mirrored, second.everything())
+
+
 async def test_a_spool_that_cannot_be_written_stops_the_run_with_a_reason_and_what_came_before_stays(
     mirrored: Mirrored, second: SecondClient
 ) -> None:
@@ -195,6 +215,20 @@ def test_a_spool_grows_at_its_end_whoever_wrote_before(tmp_path: Path) -> None:
     places = [*spool.append(path, raws[:2]), *spool.append(path, raws[2:])]
     assert spool.taken(path, places) == raws
     assert [spool.read(path, spool.sealed(*one)) for one in zip(places, raws, strict=True)] == raws
+
+
+def test_of_messages_that_do_not_fit_nothing_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a.spool"
+    (place,) = spool.append(path, [b"hello"])
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, unlimited[1]))
+    try:
+        with pytest.raises(ProviderUnavailable, match="File too large"):
+            spool.append(path, [b"x" * 90, b"y" * 90])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    assert path.read_bytes() == b"hello"
+    assert spool.taken(path, [place, *spool.append(path, [b"again"])]) == [b"hello", b"again"]
 
 
 def test_what_is_no_longer_there_is_not_read(tmp_path: Path) -> None:
