@@ -19,7 +19,8 @@ MAX_LINKS = 100  # of one message: its own id, its parent, the first and the lat
 
 class Joining:
     """The threads of messages that are about to be written, created and merged as needed. What connects these messages
-    is in the file after `write`; ask for `current` threads after all have joined."""
+    is in the file after `write`; ask for `current` threads after all have joined. What is merged again and again, as a
+    stranger may bring about, is moved in the file once."""
 
     def __init__(self, connection: sqlite3.Connection, links: Iterable[str]) -> None:
         """`links` of all that will join."""
@@ -31,11 +32,10 @@ class Joining:
     def join(self, links: Sequence[str], thread_ref: str) -> str:
         """The thread that a message with these `links_of` it belongs to; `thread_ref` decides if it is set."""
         if thread_ref:
-            thread = current(self._connection, thread_ref)
+            thread = self.current(current(self._connection, thread_ref))
         elif found := {self.current(self._threads[link]) for link in links if link in self._threads}:
             thread = min(found, key=_age)
-            for other in found - {thread}:
-                self._merge(other, thread)
+            self._merged.update(dict.fromkeys(found - {thread}, thread))
         else:
             thread = str(self._connection.execute("INSERT INTO thread DEFAULT VALUES").lastrowid)
         for link in links:
@@ -51,16 +51,14 @@ class Joining:
         return thread
 
     def write(self) -> None:
+        merged = [(self.current(gone), gone) for gone in list(self._merged)]
+        self._connection.executemany("UPDATE mail SET thread = ? WHERE thread = ?", merged)
+        self._connection.executemany("UPDATE thread_link SET thread = ? WHERE thread = ?", merged)
+        self._connection.executemany("UPDATE thread SET merged_into = ? WHERE id = ?", merged)
         self._connection.executemany(
             "INSERT INTO thread_link (message_id, thread) VALUES (?, ?)",
             [(link, self.current(self._threads[link])) for link in self._new],
         )
-
-    def _merge(self, gone: str, kept: str) -> None:
-        self._merged[gone] = kept
-        self._connection.execute("UPDATE mail SET thread = ? WHERE thread = ?", (kept, gone))
-        self._connection.execute("UPDATE thread_link SET thread = ? WHERE thread = ?", (kept, gone))
-        self._connection.execute("UPDATE thread SET merged_into = ? WHERE id = ?", (kept, gone))
 
 
 def thread_envelopes(connection: sqlite3.Connection, thread_ref: str) -> list[Envelope]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from postroom.mime.read.parse import Parsed
-    from postroom.sync.spool import Place, Spool
+    from postroom.sync.spool import Place
 
 _FEW = 1_000  # starting processes takes as long as reading these
 _MOST_READERS = 4
@@ -137,8 +137,8 @@ def _entry(mail: BulkMail, parsed: Parsed, snippet: str, texts: Texts) -> Entry:
 class Reading:
     """Start with `begin`, take the results in the same order with `results`. What other processes read is spooled."""
 
-    def __init__(self, spooling: Spool) -> None:
-        self._spool = spooling
+    def __init__(self, spool_path: Path) -> None:
+        self._spool = spool_path
         self._readers: Readers[Spooled, Read] | None = None
         self._begun = 0
 
@@ -147,7 +147,6 @@ class Reading:
         if self._readers is not None:
             self._readers.__exit__(None, None, None)
             self._readers = None
-        self._spool.close()
         self._begun = 0
 
     def begin(self, mails: Sequence[BulkMail], coming: int = 0) -> Begun:
@@ -159,10 +158,9 @@ class Reading:
             self._readers = Readers(read_spooled, read_spooled_headers, min(_MOST_READERS, cores()))
         if self._readers is None:
             return Begun(mails)
-        places = self._spool.append([mail.raw for mail in mails])
+        places = spool.append(self._spool, [mail.raw for mail in mails])
         spooled = [
-            Spooled(with_fields(mail, raw=b""), self._spool.path, place)
-            for mail, place in zip(mails, places, strict=True)
+            Spooled(with_fields(mail, raw=b""), self._spool, place) for mail, place in zip(mails, places, strict=True)
         ]
         chunks = [spooled[start : start + _CHUNK] for start in range(0, len(spooled), _CHUNK)]
         return Begun(given=[(chunk, self._readers.give(chunk)) for chunk in chunks])

@@ -24,28 +24,17 @@ _AT_ONCE = 512  # pieces: systems take 1,024 at least
 Place = tuple[int, int]  # where a message begins, and its length
 
 
-class Spool:
-    """Grows at its end. One process writes, under the mirror's lock; any may read."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file = -1
-
-    def append(self, raws: Sequence[bytes]) -> list[Place]:
-        try:
-            if self._file < 0:
-                self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, _OWNER_ONLY)
-            start = os.fstat(self._file).st_size  # with what a failed attempt may have left
-            _write(self._file, raws)
-        except OSError as error:
-            raise _unusable(self.path, f"cannot be written ({error.strerror})") from error
-        lengths = [len(raw) for raw in raws]
-        return list(zip(accumulate(lengths, initial=start), lengths, strict=False))
-
-    def close(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+def append(path: Path, raws: Sequence[bytes]) -> list[Place]:
+    """Only one process writes, under the mirror's lock; any may read."""
+    try:
+        # Opened each time: with the mirror, it may have been started over.
+        with _opened(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND) as file:
+            start = os.fstat(file).st_size  # with what a process that was killed may have left
+            _write(file, start, raws)
+    except OSError as error:
+        raise _unusable(path, f"cannot be written ({error.strerror})") from error
+    lengths = [len(raw) for raw in raws]
+    return list(zip(accumulate(lengths, initial=start), lengths, strict=False))
 
 
 def taken(path: Path, places: Sequence[Place]) -> list[bytes]:
@@ -77,21 +66,29 @@ def read(path: Path, place: bytes) -> bytes | None:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+def _opened(path: Path, mode: int = os.O_RDONLY) -> Iterator[int]:
+    file = os.open(path, mode | os.O_CLOEXEC, _OWNER_ONLY)
     try:
         yield file
     finally:
         os.close(file)
 
 
-def _write(file: int, raws: Sequence[bytes]) -> None:
+def _write(file: int, start: int, raws: Sequence[bytes]) -> None:
+    """All or nothing: on a full disk, others need what little space there is."""
+    try:
+        for first in range(0, len(raws), _AT_ONCE):
+            _write_some(file, raws[first : first + _AT_ONCE])
+    except OSError:
+        os.ftruncate(file, start)
+        raise
+
+
+def _write_some(file: int, raws: Sequence[bytes]) -> None:
     """Without a copy of them all."""
-    for start in range(0, len(raws), _AT_ONCE):
-        some = raws[start : start + _AT_ONCE]
-        rest = sum(map(len, some)) - os.writev(file, some)
-        if rest:  # the disk is full, or there is a reason that only shows when the rest is written
-            _write_all(file, b"".join(some)[-rest:])
+    rest = sum(map(len, raws)) - os.writev(file, raws)
+    if rest:  # the disk is full, or there is a reason that only shows when the rest is written
+        _write_all(file, b"".join(raws)[-rest:])
 
 
 def _write_all(file: int, content: bytes) -> None:

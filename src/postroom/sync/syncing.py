@@ -28,7 +28,6 @@ from postroom.sync.by_listing import ByListing
 from postroom.sync.handles import pass_on
 from postroom.sync.limits import apply_limits, limits_of
 from postroom.sync.reading import Reading
-from postroom.sync.spool import Spool
 from postroom.sync.status import LAST_ERROR, MirrorStatus, note_fact
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ class Syncing:
         self._mailbox = mailbox
         self._settings = settings
         self._tools = tools or Tools()
-        self._reading = Reading(Spool(mirror.spool))
+        self._reading = Reading(mirror.spool)
         self._looked_at = 0.0
         self._is_settled = False
         self._stated_at = 0.0  # see `Engine`
@@ -108,7 +107,8 @@ class Syncing:
         """Everything filled, up to date and settled, or the error that prevented it; what was done so far is kept."""
         await self._bring_up_to_date()
         while await self._settle_some():
-            pass
+            if self.mirror.is_rebuild_asked:
+                await self._bring_up_to_date()
         return self.mirror.status()
 
     async def _bring_up_to_date(self) -> None:
@@ -129,20 +129,24 @@ class Syncing:
 
     async def _settle_some(self) -> bool:
         """Of what a first fill, perhaps an earlier one, put off so that everything was found sooner. False: nothing is
-        left."""
-        if not self._is_settled:
+        left. Many messages that come at once are spooled in a mirror that is filled, too."""
+        if self._is_settled and not self.mirror.spool.exists():
+            return False
+        try:
             with _defects_as_errors():
                 is_packed = not await self._pack_some()
                 self._is_settled = is_packed and not await Access(self.mirror).write(segments.merge_some)
+        except PostroomError as error:
+            await self._note(error.message)
+            raise
         return not self._is_settled
 
     async def _pack_some(self) -> bool:
-        if not self.mirror.spool.exists():
-            return False
-        if not await Access(self.mirror).write(packing.pack_some, self.mirror.spool, self._tools.clock()):
-            self.mirror.spool.unlink(missing_ok=True)
-            return False
-        return True
+        """What a spool is missing is noticed here, even where all of it is."""
+        if await Access(self.mirror).write(packing.pack_some, self.mirror.spool, self._tools.clock()):
+            return True
+        self.mirror.spool.unlink(missing_ok=True)
+        return False
 
     async def _run(self) -> None:
         with _defects_as_errors():
@@ -195,9 +199,15 @@ class Syncing:
                     await anyio.sleep(_FIRST_PAUSE if self.mirror.is_rebuild_asked else pause)
 
     async def _wait(self, changes: MemoryObjectReceiveStream[None]) -> None:
-        """Until something changed, or somebody wants the mirror started over. Meanwhile, what was put off is done."""
+        """Until something changed, or somebody wants the mirror started over. Meanwhile, what was put off is done;
+        where that fails, it is tried again the next time: new messages come all the same."""
+        is_settling = True
         while not self.mirror.is_rebuild_asked:
-            if await self._settle_some():
+            if is_settling:
+                try:
+                    is_settling = await self._settle_some()
+                except PostroomError:
+                    is_settling = False
                 with suppress(anyio.WouldBlock):
                     changes.receive_nowait()
                     return

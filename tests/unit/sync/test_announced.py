@@ -15,6 +15,7 @@ from postroom.model.changes import Announced, BulkMail, FolderChanges
 from postroom.model.errors import ProviderUnavailable
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
+from postroom.sync.contents import raw_of
 from postroom.sync.syncing import Syncing
 
 pytestmark = pytest.mark.anyio
@@ -170,10 +171,18 @@ async def test_an_announcement_of_another_epoch_or_of_a_folder_that_is_left_out_
         assert subjects(mirrored) == set()
 
 
-async def test_of_a_large_message_only_the_beginning_is_announced(mirrored: Mirrored) -> None:
-    async with followed(mirrored) as (mailbox, _):
-        (mail,) = (await announced(mirrored, mailbox, "news", max_bytes=20)).mails
-        assert (len(mail.raw), mail.size > 100) == (20, True)
+async def test_of_a_large_message_only_the_beginning_is_announced_and_not_taken_for_the_message(
+    mirrored: Mirrored,
+) -> None:
+    async with followed(mirrored) as (mailbox, syncing):
+        await syncing.once()
+        news = await announced(mirrored, mailbox, "news", max_bytes=20)
+        (mail,) = news.mails
+        assert (len(mail.raw), mail.size > 100, mail.is_whole) == (20, True, False)
+        syncing._announced.append(news)
+        await syncing._take_announced()
+    with mirrored.mirror.snapshot() as connection:
+        assert raw_of(connection, mail.ref) is None
 
 
 @pytest.mark.parametrize(("flags", "max_bytes"), [("(\\Deleted)", PLENTY), ("", 0)], ids=["deleted", "not wanted"])

@@ -11,7 +11,6 @@ from tests.unit.sync.filling import Here
 from postroom.model.changes import BulkMail, Marks
 from postroom.sync import reading
 from postroom.sync.reading import Reading
-from postroom.sync.spool import Spool
 
 FEW = reading._FEW
 
@@ -42,14 +41,14 @@ def mails(count: int) -> list[BulkMail]:
 
 
 def test_few_messages_are_read_in_this_process(tmp_path: Path) -> None:
-    ours = Reading(Spool(tmp_path / "a.spool"))
+    ours = Reading(tmp_path / "a.spool")
     assert ours.begin(mails(50), 50).given == ()
     assert ours.begin(mails(50), FEW - 50).given == ()
     assert Started.count == 0
 
 
 async def test_processes_start_with_the_first_messages_where_many_are_known_to_come(tmp_path: Path) -> None:
-    ours = Reading(Spool(tmp_path / "a.spool"))
+    ours = Reading(tmp_path / "a.spool")
     assert ours.begin(mails(50)).given == ()  # a first page, for which somebody waits
     begun = ours.begin(mails(100), FEW)
     assert begun.given
@@ -59,6 +58,6 @@ async def test_processes_start_with_the_first_messages_where_many_are_known_to_c
 
 
 def test_processes_start_when_many_have_come_unannounced(tmp_path: Path) -> None:
-    ours = Reading(Spool(tmp_path / "a.spool"))
+    ours = Reading(tmp_path / "a.spool")
     assert ours.begin(mails(FEW)).given == ()
     assert ours.begin(mails(1)).given

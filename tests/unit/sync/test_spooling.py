@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import resource
 import stat
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,7 @@ from tests.unit.sync.second_client import SecondClient
 from postroom.model.errors import ProviderUnavailable
 from postroom.sync import packing, spool, syncing
 from postroom.sync.contents import message_of, raw_of
-from postroom.sync.spool import Spool
-from postroom.sync.syncing import Syncing
+from postroom.sync.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 
@@ -117,7 +117,7 @@ async def test_whoever_follows_survives_a_packing_that_fails_and_tries_again(
     mirrored: Mirrored, second: SecondClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failures: list[Exception] = [ProviderUnavailable("The disk is full."), ValueError("a defect")]
-    monkeypatch.setattr(syncing, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(syncing, "POLL_SECONDS", 0.01)
 
     pack_some = packing.pack_some
 
@@ -130,6 +130,31 @@ async def test_whoever_follows_survives_a_packing_that_fails_and_tries_again(
     await following_until_packed(mirrored)
     assert failures == []
     keeps_the_bytes(mirrored, second.everything())
+
+
+async def test_new_messages_come_while_packing_fails_and_the_reason_is_told(
+    mirrored: Mirrored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> bool:
+        raise ProviderUnavailable("The disk is full.")
+
+    monkeypatch.setattr(packing, "pack_some", full)
+    monkeypatch.setattr(syncing, "_FIRST_PAUSE", 600.0)
+    account = imap_account(mirrored.dovecot, mirrored.user, mirror="full")
+    async with (
+        opened(account) as mailbox,
+        Syncing(mirrored.mirror, mailbox, account) as ours,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(ours.follow)
+        with anyio.fail_after(30):
+            while mirrored.mirror.status().last_error != "The disk is full.":
+                await anyio.sleep(0.01)
+            with mirrored.client() as client:
+                client.append("INBOX", "", None, letter("latecomer"))
+            while "latecomer" not in {row.subject for row in mirrored.rows().values()}:
+                await anyio.sleep(0.01)
+        tasks.cancel_scope.cancel()
 
 
 async def test_of_a_message_that_is_too_large_nothing_is_kept(mirrored: Mirrored) -> None:
@@ -152,6 +177,25 @@ async def test_a_reset_and_a_removal_take_the_spool_along(mirrored: Mirrored, se
     assert second.everything()
 
 
+async def test_a_reset_while_messages_are_packed_is_carried_out_by_the_run_that_packs(
+    mirrored: Mirrored, second: SecondClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack_some = packing.pack_some
+    monkeypatch.setattr(packing, "_STEP", 7)
+    asked = iter([True])
+
+    def asking(*given: Any) -> bool:
+        if next(asked, False):
+            mirrored.mirror.ask_for_rebuild("reset")
+        return pack_some(*given)
+
+    monkeypatch.setattr(packing, "pack_some", asking)
+    await mirrored.sync()
+    assert not mirrored.mirror.is_rebuild_asked
+    same(mirrored, second.everything())
+    keeps_the_bytes(mirrored, second.everything())
+
+
 async def test_a_spool_that_cannot_be_written_stops_the_run_with_a_reason_and_what_came_before_stays(
     mirrored: Mirrored, second: SecondClient
 ) -> None:
@@ -168,18 +212,28 @@ async def test_a_spool_that_cannot_be_written_stops_the_run_with_a_reason_and_wh
 def test_a_spool_grows_at_its_end_whoever_wrote_before(tmp_path: Path) -> None:
     path, raws = tmp_path / "a.spool", [b"one", b"", b"three"]
     path.write_bytes(b"left by a run that was killed")
-    ours = Spool(path)
-    places = [*ours.append(raws[:2]), *ours.append(raws[2:])]
-    ours.close()
+    places = [*spool.append(path, raws[:2]), *spool.append(path, raws[2:])]
     assert spool.taken(path, places) == raws
     assert [spool.read(path, spool.sealed(*one)) for one in zip(places, raws, strict=True)] == raws
 
 
+def test_of_messages_that_do_not_fit_nothing_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a.spool"
+    (place,) = spool.append(path, [b"hello"])
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, unlimited[1]))
+    try:
+        with pytest.raises(ProviderUnavailable, match="File too large"):
+            spool.append(path, [b"x" * 90, b"y" * 90])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    assert path.read_bytes() == b"hello"
+    assert spool.taken(path, [place, *spool.append(path, [b"again"])]) == [b"hello", b"again"]
+
+
 def test_what_is_no_longer_there_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "a.spool"
-    ours = Spool(path)
-    (place,) = ours.append([b"hello"])
-    ours.close()
+    (place,) = spool.append(path, [b"hello"])
     assert spool.read(path, spool.sealed(place, b"other")) is None
     path.write_bytes(b"hell")
     assert spool.read(path, spool.sealed(place, b"hello")) is None
@@ -189,3 +243,38 @@ def test_what_is_no_longer_there_is_not_read(tmp_path: Path) -> None:
     assert spool.read(path, spool.sealed(place, b"hello")) is None
     with pytest.raises(ProviderUnavailable, match="No such file"):
         spool.taken(path, [place])
+
+
+async def test_a_spool_that_somebody_removed_is_fetched_again(mirrored: Mirrored, second: SecondClient) -> None:
+    await found_only(mirrored)
+    mirrored.mirror.spool.unlink()
+    await mirrored.sync()  # notices when it packs
+    await mirrored.sync()
+    same(mirrored, second.everything())
+    keeps_the_bytes(mirrored, second.everything())
+
+
+async def test_many_that_come_to_a_filled_mirror_are_packed_too(mirrored: Mirrored, second: SecondClient) -> None:
+    account = imap_account(mirrored.dovecot, mirrored.user, mirror="full")
+    async with opened(account) as mailbox, Syncing(mirrored.mirror, mailbox, account) as ours:
+        await ours.once()
+        second.act(20)
+        await ours.once()
+    assert not mirrored.mirror.spool.exists()
+    same(mirrored, second.everything())
+    keeps_the_bytes(mirrored, second.everything())
+
+
+async def test_a_mirror_that_is_started_over_during_a_fill_has_a_spool_of_its_own(
+    mirrored: Mirrored, second: SecondClient
+) -> None:
+    asked = iter([True])
+
+    def ask(*_: int) -> None:
+        if mirrored.mirror.spool.exists() and next(asked, False):
+            mirrored.mirror.ask_for_rebuild("reset")
+
+    await mirrored.sync(Tools(on_progress=ask))
+    assert next(asked, None) is None
+    same(mirrored, second.everything())
+    keeps_the_bytes(mirrored, second.everything())

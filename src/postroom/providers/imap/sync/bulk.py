@@ -24,7 +24,7 @@ _UNDER_WAY = 2  # batches: two connections fetch 1.4 times as fast as one, and n
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class Measured:
     uid: int
     size: int
     arrived: datetime | None
@@ -38,8 +38,8 @@ async def bulk(
     under_way: deque[asyncio.Task[list[BulkMail]]] = deque()
     try:
         for start in range(0, len(uids), _MEASURED):
-            measured = await pool.run(folder, _measure, folder, epoch, uids[start : start + _MEASURED])
-            for batch in _batches(measured, max_bytes):
+            found = await pool.run(folder, _measure, folder, epoch, uids[start : start + _MEASURED])
+            for batch in _batches(found, max_bytes):
                 under_way.append(asyncio.create_task(pool.run(folder, _fetch, folder, name, epoch, batch, max_bytes)))
                 if len(under_way) >= _UNDER_WAY:
                     yield await under_way.popleft()
@@ -53,28 +53,31 @@ async def bulk(
                 await task
 
 
-def _measure(session: Session, folder: str, epoch: str, uids: Sequence[int]) -> list[_Measured]:
+def _measure(session: Session, folder: str, epoch: str, uids: Sequence[int]) -> list[Measured]:
     """In the order of `uids`, without those that are gone or marked as deleted."""
     if not _is_at(session, folder, epoch):
         return []
-    items = session.fetch(uids, f"UID FLAGS RFC822.SIZE INTERNALDATE {identity_item(session)}".rstrip())
-    return [
-        _Measured(
-            uid,
-            wire.number(item.get("RFC822.SIZE")),
-            wire.read_internal_date(item.get("INTERNALDATE")),
-            identity_of(item),
-            marks,
-        )
-        for uid in uids
-        if (item := items.get(uid)) is not None and (marks := marks_of(item)) is not None
-    ]
+    items = session.fetch(uids, measure_items(session))
+    return [mail for uid in uids if (item := items.get(uid)) is not None and (mail := measured(uid, item)) is not None]
 
 
-def _batches(measured: Sequence[_Measured], max_bytes: int) -> Iterator[list[_Measured]]:
-    batch: list[_Measured] = []
+def measure_items(session: Session) -> str:
+    return f"UID FLAGS RFC822.SIZE INTERNALDATE {identity_item(session)}".rstrip()
+
+
+def measured(uid: int, item: wire.Item) -> Measured | None:
+    """None for one that is marked as deleted."""
+    marks = marks_of(item)
+    if marks is None:
+        return None
+    size, arrived = wire.number(item.get("RFC822.SIZE")), wire.read_internal_date(item.get("INTERNALDATE"))
+    return Measured(uid, size, arrived, identity_of(item), marks)
+
+
+def _batches(found: Sequence[Measured], max_bytes: int) -> Iterator[list[Measured]]:
+    batch: list[Measured] = []
     held = 0
-    for mail in measured:
+    for mail in found:
         size = min(mail.size or max_bytes, max_bytes)  # 0: the server does not say
         if batch and (len(batch) >= _BATCH or held + size > _BATCH_BYTES):
             yield batch
@@ -86,16 +89,16 @@ def _batches(measured: Sequence[_Measured], max_bytes: int) -> Iterator[list[_Me
 
 
 def _fetch(
-    session: Session, folder: str, name: str, epoch: str, batch: Sequence[_Measured], max_bytes: int
+    session: Session, folder: str, name: str, epoch: str, batch: Sequence[Measured], max_bytes: int
 ) -> list[BulkMail]:
     if not _is_at(session, folder, epoch):
         return []
     items = _bodies(session, [mail.uid for mail in batch], max_bytes)
     there = [(mail, items[mail.uid], str(MailRef(folder, int(epoch), mail.uid))) for mail in batch if mail.uid in items]
-    return [_received(mail, item, ref, name, max_bytes) for mail, item, ref in there]
+    return [received(mail, item, ref, name, max_bytes) for mail, item, ref in there]
 
 
-def _received(mail: _Measured, item: wire.Item, ref: str, name: str, max_bytes: int) -> BulkMail:
+def received(mail: Measured, item: wire.Item, ref: str, name: str, max_bytes: int) -> BulkMail:
     raw = as_bytes(item.get("BODY[]"))
     is_whole = bool(raw) and (len(raw) < max_bytes or len(raw) >= mail.size)
     raw = raw or as_bytes(item.get("BODY[HEADER]"))
