@@ -17,6 +17,9 @@ from tests.unit.sync.filling import spool_everything
 from tests.unit.sync.second_client import SecondClient
 
 from postroom.model.errors import ProviderUnavailable
+from postroom.model.ids import Kind
+from postroom.store.database import Database
+from postroom.store.handles import Handles
 from postroom.sync import packing, spool, syncing
 from postroom.sync.contents import message_of, raw_of
 from postroom.sync.syncing import Syncing, Tools
@@ -92,6 +95,24 @@ async def test_bytes_that_a_power_cut_took_are_fetched_again(
     await mirrored.sync()
     same(mirrored, second.everything())
     keeps_the_bytes(mirrored, second.everything())
+
+
+async def test_handles_of_copies_that_are_fetched_again_stay_where_they_were(
+    mirrored: Mirrored, tmp_path: Path
+) -> None:
+    with mirrored.client() as client:
+        client.append("INBOX", "", None, letter("one"))
+        client.select("INBOX")
+        for folder in ("Archive", "Sent", "Junk"):
+            client.copy("1", folder)
+    await found_only(mirrored)
+    handles, refs = Handles(Database(tmp_path / "state.db")), sorted(mirrored.rows())
+    issued = handles.issue(Kind.EMAIL, "mine", refs)
+    mirrored.mirror.spool.unlink()
+    await mirrored.sync(Tools(handles))
+    await mirrored.sync(Tools(handles))
+    assert sorted(mirrored.rows()) == refs
+    assert [handles.resolve(handle, Kind.EMAIL).ref for handle in issued] == refs
 
 
 async def following_until_packed(mirrored: Mirrored) -> None:
