@@ -188,6 +188,23 @@ async def test_of_a_message_that_is_too_large_nothing_is_kept(mirrored: Mirrored
         assert raw_of(connection, ref) is None
 
 
+async def test_what_runs_that_were_killed_have_spooled_does_not_pile_up(
+    mirrored: Mirrored, second: SecondClient
+) -> None:
+    mirrored.mirror.status()
+    mirrored.mirror.spool.parent.mkdir()
+    mirrored.mirror.spool.write_bytes(b"fetched, and not noted" * 1_000)
+    await found_only(mirrored)
+    size = mirrored.mirror.spool.stat().st_size
+    assert size == sum(len(one.raw) for one in second.everything().values() if "\\Deleted" not in one.flags)
+    with mirrored.mirror.spool.open("ab") as file:
+        file.write(b"fetched, and not noted")
+    await found_only(mirrored)
+    assert mirrored.mirror.spool.stat().st_size == size
+    await mirrored.sync()
+    keeps_the_bytes(mirrored, second.everything())
+
+
 async def test_a_reset_and_a_removal_take_the_spool_along(mirrored: Mirrored, second: SecondClient) -> None:
     await found_only(mirrored)
     mirrored.mirror.rebuild()
