@@ -95,14 +95,15 @@ def find_again(
     found: Callable[[sqlite3.Connection, str, str], None],
 ) -> None:
     """`appeared` are identities and refs. Calls `found` with the old and the new ref of each that had disappeared; it
-    is then forgotten."""
+    is then forgotten. One that is back under its own ref is itself, whatever copies of it disappeared, too."""
     if connection.execute("SELECT 1 FROM former LIMIT 1").fetchone() is None:
         return
     for own, ref in appeared:
-        row = connection.execute("SELECT ref FROM former WHERE identity != '' AND identity = ? LIMIT 1", (own,))
-        if (former := row.fetchone()) is not None:
+        sql = "SELECT ref FROM former WHERE identity != '' AND identity = ? ORDER BY ref = ? DESC LIMIT 1"
+        if (former := connection.execute(sql, (own, ref)).fetchone()) is not None:
             connection.execute("DELETE FROM former WHERE ref = ?", former)
-            found(connection, former[0], ref)
+            if former[0] != ref:
+                found(connection, former[0], ref)
 
 
 def appeared_since(connection: sqlite3.Connection, former: Former, since: float) -> str:

@@ -13,6 +13,12 @@ from postroom.sync.contents import raw_content
 _STEP, _STEP_BYTES = 200, 8 * 2**20
 
 
+def forget_unknown(connection: sqlite3.Connection, path: Path) -> None:
+    """Before a run: otherwise a spool would grow with every one that is killed, or cannot write to the mirror."""
+    (last,) = connection.execute("SELECT max(place) FROM spooled").fetchone()  # a place begins with its start
+    spool.cut(path, last)
+
+
 def pack_some(connection: sqlite3.Connection, path: Path, now: float) -> bool:
     """Whether there were any left."""
     rows = connection.execute("SELECT id, place FROM spooled ORDER BY id LIMIT ?", (_STEP,)).fetchall()

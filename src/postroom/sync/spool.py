@@ -11,7 +11,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 
@@ -35,6 +35,14 @@ def append(path: Path, raws: Sequence[bytes]) -> list[Place]:
         raise _unusable(path, f"cannot be written ({error.strerror})") from error
     lengths = [len(raw) for raw in raws]
     return list(zip(accumulate(lengths, initial=start), lengths, strict=False))
+
+
+def cut(path: Path, last: bytes | None) -> None:
+    """Behind the last place that is known (`sealed`) there is only what runs that were killed have left."""
+    start, length, _ = _SEALED.unpack(last) if last is not None else (0, 0, 0)
+    with suppress(OSError):  # there is none
+        if path.stat().st_size > start + length:
+            os.truncate(path, start + length)
 
 
 def taken(path: Path, places: Sequence[Place]) -> list[bytes]:

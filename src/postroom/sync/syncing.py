@@ -154,6 +154,7 @@ class Syncing:
 
     async def _fill(self) -> None:
         await self._begin()
+        await Access(self.mirror).read(packing.forget_unknown, self.mirror.spool)
         await self._mailbox.connect()
         engine = self._engine()
         await self._take_announced()

@@ -17,6 +17,9 @@ from tests.unit.sync.filling import spool_everything
 from tests.unit.sync.second_client import SecondClient
 
 from postroom.model.errors import ProviderUnavailable
+from postroom.model.ids import Kind
+from postroom.store.database import Database
+from postroom.store.handles import Handles
 from postroom.sync import packing, spool, syncing
 from postroom.sync.contents import message_of, raw_of
 from postroom.sync.syncing import Syncing, Tools
@@ -94,6 +97,24 @@ async def test_bytes_that_a_power_cut_took_are_fetched_again(
     keeps_the_bytes(mirrored, second.everything())
 
 
+async def test_handles_of_copies_that_are_fetched_again_stay_where_they_were(
+    mirrored: Mirrored, tmp_path: Path
+) -> None:
+    with mirrored.client() as client:
+        client.append("INBOX", "", None, letter("one"))
+        client.select("INBOX")
+        for folder in ("Archive", "Sent", "Junk"):
+            client.copy("1", folder)
+    await found_only(mirrored)
+    handles, refs = Handles(Database(tmp_path / "state.db")), sorted(mirrored.rows())
+    issued = handles.issue(Kind.EMAIL, "mine", refs)
+    mirrored.mirror.spool.unlink()
+    await mirrored.sync(Tools(handles))
+    await mirrored.sync(Tools(handles))
+    assert sorted(mirrored.rows()) == refs
+    assert [handles.resolve(handle, Kind.EMAIL).ref for handle in issued] == refs
+
+
 async def following_until_packed(mirrored: Mirrored) -> None:
     account = imap_account(mirrored.dovecot, mirrored.user, mirror="full")
     async with (
@@ -165,6 +186,23 @@ async def test_of_a_message_that_is_too_large_nothing_is_kept(mirrored: Mirrored
     (ref,) = mirrored.rows()
     with mirrored.mirror.snapshot() as connection:
         assert raw_of(connection, ref) is None
+
+
+async def test_what_runs_that_were_killed_have_spooled_does_not_pile_up(
+    mirrored: Mirrored, second: SecondClient
+) -> None:
+    mirrored.mirror.status()
+    mirrored.mirror.spool.parent.mkdir()
+    mirrored.mirror.spool.write_bytes(b"fetched, and not noted" * 1_000)
+    await found_only(mirrored)
+    size = mirrored.mirror.spool.stat().st_size
+    assert size == sum(len(one.raw) for one in second.everything().values() if "\\Deleted" not in one.flags)
+    with mirrored.mirror.spool.open("ab") as file:
+        file.write(b"fetched, and not noted")
+    await found_only(mirrored)
+    assert mirrored.mirror.spool.stat().st_size == size
+    await mirrored.sync()
+    keeps_the_bytes(mirrored, second.everything())
 
 
 async def test_a_reset_and_a_removal_take_the_spool_along(mirrored: Mirrored, second: SecondClient) -> None:

@@ -100,7 +100,7 @@ def _fetch(
 
 def received(mail: Measured, item: wire.Item, ref: str, name: str, max_bytes: int) -> BulkMail:
     raw = as_bytes(item.get("BODY[]"))
-    is_whole = bool(raw) and (len(raw) < max_bytes or len(raw) >= mail.size)
+    is_whole = bool(raw) and (len(raw) < max_bytes or 0 < mail.size <= len(raw))
     raw = raw or as_bytes(item.get("BODY[HEADER]"))
     return BulkMail(mail.uid, ref, mail.identity, raw, mail.size, mail.arrived, mail.marks, name, is_whole)
 
