@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -118,6 +119,15 @@ def test_a_client_that_stops_listening_ends_the_server_with_one_line(
     code, log = session.end()
     complaints = [line["event"] for line in log if line["level"] != "info"]
     assert (code, complaints) in ([(1, ["client_gone"])] if closed == ("stdout",) else [(1, ["client_gone"]), (0, [])])
+
+
+def test_a_client_that_writes_nonsense_and_does_not_read_ends_the_server_with_one_line(session: Session) -> None:
+    session.close("stdout")
+    with contextlib.suppress(BrokenPipeError):
+        session.stdin.write(b"nonsense\n" * 20_000)
+        session.stdin.flush()
+    code, log = session.end()
+    assert (code, [line["event"] for line in log if line["level"] != "info"]) == (1, ["client_gone"])
 
 
 @pytest.mark.parametrize("ending", ["stdin", signal.SIGTERM], ids=str)

@@ -61,8 +61,8 @@ class Database(sqlite_database.Database):
         with super().transaction(durable=durable) as connection:
             yield connection
 
-    def connect(self) -> sqlite3.Connection:
-        connection = super().connect()
+    def connect(self, *, waits: bool = True) -> sqlite3.Connection:
+        connection = super().connect(waits=waits)
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         connection.execute("PRAGMA temp_store = MEMORY")
         if self.read_only and not self._opening:

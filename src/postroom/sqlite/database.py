@@ -77,7 +77,7 @@ class Database:
     def snapshot(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
         """Everything read inside is from the same point in time. Readers are locked out in rare moments only, such as
         while a file is recovered; one that may not wait for their end then fails at once."""
-        with self._borrowed() as connection:
+        with self._borrowed(waits=waits) as connection:
             if not waits:
                 connection.execute("PRAGMA busy_timeout = 0")
             connection.execute("BEGIN")
@@ -116,12 +116,12 @@ class Database:
             self._close_writer()
             self._writing.release()
 
-    def connect(self) -> sqlite3.Connection:
-        """A new connection; subclasses set more options on it."""
+    def connect(self, *, waits: bool = True) -> sqlite3.Connection:
+        """A new connection; subclasses set more options on it, for some of which the file is read."""
         return sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode=rw",  # a missing file is reported, not created
             uri=True,
-            timeout=self.wait_for_lock,
+            timeout=self.wait_for_lock if waits else 0,
             isolation_level=None,
             check_same_thread=False,
             cached_statements=256,
@@ -155,17 +155,17 @@ class Database:
             if self._closed:
                 self._close_writer()
 
-    def _reader(self) -> sqlite3.Connection:
-        connection = self.connect()
+    def _reader(self, *, waits: bool) -> sqlite3.Connection:
+        connection = self.connect(waits=waits)
         if isinstance(connection, _Connection):
             connection.known = {}
         return connection
 
     @contextmanager
-    def _borrowed(self) -> Iterator[sqlite3.Connection]:
+    def _borrowed(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
         with self._translated():
             self._check_open()
-            connection = self._idle.pop() if self._idle else self._reader()
+            connection = self._idle.pop() if self._idle else self._reader(waits=waits)
             try:
                 yield connection
             except sqlite3.Error:

@@ -33,8 +33,8 @@ class Database(sqlite_database.Database):
             self.switch_to_wal()
             self._migrate()
 
-    def connect(self) -> sqlite3.Connection:
-        connection = super().connect()
+    def connect(self, *, waits: bool = True) -> sqlite3.Connection:
+        connection = super().connect(waits=waits)
         connection.row_factory = sqlite3.Row
         return connection
 

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from postroom.model.errors import InvalidRequest, NotFound
+from postroom.model.errors import InvalidRequest, NotFound, ProviderUnavailable
 from postroom.model.ids import Kind, is_handle, new_handle
 from postroom.sqlite.database import remembered
 from postroom.store.database import Database
@@ -87,9 +87,16 @@ class Handles:
             return [_completed(connection, kind, account, refs) for kind, refs in wanted.items()]
 
     def known(self, account: str, wanted: Mapping[Kind, Sequence[str]]) -> list[list[str]] | None:
-        """What `issue_each` would answer without writing anything; None when a ref has no handle yet. Never waits."""
+        """What `issue_each` would answer without writing anything; None when a ref has no handle yet, or the file is
+        locked. Never waits."""
+        try:
+            return self._known(account, wanted)
+        except ProviderUnavailable:
+            return None
+
+    def _known(self, account: str, wanted: Mapping[Kind, Sequence[str]]) -> list[list[str]] | None:
         handles = []
-        with self._database.snapshot() as connection:
+        with self._database.snapshot(waits=False) as connection:
             seen = remembered(connection, _Seen)
             for kind, refs in wanted.items():
                 found = seen.of(account, kind)

@@ -22,7 +22,7 @@ from postroom.sync import contents, ordering
 from postroom.sync.trust import Trust
 
 AT_ONCE = 50  # messages that the event loop looks up itself
-_PARSED_AT_ONCE = 48 * 1024  # bytes of messages that it parses itself: ten milliseconds for the worst that was found
+_PARSED_AT_ONCE = 48 * 1024  # bytes of messages that it parses itself: twenty milliseconds for the worst found
 
 
 @dataclass(frozen=True, slots=True)

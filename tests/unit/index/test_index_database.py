@@ -205,3 +205,17 @@ def test_a_script_is_split_at_its_statements_triggers_whole() -> None:
     found = list(statements(INDEX_TABLES))
     assert all(sqlite3.complete_statement(statement) for statement in found)
     assert sum("CREATE TRIGGER" in statement for statement in found) == INDEX_TABLES.count("CREATE TRIGGER")
+
+
+def test_whoever_may_not_wait_does_not_wait_for_a_new_connection_either(tmp_path: Path) -> None:
+    opened(tmp_path / "mail.db").close()
+    hasty = Database(tmp_path / "mail.db", SCHEMA, wait_for_lock=3600)
+    hasty.open()
+    locking = sqlite3.connect(tmp_path / "mail.db", isolation_level=None)
+    locking.execute("PRAGMA locking_mode = EXCLUSIVE")
+    locking.execute("INSERT INTO note VALUES ('mine alone')")
+    with pytest.raises(ProviderUnavailable), hasty.snapshot(waits=False):
+        pass
+    locking.close()
+    assert notes(hasty) == ["mine alone"]
+    hasty.close()

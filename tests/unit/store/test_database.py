@@ -130,8 +130,8 @@ def test_damage_inside_the_file_is_named(path: Path) -> None:
 
 def test_a_full_disk_loses_nothing_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class SmallDisk(Database):
-        def connect(self) -> sqlite3.Connection:
-            connection = super().connect()
+        def connect(self, *, waits: bool = True) -> sqlite3.Connection:
+            connection = super().connect(waits=waits)
             connection.execute(f"PRAGMA max_page_count={self.pages}")
             return connection
 

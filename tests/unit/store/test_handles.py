@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import sqlite3
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -246,3 +248,17 @@ def test_mails_that_change_places_are_given_out_by_the_handles_they_had(store: S
     assert store.handles.issue(Kind.EMAIL, WORK, ["1", "2"]) == [two, one]
     store.handles.rename(Kind.EMAIL, WORK, {"2": "3", "3": "4", "1": "2"})
     assert store.handles.issue(Kind.EMAIL, WORK, ["2", "3", "4"]) == [two, one, three]
+
+
+def test_what_is_known_is_not_waited_for_as_the_event_loop_asks(store: Store, path: Path) -> None:
+    store.handles.issue(Kind.EMAIL, WORK, ["1"])
+    hasty = Handles(Database(path, wait_for_lock=3600))
+    store.close()
+    hasty._database._idle.pop().close()
+    locking = sqlite3.connect(path, isolation_level=None)
+    locking.execute("PRAGMA locking_mode = EXCLUSIVE")
+    locking.execute("UPDATE handles SET ref = '2'")
+    assert hasty.known(WORK, {Kind.EMAIL: ["1"]}) is None
+    locking.close()
+    assert hasty.known(WORK, {Kind.EMAIL: ["2"]}) is not None
+    hasty._database.close()

@@ -44,7 +44,8 @@ class PlainCalls:
             and ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
             and params is not None
             and params.keys() <= _NAMES
-            and params.get("name") in self._tools
+            and isinstance(name := params.get("name"), str)  # anything else may not even be compared
+            and name in self._tools
             and isinstance(params.get("arguments", {}), dict)
             and connection_of(ctx).initialize_accepted
         )

@@ -12,6 +12,7 @@ import os
 import select
 import stat
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,6 @@ from postroom.doors.mcp.unanswered import Closing, Heard, Said, Unanswered
 if TYPE_CHECKING:
     from postroom.doors.mcp.server import PostroomServer
 
-_GONE = (BrokenPipeError, ConnectionResetError)
 _STDIN = 0
 _AT_ONCE = 65_536  # what a pipe holds
 _LAST_REQUESTS = 2**20  # bytes that are still read when the server ends
@@ -70,7 +70,8 @@ class Read(Closing):
 
 
 class Written(Closing):
-    """Our messages, a line each. `lost` is called once the client has stopped reading."""
+    """Our messages, a line each. `lost` is called once the client has stopped reading: by closing its end, hanging up
+    the terminal, or with a disk that is full."""
 
     def __init__(self, output: Output, lost: Callable[[], None]) -> None:
         self._output = output
@@ -90,7 +91,7 @@ class Written(Closing):
     async def _tried(self, text: str) -> bool:
         try:
             await self._output.write(text)
-        except _GONE:
+        except OSError:
             self.is_lost = True
             self._lost()
         return not self.is_lost
@@ -175,7 +176,10 @@ class _Chunks:
         if self._waiter is None or self._waiter.done():
             self._stop_watching()
             return
-        chunk = self._read()
+        try:
+            chunk = self._read()
+        except BlockingIOError:
+            return  # another process has read it
         if not chunk:
             self._stop_watching()
         self._waiter.set_result(chunk)
@@ -183,6 +187,8 @@ class _Chunks:
     def _read(self) -> bytes:
         try:
             return os.read(self._descriptor, _AT_ONCE)
+        except BlockingIOError:
+            raise
         except OSError:
             return b""  # a terminal that was hung up
 
@@ -204,6 +210,7 @@ class Output:
         self._is_ours = _is_pipe(descriptor) and not _is_same(descriptor, sys.stderr.fileno())
         self._left = bytearray()
         self._turn = anyio.Lock(fast_acquire=True)
+        self._thread_turn = threading.Lock()
         if self._is_ours:
             os.set_blocking(descriptor, False)
 
@@ -226,10 +233,19 @@ class Output:
             del self._left[:written]
 
     async def _all(self) -> None:
-        """A thread that is abandoned still writes what it was given."""
+        """A thread that is abandoned still writes what it was given, and the next one waits for it."""
         given, self._left = self._left, bytearray()
-        written = await to_thread.run_sync(os.write, self._descriptor, given, abandon_on_cancel=True)
-        self._left = given[written:] + self._left
+        try:
+            written = await to_thread.run_sync(self._written, given, abandon_on_cancel=True)
+        except BlockingIOError:  # another program wants it so
+            self._left = given + self._left
+            await anyio.wait_writable(self._descriptor)
+        else:
+            self._left = given[written:] + self._left
+
+    def _written(self, given: bytearray) -> int:
+        with self._thread_turn:
+            return os.write(self._descriptor, given)
 
 
 def _is_file(descriptor: int) -> bool:

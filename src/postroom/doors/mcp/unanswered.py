@@ -6,11 +6,15 @@ its end and then reads would get no answer to its last ones.
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import suppress
 from types import TracebackType
 from typing import Protocol, Self
 
 import anyio
 from mcp.shared._stream_protocols import WriteStream
+from mcp.shared.dispatcher import coerce_request_id
+from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     INVALID_REQUEST,
@@ -29,10 +33,13 @@ _LISTEN = "subscriptions/listen"  # is answered when the client is gone
 
 
 class Unanswered:
-    """Requests in both directions. One that waits for an answer of the client will not get any."""
+    """Requests in both directions. One that waits for an answer of the client will not get any.
+
+    As in the SDK, "7" and 7 are one id, and a client that uses one twice gets two answers.
+    """
 
     def __init__(self) -> None:
-        self._asked_by_client: set[RequestId] = set()
+        self._asked_by_client: Counter[RequestId] = Counter()
         self._asked_by_us: set[RequestId] = set()
         self._changed = anyio.Event()
         self._is_hopeless = False
@@ -45,9 +52,9 @@ class Unanswered:
     def heard(self, item: SessionMessage | Exception) -> None:
         match item.message if isinstance(item, SessionMessage) else None:
             case JSONRPCRequest(id=number, method=method) if method != _LISTEN:
-                self._asked_by_client.add(number)
-            case JSONRPCNotification(method="notifications/cancelled", params={"requestId": int() | str() as number}):
-                self._asked_by_client.discard(number)
+                self._asked_by_client[coerce_request_id(number)] += 1
+            case JSONRPCNotification(method="notifications/cancelled", params=params):
+                self._settle(cancelled_request_id_from_params(params))
             case JSONRPCResponse(id=number) | JSONRPCError(id=int() | str() as number):
                 self._asked_by_us.discard(number)
 
@@ -56,7 +63,7 @@ class Unanswered:
             case JSONRPCRequest(id=number):
                 self._asked_by_us.add(number)
             case JSONRPCResponse(id=number) | JSONRPCError(id=int() | str() as number):
-                self._asked_by_client.discard(number)
+                self._settle(number)
         self._changed.set()
 
     async def answered(self) -> None:
@@ -65,6 +72,13 @@ class Unanswered:
             while not self._is_hopeless and len(self._asked_by_client) > len(self._asked_by_us):
                 self._changed = anyio.Event()
                 await self._changed.wait()
+
+    def _settle(self, number: RequestId | None) -> None:
+        if number is None or (key := coerce_request_id(number)) not in self._asked_by_client:
+            return
+        self._asked_by_client[key] -= 1
+        if not self._asked_by_client[key]:
+            del self._asked_by_client[key]
 
 
 class Receiver(Protocol):
@@ -107,7 +121,8 @@ class Heard(Closing):
             await self._unanswered.answered()
             raise
         if isinstance(item, ValidationError):
-            await self._said.send(SessionMessage(_refusal(item)))
+            with suppress(anyio.BrokenResourceError):  # whoever does not read is not told, and reading ends
+                await self._said.send(SessionMessage(_refusal(item)))
         self._unanswered.heard(item)
         return item
 

@@ -42,7 +42,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _FEW = 50  # messages that the event loop looks up itself
-_SMALL = 48 * 1024  # bytes of messages that it parses itself: ten milliseconds for the worst that was found
+_SMALL = 48 * 1024  # bytes of messages that it parses itself: twenty milliseconds for the worst found
 
 CAPABILITIES = Capabilities(
     provider="local",

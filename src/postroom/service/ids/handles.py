@@ -30,7 +30,7 @@ class ByHandle:
     async def show(
         self, gateway: Gateway, account: str, wanted: Mapping[Kind, Sequence[str]], folders: Sequence[str] = ()
     ) -> list[list[str]]:
-        """For what was seen before, a read, which no lock can hold up, is quicker done than handed to a thread."""
+        """For what was seen before, a read that waits for nobody is quicker done than handed to a thread."""
         known = gateway.store.handles.known(account, wanted)
         return (
             known if known is not None else await gateway.in_thread(gateway.store.handles.issue_each, account, wanted)

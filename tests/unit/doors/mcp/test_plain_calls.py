@@ -88,3 +88,57 @@ async def test_a_call_before_the_handshake_is_refused(server: PostroomServer) ->
         assert isinstance(answer, JSONRPCError)
         assert answer.error.code == INVALID_PARAMS
         tasks.cancel_scope.cancel()
+
+
+ODD: list[Any] = [
+    None,
+    {},
+    {"name": None},
+    {"name": 1},
+    {"name": ["list_accounts"]},
+    {"name": {"list_accounts": 1}},
+    {"name": "LIST_ACCOUNTS"},
+    {"name": "list_accounts "},
+    {"name": "list_accounts"},
+    {"name": "list_accounts", "arguments": None},
+    {"name": "list_accounts", "arguments": []},
+    {"name": "list_accounts", "arguments": "{}"},
+    {"name": "list_accounts", "arguments": {"check": None}},
+    {"name": "list_accounts", "arguments": {"": {}}},
+    {"name": "list_accounts", "arguments": {}, "_meta": None},
+    {"name": "list_accounts", "arguments": {}, "_meta": {"progressToken": 1}},
+    {"name": "list_accounts", "arguments": {}, "_meta": {"progressToken": []}},
+    {"name": "list_accounts", "arguments": {}, "task": {"ttl": 1}},
+    {"name": "list_accounts", "arguments": {}, "surprise": 1},
+    {"name": "list_emails", "arguments": {"limit": "ten", "query": 3}},
+    {"name": "list_emails", "arguments": {"folder": "\x00"}},
+]
+
+
+async def raw_answers(server: PostroomServer, version: str) -> list[str]:
+    """To calls that no client library would send."""
+    lowlevel, told = lowlevel_server(server), list[str]()
+    client, server_in = anyio.create_memory_object_stream[SessionMessage | Exception](1)
+    server_out, heard = anyio.create_memory_object_stream[SessionMessage](1)
+    hello = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    asked = [("initialize", hello), *(("tools/call", params) for params in ODD)]
+    async with client, heard, anyio.create_task_group() as tasks:
+        tasks.start_soon(lowlevel.run, server_in, server_out, lowlevel.create_initialization_options())
+        for number, (method, params) in enumerate(asked):
+            message = {"jsonrpc": "2.0", "id": number, "method": method} | (
+                {} if params is None else {"params": params}
+            )
+            await client.send(SessionMessage(jsonrpc_message_adapter.validate_python(message)))
+            told.append((await heard.receive()).message.model_dump_json(by_alias=True, exclude_unset=True))
+        tasks.cancel_scope.cancel()
+    return told
+
+
+@pytest.mark.parametrize("version", HANDSHAKE_PROTOCOL_VERSIONS)
+async def test_odd_calls_are_answered_as_they_are_without_the_shortcut(
+    server: PostroomServer, settings: Settings, door: Any, version: str
+) -> None:
+    usual = build_server(door, settings)
+    chain = lowlevel_server(usual).middleware
+    chain[:] = [each for each in chain if not isinstance(each, PlainCalls)]
+    assert await raw_answers(server, version) == await raw_answers(usual, version)

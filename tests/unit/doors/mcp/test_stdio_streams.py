@@ -20,6 +20,13 @@ async def read_all(descriptor: int) -> list[str]:
     return [line async for line in Lines(descriptor)]
 
 
+def shared_with_stderr(descriptor: int, monkeypatch: pytest.MonkeyPatch) -> Output:
+    """As after `2>&1`: written to in a thread."""
+    with os.fdopen(os.dup(descriptor), "w") as errors, monkeypatch.context() as patched:
+        patched.setattr("sys.stderr", errors)
+        return Output(descriptor)
+
+
 async def test_lines_come_whole_however_they_were_cut_empty_ones_not_at_all_and_the_last_needs_no_line_break() -> None:
     ours, theirs = os.pipe()
 
@@ -184,3 +191,61 @@ async def test_a_client_that_stopped_reading_is_told_of_once_and_nothing_more_is
     assert written.is_lost
     assert told == ["lost"]
     os.close(ours)
+
+
+async def test_input_that_another_process_has_read_is_not_the_end() -> None:
+    ours, theirs = os.pipe()
+    os.set_blocking(ours, False)
+    lines, found = Lines(ours), list[str]()
+
+    async def read() -> None:
+        found.extend([line async for line in lines])
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read)
+        await anyio.wait_all_tasks_blocked()
+        lines._chunks._arrived()  # as when it was there a moment ago
+        os.write(theirs, b"ours\n")
+        os.close(theirs)
+    assert found == ["ours\n"]
+    os.close(ours)
+
+
+async def test_a_line_after_a_cancelled_one_waits_for_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs, ours = os.pipe()
+    output, received = shared_with_stderr(ours, monkeypatch), bytearray()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(output.write, f"{'a' * 600_000}\n")
+        await anyio.wait_readable(theirs)
+        tasks.cancel_scope.cancel()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(output.write, f"{'b' * 600_000}\n")
+        await anyio.wait_all_tasks_blocked()
+        while received.count(b"\n") < 2:
+            received += await anyio.to_thread.run_sync(os.read, theirs, 4096)
+    assert received.decode() == f"{'a' * 600_000}\n{'b' * 600_000}\n"
+    os.close(ours)
+    os.close(theirs)
+
+
+async def test_what_another_program_made_non_blocking_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs, ours = os.pipe()
+    output, received = shared_with_stderr(ours, monkeypatch), bytearray()
+    os.set_blocking(ours, False)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(output.write, f"{LONG}\n")
+        while not received.endswith(b"\n"):
+            received += await anyio.to_thread.run_sync(os.read, theirs, 4096)
+    assert received.decode() == f"{LONG}\n"
+    os.close(ours)
+    os.close(theirs)
+
+
+async def test_a_disk_that_is_full_is_like_a_client_that_stopped_reading() -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    lost: list[bool] = []
+    written = Written(Output(full), lambda: lost.append(True))
+    with pytest.raises(anyio.BrokenResourceError):
+        await written.send(SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="notifications/x")))
+    assert (lost, written.is_lost) == ([True], True)
+    os.close(full)

@@ -91,3 +91,21 @@ async def test_messages_pass_unchanged_and_the_stream_ends_after_the_answer() ->
     assert seen == [asked]
     assert answers_out.receive_nowait() is answered
     answers_out.close()
+
+
+async def test_an_id_that_is_used_twice_is_waited_for_twice() -> None:
+    tally = Unanswered()
+    tally.heard(request(1))
+    tally.heard(request("1"))
+    tally.said(message(id=1, result={}))
+    assert await is_waiting(tally)
+    tally.said(message(id="1", result={}))
+    assert not await is_waiting(tally)
+
+
+@pytest.mark.parametrize(("cancelled", "is_waited_for"), [("1", False), (1, False), (True, True), (None, True)])
+async def test_a_request_is_cancelled_by_what_the_sdk_takes_for_its_id(cancelled: object, is_waited_for: bool) -> None:
+    tally = Unanswered()
+    tally.heard(request(1))
+    tally.heard(message(method="notifications/cancelled", params={"requestId": cancelled}))
+    assert await is_waiting(tally) == is_waited_for
