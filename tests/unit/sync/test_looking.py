@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -32,8 +33,8 @@ class Steps:
         self.count = 0
         connect = Database.connect
 
-        def counted(database: Database) -> sqlite3.Connection:
-            connection = connect(database)
+        def counted(database: Database, **given: Any) -> sqlite3.Connection:
+            connection = connect(database, **given)
             connection.set_progress_handler(self._step, 1)
             return connection
 
