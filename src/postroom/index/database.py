@@ -16,6 +16,7 @@ from postroom.sqlite.database import WAIT_FOR_LOCK, user_version
 from postroom.sqlite.errors import FileKind, unusable
 
 CACHE_KIB: Final = 16 * 1024
+_WHILE_MIGRATED: Final = 300.0  # seconds: another process that is at it needs some for a large mailbox
 MAILBOX_FILE: Final = FileKind("mailbox file", ProviderError, "Ask the operator to restore it from a backup.")
 
 
@@ -41,15 +42,17 @@ class Database(sqlite_database.Database):
         """Create or migrate the file. Every other method may be called only after this."""
         self._make_file()
         self._closed, self._opening = False, True
+        waits = self.wait_for_lock
         try:
             with self.snapshot() as connection:  # a single snapshot: another process may be creating the tables
                 version = self._checked_version(connection)
             if version < self._schema.version:
+                self.wait_for_lock = max(waits, _WHILE_MIGRATED) if version else waits
                 self.switch_to_wal()
                 self._migrate()
         finally:
             self.close()  # nothing that was just read is relied on later
-            self._opening = False
+            self._opening, self.wait_for_lock = False, waits
         self._closed = False
 
     @contextmanager

@@ -10,7 +10,7 @@ from postroom.index import state
 from postroom.index.folders import find_folder
 from postroom.index.labels import FORWARDED, label_id
 from postroom.index.people import COLUMNS, people_tokens
-from postroom.index.words import phrase
+from postroom.index.words import normal, phrase
 from postroom.model.folder import Folder
 from postroom.model.query.tree import (
     And,
@@ -88,8 +88,8 @@ def _leaf(node: Leaf, names: Names) -> str | None:
             words = phrase(node.value)
             return (f"{words} *" if node.prefix else words) if words else NOTHING
         case Subject():
-            words = phrase(node.value)
-            return f"subject : {words}" if words else NOTHING
+            words = state.marked(normal(node.value))
+            return f'"{words}"' if words else NOTHING
         case Correspondent():
             return _correspondent(node, names)
         case In():

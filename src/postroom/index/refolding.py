@@ -29,6 +29,7 @@ def fold_sharp_s(connection: sqlite3.Connection) -> None:
         words = stored_words(connection, key)
         if any("ß" in text for text in words):
             folded = tuple(text.replace("ß", "ss") for text in words)
-            state.drop_words(connection, [(key, words)])
             write_words(connection, key, folded)
-            state.add_words(connection, [(key, folded, state.state_of(connection, key))])
+            now = state.state_of(connection, key)
+            connection.execute(state.DROP, (key, *words, now))  # subjects are marked by a later version
+            connection.execute(state.ADD, (key, *folded, now))

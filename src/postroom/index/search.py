@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from postroom.index.conditions import Condition, condition, joined, lies_in_none
-from postroom.index.folders import find_folder, list_folders, numbered_folders
+from postroom.index.folders import find_folder, numbered_folders
 from postroom.index.matching import Names, conjunction, expression, has_state
 from postroom.index.rows import ENVELOPE, envelopes, envelopes_of
 from postroom.index.state import folder_token
@@ -36,19 +36,16 @@ class Plan:
     total: int | None = None
 
 
-def is_quick(connection: sqlite3.Connection, query: Query, offset: int) -> bool:
+def is_quick(query: Query, offset: int) -> bool:
     """Whether little more is read than the page: of a folder, or of the messages with one word, of which no more than
-    `COUNTED` are counted. Other conditions may pass over any number of messages before a page is full, as a word does
-    that is in few subjects and in many texts."""
+    `COUNTED` are counted. Other conditions may pass over any number of messages before a page is full."""
     if offset > COUNTED:
         return False
     match query.node:
         case In():
             return True
-        case Text(value=value, prefix=False):
+        case Text(value=value, prefix=False) | Subject(value=value):
             return _is_a_word(value)
-        case Subject(value=value):
-            return _is_a_word(value) and sum(each.total or 0 for each in list_folders(connection)) <= 2 * COUNTED
     return False
 
 

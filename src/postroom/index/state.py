@@ -6,6 +6,10 @@ independently of the others of its message.
 
 Each token is one private-use character. None comes from a message's text, and a single character has no prefix, so
 that removing one token cannot remove the entry of a common prefix.
+
+Beside the state stand the words of the subject, each with a mark before it. A word has one list of the messages that
+contain it anywhere: to find those that have it in the subject, all of them would be passed over, the more the larger
+the mailbox is. A marked word has a list of its own.
 """
 
 from __future__ import annotations
@@ -15,11 +19,13 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from postroom.model.query.tree import Flag
+from postroom.model.words import words as split
 
 ANY = "\ue000"  # every message has it
 HAS_ATTACHMENT = "\ue001"
 FLAGS = {"unread": "\ue002", "starred": "\ue003", "answered": "\ue004", "draft": "\ue005"}  # by column of `mail`
 PERSON = "\ue010"  # starts the token of a correspondent, see `people`
+_OF_SUBJECT = "\ue011"  # starts a word of the subject
 
 # What a flag of the query language means for a column.
 CLAIMS: dict[Flag, tuple[str, bool]] = {
@@ -32,8 +38,8 @@ CLAIMS: dict[Flag, tuple[str, bool]] = {
 }
 
 _COLUMNS = "subject, sender, receiver, cc, bcc, body, state"
-_ADD = f"INSERT INTO words (rowid, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
-_DROP = f"INSERT INTO words (words, rowid, {_COLUMNS}) VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+ADD = f"INSERT INTO words (rowid, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+DROP = f"INSERT INTO words (words, rowid, {_COLUMNS}) VALUES ('delete', ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 _NO_WORDS = ("",) * 6
 
 Words = tuple[str, ...]  # of every column except the state
@@ -72,19 +78,29 @@ def _state_text(
     return " ".join([*tokens, *map(label_token, labels)])
 
 
+def marked(subject: str) -> str:
+    """Its words in order, as the full text has them beside the state; empty if there are none."""
+    return " ".join([_OF_SUBJECT + word for word in split(subject)])
+
+
 def add_words(connection: sqlite3.Connection, words: Iterable[tuple[int, Words, str]]) -> None:
     """Add messages, each with its state."""
-    connection.executemany(_ADD, [(key, *texts, state) for key, texts, state in words])
+    connection.executemany(ADD, [(key, *texts, _with_subject(state, texts)) for key, texts, state in words])
 
 
 def drop_words(connection: sqlite3.Connection, words: Iterable[tuple[int, Words]]) -> None:
     """Remove messages, before their rows are removed. The words must be those that were added."""
-    connection.executemany(_DROP, [(key, *texts, state_of(connection, key)) for key, texts in words])
+    rows = [(key, *texts, _with_subject(state_of(connection, key), texts)) for key, texts in words]
+    connection.executemany(DROP, rows)
+
+
+def _with_subject(state: str, texts: Words) -> str:
+    return f"{state} {marked(texts[0])}"
 
 
 def exchange(connection: sqlite3.Connection, keys: Iterable[int], *, drop: str = "", add: str = "") -> None:
     """Replace tokens that these messages have by tokens that they do not have. The full text counts entries, so
     removing and adding always go together, even if one of them is empty."""
     for key in sorted(keys):
-        connection.execute(_DROP, (key, *_NO_WORDS, drop))
-        connection.execute(_ADD, (key, *_NO_WORDS, add))
+        connection.execute(DROP, (key, *_NO_WORDS, drop))
+        connection.execute(ADD, (key, *_NO_WORDS, add))

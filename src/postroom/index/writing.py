@@ -181,6 +181,14 @@ def stored_words(connection: sqlite3.Connection, key: int) -> state.Words:
     return (*json.loads(words), decompressed(body).decode())
 
 
+def stored_subject(connection: sqlite3.Connection, key: int) -> str:
+    """The first of `stored_words`, mostly without unpacking the others."""
+    (words,) = connection.execute(
+        "SELECT words FROM mail_text WHERE id = ? AND body IS NOT NULL", (key,)
+    ).fetchone() or (None,)
+    return str(json.loads(words)[0]) if words is not None else stored_words(connection, key)[0]
+
+
 def write_words(connection: sqlite3.Connection, key: int, words: state.Words) -> None:
     """New words for a message whose old ones were removed from the full text."""
     body = packed(words[-1])

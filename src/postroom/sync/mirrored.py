@@ -152,7 +152,7 @@ class MirrorLayer:
         needs_bodies = self._settings.mirror == "headers" and any(isinstance(leaf, Text) for leaf in query.leaves())
 
         def look(connection: sqlite3.Connection, trust: Trust) -> Page[Envelope] | Half | None:
-            trust.spare(is_quick(connection, query, offset))
+            trust.spare(is_quick(query, offset))
             if needs_bodies and not trust.is_last_resort:
                 return None
             coverage = coverage_of(connection, query)

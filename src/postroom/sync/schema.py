@@ -6,6 +6,7 @@ and its content stay, and `renamed` tells the handles (see `handles`).
 
 from __future__ import annotations
 
+from postroom.index.marking import mark_subjects
 from postroom.index.schema import INDEX_TABLES, Schema
 
 # mirrored_folder.number is folder.id.
@@ -76,4 +77,4 @@ _SPOOLED = """
 CREATE TABLE spooled (id INTEGER PRIMARY KEY, place BLOB NOT NULL);
 """
 
-SCHEMA = Schema((INDEX_TABLES + _MIRROR, _CARRIED, _SPOOLED))
+SCHEMA = Schema((INDEX_TABLES + _MIRROR, _CARRIED, _SPOOLED, mark_subjects))

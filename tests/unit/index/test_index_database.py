@@ -219,3 +219,19 @@ def test_whoever_may_not_wait_does_not_wait_for_a_new_connection_either(tmp_path
     locking.close()
     assert notes(hasty) == ["mine alone"]
     hasty.close()
+
+
+def test_an_older_file_is_waited_for_while_another_process_migrates_it(tmp_path: Path) -> None:
+    opened(tmp_path / "mail.db").close()
+    newer = Schema((*SCHEMA.steps, "ALTER TABLE note ADD COLUMN more TEXT;"))
+    migrating = sqlite3.connect(tmp_path / "mail.db", isolation_level=None, check_same_thread=False)
+    migrating.execute("BEGIN IMMEDIATE")
+    for statement in ("ALTER TABLE note ADD COLUMN more TEXT", "PRAGMA user_version = 2"):
+        migrating.execute(statement)
+    done = threading.Timer(0.3, migrating.execute, ["COMMIT"])  # longer than a file is waited for otherwise
+    done.start()
+    database = opened(tmp_path / "mail.db", newer)
+    done.join()
+    migrating.close()
+    assert notes(database) == []
+    assert database.wait_for_lock == 0.05

@@ -92,7 +92,7 @@ class LocalMailbox:
 
     async def search(self, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
         return await self._glance(
-            lambda connection: search.is_quick(connection, query, offset),
+            lambda _: search.is_quick(query, offset),
             partial(search.search, query=query, limit=limit, offset=offset),
         )
 

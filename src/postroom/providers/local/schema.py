@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from postroom.index.marking import mark_subjects
 from postroom.index.refolding import fold_sharp_s
 from postroom.index.schema import BODIES, FIRST_TABLES, FURTHER_FOLDERS, Schema
 
@@ -39,4 +40,4 @@ INSERT INTO folder (ref, name, role) VALUES
     ('Trash', 'Trash', 'trash'), ('Junk', 'Junk', 'junk'), ('Archive', 'Archive', 'archive');
 """
 
-SCHEMA = Schema((FIRST_TABLES + _MAILBOX + _FOLDERS, BODIES, fold_sharp_s, FURTHER_FOLDERS))
+SCHEMA = Schema((FIRST_TABLES + _MAILBOX + _FOLDERS, BODIES, fold_sharp_s, FURTHER_FOLDERS, mark_subjects))

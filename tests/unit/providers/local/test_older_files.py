@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from postroom.index import placing
+from postroom.index import placing, state
 from postroom.model import words
-from postroom.model.query.tree import Correspondent, In, Query, Text
+from postroom.model.query.tree import Correspondent, In, Query, Subject, Text
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox
 from postroom.settings import LocalAccount
@@ -28,6 +28,7 @@ async def opened(path: Path, *, read_only: bool = False) -> LocalMailbox:
 
 def made_first_version(path: Path) -> None:
     """All words of a mail in one piece."""
+    unmark(path)
     with sqlite3.connect(path) as file:
         for key, words, body in file.execute("SELECT id, words, body FROM mail_text").fetchall():
             whole = [*json.loads(words), zlib.decompress(body).decode()]
@@ -36,10 +37,24 @@ def made_first_version(path: Path) -> None:
             )
         file.execute("ALTER TABLE mail_text DROP COLUMN body")
     file.close()
-    made_older(path, 1)
+    unfold(path, 1)
 
 
 def made_older(path: Path, version: int) -> None:
+    unmark(path)
+    unfold(path, version)
+
+
+def unmark(path: Path) -> None:
+    """Words of subjects only among all others, as in all versions before the fifth."""
+    with sqlite3.connect(path) as file:
+        for key, texts in file.execute("SELECT id, words FROM mail_text ORDER BY id").fetchall():
+            state.exchange(file, [key], drop=state.marked(json.loads(texts)[0]))
+        file.execute("PRAGMA user_version = 4")
+    file.close()
+
+
+def unfold(path: Path, version: int) -> None:
     """One folder per mail, as in all versions before the fourth."""
     with sqlite3.connect(path) as file:
         file.execute("DROP TABLE mail_folder")
@@ -54,6 +69,11 @@ async def found(mailbox: LocalMailbox, word: str) -> list[str]:
     return [row.subject for row in page.items]
 
 
+async def titled(mailbox: LocalMailbox, words: str) -> list[str]:
+    page = await mailbox.search(Query(Subject(words)), limit=10, offset=0)
+    return [row.subject for row in page.items]
+
+
 @pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 35), reason="this SQLite cannot drop a column")
 async def test_mails_of_the_first_version_are_found_and_can_be_taken_out(tmp_path: Path) -> None:
     mailbox = await opened(tmp_path / "me.db")
@@ -64,6 +84,7 @@ async def test_mails_of_the_first_version_are_found_and_can_be_taken_out(tmp_pat
     mailbox = await opened(tmp_path / "me.db")
     new = await mailbox.create_draft(MAIL.format("green").encode())
     assert sorted(await found(mailbox, "zoe")) == ["amber", "green"]
+    assert await titled(mailbox, "amber") == ["amber"]
     await mailbox.delete_draft(old.ref)
     assert await found(mailbox, "zoe") == ["green"]
     await mailbox.delete_draft(new.ref)
@@ -82,11 +103,12 @@ async def test_a_sharp_s_of_an_older_file_is_found_as_ss_and_can_be_taken_out(
     old = await mailbox.create_draft(letter.encode())
     assert await found(mailbox, "strasse") == []
     await mailbox.close()
-    monkeypatch.undo()
     made_older(tmp_path / "me.db", 2)
+    monkeypatch.undo()
 
     mailbox = await opened(tmp_path / "me.db")
     assert await found(mailbox, "strasse") == await found(mailbox, "straße") == ["Straße"]
+    assert await titled(mailbox, "strasse") == await titled(mailbox, "straße") == ["Straße"]
     page = await mailbox.search(Query(Correspondent("from", "weiss")), limit=10, offset=0)
     assert page.total == 1
     await mailbox.delete_draft(old.ref)
@@ -123,4 +145,22 @@ async def test_such_a_mail_can_lie_in_several_folders_from_then_on(tmp_path: Pat
     for name in totals:
         (row,) = (await mailbox.search(Query(In(name)), limit=5, offset=0)).items
         assert row.folders == ("Archive", "INBOX")
+    await mailbox.close()
+
+
+async def test_a_subject_from_before_its_words_were_marked_is_found_and_can_be_taken_out(tmp_path: Path) -> None:
+    mailbox = await opened(tmp_path / "me.db")
+    old = await mailbox.create_draft(MAIL.format("Amber röm 会议").encode())
+    await mailbox.create_draft(MAIL.format("green").encode())
+    await mailbox.close()
+    unmark(tmp_path / "me.db")
+
+    mailbox = await opened(tmp_path / "me.db")
+    for wanted in ("amber", "AMBER ROM", "会议", "议"):
+        assert await titled(mailbox, wanted) == ["Amber röm 会议"]
+    assert await titled(mailbox, "ship") == await titled(mailbox, "rom amber") == []
+    await mailbox.delete_draft(old.ref)
+    assert await titled(mailbox, "amber") == await found(mailbox, "amber") == []
+    assert await titled(mailbox, "green") == ["green"]
+    await mailbox._write(lambda connection: connection.execute("INSERT INTO words (words) VALUES ('integrity-check')"))
     await mailbox.close()
