@@ -5,6 +5,7 @@ Seen in mcp 2.3.0. `tests/unit/doors/mcp/test_sdk_internals.py` fails when one o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from mcp.server._otel import OpenTelemetryMiddleware
@@ -14,7 +15,11 @@ from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.runner import modern_error_data
+from mcp.server.session import ServerSession
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.dispatcher import DispatchContext, OnRequest
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp_types import JSONRPCRequest
 
 
 def lowlevel_server(server: MCPServer[Any]) -> Server[Any]:
@@ -25,6 +30,28 @@ def lowlevel_server(server: MCPServer[Any]) -> Server[Any]:
 def connection_of(ctx: ServerRequestContext[Any, Any]) -> Connection:
     """The connection of a request: what belongs to it ends with it."""
     return ctx.session._connection
+
+
+def context_like(
+    one: ServerRequestContext[Any, Any], dctx: DispatchContext[Any], params: Mapping[str, Any] | None
+) -> ServerRequestContext[Any, Any]:
+    """The context of another request without metadata, of the same method and on the same connection."""
+    return ServerRequestContext(
+        session=ServerSession(dctx, connection_of(one)),
+        lifespan_context=one.lifespan_context,
+        protocol_version=one.protocol_version,
+        method=one.method,
+        params=params,
+        request_id=dctx.request_id,
+    )
+
+
+async def dispatch(ctx: ServerRequestContext[Any, Any], request: JSONRPCRequest, on_request: OnRequest) -> None:
+    """Start the task of another request on the same connection. Whatever happens to it (cancelled, failed, cut off by
+    the end) is up to the SDK; only its result comes from `on_request`."""
+    dispatcher = connection_of(ctx).outbound
+    assert isinstance(dispatcher, JSONRPCDispatcher)
+    await dispatcher._dispatch_request(request, None, on_request, None)
 
 
 def declare_output(tool: Tool, schema: dict[str, Any]) -> None:

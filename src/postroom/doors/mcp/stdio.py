@@ -21,6 +21,7 @@ from anyio import to_thread
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from postroom.doors.mcp.direct_calls import DirectCalls
 from postroom.doors.mcp.sdk_internals import lowlevel_server
 from postroom.doors.mcp.unanswered import Closing, Heard, Said, Unanswered
 
@@ -46,7 +47,8 @@ async def run_stdio(server: PostroomServer, lines: Lines) -> bool:
     written = Written(output, lost)
     try:
         said = Said(written, unanswered)
-        await lowlevel.run(Heard(Read(lines), unanswered, said), said, lowlevel.create_initialization_options())
+        read = Read(lines, DirectCalls(server.plain_calls, unanswered))
+        await lowlevel.run(Heard(read, unanswered, said), said, lowlevel.create_initialization_options())
         with anyio.move_on_after(_LAST_WORDS):
             await written.flush()
     finally:
@@ -55,18 +57,27 @@ async def run_stdio(server: PostroomServer, lines: Lines) -> bool:
 
 
 class Read(Closing):
-    """The messages of the client. A line that is none is an exception among them."""
+    """The messages of the client that the SDK handles. A line that is none is an exception among them."""
 
-    def __init__(self, lines: Lines) -> None:
-        self._lines = lines
+    def __init__(self, lines: Lines, direct: DirectCalls) -> None:
+        self._lines, self._direct = lines, direct
 
     async def receive(self) -> SessionMessage | Exception:
         async for line in self._lines:
-            try:
-                return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-            except Exception as error:  # noqa: BLE001
-                return error
+            if await self._direct.takes(line):
+                await asyncio.sleep(0)  # however many lines are there: the call begins before the next one is looked at
+                continue
+            item = _message(line)
+            self._direct.passed_on(item)
+            return item
         raise anyio.EndOfStream
+
+
+def _message(line: str) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except Exception as error:  # noqa: BLE001
+        return error
 
 
 class Written(Closing):
