@@ -53,6 +53,11 @@ class Unanswered:
         """By the client."""
         self._asked_by_client[coerce_request_id(number)] += 1
 
+    def settled(self, number: RequestId) -> None:
+        """Answered by us."""
+        self._settle(number)
+        self._changed.set()
+
     def heard(self, item: SessionMessage | Exception) -> None:
         match item.message if isinstance(item, SessionMessage) else None:
             case JSONRPCRequest(id=number, method=method) if method != _LISTEN:
