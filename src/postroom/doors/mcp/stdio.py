@@ -81,7 +81,8 @@ class Read(Closing):
     async def receive(self) -> SessionMessage | Exception:
         async for line in self._lines:
             if self._direct.takes(line):
-                await asyncio.sleep(0)  # however many lines are there: the call begins before the next one is looked at
+                if self._lines.is_ahead:
+                    await asyncio.sleep(0)  # the call begins before the next line is looked at
                 continue
             item = _message(line)
             self._direct.passed_on(item)
@@ -136,6 +137,11 @@ class Lines:
         self._is_ended = False
         self._chunks = _Chunks(descriptor)
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether more was read than was asked for."""
+        return bool(self._read)
+
     def end(self) -> None:
         """As if the client had closed its end now: what it wrote before is still read. To be called by the event
         loop."""
@@ -180,6 +186,7 @@ class _Chunks:
                 loop.add_reader(self._descriptor, self._arrived)
                 self._loop = loop
         except PermissionError:
+            await asyncio.sleep(0)
             return self._read()  # a file, which is never waited for
         self._waiter = loop.create_future()
         try:
