@@ -110,6 +110,10 @@ class Client:
         while not self.heard or words not in self.heard[-1]:
             await self.hear(1)
 
+    def hang_up(self) -> None:
+        """Watch the pipe no more: it is about to be closed."""
+        self._reading.end()
+
     async def end(self) -> list[str]:
         """Say nothing more, and hear the rest."""
         os.close(self._writing)

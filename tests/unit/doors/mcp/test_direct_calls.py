@@ -1,76 +1,19 @@
-"""Whether a call is taken before the SDK sees it or not, a client gets the same lines in the same order."""
+"""Whether a call is taken before the SDK sees it or not, its answer is the same, to the byte."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
-from tests.unit.doors.mcp.conversation import (
-    Client,
-    Waiting,
-    call,
-    cancel,
-    initialize,
-    server_of_tools,
-    talking,
-)
+from tests.unit.doors.mcp.both_ways import Lines, Story, noting, told_both_ways
+from tests.unit.doors.mcp.conftest import ACCOUNT
+from tests.unit.doors.mcp.conversation import Client, Waiting, call, initialize, talking
 
-from postroom.doors.mcp import unanswered
 from postroom.doors.mcp.direct_calls import DirectCalls
-from postroom.doors.mcp.server import PostroomServer
-
-Story = Callable[[Client, Waiting], Awaitable[None]]
-Lines = list[str]
-
-
-@asynccontextmanager
-async def both(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Lines]:
-    """The lines that were taken."""
-    taken, takes = Lines(), DirectCalls.takes
-
-    def noted(self: DirectCalls, line: str) -> bool:
-        is_taken = takes(self, line)
-        if is_taken:
-            taken.append(line)
-        return is_taken
-
-    with monkeypatch.context() as patched:
-        patched.setattr(DirectCalls, "takes", noted)
-        patched.setattr("secrets.token_hex", lambda _: "0123")
-        yield taken
-
-
-async def told(story: Story, prepare: Callable[[PostroomServer], None] = lambda _: None) -> Lines:
-    waiting = Waiting()
-    server = server_of_tools(waiting)
-    prepare(server)
-    async with talking(server) as client:
-        await story(client, waiting)
-    return [re.sub(r'"duration_ms":[0-9.]+', "", line) for line in client.heard]
-
-
-async def told_both_ways(
-    monkeypatch: pytest.MonkeyPatch, story: Story, prepare: Callable[[PostroomServer], None] = lambda _: None
-) -> tuple[Lines, Lines]:
-    """What a client is told, which is the same both ways, and the lines that were taken."""
-    async with both(monkeypatch) as taken:
-        directly = await told(story, prepare)
-        with monkeypatch.context() as patched:
-            patched.setattr(DirectCalls, "takes", lambda self, line: False)
-            usually = await told(story, prepare)
-    assert directly == usually
-    return directly, taken
-
-
-async def begun(waiting: Waiting, *names: str) -> None:
-    while waiting.begun != list(names):
-        await anyio.sleep(0)
+from postroom.doors.mcp.server import PostroomServer, build_server
+from postroom.settings import build
 
 
 def between_calls(said: str | bytes | dict[str, Any]) -> Story:
@@ -195,52 +138,27 @@ async def test_odd_json_is_read_as_the_sdk_reads_it(said: bytes, monkeypatch: py
     await told_both_ways(monkeypatch, between_calls(said))
 
 
-@pytest.mark.parametrize("version", [*HANDSHAKE_PROTOCOL_VERSIONS, "2026-07-28", "1999-01-01"])
-async def test_another_handshake_is_answered_before_the_calls_after_it(
-    version: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("dialect", ["mailapi", "graph", "drafts", "postroom"])
+async def test_every_dialect_words_its_refusals_the_same_both_ways(
+    dialect: str, door: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def story(client: Client, _waiting: Waiting) -> None:
-        client.say(call(1))
-        await client.hear()
-        client.say(initialize(version), call(2), call(3))
-        await client.hear(3)
-        client.say(call(4))
-        await client.end()
+    spoken = build({"accounts": [ACCOUNT], "server": {"dialect": dialect}}, home=tmp_path)
+    names = [tool.name for tool in await build_server(door, spoken).list_tools()]
 
-    await told_both_ways(monkeypatch, story)
+    async def heard() -> Lines:
+        async with talking(build_server(door, spoken)) as client:
+            for number, name in enumerate(names * 2):
+                client.say(call(number, name, surprise=1))
+                await client.hear()
+            await client.end()
+        return client.heard
 
-
-async def test_calls_at_once_are_answered_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def story(client: Client, _waiting: Waiting) -> None:
-        client.say(*(call(number) for number in range(50)))
-        await client.hear(50)
-        client.say(*(call(number) for number in range(50, 80)), {"id": "ping", "method": "ping"}, call(80), call(81))
-        await client.end()
-
-    heard, taken = await told_both_ways(monkeypatch, story)
-    assert len(heard) == 84
-    assert len(taken) >= 30
-
-
-async def test_a_level_for_log_messages_counts_from_the_next_call_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def level(name: str) -> dict[str, Any]:
-        return {"id": name, "method": "logging/setLevel", "params": {"level": name}}
-
-    async def story(client: Client, _waiting: Waiting) -> None:
-        client.say(call(1))
-        await client.hear()
-        client.say(level("info"), call(2))
-        await client.hear(2)
-        client.say(call(3), call(4, "fail", how="ours"))
-        await client.hear(2)
-        client.say(level("error"), call(5))
-        await client.hear(2)
-        client.say(call(6, "fail", how="protocol"))
-        await client.end()
-
-    heard, taken = await told_both_ways(monkeypatch, story)
-    assert sum("notifications/message" in line for line in heard) == 3
-    assert len(taken) == 3
+    async with noting(monkeypatch) as taken:
+        directly = await heard()
+        with monkeypatch.context() as patched:
+            patched.setattr(DirectCalls, "takes", lambda self, line: False)
+            assert directly == await heard()
+    assert taken
 
 
 async def test_what_goes_wrong_around_a_tool_is_told_as_the_sdk_tells_it(
@@ -264,90 +182,3 @@ async def test_what_goes_wrong_around_a_tool_is_told_as_the_sdk_tells_it(
     logged = [(record.name, record.levelname, record.getMessage()) for record in caplog.records if record.exc_info]
     assert len(logged) == 6
     assert len(set(logged)) == 1
-
-
-@pytest.mark.parametrize(("number", "cancelled"), [(7, 7), (7, "7"), ("7", 7), ("a", "a")])
-async def test_a_call_that_is_cancelled_ends_and_is_never_answered(
-    number: Any, cancelled: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def story(client: Client, waiting: Waiting) -> None:
-        client.say(call(1))
-        await client.hear()
-        client.say(call(number, "wait", name="x"))
-        await begun(waiting, "x")
-        client.say(cancel(True), cancel("other"), cancel(cancelled), call(number, text="next"))
-        await client.hear()
-        assert waiting.cancelled == ["x"]
-        assert await client.end() == []
-
-    _, taken = await told_both_ways(monkeypatch, story)
-    assert len(taken) == 1
-
-
-async def test_of_two_calls_with_one_id_the_later_is_cancelled_and_both_ways_have_one_table(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def story(client: Client, waiting: Waiting) -> None:
-        client.say(call(1, "wait", name="first"))
-        await begun(waiting, "first")
-        client.say(call(2))
-        await client.hear()
-        client.say(call(1, "wait", name="second"), call("1", "wait", name="third"))
-        await begun(waiting, "first", "second", "third")
-        client.say(cancel(1), call(3))
-        await client.hear()
-        assert waiting.cancelled == ["third"]
-        waiting.may_end.set()
-        await client.hear(2)
-        await client.end()
-
-    heard, taken = await told_both_ways(monkeypatch, story)
-    assert len(taken) == 3
-    assert [json.loads(line)["id"] for line in heard[-2:]] == [1, 1]
-
-
-async def test_a_call_that_takes_long_holds_up_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def story(client: Client, waiting: Waiting) -> None:
-        client.say(call(1))
-        await client.hear()
-        client.say(call(2, "wait", name="x"), call(3), {"id": 4, "method": "ping"}, call(5))
-        await client.hear(3)
-        waiting.may_end.set()
-        await client.hear()
-        await client.end()
-
-    heard, _ = await told_both_ways(monkeypatch, story)
-    assert [json.loads(line)["id"] for line in heard[1:]] == [1, 3, 4, 5, 2]
-
-
-async def test_the_end_of_the_input_waits_for_calls_in_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def story(client: Client, waiting: Waiting) -> None:
-        client.say(call(1))
-        await client.hear()
-        client.say(call(2, "wait", name="x"))
-        await begun(waiting, "x")
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(client.end)
-            await anyio.wait_all_tasks_blocked()
-            waiting.may_end.set()
-        assert not waiting.cancelled
-
-    heard, taken = await told_both_ways(monkeypatch, story)
-    assert len(taken) == 1
-    assert json.loads(heard[-1])["id"] == 2
-
-
-async def test_a_call_that_does_not_end_in_time_is_cut_off_and_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unanswered, "LONGEST_WAIT", 0)
-
-    async def story(client: Client, waiting: Waiting) -> None:
-        client.say(call(1))
-        await client.hear()
-        client.say(call(2, "wait", name="x"))
-        await begun(waiting, "x")
-        await client.end()
-        assert waiting.cancelled == ["x"]
-
-    heard, taken = await told_both_ways(monkeypatch, story)
-    assert len(taken) == 1
-    assert json.loads(heard[-1])["error"]["message"] == "Connection closed"
