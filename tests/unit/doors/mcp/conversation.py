@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -31,7 +32,7 @@ class Waiting:
     def __init__(self) -> None:
         self.begun: list[str] = []
         self.cancelled: list[str] = []
-        self.may_end = anyio.Event()
+        self.may_end: defaultdict[str, anyio.Event] = defaultdict(anyio.Event)
 
 
 @TOOLS.tool("Echo", read_only=True)
@@ -50,7 +51,7 @@ async def wait(gateway: Gateway, ctx: Context[Gateway, Any], name: str) -> CallT
     waiting.begun.append(name)
     await ctx.report_progress(1, 2)
     try:
-        await waiting.may_end.wait()
+        await waiting.may_end[name].wait()
     except anyio.get_cancelled_exc_class():
         waiting.cancelled.append(name)
         raise

@@ -11,10 +11,11 @@ import anyio
 import pytest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from tests.unit.doors.mcp.both_ways import begun, told_both_ways
-from tests.unit.doors.mcp.conversation import Client, Waiting, call, cancel, initialize, server_of_tools
+from tests.unit.doors.mcp.conversation import Client, Waiting, call, cancel, initialize, server_of_tools, talking
 
 from postroom.doors.mcp import unanswered
 from postroom.doors.mcp.direct_calls import DirectCalls
+from postroom.doors.mcp.sdk_internals import Started
 from postroom.doors.mcp.stdio import Lines, Output, converse
 
 
@@ -97,7 +98,8 @@ async def test_of_two_calls_with_one_id_the_later_is_cancelled_and_both_ways_hav
         client.say(cancel(1), call(3))
         await client.hear()
         assert waiting.cancelled == ["third"]
-        waiting.may_end.set()
+        waiting.may_end["first"].set()
+        waiting.may_end["second"].set()
         await client.hear(2)
         await client.end()
 
@@ -112,7 +114,7 @@ async def test_a_call_that_takes_long_holds_up_nothing(monkeypatch: pytest.Monke
         await client.hear()
         client.say(call(2, "wait", name="x"), call(3), {"id": 4, "method": "ping"}, call(5))
         await client.hear(3)
-        waiting.may_end.set()
+        waiting.may_end["x"].set()
         await client.hear()
         await client.end()
 
@@ -121,6 +123,14 @@ async def test_a_call_that_takes_long_holds_up_nothing(monkeypatch: pytest.Monke
 
 
 async def test_the_end_of_the_input_waits_for_calls_in_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_the_end, answered = anyio.Event(), unanswered.Unanswered.answered
+
+    async def noted(self: unanswered.Unanswered) -> None:
+        at_the_end.set()
+        await answered(self)
+
+    monkeypatch.setattr(unanswered.Unanswered, "answered", noted)
+
     async def story(client: Client, waiting: Waiting) -> None:
         client.say(call(1))
         await client.hear()
@@ -128,8 +138,8 @@ async def test_the_end_of_the_input_waits_for_calls_in_progress(monkeypatch: pyt
         await begun(waiting, "x")
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(client.end)
-            await anyio.wait_all_tasks_blocked()
-            waiting.may_end.set()
+            await at_the_end.wait()
+            waiting.may_end["x"].set()
         assert not waiting.cancelled
 
     heard, taken = await told_both_ways(monkeypatch, story)
@@ -196,7 +206,76 @@ async def test_a_client_that_does_not_read_the_answer_ends_the_conversation(
         await begun(waiting, "a", "b")
         client.hang_up()
         os.close(client_in)
-        waiting.may_end.set()
+        for name in "ab":
+            waiting.may_end[name].set()
     assert ended == [False]
     for descriptor in (server_in, client_out, server_out):
         os.close(descriptor)
+
+
+async def test_a_call_that_ends_leaves_the_later_one_with_its_id_to_be_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def story(client: Client, waiting: Waiting) -> None:
+        client.say(call(0))
+        await client.hear()
+        client.say(call(1, "wait", name="first"), call("1", "wait", name="second"))
+        await begun(waiting, "first", "second")
+        waiting.may_end["first"].set()
+        await client.hear()
+        client.say(cancel(1), call(2))
+        await client.hear()
+        assert waiting.cancelled == ["second"]
+        assert await client.end() == []
+
+    _, taken = await told_both_ways(monkeypatch, story)
+    assert len(taken) == 2
+
+
+async def test_a_call_that_was_answered_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Started] = []
+    began = Started.__init__
+
+    def noted(self: Started, *given: Any) -> None:
+        seen.append(self)
+        began(self, *given)
+
+    monkeypatch.setattr(Started, "__init__", noted)
+    async with talking(server_of_tools(Waiting())) as client:
+        client.say(call(1))
+        await client.hear()
+        client.say(call(2), call(3, "fail", how="protocol"))
+        await client.hear(2)
+        assert len(seen) == 2
+        assert not seen[0]._dispatcher._in_flight
+        await client.end()
+
+
+async def test_only_a_call_that_nothing_has_followed_opens_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(client: Client, _waiting: Waiting) -> None:
+        client.say(call(1), {"id": "p", "method": "ping"}, call(2))
+        await client.hear(3)
+        client.say(call(3))
+        await client.end()
+
+    _, taken = await told_both_ways(monkeypatch, story)
+    assert [json.loads(line)["id"] for line in taken] == [3]
+
+
+async def test_a_call_begins_before_the_next_line_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting, takes, looks = Waiting(), DirectCalls.takes, list[int]()
+
+    def looked(self: DirectCalls, line: str) -> bool:
+        looks.append(len(waiting.begun))
+        return takes(self, line)
+
+    monkeypatch.setattr(DirectCalls, "takes", looked)
+    async with talking(server_of_tools(waiting)) as client:
+        client.say(call(1))
+        await client.hear()
+        looks.clear()
+        client.say(*(call(number, "wait", name="x") for number in range(2, 6)))
+        waiting.may_end["x"].set()
+        await client.hear(4)
+        await client.end()
+    assert looks == [0, 1, 2, 3]
