@@ -1,6 +1,7 @@
 """The private parts of the MCP SDK that are used, all in one place, so that a new version is checked in one go.
 
-Seen in mcp 2.3.0. `tests/unit/doors/mcp/test_sdk_internals.py` fails when one of them changes.
+Seen in mcp 2.3.0. `tests/unit/doors/mcp/test_sdk_internals.py` fails when one of them changes, for `Started`
+`test_direct_calls.py` and `test_direct_order.py` beside it.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def error_of(error: Exception) -> dict[str, Any]:
 
 class Started:
     """A request that we run ourselves, on the connection and of the method of one that the SDK ran. The SDK knows it,
-    as `JSONRPCDispatcher._dispatch_request` would tell it: a client can cancel it, and has it told what goes wrong."""
+    as `JSONRPCDispatcher._dispatch_request` would have it: a client can cancel it and is told what goes wrong."""
 
     def __init__(self, one: ServerRequestContext[Any, Any], number: RequestId, params: Mapping[str, Any]) -> None:
         dispatcher = connection_of(one).outbound

@@ -139,6 +139,7 @@ async def test_the_end_of_the_input_waits_for_calls_in_progress(monkeypatch: pyt
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(client.end)
             await at_the_end.wait()
+            await anyio.wait_all_tasks_blocked()
             waiting.may_end["x"].set()
         assert not waiting.cancelled
 
