@@ -8,7 +8,7 @@ without a handshake) the usual way.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -18,7 +18,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from postroom.doors.mcp.sdk_internals import connection_of
 
-_METHOD = "tools/call"
+METHOD = "tools/call"
 _NAMES = {"name", "arguments"}
 
 
@@ -28,25 +28,36 @@ class PlainCalls:
     def __init__(self, server: Server[Any], tools: Collection[str]) -> None:
         self._server = server
         self._tools = frozenset(tools)
+        self.on_call: Callable[[ServerRequestContext[Any, Any]], None] = lambda ctx: None
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        entry = self._server.get_request_handler(_METHOD)
-        if entry is None or not self._is_plain(ctx):
+        if not self._is_plain(ctx):
             return await call_next(ctx)
-        params = entry.params_type.model_validate(ctx.params, by_name=False)
-        result = await entry.handler(ctx, params)
+        self.on_call(ctx)
+        return await self.answer(ctx)
+
+    async def answer(self, ctx: ServerRequestContext[Any, Any]) -> HandlerResult:
+        """To a plain call."""
+        entry = self._server.get_request_handler(METHOD)
+        assert entry is not None
+        result = await entry.handler(ctx, entry.params_type.model_validate(ctx.params, by_name=False))
         return as_sent(result) if isinstance(result, CallToolResult) else result
 
-    def _is_plain(self, ctx: ServerRequestContext[Any, Any]) -> bool:
-        params = ctx.params
+    def are_plain(self, params: Any) -> bool:
+        """Whether these parameters are those of a plain call."""
         return (
-            ctx.method == _METHOD
-            and ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
-            and params is not None
+            isinstance(params, Mapping)
             and params.keys() <= _NAMES
             and isinstance(name := params.get("name"), str)  # anything else may not even be compared
             and name in self._tools
             and isinstance(params.get("arguments", {}), dict)
+        )
+
+    def _is_plain(self, ctx: ServerRequestContext[Any, Any]) -> bool:
+        return (
+            ctx.method == METHOD
+            and ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
+            and self.are_plain(ctx.params)
             and connection_of(ctx).initialize_accepted
         )
 

@@ -103,7 +103,8 @@ class PostroomServer(MCPServer[Gateway]):
         )
         without_own_spans(self)
         without_questions = [tool.name for tool in tools if not isinstance(tool, AskingTool)]
-        lowlevel_server(self).middleware.insert(0, PlainCalls(lowlevel_server(self), without_questions))
+        self.plain_calls = PlainCalls(lowlevel_server(self), without_questions)
+        lowlevel_server(self).middleware.insert(0, self.plain_calls)
         self._dialect = name
         self.gateway = lifespan
         self.listening: subscriptions.Listening | None = None

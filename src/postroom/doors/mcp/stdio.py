@@ -14,13 +14,15 @@ import stat
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio
 from anyio import to_thread
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import RequestId, jsonrpc_message_adapter
 
+from postroom.doors.mcp.direct_calls import DirectCalls
 from postroom.doors.mcp.sdk_internals import lowlevel_server
 from postroom.doors.mcp.unanswered import Closing, Heard, Said, Unanswered
 
@@ -36,37 +38,63 @@ _LAST_WORDS = 5.0  # seconds in which a client can read what is left when the se
 async def run_stdio(server: PostroomServer, lines: Lines) -> bool:
     """Serve until the lines end and what they asked is answered. False if the client stopped reading before that, so
     that a response was lost."""
-    lowlevel = lowlevel_server(server)  # as MCPServer.run_stdio_async does, which does not accept streams
-    output, unanswered = Output(_claimed_stdout()), Unanswered()
+    output = Output(_claimed_stdout())
+    try:
+        return await converse(server, lines, output)
+    finally:
+        output.release()
+
+
+async def converse(server: PostroomServer, lines: Lines, output: Output) -> bool:
+    """One conversation, as `run_stdio` has it with the process that started this one."""
+    lowlevel, unanswered = lowlevel_server(server), Unanswered()
 
     def lost() -> None:
         unanswered.give_up()
         lines.end()
 
     written = Written(output, lost)
-    try:
-        said = Said(written, unanswered)
-        await lowlevel.run(Heard(Read(lines), unanswered, said), said, lowlevel.create_initialization_options())
-        with anyio.move_on_after(_LAST_WORDS):
-            await written.flush()
-    finally:
-        output.release()
+
+    async def answer(number: RequestId, line: bytes) -> None:
+        with suppress(anyio.BrokenResourceError):  # as the SDK does with what a client does not read any more
+            await written.write(line)
+            unanswered.settled(number)
+
+    said, direct = Said(written, unanswered), DirectCalls(server.plain_calls, unanswered.asked, answer)
+    # As MCPServer.run_stdio_async does, which does not accept streams.
+    options = lowlevel.create_initialization_options()
+    await lowlevel.run(Heard(Read(lines, direct), unanswered, said), said, options)
+    with anyio.move_on_after(_LAST_WORDS):
+        await written.flush()
     return not written.is_lost
 
 
 class Read(Closing):
-    """The messages of the client. A line that is none is an exception among them."""
+    """The messages of the client that the SDK handles. A line that is none is an exception among them."""
 
-    def __init__(self, lines: Lines) -> None:
-        self._lines = lines
+    def __init__(self, lines: Lines, direct: DirectCalls) -> None:
+        self._lines, self._direct = lines, direct
+
+    async def aclose(self) -> None:
+        await self._direct.end()
 
     async def receive(self) -> SessionMessage | Exception:
         async for line in self._lines:
-            try:
-                return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-            except Exception as error:  # noqa: BLE001
-                return error
+            if self._direct.takes(line):
+                if self._lines.is_ahead:
+                    await asyncio.sleep(0)  # the call begins before the next line is looked at
+                continue
+            item = _message(line)
+            self._direct.passed_on(item)
+            return item
         raise anyio.EndOfStream
+
+
+def _message(line: str) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except Exception as error:  # noqa: BLE001
+        return error
 
 
 class Written(Closing):
@@ -80,17 +108,20 @@ class Written(Closing):
 
     async def send(self, item: SessionMessage, /) -> None:
         text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-        if self.is_lost or not await self._tried(text + "\n"):
+        await self.write(f"{text}\n".encode())
+
+    async def write(self, line: bytes) -> None:
+        if self.is_lost or not await self._tried(line):
             raise anyio.BrokenResourceError
 
     async def flush(self) -> None:
         """What a cancelled call left unwritten."""
         if not self.is_lost:
-            await self._tried("")
+            await self._tried(b"")
 
-    async def _tried(self, text: str) -> bool:
+    async def _tried(self, line: bytes) -> bool:
         try:
-            await self._output.write(text)
+            await self._output.write(line)
         except OSError:
             self.is_lost = True
             self._lost()
@@ -105,6 +136,11 @@ class Lines:
         self._searched = 0  # bytes of it that contain no line break
         self._is_ended = False
         self._chunks = _Chunks(descriptor)
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether more was read than was asked for."""
+        return bool(self._read)
 
     def end(self) -> None:
         """As if the client had closed its end now: what it wrote before is still read. To be called by the event
@@ -150,6 +186,7 @@ class _Chunks:
                 loop.add_reader(self._descriptor, self._arrived)
                 self._loop = loop
         except PermissionError:
+            await asyncio.sleep(0)
             return self._read()  # a file, which is never waited for
         self._waiter = loop.create_future()
         try:
@@ -214,8 +251,8 @@ class Output:
         if self._is_ours:
             os.set_blocking(descriptor, False)
 
-    async def write(self, text: str) -> None:
-        self._left += text.encode()
+    async def write(self, line: bytes) -> None:
+        self._left += line
         async with self._turn:
             while self._left:
                 await (self._some() if self._is_ours else self._all())

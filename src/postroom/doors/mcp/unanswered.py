@@ -49,10 +49,19 @@ class Unanswered:
         self._is_hopeless = True
         self._changed.set()
 
+    def asked(self, number: RequestId) -> None:
+        """By the client."""
+        self._asked_by_client[coerce_request_id(number)] += 1
+
+    def settled(self, number: RequestId) -> None:
+        """Answered by us."""
+        self._settle(number)
+        self._changed.set()
+
     def heard(self, item: SessionMessage | Exception) -> None:
         match item.message if isinstance(item, SessionMessage) else None:
             case JSONRPCRequest(id=number, method=method) if method != _LISTEN:
-                self._asked_by_client[coerce_request_id(number)] += 1
+                self.asked(number)
             case JSONRPCNotification(method="notifications/cancelled", params=params):
                 self._settle(cancelled_request_id_from_params(params))
             case JSONRPCResponse(id=number) | JSONRPCError(id=int() | str() as number):

@@ -9,9 +9,12 @@ import anyio
 import anyio.to_thread
 import pytest
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCNotification
+from mcp_types import JSONRPCNotification, RequestId
 
+from postroom.doors.mcp.direct_calls import DirectCalls
+from postroom.doors.mcp.server import PostroomServer
 from postroom.doors.mcp.stdio import Lines, Output, Read, Written
+from postroom.doors.mcp.unanswered import Unanswered
 
 LONG = "ä" * 300_000  # more than a pipe holds
 
@@ -97,7 +100,7 @@ async def test_a_client_that_reads_slowly_gets_everything_and_the_loop_goes_on_m
     output, wrote = Output(ours), anyio.Event()
 
     async def write() -> None:
-        await output.write(f"{LONG}\n")
+        await output.write(f"{LONG}\n".encode())
         wrote.set()
 
     async with anyio.create_task_group() as tasks:
@@ -118,8 +121,8 @@ async def test_a_file_is_written_to_as_it_is(tmp_path: Path) -> None:
     descriptor = os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT, 0o600)
     output = Output(descriptor)
     assert os.get_blocking(descriptor)
-    await output.write("one\n")
-    await output.write("two\n")
+    await output.write(b"one\n")
+    await output.write(b"two\n")
     os.close(descriptor)
     assert (tmp_path / "out").read_text() == "one\ntwo\n"
 
@@ -128,12 +131,12 @@ async def test_what_a_cancelled_writer_left_comes_before_the_next_line() -> None
     theirs, ours = os.pipe()
     output, received = Output(ours), bytearray()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(output.write, f"{LONG}\n")
+        tasks.start_soon(output.write, f"{LONG}\n".encode())
         await anyio.wait_readable(theirs)  # the pipe is full, and the rest waits
         tasks.cancel_scope.cancel()
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(output.write, "next\n")
+        tasks.start_soon(output.write, b"next\n")
         while not received.endswith(b"next\n"):
             received += await anyio.to_thread.run_sync(os.read, theirs, 65_536)
     assert received.decode() == f"{LONG}\nnext\n"
@@ -146,7 +149,7 @@ async def test_two_writers_at_once_do_not_mix_their_lines() -> None:
     output, received = Output(ours), bytearray()
     async with anyio.create_task_group() as tasks:
         for letter in "ab":
-            tasks.start_soon(output.write, f"{letter * 300_000}\n")
+            tasks.start_soon(output.write, f"{letter * 300_000}\n".encode())
         while received.count(b"\n") < 2:
             received += await anyio.to_thread.run_sync(os.read, theirs, 65_536)
     assert sorted(received.decode().split()) == ["a" * 300_000, "b" * 300_000]
@@ -165,11 +168,16 @@ async def test_lines_that_were_read_before_the_end_are_still_told(tmp_path: Path
     os.close(ours)
 
 
-async def test_messages_are_lines_and_what_is_none_is_told_as_an_exception() -> None:
+async def test_messages_are_lines_and_what_is_none_is_told_as_an_exception(server: PostroomServer) -> None:
     ours, theirs = os.pipe()
     os.write(theirs, b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\nno JSON\n')
     os.close(theirs)
-    read = Read(Lines(ours))
+    tally = Unanswered()
+
+    async def never(_number: RequestId, _line: bytes) -> None:
+        pytest.fail("nothing was asked")
+
+    read = Read(Lines(ours), DirectCalls(server.plain_calls, tally.asked, never))
     first, second = await read.receive(), await read.receive()
     assert isinstance(first, SessionMessage)
     assert isinstance(first.message, JSONRPCNotification)
@@ -215,11 +223,11 @@ async def test_a_line_after_a_cancelled_one_waits_for_its_thread(monkeypatch: py
     theirs, ours = os.pipe()
     output, received = shared_with_stderr(ours, monkeypatch), bytearray()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(output.write, f"{'a' * 600_000}\n")
+        tasks.start_soon(output.write, f"{'a' * 600_000}\n".encode())
         await anyio.wait_readable(theirs)
         tasks.cancel_scope.cancel()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(output.write, f"{'b' * 600_000}\n")
+        tasks.start_soon(output.write, f"{'b' * 600_000}\n".encode())
         await anyio.wait_all_tasks_blocked()
         while received.count(b"\n") < 2:
             received += await anyio.to_thread.run_sync(os.read, theirs, 4096)
@@ -233,7 +241,7 @@ async def test_what_another_program_made_non_blocking_is_waited_for(monkeypatch:
     output, received = shared_with_stderr(ours, monkeypatch), bytearray()
     os.set_blocking(ours, False)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(output.write, f"{LONG}\n")
+        tasks.start_soon(output.write, f"{LONG}\n".encode())
         while not received.endswith(b"\n"):
             received += await anyio.to_thread.run_sync(os.read, theirs, 4096)
     assert received.decode() == f"{LONG}\n"
