@@ -153,7 +153,8 @@ class Database:
                 self._close_writer()
 
     def _reader(self, *, waits: bool) -> sqlite3.Connection:
-        connection = self.connect(waits=waits)
+        with self._translated():
+            connection = self.connect(waits=waits)
         if isinstance(connection, _Connection):
             connection.known, connection.waits = {}, waits
         return connection
@@ -166,19 +167,18 @@ class Database:
 
     @contextmanager
     def _borrowed(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
-        with self._translated():
-            self._check_open()
-            connection = self._idle.pop() if self._idle else self._reader(waits=waits)
-            try:
-                self._let_wait(connection, waits)
-                yield connection
-            except sqlite3.Error:
-                connection.close()
-                raise
-            except BaseException:
-                self._give_back(connection)
-                raise
+        self._check_open()
+        connection = self._idle.pop() if self._idle else self._reader(waits=waits)
+        try:
+            self._let_wait(connection, waits)
+            yield connection
+        except sqlite3.Error as error:
+            connection.close()
+            raise translate(error, self.path, self.kind) from error
+        except BaseException:
             self._give_back(connection)
+            raise
+        self._give_back(connection)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
