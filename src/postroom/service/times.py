@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 _DAY: Final = 86_400  # seconds
+_SPAN: Final = 4 * _DAY  # clocks that were changed stay so for longer
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _MINUTES: Final = [f"{minute // 60:02}:{minute % 60:02}" for minute in range(_DAY // 60)]
 _LENGTH = len("2026-11-16T12:24:05+01:00")
@@ -17,7 +18,7 @@ _LENGTH = len("2026-11-16T12:24:05+01:00")
 def shown_moment(moment: datetime, zone: tzinfo | None, timespec: str = "seconds") -> str:
     """ISO 8601 in that zone (None: the machine's own), with its offset."""
     is_plain = not moment.microsecond and timespec == "seconds" and (moment.tzinfo is UTC or moment.tzinfo is not zone)
-    if is_plain and (shown := _shown_by_day(moment, zone)):
+    if is_plain and (shown := _shown_by_span(moment, zone)):
         return shown
     try:
         return moment.astimezone(zone).isoformat(timespec=timespec)
@@ -25,10 +26,10 @@ def shown_moment(moment: datetime, zone: tzinfo | None, timespec: str = "seconds
         return moment.isoformat(timespec=timespec)
 
 
-def _shown_by_day(moment: datetime, zone: tzinfo | None) -> str:
-    """The same in a third of the time, for a page of them; empty on a day when the clocks change."""
+def _shown_by_span(moment: datetime, zone: tzinfo | None) -> str:
+    """The same in a third of the time, for a page of them; empty around a change of the clocks."""
     second = int(moment.timestamp())
-    offset = _offset_of(second // _DAY, zone, time.tzname)
+    offset = _offset_of(second // _SPAN, zone, time.tzname)
     if offset is None:
         return ""
     day, second = divmod(second + offset[0], _DAY)
@@ -37,11 +38,11 @@ def _shown_by_day(moment: datetime, zone: tzinfo | None) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _offset_of(day: int, zone: tzinfo | None, _machine: tuple[str, str]) -> tuple[int, str] | None:
-    """From the first second of that day in UTC to the last: in seconds, and as it is written."""
+def _offset_of(span: int, zone: tzinfo | None, _machine: tuple[str, str]) -> tuple[int, str] | None:
+    """From the first second of that span to the last: in seconds, and as it is written."""
     try:
         first, last = (
-            datetime.fromtimestamp(second, UTC).astimezone(zone) for second in (day * _DAY, (day + 1) * _DAY)
+            datetime.fromtimestamp(second, UTC).astimezone(zone) for second in (span * _SPAN, (span + 1) * _SPAN)
         )
     except (OverflowError, ValueError, OSError):
         return None
