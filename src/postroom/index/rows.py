@@ -27,14 +27,16 @@ ENVELOPE = """mail.ref, mail.thread, (SELECT name FROM folder WHERE folder.id = 
             WHERE mail_folder.mail = mail.id ORDER BY folder.id)), NULL)"""
 
 CHUNK = 500  # bound parameters of one statement
+_SHORT = 500  # characters; a sender decides how many people a message names
+
+Addresses = tuple[Address, ...]
 
 
 def envelopes_of(rows: Sequence[Sequence[Any]], *, by_headers: bool = False) -> list[Envelope]:
     """Rows selected as ENVELOPE. `by_headers`: a thread is named by its first Message-ID, as on a server that has no
-    ids for threads. The people of all rows are parsed at once: most of the cost is per call."""
+    ids for threads."""
     try:
-        people = json.loads(f"[{','.join([row[3] for row in rows])}]")
-        return [_envelope(row, groups, by_headers) for row, groups in zip(rows, people, strict=True)]
+        return [_envelope(row, by_headers) for row in rows]
     except (ValueError, TypeError, LookupError):
         raise Damaged("not what was written") from None
 
@@ -65,20 +67,16 @@ def chunks(refs: Iterable[str]) -> Iterable[list[str]]:
     return (refs[start : start + CHUNK] for start in range(0, len(refs), CHUNK))
 
 
-def _envelope(row: Sequence[Any], people: list[list[list[str]]], by_headers: bool) -> Envelope:
+def _envelope(row: Sequence[Any], by_headers: bool) -> Envelope:
     """The fields in their order: by name they take a fifth longer."""
-    sender, to, cc, bcc, reply_to = people
+    people = row[3]
     labels = json.loads(row[12]) if row[12] else ()
     references = tuple(row[16].split("\n")) if row[16] else ()
     return Envelope(
         row[0],
         ((references[0] if references else row[15] or row[14]) or row[0]) if by_headers else row[1],
         row[2],
-        _address(*sender[0]),
-        _addresses(to),
-        _addresses(cc) if cc else (),
-        _addresses(bcc) if bcc else (),
-        _addresses(reply_to) if reply_to else (),
+        *(_people(people) if len(people) <= _SHORT else _people.__wrapped__(people)),
         row[4],
         datetime.fromisoformat(row[5]) if row[5] else None,
         row[6],
@@ -95,6 +93,12 @@ def _envelope(row: Sequence[Any], people: list[list[list[str]]], by_headers: boo
         references,
         tuple(json.loads(row[17])) if row[17] else (),
     )
+
+
+@lru_cache(maxsize=4096)  # the same few people write to each other
+def _people(text: str) -> tuple[Address, Addresses, Addresses, Addresses, Addresses]:
+    sender, to, cc, bcc, reply_to = json.loads(text)
+    return _address(*sender[0]), _addresses(to), _addresses(cc), _addresses(bcc), _addresses(reply_to)
 
 
 def _addresses(pairs: list[list[str]]) -> tuple[Address, ...]:

@@ -20,7 +20,7 @@ from postroom.model.query.tree import And, In, Node, Query, Subject, Text
 from postroom.sqlite.database import remembered
 
 COUNTED = 10_000  # matches; counting more would make a search the slower the larger the mailbox is
-_REMEMBERED = 1_000  # counts
+_REMEMBERED = 1_000  # searches
 UNSEARCHED = (Role.TRASH, Role.JUNK)  # unless a query names a folder
 
 
@@ -34,6 +34,17 @@ class Plan:
     key: str
     where: Condition
     total: int | None = None
+
+
+@dataclass(slots=True)
+class _Search:
+    """As long as nobody writes to the file, turning the pages of a search plans it and counts its matches only once,
+    and goes on from where the last page ended: the match at `position` has that `key`."""
+
+    plan: Plan
+    matches: int | None = None
+    position: int = 0
+    key: int | None = None
 
 
 def is_quick(query: Query, offset: int) -> bool:
@@ -65,38 +76,36 @@ def search(
 ) -> Page[Envelope]:
     """The total is None where more than `COUNTED` match. `rank` orders messages of one second; `by_headers` see
     `rows`."""
-    plan = _plan(connection, query)
+    known = _search_of(connection, query)
+    plan = known.plan
     before = 1 if rank is not None and offset else 0
-    rows = connection.execute(
-        f"SELECT {ENVELOPE}, {plan.key} FROM {plan.source} WHERE {plan.where.sql}"  # noqa: S608
-        f" ORDER BY {plan.key} DESC LIMIT ? OFFSET ?",
-        (*plan.where.values, before + limit + 1, offset - before),
-    ).fetchall()
+    rows = _rows(connection, known, before + limit + 1, offset - before)
     count = max(0, len(rows) - before)
     shown = envelopes_of(rows[before : before + limit], by_headers=by_headers)
     if rank is not None and share_a_second([row[-1] for row in rows]):
         found = [(row[-1], row[0]) for row in rows]
         refs = put_right(found, before, before + len(shown), partial(_around, connection, plan), rank)
         shown = _in_order(connection, shown, refs, by_headers=by_headers)
-    total = _total(connection, plan, count, limit, offset)
+    total = _total(connection, known, count, limit, offset)
     return Page(tuple(shown), total, limit, offset, has_more=count > limit)
 
 
 def newest(connection: sqlite3.Connection, query: Query, count: int, rank: Rank) -> tuple[list[str], int | None]:
     """Refs of the `count` newest matches, and how many match in all, if that was counted."""
-    plan = _plan(connection, query)
+    known = _search_of(connection, query)
+    plan = known.plan
     rows = connection.execute(
         f"SELECT {plan.key}, mail.ref FROM {plan.source} WHERE {plan.where.sql} ORDER BY {plan.key} DESC LIMIT ?",  # noqa: S608
         (*plan.where.values, count + 1),
     ).fetchall()
     refs = put_right(rows, 0, min(count, len(rows)), partial(_around, connection, plan), rank)
-    return refs, _total(connection, plan, len(rows), count, 0)
+    return refs, _total(connection, known, len(rows), count, 0)
 
 
 def _around(connection: sqlite3.Connection, plan: Plan, lowest: int, end: int) -> list[tuple[int, str]]:
     """Nothing where there are more than are counted: they stay as they are."""
     rows = connection.execute(
-        f"SELECT {plan.key}, mail.ref FROM {plan.source} WHERE {plan.where.sql}"  # noqa: S608
+        f"SELECT {plan.key}, mail.ref FROM {plan.source} WHERE ({plan.where.sql})"  # noqa: S608
         f" AND {plan.key} >= ? AND {plan.key} < ? ORDER BY {plan.key} DESC LIMIT {COUNTED + 1}",
         (*plan.where.values, lowest, end),
     ).fetchall()
@@ -112,23 +121,61 @@ def _in_order(
     return [by_ref[ref] for ref in refs]
 
 
-def _total(connection: sqlite3.Connection, plan: Plan, found: int, limit: int, offset: int) -> int | None:
+def _search_of(connection: sqlite3.Connection, query: Query) -> _Search:
+    searches = remembered(connection, _no_searches)
+    if query not in searches:
+        if len(searches) >= _REMEMBERED:
+            searches.clear()
+        searches[query] = _Search(_plan(connection, query))
+    return searches[query]
+
+
+def _no_searches(_connection: sqlite3.Connection) -> dict[Query, _Search]:
+    return {}
+
+
+def _rows(connection: sqlite3.Connection, known: _Search, count: int, position: int) -> list[tuple[Any, ...]]:
+    """As ENVELOPE and key, from the match at `position` downwards."""
+    plan = known.plan
+    first, skipped = _start(connection, known, position)
+    where, values = f"({plan.where.sql})", plan.where.values
+    if first is not None:
+        where, values = f"{where} AND {plan.key} <= ?", (*values, first)
+    rows = connection.execute(
+        f"SELECT {ENVELOPE}, {plan.key} FROM {plan.source} WHERE {where} ORDER BY {plan.key} DESC LIMIT ? OFFSET ?",  # noqa: S608
+        (*values, count, skipped),
+    ).fetchall()
+    if len(rows) > 1:  # pages overlap by one match
+        known.position, known.key = position + len(rows) - 2, rows[-2][-1]
+    return rows
+
+
+def _start(connection: sqlite3.Connection, known: _Search, position: int) -> tuple[int | None, int]:
+    """A key at or above that position, and how many matches lie between. None: the newest."""
+    ahead = position - known.position
+    if known.key is None or position < -ahead:  # nearer to the newest
+        return None, position
+    if ahead >= 0:
+        return known.key, ahead
+    plan = known.plan
+    row = connection.execute(
+        f"SELECT {plan.key} FROM {plan.source} WHERE ({plan.where.sql}) AND {plan.key} > ?"  # noqa: S608
+        f" ORDER BY {plan.key} LIMIT 1 OFFSET ?",
+        (*plan.where.values, known.key, -ahead - 1),
+    ).fetchone()
+    return row[0], 0
+
+
+def _total(connection: sqlite3.Connection, known: _Search, found: int, limit: int, offset: int) -> int | None:
+    plan = known.plan
     if plan.total is not None:
         return plan.total
     if found <= limit and (found or not offset):
         return offset + found  # the page reached the end
-    sql = f"SELECT count(*) FROM (SELECT 1 FROM {plan.counted} WHERE {plan.where.sql} LIMIT {COUNTED + 1})"  # noqa: S608
-    counts, key = remembered(connection, _no_counts), (sql, plan.where.values)
-    if key not in counts:
-        if len(counts) >= _REMEMBERED:
-            counts.clear()
-        counts[key] = int(connection.execute(sql, plan.where.values).fetchone()[0])
-    return counts[key] if counts[key] <= COUNTED else None
-
-
-def _no_counts(_connection: sqlite3.Connection) -> dict[tuple[str, tuple[Any, ...]], int]:
-    """Of earlier searches: turning the pages of one counts its matches only once."""
-    return {}
+    if known.matches is None:
+        sql = f"SELECT count(*) FROM (SELECT 1 FROM {plan.counted} WHERE {plan.where.sql} LIMIT {COUNTED + 1})"  # noqa: S608
+        known.matches = int(connection.execute(sql, plan.where.values).fetchone()[0])
+    return known.matches if known.matches <= COUNTED else None
 
 
 def _plan(connection: sqlite3.Connection, query: Query) -> Plan:

@@ -9,11 +9,13 @@ from typing import Generic, TypeVar
 
 from postroom.model.address import Address
 from postroom.model.by_fields import pickled_by_fields
+from postroom.model.quickly_built import quickly_built
 
 T = TypeVar("T")
 
 
 @pickled_by_fields
+@quickly_built
 @dataclass(frozen=True, slots=True)
 class Envelope:
     """Everything a list shows. `ref` and `thread_ref` are the provider's own ids, never shown by the default dialect.

@@ -8,7 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from postroom.model.quickly_built import quickly_built
 
+
+@quickly_built
 @dataclass(frozen=True, slots=True)
 class EmailRow:
     """A message in a list."""

@@ -26,9 +26,10 @@ T = TypeVar("T")
 
 class _Connection(sqlite3.Connection):
     """`known` is what was read of the file at its `version`; None for a connection that writes, as the version is told
-    to change by the others only."""
+    to change by the others only. `waits` for a file that is locked."""
 
     version = -1
+    waits = True
     known: dict[Callable[..., Any], Any] | None = None
 
 
@@ -78,16 +79,12 @@ class Database:
         """Everything read inside is from the same point in time. Readers are locked out in rare moments only, such as
         while a file is recovered; one that may not wait for their end then fails at once."""
         with self._borrowed(waits=waits) as connection:
-            if not waits:
-                connection.execute("PRAGMA busy_timeout = 0")
             connection.execute("BEGIN")
             try:
                 _forget_what_changed(connection)
                 yield connection
             finally:
                 connection.rollback()
-                if not waits:
-                    connection.execute(f"PRAGMA busy_timeout = {self.wait_for_lock * 1000:.0f}")
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
@@ -156,25 +153,32 @@ class Database:
                 self._close_writer()
 
     def _reader(self, *, waits: bool) -> sqlite3.Connection:
-        connection = self.connect(waits=waits)
+        with self._translated():
+            connection = self.connect(waits=waits)
         if isinstance(connection, _Connection):
-            connection.known = {}
+            connection.known, connection.waits = {}, waits
         return connection
+
+    def _let_wait(self, connection: sqlite3.Connection, waits: bool) -> None:
+        """It stays so until the next reader wants it otherwise: most readers of a file want the same."""
+        if isinstance(connection, _Connection) and connection.waits is not waits:
+            connection.execute(f"PRAGMA busy_timeout = {self.wait_for_lock * 1000 if waits else 0:.0f}")
+            connection.waits = waits
 
     @contextmanager
     def _borrowed(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
-        with self._translated():
-            self._check_open()
-            connection = self._idle.pop() if self._idle else self._reader(waits=waits)
-            try:
-                yield connection
-            except sqlite3.Error:
-                connection.close()
-                raise
-            except BaseException:
-                self._give_back(connection)
-                raise
+        self._check_open()
+        connection = self._idle.pop() if self._idle else self._reader(waits=waits)
+        try:
+            self._let_wait(connection, waits)
+            yield connection
+        except sqlite3.Error as error:
+            connection.close()
+            raise translate(error, self.path, self.kind) from error
+        except BaseException:
             self._give_back(connection)
+            raise
+        self._give_back(connection)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

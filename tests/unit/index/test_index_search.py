@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -335,3 +335,67 @@ def test_the_pages_of_a_search_are_counted_once_and_anew_after_a_change(database
     with database.transaction() as connection:
         writing.add(connection, [entry("word")])
     assert total(0) == 6
+
+
+@pytest.mark.parametrize(
+    "query",
+    [Query(In("INBOX")), Query(Text("word")), Query(Or((Larger(0), Text("none")))), Query(Is("unread"))],
+    ids=["folder", "word", "either", "flag"],
+)
+@pytest.mark.parametrize("is_ranked", [True, False], ids=["ranked", "as added"])
+def test_pages_are_the_same_in_whatever_order_they_are_turned(
+    database: Database, entry: Make, query: Query, is_ranked: bool
+) -> None:
+    """Within a snapshot a search goes on from where its last page was."""
+    with database.transaction() as connection:
+        folders.add_folder(connection, "INBOX", role=Role.INBOX)
+        writing.add(connection, [entry("word", unread=True, size=1, date=_shared(n)) for n in range(40)])
+
+    def page(offset: int, limit: int) -> list[str]:
+        with database.snapshot() as connection:
+            found = search(connection, query, limit=limit, offset=offset, rank=_by_ref if is_ranked else None)
+        assert (found.total, found.has_more) == (40, offset + limit < 40)
+        return [envelope.ref for envelope in found.items]
+
+    def anew(offset: int, limit: int) -> list[str]:
+        database.close()
+        database.open()
+        return page(offset, limit)
+
+    whole = anew(0, 40)
+    turned = [(start, 5) for start in range(0, 45, 5)]
+    jumping = [(30, 3), (28, 3), (29, 8), (0, 2), (39, 5), (17, 1), (16, 1), (40, 5), (22, 18), (1, 1)]
+    assert len(set(whole)) == 40
+    for offset, limit in [*turned, *reversed(turned), *jumping]:
+        assert page(offset, limit) == whole[offset : offset + limit]
+    for offset, limit in jumping:
+        assert anew(offset, limit) == whole[offset : offset + limit]
+
+
+def test_turning_a_page_does_not_pass_over_those_before_it_again(database: Database, entry: Make) -> None:
+    with database.transaction() as connection:
+        folders.add_folder(connection, "INBOX", role=Role.INBOX)
+        writing.add(connection, [entry("word") for _ in range(30)])
+    statements: list[str] = []
+    with database.read() as connection:
+        connection.set_trace_callback(statements.append)
+
+    def skipped(offset: int) -> str:
+        statements.clear()
+        with database.snapshot() as connection:
+            search(connection, Query(Text("word")), limit=10, offset=offset)
+        return next(said.rpartition("OFFSET ")[2] for said in reversed(statements) if "FROM words CROSS" in said)
+
+    assert [skipped(offset) for offset in (0, 10, 20)] == ["0", "1", "1"]
+    with database.transaction() as connection:
+        writing.add(connection, [entry("word")])
+    assert skipped(20) == "20"
+
+
+def _shared(number: int) -> datetime:
+    """Three messages in each second."""
+    return datetime(2026, 3, 1, tzinfo=UTC) + timedelta(seconds=number // 3)
+
+
+def _by_ref(refs: Sequence[str]) -> dict[str, str]:
+    return {ref: ref for ref in refs}

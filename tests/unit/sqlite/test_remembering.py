@@ -107,6 +107,10 @@ def test_whoever_may_not_wait_fails_at_once_and_the_next_one_waits_again(databas
         assert patience == 0
     with database.snapshot() as connection:
         assert connection.execute("PRAGMA busy_timeout").fetchone() == (5000,)
+    with database.snapshot(waits=False) as connection:
+        assert connection.execute("PRAGMA busy_timeout").fetchone() == (0,)
+    with database.read() as connection:
+        assert connection.execute("PRAGMA busy_timeout").fetchone() == (5000,)
     database.close()
     locking = sqlite3.connect(path, isolation_level=None)
     locking.execute("PRAGMA locking_mode = EXCLUSIVE")
