@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,18 @@ if TYPE_CHECKING:
     from postroom.sync.mirrored import MirrorLayer
 
 FIRST_BREATH = 1.0  # seconds
+# What the first calls that open a message need. One by one, the largest of them last, so that a call which comes
+# meanwhile waits for one of them at most.
+_NEEDED_TO_READ = (
+    "postroom.mime.guarded",
+    "postroom.service.reading.several",
+    "postroom.mime.css.properties",
+    "postroom.mime.css.visibility",
+    "postroom.mime.html.hidden_words",
+    "postroom.mime.render",
+    "postroom.mime.sender_facts",
+    "turbohtml",
+)
 SMALLER_THAN_SAMPLE = 256 * 1024  # bytes; an empty mailbox has half of it
 
 
@@ -161,12 +174,10 @@ async def open_working_gateway(settings: Settings) -> AsyncIterator[Gateway]:
     async with open_gateway(settings) as gateway:
         works = settings.traits.has_transport and not settings.server.read_only
         mirrors = any(getattr(account, "mirror", "off") != "off" for account in settings.accounts)
-        if not (works or mirrors):
-            yield gateway
-            return
         if works:
             await gateway.in_thread(gateway.store.pauses.try_soon)
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_load)
             if works:
                 tasks.start_soon(_work, gateway)
                 tasks.start_soon(_run_rules, gateway)
@@ -181,6 +192,14 @@ def new_http_client(settings: Settings) -> httpx2.AsyncClient:
     from postroom.providers.http.client import new_client
 
     return new_client(proxies=settings.network.proxies)
+
+
+async def _load() -> None:
+    """Nobody's first call waits for it, and neither does the list of tools."""
+    await anyio.sleep(FIRST_BREATH / 2)
+    for name in _NEEDED_TO_READ:
+        import_module(name)
+        await anyio.sleep(FIRST_BREATH / 100)
 
 
 async def _work(gateway: Gateway) -> None:

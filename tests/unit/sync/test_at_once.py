@@ -51,6 +51,8 @@ async def test_pages_messages_and_threads_need_no_thread(mirrored: Mirrored) -> 
             assert [message.envelope for message in await it.mailbox.fetch_many([one.ref])] == [one]
             assert await it.mailbox.thread(one.thread_ref) == [one]
             assert await it.mailbox.mails_with_ids([one.message_id], near=one.ref) == [one]
+            found, messages = await it.mailbox.fetch_thread(one.thread_ref, lambda envelopes: envelopes)
+            assert (found, [message.envelope for message in messages.values()]) == ([one], [one])
         assert not set(it.asked) - {"connect"}
 
 

@@ -24,11 +24,11 @@ BodyFormat = Literal["markdown", "text", "html", "links", "raw"]
 MAX_BODY_CHARS: Final = 200_000
 MAX_CHARS: Final = 3500  # shown unless more is asked for: about a thousand tokens, and enough for most messages
 # What the event loop renders itself, since a change of threads and back takes longer than most letters: text without
-# HTML, and of that so little that the worst of it (lines that all look like the beginning of a quote) takes ten
+# HTML, and of that so little that the worst of it (lines that all look like the beginning of a quote) takes twenty
 # milliseconds. Letters that are not ASCII take twice as long, and others may stand for whole phrases when texts are
 # compared: only what European languages are written with counts as brief.
-_BRIEF_CHARS: Final = 4096
-_BRIEF_LINES: Final = 100
+_BRIEF_CHARS: Final = 8192
+_BRIEF_LINES: Final = 200
 _EUROPEAN = re.compile("[\0-\u02ff\u0370-\u052f\u2010-\u2027\u20ac]*")
 _AT_ONCE: Final = MAX_INLINE_HTML  # characters of a thread that one step renders; between steps a call can be cancelled
 
@@ -77,7 +77,7 @@ async def render_one(gateway: Gateway, account: Account, message: Message, readi
 async def render_thread(gateway: Gateway, answers: Sequence[Answer], reading: Reading) -> list[Rendered]:
     """Oldest first, each with all earlier text known: what was shown once is folded from then on."""
     conversation = _Conversation(reading)
-    each_once = {message.envelope.ref: message for answer in answers for message in answer.both}
+    each_once = {id(message): message for answer in answers for message in answer.both}
     if is_brief(list(each_once.values())):
         return conversation.rendered(answers)
     shown: list[Rendered] = []
