@@ -13,8 +13,6 @@ READING = frozenset(
         "fetch",
         "fetch_content",
         "fetch_many",
-        "fetch_thread",
-        "fetch_with_ids",
         "fetch_raw",
         "fetch_part",
         "thread",

@@ -8,7 +8,8 @@ from functools import partial
 
 from postroom.model.errors import PostroomError
 from postroom.model.message import Envelope, Message
-from postroom.providers.protocol import FoundAndFetched, IdLookup
+from postroom.providers.at_hand import FoundAndFetched
+from postroom.providers.protocol import IdLookup
 from postroom.service.gateway import Account
 
 _MAX_PEOPLE = 50

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from postroom.model.message import Envelope, Message
-from postroom.providers.protocol import FoundAndFetched
+from postroom.providers.at_hand import FoundAndFetched
 from postroom.service.gateway import Account
 from postroom.service.reading.fetching import fetch_many
 from postroom.service.reading.history import nearest_of_each
