@@ -34,23 +34,34 @@ if TYPE_CHECKING:
 
 FIRST_BREATH = 1.0  # seconds
 BETWEEN_MODULES = 0.01  # seconds
-# What the worker needs, in an order in which each takes a few milliseconds to load.
+# What the first calls that open a message need, and then the worker: in an order in which each takes a few milliseconds
+# to load, so that a call which comes meanwhile waits for one of them at most.
+READING_MODULES = (
+    "postroom.mime.read.headers",
+    "postroom.mime.read.structure",
+    "postroom.mime.read.parse",
+    "postroom.mime.quotes.earlier",
+    "postroom.mime.guarded",
+    "postroom.service.reading.rendering",
+    "postroom.service.reading.several",
+    "postroom.mime.css.properties",
+    "postroom.mime.css.visibility",
+    "postroom.mime.html.hidden_words",
+    "postroom.mime.render",
+    "postroom.mime.sender_facts",
+    "turbohtml",
+)
 WORKER_MODULES = (
-    "mime.read.headers",
-    "mime.read.structure",
-    "mime.read.parse",
-    "mime.quotes.earlier",
-    "service.reading.rendering",
-    "mime.write.parts",
-    "service.organising.batch",
-    "service.writing.composing",
-    "service.writing.draft",
-    "safety.judge",
-    "safety.staged",
-    "service.sending.order",
-    "service.sending.letter",
-    "service.sending.approval.handwritten",
-    "service.sending.approval.approvals",
+    "postroom.mime.write.parts",
+    "postroom.service.organising.batch",
+    "postroom.service.writing.composing",
+    "postroom.service.writing.draft",
+    "postroom.safety.judge",
+    "postroom.safety.staged",
+    "postroom.service.sending.order",
+    "postroom.service.sending.letter",
+    "postroom.service.sending.approval.handwritten",
+    "postroom.service.sending.approval.approvals",
 )
 SMALLER_THAN_SAMPLE = 256 * 1024  # bytes; an empty mailbox has half of it
 
@@ -181,12 +192,10 @@ async def open_working_gateway(settings: Settings) -> AsyncIterator[Gateway]:
     async with open_gateway(settings) as gateway:
         works = settings.traits.has_transport and not settings.server.read_only
         mirrors = any(getattr(account, "mirror", "off") != "off" for account in settings.accounts)
-        if not (works or mirrors):
-            yield gateway
-            return
         if works:
             await gateway.in_thread(gateway.store.pauses.try_soon)
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_prepare)
             if works:
                 tasks.start_soon(_work, gateway)
                 tasks.start_soon(_run_rules, gateway)
@@ -203,13 +212,24 @@ def new_http_client(settings: Settings) -> httpx2.AsyncClient:
     return new_client(proxies=settings.network.proxies)
 
 
-async def _work(gateway: Gateway) -> None:
-    """Loaded a moment later: a client that starts a server waits for its list of tools first. And in steps: all at once
-    would keep its next call waiting for 50 to 90 ms."""
-    await anyio.sleep(FIRST_BREATH)
-    for name in WORKER_MODULES:
-        import_module(f"postroom.{name}")
+async def _prepare() -> None:
+    """What reading needs, so that nobody's first call of a kind loads it. A client that starts a server waits for its
+    list of tools before."""
+    await anyio.sleep(FIRST_BREATH / 2)
+    await _load(READING_MODULES)
+
+
+async def _load(modules: Sequence[str]) -> None:
+    """In steps: all at once would keep the next call waiting for 50 to 90 ms."""
+    for name in modules:
+        import_module(name)
         await anyio.sleep(BETWEEN_MODULES)
+
+
+async def _work(gateway: Gateway) -> None:
+    """Loaded a moment later: see `_prepare`."""
+    await anyio.sleep(FIRST_BREATH)
+    await _load(WORKER_MODULES)
     from postroom.service.sending import worker
 
     await worker.run(gateway)

@@ -6,8 +6,9 @@ import json
 import subprocess
 import sys
 
-from postroom.wiring import WORKER_MODULES
+from postroom.wiring import READING_MODULES, WORKER_MODULES
 
+WORKER = "postroom.service.sending.worker"
 LOADED = """
 import json, sys
 import postroom.doors.mcp.serve, postroom.wiring
@@ -15,7 +16,7 @@ from importlib import import_module
 steps = []
 for name in sys.argv[1:]:
     before = set(sys.modules)
-    import_module(f"postroom.{name}")
+    import_module(name)
     steps.append(len(set(sys.modules) - before))
 print(json.dumps([steps, sorted(sys.modules)]))
 """
@@ -28,9 +29,9 @@ def loaded(*names: str) -> tuple[list[int], set[str]]:
     return steps, set(modules)
 
 
-def test_the_steps_load_what_the_worker_needs_and_nothing_else() -> None:
-    (whole,), needed = loaded("service.sending.worker")
-    steps, modules = loaded(*WORKER_MODULES, "service.sending.worker")
-    assert modules == needed
-    assert sum(steps) == whole
+def test_the_steps_load_all_that_the_worker_needs() -> None:
+    (whole,), needed = loaded(WORKER)
+    steps, modules = loaded(*READING_MODULES, *WORKER_MODULES, WORKER)
+    assert modules >= needed
+    assert steps[-1] <= 1
     assert max(steps) < whole / 3

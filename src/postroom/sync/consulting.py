@@ -59,9 +59,13 @@ class Consulting:
 
     async def answer(self, look: Look[R], ask: Call, *args: Any, **kwargs: Any) -> R:
         """From the mirror, else from the server, else from the mirror whatever its age."""
-        await self._notice_its_return()
-        found = await (self.last_resort(look) if self.outage.is_on else self.current(look))
+        found = await self.at_hand(look)
         return await self.ask_first(look, ask, *args, **kwargs) if found is None else found
+
+    async def at_hand(self, look: Look[R]) -> R | None:
+        """From the mirror alone."""
+        await self._notice_its_return()
+        return await (self.last_resort(look) if self.outage.is_on else self.current(look))
 
     async def ask_first(self, look: Look[R], ask: Call, *args: Any, **kwargs: Any) -> R:
         """From the server, or from the mirror where that does not answer."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -47,15 +48,25 @@ def raw_of(connection: sqlite3.Connection, ref: str) -> bytes | None:
     return None if row is None or row[0] == _MESSAGE else unpacked(row[0] == _COMPRESSED, row[1])
 
 
-def message_of(connection: sqlite3.Connection, ref: str, envelope: Envelope | None = None) -> Message | None:
-    """With that envelope, or else the one in the index; None where its content is not kept."""
+def message_of(
+    connection: sqlite3.Connection,
+    ref: str,
+    envelope: Envelope | None = None,
+    before_parsing: Callable[[bytes], None] = lambda raw: None,
+) -> Message | None:
+    """With that envelope, or else the one in the index; None where its content is not kept. `before_parsing` may
+    raise."""
     row = _row(connection, ref)
     if envelope is None:
         (envelope,) = envelopes(connection, [ref])
     if row is None or envelope is None:
         return None
     form, content = row
-    return _kept(envelope, content) if form == _MESSAGE else _parsed(envelope, unpacked(form == _COMPRESSED, content))
+    if form == _MESSAGE:
+        return _kept(envelope, content)
+    raw = unpacked(form == _COMPRESSED, content)
+    before_parsing(raw)
+    return _parsed(envelope, raw)
 
 
 def _row(connection: sqlite3.Connection, ref: str) -> tuple[int, bytes] | None:

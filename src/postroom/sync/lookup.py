@@ -13,6 +13,7 @@ from functools import partial
 from postroom.index import rows, search, threads
 from postroom.index.folders import list_folders
 from postroom.index.words import storable
+from postroom.mime.read.encoded_files import bytes_to_read
 from postroom.model.by_fields import with_fields
 from postroom.model.errors import NotFound
 from postroom.model.folder import Role
@@ -23,6 +24,24 @@ from postroom.sync.trust import Trust
 
 AT_ONCE = 50  # messages that the event loop looks up itself
 _PARSED_AT_ONCE = 48 * 1024  # bytes of messages that it parses itself: twenty milliseconds for the worst found
+_UNPACKED_AT_ONCE = 256 * 1024  # the same with the files in them, which are unpacked and not read
+
+
+class _Room:
+    """What is left of the time that the event loop can spare for parsing messages."""
+
+    def __init__(self, trust: Trust, envelopes: Sequence[Envelope]) -> None:
+        size = sum(envelope.size for envelope in envelopes)
+        self._trust = trust
+        self._left = _PARSED_AT_ONCE
+        self._is_ample = not trust.at_once or size <= _PARSED_AT_ONCE
+        has_files = any(envelope.has_attachments for envelope in envelopes)
+        trust.spare(self._is_ample or (has_files and size <= _UNPACKED_AT_ONCE))
+
+    def take(self, raw: bytes) -> None:
+        if not self._is_ample:
+            self._left -= bytes_to_read(raw)
+            self._trust.spare(self._left >= 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +62,8 @@ class Lookup:
         self, connection: sqlite3.Connection, envelopes: Sequence[Envelope], trust: Trust
     ) -> dict[str, Message]:
         """By ref. Those whose content is not kept are missing."""
-        trust.spare(sum(envelope.size for envelope in envelopes) <= _PARSED_AT_ONCE)
-        found = [contents.message_of(connection, envelope.ref, envelope) for envelope in envelopes]
+        room = _Room(trust, envelopes)
+        found = [contents.message_of(connection, envelope.ref, envelope, room.take) for envelope in envelopes]
         return {message.envelope.ref: message for message in found if message is not None}
 
     def thread(self, connection: sqlite3.Connection, thread_ref: str, trust: Trust) -> list[Envelope]:

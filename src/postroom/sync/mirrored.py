@@ -64,11 +64,13 @@ def mirrored(mailbox: Mailbox, layer: MirrorLayer, provider: str) -> Mailbox:
 
 
 class _Mirrored(Layered):
-    """`at_server` see `layers.layered`."""
+    """`at_server` see `layers.layered`. No server offers the others."""
 
     def __init__(self, mailbox: Mailbox, layer: MirrorLayer, provider: str) -> None:
         super().__init__(mailbox, provider, [layer])
         self.at_server = Layered(mailbox, provider, [layer.asking_only])
+        self.fetch_thread = layer.fetch_thread
+        self.fetch_with_ids = layer.fetch_with_ids
 
 
 def noticing_sends(transport: Transport, mirror: Mirror, provider: str) -> Transport:
@@ -233,15 +235,15 @@ class MirrorLayer:
     ) -> dict[str, Envelope]:
         trust.spare(len(refs) <= AT_ONCE)
         found = [envelope for envelope in self._lookup.envelopes(connection, refs) if envelope is not None]
-        numbers = {folder.name: folder.ref for folder in list_folders(connection)}
-        places = {numbers[name] for envelope in found for name in envelope.folders if name in numbers}
-        if not trust.accepts(coverage_of_folders(connection, places), whole=False):
-            return {}
-        return {one.ref: one for one in found if not one.draft or trust.is_last_resort}
+        return _trusted(connection, trust, found)
 
     def _messages_found(self, connection: sqlite3.Connection, trust: Trust, refs: Sequence[str]) -> dict[str, Message]:
         there = self._envelopes_found(connection, trust, refs)
         return self._lookup.messages(connection, list(there.values()), trust)
+
+    def _opened(self, connection: sqlite3.Connection, trust: Trust, found: Sequence[Envelope]) -> dict[str, Message]:
+        trust.spare(len(found) <= AT_ONCE)
+        return self._lookup.messages(connection, list(_trusted(connection, trust, found).values()), trust)
 
     async def _fetch(self, ask: Call, ref: str) -> Message:
         def look(connection: sqlite3.Connection, trust: Trust) -> Message | None:
@@ -284,6 +286,29 @@ class MirrorLayer:
 
         return await self._consult.answer(look, ask, message_ids, near=near)
 
+    async def fetch_thread(
+        self, thread_ref: str, choose: Callable[[Sequence[Envelope]], Sequence[Envelope]]
+    ) -> tuple[list[Envelope], dict[str, Message]] | None:
+        def look(connection: sqlite3.Connection, trust: Trust) -> tuple[list[Envelope], dict[str, Message]] | None:
+            if not trust.accepts(coverage_of_all(connection)):
+                return None
+            found = self._lookup.thread(connection, thread_ref, trust)
+            return found, self._opened(connection, trust, choose(found))
+
+        return await self._consult.at_hand(look)
+
+    async def fetch_with_ids(
+        self, message_ids: Sequence[str], choose: Callable[[Sequence[Envelope]], Envelope | None]
+    ) -> tuple[Message | None] | None:
+        def look(connection: sqlite3.Connection, trust: Trust) -> tuple[Message | None] | None:
+            if not trust.accepts(coverage_of_all(connection)):
+                return None
+            chosen = choose(self._lookup.mails_with_ids(connection, message_ids, trust))
+            message = self._opened(connection, trust, [chosen]).get(chosen.ref) if chosen is not None else None
+            return None if chosen is not None and message is None else (message,)
+
+        return await self._consult.at_hand(look)
+
     # --- writing
 
     async def _set_flags(self, ask: Call, refs: Sequence[str], *, add: Sequence[Any]) -> list[ItemResult]:
@@ -319,6 +344,15 @@ class MirrorLayer:
 
     async def _note(self, change: Callable[..., None], *args: Any) -> None:
         await _noted(self.mirror, noting.changed, change, *args)
+
+
+def _trusted(connection: sqlite3.Connection, trust: Trust, found: Sequence[Envelope]) -> dict[str, Envelope]:
+    """By ref; none where the folders that they are in were not confirmed lately, and no drafts."""
+    numbers = {folder.name: folder.ref for folder in list_folders(connection)}
+    places = {numbers[name] for envelope in found for name in envelope.folders if name in numbers}
+    if not trust.accepts(coverage_of_folders(connection, places), whole=False):
+        return {}
+    return {one.ref: one for one in found if not one.draft or trust.is_last_resort}
 
 
 async def _then_stale(mirror: Mirror, call: Call, *args: Any, **kwargs: Any) -> Any:

@@ -68,18 +68,25 @@ async def test_a_small_plain_letter_is_rendered_by_the_event_loop(readers: Any, 
     assert loops == [True]
 
 
+@pytest.mark.parametrize("text", ["Grüße aus Łódź – bis später…", "Привет, до завтра", "Für 20 €"])
+async def test_so_is_one_in_another_european_language(readers: Any, loops: list[bool], text: str) -> None:
+    assert (await render_one(readers, account(), saying(text), Reading())).text == text
+    assert loops == [True]
+
+
 @pytest.mark.parametrize(
     "message",
     [
         saying("a", "<p>a</p>"),
         saying("", "<p>a</p>"),
-        saying("a" * 5_000),
-        saying("a:\n" * 101),
+        saying("a" * 8_200),
+        saying("ä" * 5_000),
+        saying("a:\n" * 201),
         saying("\ufdfa"),
-        replace(LETTER, envelope=replace(LETTER.envelope, sender=Address("a@x.example", "a" * 5_000))),
+        replace(LETTER, envelope=replace(LETTER.envelope, sender=Address("a@x.example", "a" * 8_200))),
         replace(LETTER, envelope=replace(LETTER.envelope, to=(Address("a@x.example", "\u2057"),))),
     ],
-    ids=["both versions", "html", "long", "many lines", "other letters", "long name", "odd name"],
+    ids=["both versions", "html", "long", "long and not ASCII", "many lines", "other letters", "long name", "odd name"],
 )
 async def test_whatever_may_take_long_is_rendered_in_a_thread(
     readers: Any, loops: list[bool], message: Message
@@ -89,7 +96,7 @@ async def test_whatever_may_take_long_is_rendered_in_a_thread(
 
 
 async def test_a_letter_and_what_it_answers_count_together(readers: Any, loops: list[bool]) -> None:
-    long = saying("b" * 4_000)
+    long = saying("b" * 8_100)
 
     async def found(_ids: list[str], *, near: str) -> list[Envelope]:
         return [replace(long.envelope, date=EARLY)]

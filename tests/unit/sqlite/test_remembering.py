@@ -124,7 +124,7 @@ def test_whoever_may_not_wait_fails_at_once_and_the_next_one_waits_again(databas
 
 def test_after_a_slow_look_the_event_loop_does_not_look_for_a_while() -> None:
     now = [0.0]
-    at_once = AtOnce(lambda: now[0])
+    at_once = AtOnce(lambda: now[0], lambda: 0.0)
 
     def taking(seconds: float) -> str:
         now[0] += seconds
@@ -136,4 +136,15 @@ def test_after_a_slow_look_the_event_loop_does_not_look_for_a_while() -> None:
     assert at_once.timed(lambda: taking(2 * SLOW)) == "found"
     assert not at_once.is_advisable
     now[0] += 3600
+    assert at_once.is_advisable
+
+
+def test_a_look_that_computes_for_long_is_not_slow() -> None:
+    now = [0.0]
+    at_once = AtOnce(lambda: now[0], lambda: now[0])
+
+    def computing() -> None:
+        now[0] += 2 * SLOW
+
+    at_once.timed(computing)
     assert at_once.is_advisable

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
+from email.message import EmailMessage
+from email.policy import SMTP
 from typing import Any, TypeVar
 
 import anyio
@@ -51,6 +53,8 @@ async def test_pages_messages_and_threads_need_no_thread(mirrored: Mirrored) -> 
             assert [message.envelope for message in await it.mailbox.fetch_many([one.ref])] == [one]
             assert await it.mailbox.thread(one.thread_ref) == [one]
             assert await it.mailbox.mails_with_ids([one.message_id], near=one.ref) == [one]
+            found, messages = await it.mailbox.fetch_thread(one.thread_ref, lambda envelopes: envelopes)
+            assert (found, [message.envelope for message in messages.values()]) == ([one], [one])
         assert not set(it.asked) - {"connect"}
 
 
@@ -85,3 +89,41 @@ async def test_much_at_once_needs_one(mirrored: Mirrored, monkeypatch: pytest.Mo
         monkeypatch.setattr(lookup, "AT_ONCE", 0)
         async with without_threads(it):
             assert await needs_a_thread(it.mailbox.thread(thread))
+
+
+async def test_a_letter_with_a_file_needs_none_however_little_may_be_parsed(
+    mirrored: Mirrored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with desk(mirrored) as it:
+        it.append(with_file("one", bytes(range(256)) * 200), letter("two", text="words and " * 2_000))
+        await mirrored.sync()
+        refs = {row.subject: row.ref for row in (await it.list()).items}
+        monkeypatch.setattr(lookup, "_PARSED_AT_ONCE", 10_000)
+        async with without_threads(it):
+            (attached,) = (await it.mailbox.fetch(refs["one"])).attachments
+            assert attached.size == 256 * 200
+            assert await needs_a_thread(it.mailbox.fetch(refs["two"]))
+        monkeypatch.setattr(lookup, "_UNPACKED_AT_ONCE", 20_000)
+        async with without_threads(it):
+            assert await needs_a_thread(it.mailbox.fetch(refs["one"]))
+
+
+def with_file(subject: str, content: bytes) -> bytes:
+    mail = EmailMessage(policy=SMTP)
+    mail["From"], mail["To"], mail["Subject"] = "ann@example.com", "bob@example.com", subject
+    mail["Message-ID"] = f"<{subject}@example.com>"
+    mail["Date"] = "Mon, 16 Nov 2026 12:00:00 +0000"
+    mail.set_content("See the file.")
+    mail.add_attachment(content, maintype="application", subtype="pdf", filename="one.pdf")
+    return mail.as_bytes()
+
+
+async def test_what_a_message_answers_is_opened_in_the_look_that_finds_it(mirrored: Mirrored) -> None:
+    async with desk(mirrored) as it:
+        it.append(letter("one", text="An elephant."))
+        await mirrored.sync()
+        (one,) = (await it.list()).items
+        async with without_threads(it):
+            (found,) = await it.mailbox.fetch_with_ids([one.message_id], lambda envelopes: envelopes[0])
+            assert (found.envelope, found.body.text.strip()) == (one, "An elephant.")
+            assert await it.mailbox.fetch_with_ids(["<other@x>"], lambda envelopes: None) == (None,)

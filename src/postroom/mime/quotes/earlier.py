@@ -92,10 +92,10 @@ class Earlier:
         known = bytearray(len(stream))
         if not length or not self._words:
             return known
-        runs = self._runs_of(length)
+        runs, whole = self._runs_of(length), b"\1" * length
         for start, run in enumerate(_runs(stream, length)):
             if run in runs:
-                known[start : start + length] = b"\1" * length
+                known[start : start + length] = whole
         return known
 
     def _runs_of(self, length: int) -> set[int]:

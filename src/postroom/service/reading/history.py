@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 
 from postroom.model.errors import PostroomError
 from postroom.model.message import Envelope, Message
+from postroom.providers.at_hand import FoundAndFetched
 from postroom.providers.protocol import IdLookup
 from postroom.service.gateway import Account
 
@@ -22,9 +24,13 @@ async def find_answered(account: Account, envelope: Envelope) -> Message | None:
     """
     if not isinstance(account.mailbox, IdLookup):
         return None
+    ids = answered_ids(envelope)
     with suppress(PostroomError):
-        found = await account.mailbox.mails_with_ids(answered_ids(envelope), near=envelope.ref)
-        answered = nearest(envelope, found)
+        if isinstance(account.mailbox, FoundAndFetched):
+            at_hand = await account.mailbox.fetch_with_ids(ids, partial(nearest, envelope))
+            if at_hand is not None:
+                return at_hand[0]
+        answered = nearest(envelope, await account.mailbox.mails_with_ids(ids, near=envelope.ref))
         return None if answered is None else await account.mailbox.fetch(answered.ref)
     return None
 
@@ -43,9 +49,20 @@ def answered_ids(envelope: Envelope) -> list[str]:
 
 def nearest(envelope: Envelope, found: Sequence[Envelope]) -> Envelope | None:
     """Only an older message: two messages that name each other would otherwise each pass for a copy of the other."""
-    ids = answered_ids(envelope)
-    older = [other for other in found if other.message_id in ids and _is_before(other, envelope)]
-    return min(older, key=lambda other: ids.index(other.message_id), default=None)
+    return nearest_of_each([envelope], found).get(envelope.ref)
+
+
+def nearest_of_each(envelopes: Sequence[Envelope], found: Sequence[Envelope]) -> dict[str, Envelope]:
+    """As `nearest`, by the ref of the message that answers, without a look at all of them for each of them."""
+    by_id: dict[str, list[Envelope]] = {}
+    for other in found:
+        by_id.setdefault(other.message_id, []).append(other)
+    answered = {}
+    for envelope in envelopes:
+        named = (other for message_id in answered_ids(envelope) for other in by_id.get(message_id, ()))
+        if older := next((other for other in named if _is_before(other, envelope)), None):
+            answered[envelope.ref] = older
+    return answered
 
 
 def _is_before(other: Envelope, envelope: Envelope) -> bool:

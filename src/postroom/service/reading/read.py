@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from postroom.mime.clean import clean_line, clean_text
+from postroom.model.by_fields import with_fields
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.ids import Kind
 from postroom.model.message import Attachment, Envelope, Message
@@ -23,8 +24,8 @@ from postroom.service.presenting import (
     rows,
     shown_addresses,
 )
-from postroom.service.reading.fetching import fetch_content, fetch_many
-from postroom.service.reading.history import nearest
+from postroom.service.reading.fetching import fetch_content
+from postroom.service.reading.history import nearest_of_each
 from postroom.service.reading.rendering import (
     MAX_BODY_CHARS,
     MAX_CHARS,
@@ -33,7 +34,7 @@ from postroom.service.reading.rendering import (
     render_one,
     render_thread,
 )
-from postroom.service.reading.threads import thread_of
+from postroom.service.reading.whole_threads import open_thread
 from postroom.service.views import AttachmentView, EmailRow, OpenEmail, SavedFile, SenderFacts, ThreadView, WholeEmail
 
 if TYPE_CHECKING:
@@ -104,12 +105,14 @@ async def get_thread(
     reading = Reading(max_chars=max_chars)
     opened, thread_ref = await _locate_thread(gateway, thread_id, account)
     try:
-        envelopes = await thread_of(opened, thread_ref)
+        envelopes, messages = await open_thread(opened, thread_ref, limit)
     except NotFound:
         raise thread_gone(thread_id) from None
     shown = envelopes[-limit:]
     reading = replace(reading, max_chars=min(max_chars, MAX_BODY_CHARS // len(shown)))  # in all as much as one message
-    emails = await _open_thread(gateway, opened, thread_id, envelopes, shown, reading)
+    answers = _answers(thread_id, shown, envelopes, messages)
+    rendered = await render_thread(gateway, answers, reading)
+    emails = await _opened_all(gateway, opened, [answer.message for answer in answers], reading, rendered)
     return ThreadView(
         thread_id=emails[-1].row.thread_id,
         account=opened.name,
@@ -209,31 +212,19 @@ async def _fetch(account: Account, ref: str, email_id: str, *, content_only: boo
         raise gone(email_id) from None
 
 
-async def _open_thread(
-    gateway: Gateway,
-    account: Account,
-    thread_id: str,
-    envelopes: Sequence[Envelope],
-    shown: Sequence[Envelope],
-    reading: Reading,
-) -> list[OpenEmail]:
-    answered_by = {one.ref: nearest(one, envelopes) for one in shown}  # older than the messages that are shown, perhaps
-    messages = await _fetch_all(account, [*shown, *filter(None, answered_by.values())])
+def _answers(
+    thread_id: str, shown: Sequence[Envelope], envelopes: Sequence[Envelope], messages: Mapping[str, Message]
+) -> list[Answer]:
+    answered = nearest_of_each(shown, envelopes)
     answers: list[Answer] = []
     for one in shown:
-        message, answered = messages.get(one.ref), answered_by[one.ref]
+        message = messages.get(one.ref)
         if message is None:
             raise gone(thread_id)
-        message = replace(message, envelope=replace(message.envelope, thread_ref=one.thread_ref))
-        answers.append(Answer(message, messages.get(answered.ref) if answered is not None else None))
-    rendered = await render_thread(gateway, answers, reading)
-    return await _opened_all(gateway, account, [answer.message for answer in answers], reading, rendered)
-
-
-async def _fetch_all(account: Account, envelopes: Sequence[Envelope]) -> dict[str, Message]:
-    refs = list(dict.fromkeys(envelope.ref for envelope in envelopes))
-    found = zip(refs, await fetch_many(account, refs), strict=True)
-    return {ref: message for ref, message in found if message is not None}
+        if message.envelope.thread_ref != one.thread_ref:
+            message = replace(message, envelope=with_fields(message.envelope, thread_ref=one.thread_ref))
+        answers.append(Answer(message, messages.get(answered[one.ref].ref) if one.ref in answered else None))
+    return answers
 
 
 async def open_message(gateway: Gateway, account: Account, message: Message, reading: Reading) -> OpenEmail:

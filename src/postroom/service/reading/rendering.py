@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,11 +23,13 @@ R = TypeVar("R")
 BodyFormat = Literal["markdown", "text", "html", "links", "raw"]
 MAX_BODY_CHARS: Final = 200_000
 MAX_CHARS: Final = 3500  # shown unless more is asked for: about a thousand tokens, and enough for most messages
-# What the event loop renders itself, since a change of threads and back takes longer than most letters: ASCII without
-# HTML, and of that so little that the worst of it (lines that all look like the beginning of a quote) takes a few
-# milliseconds. Other characters may stand for whole phrases when texts are compared.
-_BRIEF_CHARS: Final = 4096
-_BRIEF_LINES: Final = 100
+# What the event loop renders itself, since a change of threads and back takes longer than most letters: text without
+# HTML, and of that so little that the worst of it (lines that all look like the beginning of a quote) takes twenty
+# milliseconds. Letters that are not ASCII take twice as long, and others may stand for whole phrases when texts are
+# compared: only what European languages are written with counts as brief.
+_BRIEF_CHARS: Final = 8192
+_BRIEF_LINES: Final = 200
+_EUROPEAN = re.compile("[\0-\u02ff\u0370-\u052f\u2010-\u2027\u20ac]*")
 _AT_ONCE: Final = MAX_INLINE_HTML  # characters of a thread that one step renders; between steps a call can be cancelled
 
 
@@ -74,8 +77,8 @@ async def render_one(gateway: Gateway, account: Account, message: Message, readi
 async def render_thread(gateway: Gateway, answers: Sequence[Answer], reading: Reading) -> list[Rendered]:
     """Oldest first, each with all earlier text known: what was shown once is folded from then on."""
     conversation = _Conversation(reading)
-    everything = [message for answer in answers for message in answer.both]
-    if is_brief(everything):
+    each_once = {id(message): message for answer in answers for message in answer.both}
+    if is_brief(list(each_once.values())):
         return conversation.rendered(answers)
     shown: list[Rendered] = []
     for some in _in_steps(answers):
@@ -86,11 +89,16 @@ async def render_thread(gateway: Gateway, answers: Sequence[Answer], reading: Re
 def is_brief(messages: Sequence[Message]) -> bool:
     """Whether rendering all of them takes no longer than the event loop can spare."""
     texts = [message.body.text for message in messages]
-    if any(message.body.html for message in messages) or sum(map(len, texts)) > _BRIEF_CHARS:
+    if any(message.body.html for message in messages) or not _are_brief(texts):
         return False
     names = [name for message in messages for name in names_of(message.envelope)]
-    is_short = sum(map(len, names)) <= _BRIEF_CHARS and sum(text.count("\n") for text in texts) <= _BRIEF_LINES
-    return is_short and all(map(str.isascii, texts)) and all(map(str.isascii, names))
+    return sum(text.count("\n") for text in texts) <= _BRIEF_LINES and _are_brief(names)
+
+
+def _are_brief(texts: Sequence[str]) -> bool:
+    foreign = [text for text in texts if not text.isascii()]
+    is_short = sum(map(len, texts)) + sum(map(len, foreign)) <= _BRIEF_CHARS
+    return is_short and all(_EUROPEAN.fullmatch(text) for text in foreign)
 
 
 async def _run(gateway: Gateway, messages: Sequence[Message], work: Callable[[], R]) -> R:

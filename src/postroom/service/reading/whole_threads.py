@@ -1,0 +1,39 @@
+"""A thread with its messages: in one look where they are at hand, else step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from postroom.model.message import Envelope, Message
+from postroom.providers.at_hand import FoundAndFetched
+from postroom.service.gateway import Account
+from postroom.service.reading.fetching import fetch_many
+from postroom.service.reading.history import nearest_of_each
+from postroom.service.reading.threads import thread_of
+
+
+async def open_thread(account: Account, thread_ref: str, limit: int) -> tuple[list[Envelope], dict[str, Message]]:
+    """All of it, oldest first, with the newest `limit` messages and those that they answer, by ref. NotFound when
+    nothing of it is left."""
+    choose = partial(_wanted, limit)
+    at_hand = await _at_hand(account, thread_ref, choose)
+    envelopes, messages = at_hand or (await thread_of(account, thread_ref), {})
+    missing = [one.ref for one in choose(envelopes) if one.ref not in messages]
+    found = zip(missing, await fetch_many(account, missing) if missing else (), strict=True)
+    return envelopes, messages | {ref: message for ref, message in found if message is not None}
+
+
+async def _at_hand(
+    account: Account, thread_ref: str, choose: Callable[[Sequence[Envelope]], Sequence[Envelope]]
+) -> tuple[list[Envelope], dict[str, Message]] | None:
+    if account.capabilities.has_threading and isinstance(account.mailbox, FoundAndFetched):
+        return await account.mailbox.fetch_thread(thread_ref, choose)
+    return None
+
+
+def _wanted(limit: int, envelopes: Sequence[Envelope]) -> list[Envelope]:
+    """Each once; what is answered may be older than the messages that are shown."""
+    shown = envelopes[-limit:]
+    wanted = (*shown, *nearest_of_each(shown, envelopes).values())
+    return list({one.ref: one for one in wanted}.values())
