@@ -49,6 +49,7 @@ class Look:
     line: float | None = None  # height of a line, if given
     is_cut: bool = False  # a box around is as high as its lines, and hides what does not fit
     sight: Sight = SEEN
+    is_passed_on: bool = True  # as it is, to every element inside that nothing is said about
 
 
 _UNMOVED: Final = Shift()
@@ -148,6 +149,7 @@ def _variables(look: Look, effect: Effect) -> Mapping[str, str] | None:
 
 def judged(look: Look) -> Look:
     look.sight = _sight(look)
+    look.is_passed_on = look.sight is SEEN and look.behind is None
     return look
 
 
