@@ -14,6 +14,7 @@ from postroom.mime.css.stylesheet import Stylesheet
 from postroom.mime.html.controls import label_fields, link_areas
 from postroom.mime.html.hidden_words import DoubtfulText, HiddenText
 from postroom.mime.html.looks import Walk, texts_in
+from postroom.mime.html.plain_sight import has_other_tags, hidden_alone
 from postroom.mime.limits import MAX_ELEMENTS
 
 if TYPE_CHECKING:
@@ -47,12 +48,16 @@ class Removal:
 
 def drop_hidden(document: Document, *, may_reverse: bool = True) -> Removal:
     """Change the document in place. `may_reverse`: it may contain the character that reverses letters."""
-    quirks = _is_quirky(document)
+    quirks, is_usual = _is_quirky(document), not has_other_tags(document)
     sheet = Stylesheet(document, quirks=quirks)
     label_fields(document)
     walk = Walk(sheet, quirks=quirks)
     texts = _drop_never_shown(document, walk)
-    walk.over(document)
+    hidden = hidden_alone(document, sheet, quirks=quirks) if is_usual else None
+    if hidden is None:
+        walk.over(document)
+    else:
+        walk.gone += hidden
     for node in walk.gone:
         if any(map(str.isalnum, node.text)):
             texts.append(HiddenText("text", node.text[:4_000]))

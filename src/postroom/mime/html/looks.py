@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, cast
 
 from postroom.mime.css.effects import Effect
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _SMALL_PICTURE: Final = 60  # pixels
 _PULLED: Final = 24.0  # pixels by which a margin pulls a picture over others
 _LINES: Final = frozenset({"a", "b", "code", "em", "font", "i", "label", "mark", "small", "span", "strong", "u"})
-_LOOK: Final = 4  # units of work for the look of an element, when its style is known
+LOOK_WORK: Final = 4  # units of work for the look of an element, when its style is known
 _FIELDS: Final = frozenset({"select", "textarea", "input"})
 _NO_WIDTH = re.compile(r"(?:^|(?<![\w-])width\s*+:)\s*+[01](?:px|%)?\s*+(?:;|!|\Z)", re.IGNORECASE)
 _CONTROLS: Final = frozenset({"button", "select", "textarea", "input"})
@@ -32,6 +33,7 @@ _COLUMNS: Final = frozenset({"col", "colgroup"})
 _ODD: Final = frozenset({"svg", "canvas", "object"})  # some clients show the text inside, others do not
 _ALONE: Final = frozenset({"body", "details", "summary", "option"}) | _ODD  # processed one by one
 _SPECIAL: Final = frozenset({"a", "table", "mark"}) | _CONTROLS | _ALONE  # shown differently from what is around them
+_SINGULAR: Final = _ALONE | _FIELDS  # their look depends on more than their style
 _JUDGED: Final = _SPECIAL | _COLUMNS | {"img"}  # not only by what is around them
 
 _Key = tuple[Look, object, str]  # the look around, what is said about the element, its kind
@@ -143,16 +145,30 @@ class Walk:
     def _look(self, element: Element, around: Look) -> _Found:
         tag, inline = element.tag, element.attr("style")
         rules, old = self.sheet.matched.get(element, 0), self.sheet.presented.get(element)
-        if not self.sheet.spend(_LOOK):
+        if not self.sheet.spend(LOOK_WORK):
             return doubted(around), None
+        if tag not in _SINGULAR and around.variables is None and (self.sheet.is_sure or not rules):
+            effect = self.sheet.effect(inline, old, rules, None)
+            if effect is None or (effect.room is None and effect.variables is None):
+                return usual_look(around, effect, tag, *self._default(element, tag)), effect
+        look, effect = self._unusual_look(element, around, inline, rules, old)
+        if tag == "body":
+            self._body = look
+        elif self._is_odd(element, tag, effect):
+            if tag == "details":
+                self._closed[element] = look
+            look = doubted(look)
+        return look, effect
+
+    def _unusual_look(self, element: Element, around: Look, inline: str | None, rules: int, old: str | None) -> _Found:
+        tag = element.tag
         if tag == "summary" and element.parent in self._closed:
             around = self._closed[element.parent]
         if around.behind is not None and (tag in BLOCKS or tag in CELLS):
             around = in_block(around)
-        around = self._by_itself(element, tag, around)
+        around = _by_itself(around, tag, *self._default(element, tag))
         effect = self.sheet.effect(inline, old, rules, around.variables)
-        is_cell = (tag in CELLS and (effect is None or not effect.is_block)) or tag in ("body", "html")
-        is_block = tag in BLOCKS
+        is_cell, is_block = _is_cell(tag, effect), tag in BLOCKS
         look = around if effect is None else changed(around, effect, is_block=is_block, is_cell=is_cell)
         if not self.sheet.is_sure and rules:
             perhaps = self.sheet.effect(inline, old, rules, around.variables, is_sure=False)
@@ -166,12 +182,6 @@ class Walk:
             and not fits(element, look, effect, tag, self.sheet)
         ):
             look = judged(replace(look, clip=DOUBTFUL))
-        if tag == "body":
-            self._body = look
-        elif self._is_odd(element, tag, effect):
-            if tag == "details":
-                self._closed[element] = look
-            look = doubted(look)
         return look, effect
 
     def _is_odd(self, element: Element, tag: str, effect: Effect | None) -> bool:
@@ -189,40 +199,64 @@ class Walk:
             self._chosen[owner] = owner.select_one("option[selected]") or element
         return self._chosen[owner] is not element
 
-    def _by_itself(self, element: Element, tag: str, around: Look) -> Look:
-        """As the browser shows such an element before any style."""
-        if tag == "a" and element.attr("href") is not None:
-            return drawn(around, self._link_ink(element))
-        if tag == "table" and self.quirks and (around.font != 16.0 or around.ink != self._body.ink):
-            return drawn(around, self._body.ink, 16.0)
-        if tag in _CONTROLS:
-            return drawn(around, BLACK, 13.3, (239, 239, 239, 1.0))
-        return drawn(around, BLACK, None, (255, 255, 0, 1.0)) if tag == "mark" else around
+    def _default(self, element: Element, tag: str) -> tuple[Colour | None, Look | None]:
+        """What the page says of such elements: the ink of a link; whose ink a table has that does not take the one
+        around it. None of others."""
+        if tag == "a":
+            return (self._link_ink(element) if element.attr("href") is not None else None), None
+        return None, (self._body if tag == "table" and self.quirks else None)
 
     def _link_ink(self, element: Element) -> Colour:
         if self._link is None:
-            body = element.closest("body")
-            named = legacy_colour((body.attr("link") if body is not None else None) or "")
-            self._link = named or LINK
+            self._link = link_ink(element.closest("body"))
         return self._link
+
+
+def link_ink(body: Element | None) -> Colour:
+    return legacy_colour((body.attr("link") if body is not None else None) or "") or LINK
+
+
+@lru_cache(maxsize=4096)  # most messages start alike and continue alike
+def usual_look(around: Look, effect: Effect | None, tag: str, link: Colour | None, page: Look | None) -> Look:
+    """The look of an element that only its tag and its effect make different from what is around it."""
+    if around.behind is not None and (tag in BLOCKS or tag in CELLS):
+        around = in_block(around)
+    around = _by_itself(around, tag, link, page)
+    is_cell = _is_cell(tag, effect)
+    return around if effect is None else changed(around, effect, is_block=tag in BLOCKS, is_cell=is_cell)
+
+
+def _is_cell(tag: str, effect: Effect | None) -> bool:
+    return (tag in CELLS and (effect is None or not effect.is_block)) or tag in ("body", "html")
+
+
+def _by_itself(around: Look, tag: str, link: Colour | None, page: Look | None) -> Look:
+    """As the browser shows such an element before any style."""
+    if link is not None:
+        return drawn(around, link)
+    if page is not None and (around.font != 16.0 or around.ink != page.ink):
+        return drawn(around, page.ink, 16.0)
+    if tag in _CONTROLS:
+        return drawn(around, BLACK, 13.3, (239, 239, 239, 1.0))
+    return drawn(around, BLACK, None, (255, 255, 0, 1.0)) if tag == "mark" else around
 
 
 def _is_settled(tag: str, effect: Effect | None) -> bool:
     """Whether another element of this kind with the same styles, in the same place, is no other case."""
     if tag in _ALONE or tag in _COLUMNS:
         return False
-    return effect is None or (effect.room is None and not (tag == "img" and _may_lie_over(effect)))
+    return effect is None or (effect.room is None and not (tag == "img" and may_lie_over(effect)))
 
 
 def _is_laid_over(picture: Element, effect: Effect) -> bool:
     """A picture that is not certainly small, displayed over others."""
-    if not _may_lie_over(effect):
+    if not may_lie_over(effect):
         return False
     said = [effect.size[0] or _said(picture, "width"), effect.size[1] or _said(picture, "height")]
     return not any(length is not None and length < _SMALL_PICTURE for length in said)
 
 
-def _may_lie_over(effect: Effect) -> bool:
+def may_lie_over(effect: Effect) -> bool:
     return effect.position in ("absolute", "fixed") or min(effect.takes) <= -_PULLED
 
 
