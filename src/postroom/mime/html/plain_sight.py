@@ -7,6 +7,7 @@ the proof fails nothing is said, and every element has to be looked at (`looks.W
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
 from functools import cache, lru_cache
@@ -35,6 +36,7 @@ _MAX_HIDDEN: Final = 50  # elements that are hidden by themselves
 _READABLE: Final = 4.0  # pixels
 _USUAL_FONT: Final = 16.0
 _NARROW_LINE: Final = 2.0
+_PLAIN_STYLE = re.compile(r"[\w :;,.#%()!-]{1,200}", re.ASCII)  # needs no escape in a selector
 _KINDS: Final = ("span", "div", "td")  # one of each: in a line, a block, a cell
 
 _Styles = tuple[str | None, str | None, int]  # a style attribute, legacy attributes, the group of matching rules
@@ -63,13 +65,11 @@ def _hidden_alone(document: Document, sheet: Stylesheet, *, quirks: bool) -> lis
         return None
     effects = {one: sheet.effect(one[0], one[1], one[2], None) for one in wraps}
     hidden = {one for one, effect in effects.items() if effect is not None and effect.sight is HIDDEN}
-    if not all(map(_leaves_others, filter(None, effects.values()))):
-        return None
-    seen = frozenset((effect, wraps[one]) for one, effect in effects.items() if one not in hidden)
-    if len(seen) > _MAX_EFFECTS or not sheet.can_spend(LOOK_WORK * int(_count()(document))):
+    found = frozenset([(effect, wraps[one]) for one, effect in effects.items()])
+    if len(found) > _MAX_EFFECTS or not sheet.can_spend(LOOK_WORK * int(_count()(document))):
         return None
     page = _page(document, sheet)
-    if page is None or not _is_all_seen(page[1], seen, link_ink(page[0]), page[1] if quirks else None):
+    if page is None or not _is_all_seen(page[1], found, link_ink(page[0]), page[1] if quirks else None):
         return None
     return _outermost(document, ruled, hidden) if hidden else []
 
@@ -77,8 +77,8 @@ def _hidden_alone(document: Document, sheet: Stylesheet, *, quirks: bool) -> lis
 def _wrapping(document: Document, ruled: dict[Element, _Styles]) -> dict[_Styles, bool]:
     """All styles of the document, and whether any element that has them contains others."""
     every, with_inner = _attributes()
-    wraps: dict[_Styles, bool] = {(style, None, 0): False for style in every(document)}
-    wraps.update(((style, None, 0), True) for style in with_inner(document))
+    wraps: dict[_Styles, bool] = {(style, None, 0): False for style in set(every(document))}
+    wraps.update({(style, None, 0): True for style in set(with_inner(document))})
     for element, styles in ruled.items():
         wraps[styles] = wraps.get(styles, False) or element.select_one("*") is not None
     wraps[None, None, 0] = True
@@ -126,13 +126,12 @@ def _page(document: Document, sheet: Stylesheet) -> tuple[Element, Look] | None:
     return bodies[0], look
 
 
-def _leaves_others(effect: Effect) -> bool:
-    """Whether it concerns nothing but what is inside."""
-    return not (effect.covers or effect.reaches_over or may_lie_over(effect))
-
-
 def _is_tame(effect: Effect) -> bool:
     """Whether what it does to the look inside is all that it does, and sizes stay readable however they are nested."""
+    if effect.covers or effect.reaches_over or may_lie_over(effect):
+        return False
+    if effect.sight is HIDDEN:
+        return True
     if effect.sight is not SEEN or effect.room is not None or effect.variables is not None or effect.scale != 1.0:
         return False
     if "(" in effect.font_size:
@@ -145,9 +144,11 @@ def _is_tame(effect: Effect) -> bool:
 
 @lru_cache(maxsize=1024)
 def _is_all_seen(page: Look, effects: frozenset[_Wrapping], link: Colour, quirky: Look | None) -> bool:
-    """Whether each look is one of something seen that these effects can have on top of one another, in any order."""
+    """Whether each look is one of something seen that these effects can have on top of one another, in any order, but
+    for those that hide everything inside."""
     if page.sight is not SEEN or not all(effect is None or _is_tame(effect) for effect, _ in effects):
         return False
+    effects = frozenset((effect, wraps) for effect, wraps in effects if effect is None or effect.sight is SEEN)
     known = {_distinction(page)}
     waiting = [page]  # each once
     while waiting and len(known) <= _MAX_LOOKS:
@@ -184,9 +185,16 @@ _distinction = attrgetter(*(one.name for one in fields(Look) if one.name != "var
 
 def _outermost(document: Document, ruled: dict[Element, _Styles], hidden: set[_Styles]) -> list[Element] | None:
     """Those with such styles that are not within another."""
-    elements = document.select("*" if any(style is None for style, *_ in hidden) else "[style]")
+    elements = document.select(",".join({_selector(style) for style, *_ in hidden}))
     found = [one for one in elements if (ruled.get(one) or (one.attr("style"), None, 0)) in hidden]
     if len(found) > _MAX_HIDDEN:
         return None
     inside = set(found)
     return [one for one in found if inside.isdisjoint(one.ancestors)]
+
+
+def _selector(style: str | None) -> str:
+    """Of all elements with that style, and maybe others."""
+    if style is None:
+        return "*"
+    return f'[style="{style}"]' if _PLAIN_STYLE.fullmatch(style) else "[style]"
