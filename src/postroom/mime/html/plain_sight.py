@@ -33,7 +33,6 @@ _MAX_STYLES: Final = 48  # different ones of a document
 _MAX_EFFECTS: Final = 16  # of these: most styles have none
 _MAX_LOOKS: Final = 32
 _MAX_HIDDEN: Final = 50  # elements that are hidden by themselves
-_READABLE: Final = 4.0  # pixels
 _USUAL_FONT: Final = 16.0
 _NARROW_LINE: Final = 2.0
 _PLAIN_STYLE = re.compile(r"[\w :;,.#%()!-]{1,200}", re.ASCII)  # needs no escape in a selector
@@ -137,9 +136,8 @@ def _is_tame(effect: Effect) -> bool:
     if "(" in effect.font_size:
         return False
     size, of_larger = (font_in(font, effect.font_size) for font in (_USUAL_FONT, 2 * _USUAL_FONT))
-    if size == of_larger:
-        return size >= _READABLE
-    return size >= _USUAL_FONT and of_larger >= 2 * _USUAL_FONT
+    is_fixed = size == of_larger  # then the look with it tells
+    return is_fixed or (size >= _USUAL_FONT and of_larger >= 2 * _USUAL_FONT)
 
 
 @lru_cache(maxsize=1024)
