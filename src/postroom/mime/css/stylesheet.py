@@ -39,6 +39,7 @@ _LONGEST: Final = 1_000  # characters of a variable's value
 _VALUES: Final = 10  # variables of one value
 _STYLE: Final = 6  # units of work for any style
 _VARIABLES: Final = 20  # inherited variables that are processed in one unit
+_UNSEEN: Final = Effect()  # of a style that this document did not have yet
 _VARIABLE = re.compile(r"var\(\s*+(--[^\s,()]++)\s*+(?:,((?:[^()]++|\([^()]*+\))*+))?+\)")
 
 
@@ -55,8 +56,16 @@ class Stylesheet:
         self.matched = self._matches.groups
         self._effects: dict[tuple[str, str, int, bool], Effect | None] = {}  # without inherited variables
         self.is_sure = all(rule.is_sure for rule in self._sheet.rules)
+        self.start_over()
+
+    def start_over(self) -> None:
+        """As if no work had been done."""
         self._work = MAX_CASCADE_WORK
+        self._effects.clear()
         self.is_whole = self._sheet.is_whole and self._matches.is_whole
+
+    def can_spend(self, units: int) -> bool:
+        return self._work >= units
 
     def spend(self, units: int) -> bool:
         """Whether this much more work is allowed. For what is not computed, visibility is unknown."""
@@ -79,19 +88,21 @@ class Stylesheet:
         key = presented or "", inline or "", matched, is_sure
         if variables is not None:
             return self._worked_out(*key, variables)
-        if key not in self._effects:
-            self._effects[key] = self._worked_out(*key, None)
-        return self._effects[key]
+        effect = self._effects.get(key, _UNSEEN)
+        if effect is _UNSEEN:
+            effect = self._effects[key] = self._worked_out(*key, None)
+        return effect
 
     def _worked_out(
         self, old: str, own: str, matched: int, is_sure: bool, variables: Mapping[str, str] | None
     ) -> Effect | None:
-        if not self.spend(_STYLE):
+        if self._work < _STYLE:
+            self.spend(_STYLE)
             return UNKNOWN_EFFECT
         numbers = self._matches.rules_of(matched) if matched else ()
         if numbers and is_sure and not self.is_sure:
             numbers = tuple(number for number in numbers if self._sheet.rules[number].is_sure)
-        if not self.spend(self._work_of(old + own, numbers, variables)):
+        if not self.spend(_STYLE + self._work_of(old + own, numbers, variables)):
             return UNKNOWN_EFFECT
         is_short = variables is None and len(old) + len(own) + len(numbers) <= _SHORT
         if not numbers and is_short and not (self._sheet.animations and "animation" in own):

@@ -49,6 +49,7 @@ class Look:
     line: float | None = None  # height of a line, if given
     is_cut: bool = False  # a box around is as high as its lines, and hides what does not fit
     sight: Sight = SEEN
+    is_passed_on: bool = True  # as it is, to every element inside that nothing is said about
 
 
 _UNMOVED: Final = Shift()
@@ -99,7 +100,7 @@ def _changed(look: Look, effect: Effect, *, is_block: bool, is_cell: bool) -> Lo
     if effect.is_inked:
         grounds, has_image = ((ink,), has_image) if ink is not None else (grounds, True)
     is_line = (effect.grounds is not None or effect.is_inked) and not boxed and not is_cell
-    font = _font(look, effect.font_size)
+    font = font_in(look.font, effect.font_size)
     inner = Look(
         ink=ink,
         fill=look.fill if effect.fill is None else None if effect.fill == "ink" else effect.fill,
@@ -148,6 +149,7 @@ def _variables(look: Look, effect: Effect) -> Mapping[str, str] | None:
 
 def judged(look: Look) -> Look:
     look.sight = _sight(look)
+    look.is_passed_on = look.sight is SEEN and look.behind is None
     return look
 
 
@@ -180,20 +182,21 @@ def blended(over: Colour, under: Colour) -> Colour:
     return red, green, blue, 1.0
 
 
-def _font(look: Look, value: str) -> float:
+def font_in(around: float, value: str) -> float:
+    """The size of letters with that style, in pixels, within others."""
     if not value or value in ("inherit", "unset"):
-        return look.font
+        return around
     if value in ("initial", "revert"):
         return 16.0
     if value in FONT_SIZES:
         return FONT_SIZES[value]
     if value in ("smaller", "larger"):
-        return look.font * (1.2 if value == "larger" else 1 / 1.2)
-    length = pixels(value, font=look.font, whole=look.font)
+        return around * (1.2 if value == "larger" else 1 / 1.2)
+    length = pixels(value, font=around, whole=around)
     if length is None:
-        return look.font
+        return around
     # Chromium draws no relative size under 6 pixels, others do: the result depends on the reader.
-    is_relative = value.endswith(("em", "%")) and look.font >= _HARD_TO_READ
+    is_relative = value.endswith(("em", "%")) and around >= _HARD_TO_READ
     return max(length, _UNREADABLE + 1) if is_relative and length > 0 else length
 
 

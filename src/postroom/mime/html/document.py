@@ -43,7 +43,8 @@ def open_html(html: str) -> OpenedHtml:
     source = html[:MAX_TEXT].replace("\u202e", "&#8238;")  # cleaned later: what it reverses is marked in the document
     cleaned = clean_text(source)
     document, was_cut = _parsed(cleaned)
-    removal = drop_hidden(document, may_reverse=_OVERRIDE.search(cleaned) is not None)
+    may_reverse = "&#" in cleaned and _OVERRIDE.search(cleaned) is not None
+    removal = drop_hidden(document, may_reverse=may_reverse)
     spelt = tuple(HiddenText("characters", run) for run in hidden_runs(source, cleaned))
     was_cut = was_cut or removal.was_cut or len(html) > MAX_TEXT
     return OpenedHtml(document, removal.texts + spelt, removal.doubtful, removal.is_whole, was_cut)
