@@ -26,9 +26,9 @@ _TOKEN = re.compile(
 )
 # What most responses look like: a message's bytes alone, or only numbers, strings and flat lists.
 _WHOLE = re.compile(rb"\d+ \(UID (\d+) BODY\[\](?:<0>)? \{\d+\}")
-_PAIR = rb'([A-Z0-9.]+) (?:(\d+)|"([^"\\]+)"|\(([^()"\[]*)\))'
-_PAIRS = re.compile(_PAIR)
+_PAIR = rb'[A-Z0-9.]+ (?:\d+|"[^"\\]+"|\([^()"\[]*\))'
 _FLAT = re.compile(rb"\d+ \((?:%s )*+%s\)" % (_PAIR, _PAIR))
+_PAIRS = re.compile(rb'([A-Z0-9.]+) (?:(\d+)|"([^"]+)"|\(([^()]*)\))')
 _LITERAL_MARK = re.compile(rb"~?\{\d+\+?\}\Z")
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
 _UID_PAIR = re.compile(rb"(?<!\d)(\d{1,19}) ([\d:,]++) ([\d:,]++)")
