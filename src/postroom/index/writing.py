@@ -141,7 +141,8 @@ class _Row(NamedTuple):
 
 
 def _numbered(connection: sqlite3.Connection, records: Sequence[Record]) -> list[_Row]:
-    places, people, keys = folder_ids(connection), People(connection), FreeKeys(connection)
+    places, people = folder_ids(connection), People(connection)
+    keys = FreeKeys(connection, [one.moment for one in records])
     numbers = {name: make_label(connection, name) for name in dict.fromkeys(chain(*[one.labels for one in records]))}
     joining = Joining(connection, chain(*[one.links for one in records]))
     threads = [joining.join(one.links, one.thread_ref) for one in records]
