@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
+from collections.abc import Iterable
 from datetime import datetime
 
 COUNTER_BITS = 20
@@ -19,13 +21,23 @@ def first_key(moment: datetime) -> int:
 class FreeKeys:
     """Keys for messages that are about to be written: of each second those above the ones that it has."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, moments: Iterable[float | None] = ()) -> None:
+        """`moments` of the messages, as far as they are known: those are looked up at once."""
         self._connection = connection
-        self._latest: dict[int, int] = {}  # by the first key of a second
+        self._latest = self._all_in_file({_start(moment) for moment in moments if moment is not None})
+
+    def _all_in_file(self, starts: Iterable[int]) -> dict[int, int]:
+        """By the first key of a second."""
+        rows = self._connection.execute(
+            "SELECT value, coalesce((SELECT max(id) FROM mail WHERE id >= value AND id < value + ?), value - 1)"
+            " FROM json_each(?)",
+            (1 << COUNTER_BITS, json.dumps([*starts])),
+        )
+        return dict(rows.fetchall())
 
     def next(self, moment: float | None) -> int:
         """`moment` is in seconds since 1970; None for a message without a date."""
-        start = UNDATED if moment is None else math.floor(moment) << COUNTER_BITS
+        start = _start(moment)
         while True:
             end = DATED if start < DATED else start + (1 << COUNTER_BITS)
             latest = self._latest[start] if start in self._latest else self._in_file(start, end)
@@ -38,3 +50,8 @@ class FreeKeys:
         sql = "SELECT max(id) FROM mail WHERE id >= ? AND id < ?"
         (last,) = self._connection.execute(sql, (start, end)).fetchone()
         return start - 1 if last is None else int(last)
+
+
+def _start(moment: float | None) -> int:
+    """The lowest key of that second."""
+    return UNDATED if moment is None else math.floor(moment) << COUNTER_BITS

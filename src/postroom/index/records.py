@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from postroom.index.entry import Entry, Texts, texts_of
 from postroom.index.labels import FORWARDED
@@ -14,7 +13,6 @@ from postroom.index.people import part_of
 from postroom.index.threads import links_of
 from postroom.index.words import storable
 from postroom.model.address import Address
-from postroom.model.by_fields import pickled_by_fields
 from postroom.model.message import Envelope
 
 INSERT: Final = "INSERT INTO mail VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -25,9 +23,7 @@ _UNREAD_TO_ATTACHMENTS: Final = slice(0, 5)
 Person = tuple[str, str]  # address and name
 
 
-@pickled_by_fields
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """`values` are the columns of `mail` from `unread` on, `people` senders and receivers, those of Cc and Bcc, and
     `parts` what part of a name or an address is searched in. Without a `thread_ref` the thread is found by `links`."""
 

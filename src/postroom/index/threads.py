@@ -28,6 +28,7 @@ class Joining:
         self._threads = _threads_by_link(connection, list(dict.fromkeys(links)))
         self._merged: dict[str, str] = {}
         self._new: list[str] = []  # links
+        self._created: list[int] = []  # threads
 
     def join(self, links: Sequence[str], thread_ref: str) -> str:
         """The thread that a message with these `links_of` it belongs to; `thread_ref` decides if it is set."""
@@ -37,7 +38,7 @@ class Joining:
             thread = min(found, key=_age)
             self._merged.update(dict.fromkeys(found - {thread}, thread))
         else:
-            thread = str(self._connection.execute("INSERT INTO thread DEFAULT VALUES").lastrowid)
+            thread = self._next_thread()
         for link in links:
             if link not in self._threads:
                 self._threads[link] = thread
@@ -50,7 +51,18 @@ class Joining:
             thread = into
         return thread
 
+    def _next_thread(self) -> str:
+        """Its number is never used again, as AUTOINCREMENT has it: `write` enters it."""
+        if self._created:
+            number = self._created[-1] + 1
+        else:
+            sql = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'thread'), 0) + 1"
+            (number,) = self._connection.execute(sql).fetchone()
+        self._created.append(number)
+        return str(number)
+
     def write(self) -> None:
+        self._connection.executemany("INSERT INTO thread (id) VALUES (?)", [(number,) for number in self._created])
         merged = [(self.current(gone), gone) for gone in list(self._merged)]
         self._connection.executemany("UPDATE mail SET thread = ? WHERE thread = ?", merged)
         self._connection.executemany("UPDATE thread_link SET thread = ? WHERE thread = ?", merged)

@@ -10,6 +10,7 @@ import json
 import sqlite3
 from collections.abc import Container, Sequence
 from itertools import chain
+from json.encoder import encode_basestring
 from typing import NamedTuple
 
 from postroom.index import state
@@ -29,7 +30,6 @@ from postroom.model.query.tree import Flag
 
 SETTABLE: tuple[Flag, ...] = ("unread", "read", "starred", "unstarred", "answered", "forwarded")
 
-_WORDS = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _HAS_LABEL = "EXISTS (SELECT 1 FROM mail_label WHERE mail_label.mail = mail.id AND mail_label.label = {})"
 _TABLES = (
     ("mail_text", "id"),
@@ -141,7 +141,8 @@ class _Row(NamedTuple):
 
 
 def _numbered(connection: sqlite3.Connection, records: Sequence[Record]) -> list[_Row]:
-    places, people, keys = folder_ids(connection), People(connection), FreeKeys(connection)
+    places, people = folder_ids(connection), People(connection)
+    keys = FreeKeys(connection, [one.moment for one in records])
     numbers = {name: make_label(connection, name) for name in dict.fromkeys(chain(*[one.labels for one in records]))}
     joining = Joining(connection, chain(*[one.links for one in records]))
     threads = [joining.join(one.links, one.thread_ref) for one in records]
@@ -196,7 +197,8 @@ def write_words(connection: sqlite3.Connection, key: int, words: state.Words) ->
 
 
 def _json(words: state.Words) -> bytes:
-    return _WORDS.encode(words).encode()
+    """As `json.dumps` without spaces, which prepares an encoder for each call: that takes five times as long."""
+    return f"[{','.join(map(encode_basestring, words))}]".encode()
 
 
 def _set_flag(connection: sqlite3.Connection, refs: Sequence[str], column: str, value: bool) -> None:

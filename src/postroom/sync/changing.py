@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from postroom.index import placing, state, writing
 from postroom.index.labels import FORWARDED, make_label
 from postroom.index.records import Record
 from postroom.index.rows import chunks, marks
-from postroom.model.by_fields import with_fields
 from postroom.model.changes import Marks
 from postroom.sync import identity
 from postroom.sync.contents import Content
@@ -21,8 +20,7 @@ from postroom.sync.contents import Content
 _FLAGS = ("unread", "starred", "answered", "draft")
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(NamedTuple):
     """A message to be added. `folder` and `number` are its place where the provider numbers messages; where its bytes
     are kept, they are its `content` or `spooled` at that place."""
 
@@ -44,7 +42,7 @@ def filed(arrival: Arrival, folders: Sequence[str], thread_ref: str = "") -> Arr
     record = arrival.record
     if record.folders == (*folders,) and record.thread_ref == thread_ref:
         return arrival
-    return replace(arrival, record=with_fields(record, folders=(*folders,), thread_ref=thread_ref))
+    return arrival._replace(record=record._replace(folders=(*folders,), thread_ref=thread_ref))
 
 
 def add(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float) -> list[str]:

@@ -5,36 +5,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio.to_thread
 
 from postroom.index.entry import Entry, Texts, texts_of
 from postroom.index.records import Record, record_of
 from postroom.mime.processes.readers import Readers, cores, look_rarely_for_garbage, read_or
-from postroom.model.by_fields import pickled_by_fields, with_fields
-from postroom.model.changes import BulkMail
+from postroom.model.changes import BulkMail, Marks
 from postroom.model.message import Envelope, Message
 from postroom.sync import spool
 from postroom.sync.changing import Arrival
 from postroom.sync.contents import message_content, raw_content
 from postroom.sync.identity import of_bytes, of_message, of_server
+from postroom.sync.spool import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from postroom.mime.read.parse import Parsed
-    from postroom.sync.spool import Place
 
 _FEW = 1_000  # starting processes takes as long as reading these
 _MOST_READERS = 4
 _CHUNK = 32  # messages that one reader is given at a time
 
 
-@pickled_by_fields
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """`spooled` is the sealed place of one whose bytes are kept in the spool."""
 
     record: Record
@@ -42,14 +40,47 @@ class Read:
     spooled: bytes = b""
 
 
-@pickled_by_fields
-@dataclass(frozen=True, slots=True)
-class Spooled:
-    """A message whose bytes are in the spool."""
+class Spooled(NamedTuple):
+    """A `BulkMail` whose bytes are in the spool. A tuple: in bulk these take a third of the time to be pickled."""
 
-    mail: BulkMail  # without them
+    number: int
+    ref: str
+    identity: str
+    size: int
+    arrived: datetime | None
+    marks: Marks
+    folder: str
+    is_whole: bool
     path: Path
     place: Place
+
+    def with_bytes(self, raw: bytes) -> BulkMail:
+        return BulkMail(
+            self.number,
+            self.ref,
+            self.identity,
+            raw,
+            self.size,
+            self.arrived,
+            self.marks,
+            self.folder,
+            self.is_whole,
+        )
+
+
+def _spooled(mail: BulkMail, path: Path, place: Place) -> Spooled:
+    return Spooled(
+        mail.number,
+        mail.ref,
+        mail.identity,
+        mail.size,
+        mail.arrived,
+        mail.marks,
+        mail.folder,
+        mail.is_whole,
+        path,
+        place,
+    )
 
 
 def read_all(mails: Sequence[BulkMail]) -> list[Read]:
@@ -71,11 +102,11 @@ def read_spooled_headers(spooled: Spooled) -> Read:
 
 def _taken(spooled: Sequence[Spooled]) -> list[BulkMail]:
     raws = spool.taken(spooled[0].path, [one.place for one in spooled])
-    return [with_fields(one.mail, raw=raw) for one, raw in zip(spooled, raws, strict=True)]
+    return [one.with_bytes(raw) for one, raw in zip(spooled, raws, strict=True)]
 
 
 def _sealed(spooled: Spooled, mail: BulkMail, read: Read) -> Read:
-    return with_fields(read, spooled=spool.sealed(spooled.place, mail.raw)) if mail.is_whole else read
+    return read._replace(spooled=spool.sealed(spooled.place, mail.raw)) if mail.is_whole else read
 
 
 def read_here(mails: Sequence[BulkMail]) -> list[Read]:
@@ -159,9 +190,7 @@ class Reading:
         if self._readers is None:
             return Begun(mails)
         places = spool.append(self._spool, [mail.raw for mail in mails])
-        spooled = [
-            Spooled(with_fields(mail, raw=b""), self._spool, place) for mail, place in zip(mails, places, strict=True)
-        ]
+        spooled = [_spooled(mail, self._spool, place) for mail, place in zip(mails, places, strict=True)]
         chunks = [spooled[start : start + _CHUNK] for start in range(0, len(spooled), _CHUNK)]
         return Begun(given=[(chunk, self._readers.give(chunk)) for chunk in chunks])
 
@@ -172,7 +201,7 @@ class Reading:
         arrivals = [_arrived(mail, read_or(read_headers, read_here, mail), place) for mail in begun.mails]
         for chunk, given in begun.given:
             arrivals += [
-                Arrival(read.record, read.identity, place, one.mail.number, spooled=read.spooled)
+                Arrival(read.record, read.identity, place, one.number, spooled=read.spooled)
                 for one, read in zip(chunk, self._read_of(chunk, given), strict=True)
             ]
         return arrivals

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from postroom.index.database import Database
 from postroom.index.entry import Entry
 from postroom.index.search import search
 from postroom.index.threads import thread_envelopes
+from postroom.index.words import normal
 from postroom.model.address import Address
 from postroom.model.message import Envelope
 from postroom.model.query.tree import Query, Text
@@ -116,3 +118,21 @@ def test_threads_that_are_merged_again_and_again_are_moved_once(index: sqlite3.C
     writing.add(index, [mail(count + number, f"<join{number}@x>", *two) for number, two in enumerate(joining)])
     assert index.execute("SELECT count(DISTINCT thread) FROM mail").fetchone() == (1,)
     assert index.total_changes - before < 40 * count
+
+
+def test_the_number_of_a_thread_is_not_used_again(index: sqlite3.Connection, entry: Callable[..., Entry]) -> None:
+    writing.add(index, [entry(message_id="<1@x>"), entry(message_id="<2@x>")])
+    index.execute("DELETE FROM thread")
+    writing.add(index, [entry(message_id="<3@x>"), entry(message_id="<4@x>")])
+    assert index.execute("SELECT thread FROM mail ORDER BY id").fetchall() == [("1",), ("2",), ("3",), ("4",)]
+    assert index.execute("SELECT id FROM thread ORDER BY id").fetchall() == [(3,), (4,)]
+
+
+def test_words_are_kept_as_they_were_given_to_the_full_text(
+    index: sqlite3.Connection, entry: Callable[..., Entry]
+) -> None:
+    hostile = 'a "b" \\ c \t \x01 \x7f é 日本 \u2028 </script>'
+    writing.add(index, [entry(hostile, subject=hostile, sender=Address("x@example.com", hostile))])
+    ((key, words),) = index.execute("SELECT id, words FROM mail_text").fetchall()
+    assert words.decode() == json.dumps(json.loads(words), ensure_ascii=False, separators=(",", ":"))
+    assert writing.stored_words(index, key)[0] == normal(hostile)

@@ -76,3 +76,22 @@ def test_after_includes_its_moment_and_before_does_not(index: sqlite3.Connection
     assert found(index, Query(Before(NOON))) == []
     assert found(index, Query(After(NOON + timedelta(microseconds=1)))) == []
     assert found(index, Query(Before(NOON + timedelta(microseconds=1)))) == [at_noon]
+
+
+@pytest.mark.parametrize("year", [1, 1969, 1970, 2026, 9999])
+def test_a_second_that_is_looked_up_ahead_has_the_same_free_keys(
+    index: sqlite3.Connection, add: Callable[..., str], year: int
+) -> None:
+    date = datetime(year, 6, 1, tzinfo=UTC)
+    for _ in range(3):
+        add(date=date)
+    moments = [(date + timedelta(seconds=seconds)).timestamp() for seconds in (0, 0, 1)] + [None]
+    ahead, one_by_one = FreeKeys(index, moments), FreeKeys(index)
+    assert [ahead.next(moment) for moment in moments] == [one_by_one.next(moment) for moment in moments]
+
+
+def test_a_full_second_that_is_looked_up_ahead_spills_too(index: sqlite3.Connection, add: Callable[..., str]) -> None:
+    add(date=NOON)
+    last = first_key(NOON) + (1 << COUNTER_BITS) - 1
+    index.execute("UPDATE mail SET id = ?", (last,))
+    assert FreeKeys(index, [NOON.timestamp()]).next(NOON.timestamp()) == last + 1

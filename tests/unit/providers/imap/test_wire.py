@@ -113,3 +113,37 @@ def test_changes_during_idle_are_those_of_the_open_folder_and_of_folders_that_ar
 def test_a_server_that_stops_telling_is_not_waited_for() -> None:
     with pytest.raises(ProviderError):
         wire.changed_folders([(b"OK", b"[NOTIFICATIONOVERFLOW] too much")])
+
+
+_NAMES = st.sampled_from(
+    [b"UID", b"FLAGS", b"RFC822.SIZE", b"INTERNALDATE", b"EMAILID", b"BODY[]<0>", b"BODY[1]", b"X"]
+)
+_VALUES = st.one_of(
+    st.integers(0, 2**64).map(lambda number: b"%d" % number),
+    st.sampled_from([b'""', b'"01-Jan-2026 10:00:00 +0000"', b'"a \\" b"', b"NIL", b"M1", b"(M1)", b"()", b'("a")']),
+    st.lists(st.sampled_from([b"\\Seen", b"NIL", b"nil", b"Nile", b"$Label1", b"[a", b"BODY[a", b"b]", b"{3}"])).map(
+        lambda flags: b"(%s)" % b" ".join(flags)
+    ),
+)
+
+
+# Nested lists are not among what is usual.
+_UNUSUAL = b"ANY ((x)) "
+
+
+def unusually(found: dict[int, wire.Item]) -> dict[int, wire.Item]:
+    return {uid: {"ANY": [[b"x"]], **item} for uid, item in found.items()}
+
+
+@given(st.lists(st.tuples(_NAMES, _VALUES), max_size=6), st.sampled_from([b"", b" ", b")", b" (X", b"(X)"]))
+def test_usual_responses_are_read_as_any_other(pairs: list[tuple[bytes, bytes]], more: bytes) -> None:
+    content = b" ".join(b"%s %s" % pair for pair in [(b"UID", b"5"), *pairs]) + more
+    unusual = wire.read_fetches([b"1 (%s%s)" % (_UNUSUAL, content)])
+    assert unusually(wire.read_fetches([b"1 (%s)" % content])) == unusual
+
+
+@given(_NAMES, st.binary(max_size=20), st.sampled_from([b")", b" UID 6)", b" FLAGS ())", b"x)", b""]))
+def test_a_message_alone_is_read_as_one_among_other_data(name: bytes, raw: bytes, end: bytes) -> None:
+    content = b"UID 5 %s {%d}" % (name, len(raw))
+    unusual = wire.read_fetches([(b"1 (%s%s" % (_UNUSUAL, content), raw), end])
+    assert unusually(wire.read_fetches([(b"1 (%s" % content, raw), end])) == unusual

@@ -50,8 +50,8 @@ class Session:
         try:
             self.capabilities = frozenset(name.decode("ascii", "replace") for name in self._client.capabilities())
             self._speech = agree(self._client)
-            if account.mirror != "off" and self.has("QRESYNC"):
-                self._enable_early("QRESYNC")
+            if account.mirror != "off":
+                self._prepare_for_bulk()
         except BaseException:
             self.abort()
             raise
@@ -104,10 +104,13 @@ class Session:
             self._ask(self._client.enable, extension)
             self._enabled.add(extension)
 
-    def _enable_early(self, extension: str) -> None:
-        """Later a folder would have to be closed for it, and opening a large one again takes long."""
-        with contextlib.suppress(ProviderError):
-            self.enable(extension)
+    def _prepare_for_bulk(self) -> None:
+        """Later a folder would have to be closed to enable an extension, and opening a large one again takes long."""
+        if self.has("QRESYNC"):
+            with contextlib.suppress(ProviderError):
+                self.enable("QRESYNC")
+        if not self._has_unread_input():
+            internals.read_in_large_pieces(self._client)
 
     def leave(self, folder: str) -> None:
         """Make sure that this folder is not open; some servers refuse to delete an open one."""
@@ -227,7 +230,7 @@ class Session:
         return found
 
     def _fetched(self, uids: Sequence[int], items: str) -> dict[int, wire.Item]:
-        lines = self._uid_command(b"FETCH", [wire.as_set(uids), f"({items})".encode()], "FETCH")
+        lines = self._fetch_command(wire.as_set(uids), f"({items})".encode())
         wanted = set(uids)
         answers = {uid: item for uid, item in wire.read_fetches(lines).items() if uid in wanted}
         if len(answers) != wire.count(lines) or any(map(_is_deleted, answers.values())):
@@ -237,7 +240,7 @@ class Session:
     def fetch_range(self, numbers: str, items: str, *modifiers: str) -> tuple[dict[int, wire.Item], list[int]]:
         """By a range of UIDs; and those that the server reported as gone meanwhile (with QRESYNC)."""
         words = [numbers.encode(), f"({items})".encode(), *(f"({words})".encode() for words in modifiers)]
-        found = wire.read_fetches(self._uid_command(b"FETCH", words, "FETCH"))
+        found = wire.read_fetches(self._fetch_command(*words))
         reports = internals.announcements(self._client).pop("VANISHED", [])
         return found, [uid for report in reports if report for uid in wire.read_set(report.split()[-1])]
 
@@ -350,6 +353,10 @@ class Session:
     def _uid_command(self, command: bytes, words: Sequence[bytes], answer: str) -> list[wire.Raw]:
         self._clear()
         return [line for line in self._ask(self._speech.command, command, list(words), answer) if line]
+
+    def _fetch_command(self, *words: bytes) -> list[wire.Raw]:
+        self._clear()
+        return [line for line in self._ask(internals.uid_fetch, self._client, words) if line]
 
     def _clear(self) -> None:
         """Discards what must not be read by a later command."""

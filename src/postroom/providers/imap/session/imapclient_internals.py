@@ -8,10 +8,15 @@ COPYUID.
 from __future__ import annotations
 
 import imaplib
+import io
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 _LONGEST_LINE = 50_000_000  # imaplib allows 1 MB, which the UIDs of 150,000 messages exceed
+_AT_ONCE = 256 * 1024  # bytes taken from the socket
+_FETCHED = re.compile(rb"\* (\d+) FETCH (.*)\r\n")
+_LITERAL = re.compile(rb"\{(\d+)\}\Z")
 
 # What must be there, by class; and what an instance must have once it is connected.
 METHODS: dict[str, tuple[str, ...]] = {
@@ -21,10 +26,13 @@ METHODS: dict[str, tuple[str, ...]] = {
         "_command",
         "_command_complete",
         "_get_response",
+        "_get_line",
         "_check_bye",
         "_new_tag",
         "_untagged_response",
         "namespace",
+        "read",
+        "readline",
         "send",
         "shutdown",
     ),
@@ -99,6 +107,12 @@ def has_buffered_input(client: Any) -> bool:
     return bool(client._imap.file.peek(1))
 
 
+def read_in_large_pieces(client: Any) -> None:
+    """For messages in bulk: imaplib's 8 KB at a time take two or three calls of the system for each of them. Only for
+    a client that has no input left, which would be lost."""
+    client._imap.file = io.BufferedReader(client._imap.file.detach(), _AT_ONCE)
+
+
 def shut_down(client: Any) -> None:
     client._imap.shutdown()
 
@@ -125,6 +139,43 @@ def uid_command_in_one_line(client: Any, command: bytes, words: Sequence[bytes],
     kind, lines = imap._untagged_response(*imap._command_complete(name, tag), answer)
     client._checkok(name, kind, lines)
     return lines
+
+
+def uid_fetch(client: Any, words: Sequence[bytes]) -> Any:
+    """ASCII words. As `uid_command`, but FETCH responses, thousands in a row, do not take imaplib's way, which tries
+    several patterns on each line and keeps a log."""
+    imap = client._imap
+    tag = imap._new_tag()
+    imap.send(b" ".join([tag, b"UID FETCH", *words]) + b"\r\n")
+    while imap.tagged_commands[tag] is None:
+        imap._check_bye()
+        line = imap.readline()
+        fetched = _FETCHED.fullmatch(line)
+        if fetched is None:
+            _take_response(imap, line)
+        else:
+            _take_fetched(imap, b"%s %s" % fetched.groups())
+    kind, lines = imap._untagged_response(*imap._command_complete("FETCH", tag), "FETCH")
+    client._checkok("FETCH", kind, lines)
+    return lines
+
+
+def _take_fetched(imap: Any, text: bytes) -> None:
+    taken = imap.untagged_responses.setdefault("FETCH", [])
+    while text.endswith(b"}") and (literal := _LITERAL.search(text)):
+        taken.append((text, imap.read(int(literal[1]))))
+        text = imap._get_line()
+    taken.append(text)
+
+
+def _take_response(imap: Any, line: bytes) -> None:
+    """That begins with a line which was read already."""
+    waiting, readline = [line], imap.readline
+    imap.readline = lambda: waiting.pop() if waiting else readline()
+    try:
+        imap._get_response()
+    finally:
+        del imap.readline
 
 
 def append(client: Any, *words: str | bytes, literal: Callable[[bytes], bytes]) -> Any:

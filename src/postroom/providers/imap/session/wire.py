@@ -24,6 +24,11 @@ _TOKEN = re.compile(
     rb'|[^\s()"]+',
     re.IGNORECASE,
 )
+# What most responses look like: a message's bytes alone, or only numbers, strings and flat lists.
+_WHOLE = re.compile(rb"\d+ \(UID (\d+) BODY\[\](?:<0>)? \{\d+\}")
+_PAIR = rb'[A-Z0-9.]+ (?:\d+|"[^"\\]+"|\([^()"\[]*\))'
+_FLAT = re.compile(rb"\d+ \((?:%s )*+%s\)" % (_PAIR, _PAIR))
+_PAIRS = re.compile(rb'([A-Z0-9.]+) (?:(\d+)|"([^"]+)"|\(([^()]*)\))')
 _LITERAL_MARK = re.compile(rb"~?\{\d+\+?\}\Z")
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
 _UID_PAIR = re.compile(rb"(?<!\d)(\d{1,19}) ([\d:,]++) ([\d:,]++)")
@@ -43,12 +48,33 @@ def read_fetches(answers: Sequence[Raw | None]) -> dict[int, Item]:
     """By UID. Announcements without a UID (flags another client changed) are skipped."""
     items: dict[int, Item] = {}
     for group in responses(answers):
-        tokens = read_tokens(group)
-        content = tokens[1] if len(tokens) > 1 and isinstance(tokens[1], list) else []
-        item = {_name(content[i]): content[i + 1] for i in range(0, len(content) - 1, 2)}
+        item = _read_flat(group[0]) if len(group) == 1 else _read_whole(group)
+        if item is None:
+            tokens = read_tokens(group)
+            content = tokens[1] if len(tokens) > 1 and isinstance(tokens[1], list) else []
+            item = {_name(content[i]): content[i + 1] for i in range(0, len(content) - 1, 2)}
         if uid := _uid(item.pop("UID", None)):
             items.setdefault(uid, {}).update(item)
     return items
+
+
+def _read_whole(group: Sequence[Raw]) -> Item | None:
+    """What `read_tokens` reads, in a fraction of the time. None where it is not of that form."""
+    first, end = group[0], group[-1]
+    if len(group) != 2 or not isinstance(first, tuple) or end != b")":
+        return None
+    found = _WHOLE.fullmatch(first[0])
+    return {"UID": found[1], "BODY[]": first[1]} if found else None
+
+
+def _read_flat(line: Raw) -> Item | None:
+    """The same."""
+    if not isinstance(line, bytes) or not _FLAT.fullmatch(line):
+        return None
+    return {
+        _usual_name(name): digits or text or list(map(_value, words.split()))
+        for name, digits, text, words in _PAIRS.findall(line, line.index(b"("))
+    }
 
 
 def responses(answers: Sequence[Raw | None]) -> Iterator[list[Raw]]:

@@ -70,12 +70,13 @@ def _marks(items: dict[int, wire.Item]) -> dict[int, Marks | None]:
 
 def marks_of(item: wire.Item) -> Marks | None:
     """None for one that a program marked as deleted: it is not shown any more."""
-    return _read(frozenset(read_flags(item)))
+    return _read(tuple([flag for flag in item.get("FLAGS") or () if isinstance(flag, bytes)]))
 
 
 @lru_cache(maxsize=4096)
-def _read(flags: frozenset[str]) -> Marks | None:
+def _read(written: tuple[bytes, ...]) -> Marks | None:
     """The same few combinations recur: one object for each."""
+    flags = frozenset(read_flags({"FLAGS": written}))
     low = frozenset(flag.lower() for flag in flags)
     if "\\deleted" in low:
         return None
