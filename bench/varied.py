@@ -37,12 +37,21 @@ def _varied(ours: StdioServer, index: Path, state: Path, mails: int, count: int)
     inbox = ours.call("list_emails", {"limit": 1})[1]["structuredContent"]["total_count"]
     far = far_down(inbox)
     return {
-        LIST: [_both("list_emails", offset=20 * number) for number in range(min(count, inbox // 20))],
-        FAR: [_both("list_emails", offset=far - 7 * number) for number in range(min(count, far // 7))],
+        LIST: [_both("list_emails", offset=offset) for offset in _shuffled(range(0, inbox - 20, 20)[:count], chance)],
+        FAR: [_both("list_emails", offset=far - below) for below in _shuffled(_spread(far // 2, count), chance)],
         **_searches(index, mails, count, chance),
         THREAD: _of_mails(state, "get_thread", _replies(ours, mails, count)),
         READ: _of_mails(state, "read_email", _some(ours, inbox, count, chance)),
     }
+
+
+def _spread(most: int, count: int) -> Sequence[int]:
+    return range(0, most, max(1, most // count))[:count]
+
+
+def _shuffled(offsets: Sequence[int], chance: random.Random) -> list[int]:
+    """A server may remember where the page before ended."""
+    return chance.sample(offsets, len(offsets))
 
 
 def far_down(mails: int) -> int:
