@@ -6,6 +6,9 @@ import json
 import subprocess
 import sys
 
+import pytest
+
+from postroom import wiring
 from postroom.wiring import READING_MODULES, WORKER_MODULES
 
 WORKER = "postroom.service.sending.worker"
@@ -35,3 +38,17 @@ def test_the_steps_load_all_that_the_worker_needs() -> None:
     assert modules >= needed
     assert steps[-1] <= 1
     assert max(steps) < whole / 3
+
+
+async def test_a_module_that_cannot_be_loaded_beforehand_ends_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def broken(name: str) -> None:
+        asked.append(name)
+        raise ImportError(name)
+
+    monkeypatch.setattr(wiring, "import_module", broken)
+    monkeypatch.setattr(wiring, "FIRST_BREATH", 0)
+    monkeypatch.setattr(wiring, "BETWEEN_MODULES", 0)
+    await wiring._prepare()
+    assert asked == list(READING_MODULES)

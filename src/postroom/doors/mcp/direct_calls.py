@@ -86,10 +86,12 @@ class DirectCalls:
         return found if is_plain else None
 
     async def _run(self, call: Started) -> None:
-        with call.scope:
-            await self._handle(call)
-        if not call.is_settled:
-            await call.cut_off()
+        try:
+            with call.scope:
+                await self._handle(call)
+        finally:  # what the tool waited for may have been cancelled, and not the call
+            if not call.is_settled:
+                await call.cut_off()
 
     async def _handle(self, call: Started) -> None:
         try:

@@ -178,6 +178,7 @@ class _Chunks:
         self._descriptor = descriptor
         self._loop: asyncio.AbstractEventLoop | None = None  # while it watches
         self._waiter: asyncio.Future[bytes] | None = None
+        self._rest = b""  # follows what the waiter gets
 
     async def next(self) -> bytes:
         loop = asyncio.get_running_loop()
@@ -190,17 +191,21 @@ class _Chunks:
             return self._read()  # a file, which is never waited for
         self._waiter = loop.create_future()
         try:
-            return await self._waiter
+            return await self._waiter + self._rest
         finally:
             self._waiter = None
 
     def end(self) -> bytes:
-        """As if nothing more came. What is there already; of a file, where all of it always is, nothing."""
+        """As if nothing more came. What is there already, if nobody waits for it; of a file, where all of it always is,
+        nothing."""
         self._stop_watching()
         rest = b"" if _is_file(self._descriptor) else self._there()
-        if self._waiter is not None and not self._waiter.done():
+        if self._waiter is None:
+            return rest
+        self._rest += rest
+        if not self._waiter.done():
             self._waiter.set_result(b"")
-        return rest
+        return b""
 
     def _there(self) -> bytes:
         watched, found = select.poll(), bytearray()

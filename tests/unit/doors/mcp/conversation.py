@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections import defaultdict
@@ -67,6 +68,10 @@ async def fail(gateway: Gateway, how: str) -> CallToolResult:
         raise NotFound("There is no such thing.", reason="not_there")
     if how == "crash":
         raise RuntimeError("a secret")
+    if how == "cancelled":
+        gone = asyncio.get_running_loop().create_future()
+        gone.cancel()
+        await gone
     odd = {"nan": float("nan"), "surrogate": "\ud800", "object": object()}[how]
     return CallToolResult(content=[], structured_content={"odd": odd})
 

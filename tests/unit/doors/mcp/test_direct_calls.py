@@ -182,3 +182,18 @@ async def test_what_goes_wrong_around_a_tool_is_told_as_the_sdk_tells_it(
     logged = [(record.name, record.levelname, record.getMessage()) for record in caplog.records if record.exc_info]
     assert len(logged) == 6
     assert len(set(logged)) == 1
+
+
+async def test_a_call_whose_tool_waited_for_something_that_was_cancelled_is_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def story(client: Client, _waiting: Waiting) -> None:
+        client.say(call(1))
+        await client.hear()
+        client.say(call(2, "fail", how="cancelled"))
+        await client.hear()
+        await client.end()
+
+    heard, taken = await told_both_ways(monkeypatch, story)
+    assert len(taken) == 1
+    assert json.loads(heard[-1])["error"]["message"] == "Connection closed"

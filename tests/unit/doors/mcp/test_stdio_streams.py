@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -73,6 +74,24 @@ async def test_what_was_written_before_the_end_is_read_and_nothing_after_it() ->
     lines.end()
     os.write(theirs, b"four\n")
     assert [line async for line in lines] == ["two\n", "three\n"]
+    os.close(theirs)
+    os.close(ours)
+
+
+async def test_what_is_read_at_the_end_follows_what_was_just_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = os.pipe()
+    lines, read, sizes = Lines(ours), os.read, [5]
+
+    def read_as_the_end_comes(descriptor: int, size: int) -> bytes:
+        if not sizes:
+            return read(descriptor, size)
+        asyncio.get_running_loop().call_soon(lines.end)
+        return read(descriptor, sizes.pop())
+
+    with monkeypatch.context() as patched, anyio.fail_after(60):
+        patched.setattr("os.read", read_as_the_end_comes)
+        os.write(theirs, b"one\ntwo\nthree\n")
+        assert [line async for line in lines] == ["one\n", "two\n", "three\n"]
     os.close(theirs)
     os.close(ours)
 
