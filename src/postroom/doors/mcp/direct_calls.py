@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -67,7 +68,7 @@ class DirectCalls:
     def _arrived(self, ctx: Ctx) -> None:
         """A plain call has come through the SDK."""
         if ctx.params is not None and ctx.params is self._last:
-            self._like = ctx
+            self._like, self._last = replace(ctx, params=None), None  # may be large, and are not needed
 
     def _plain(self, line: str) -> dict[str, Any] | None:
         """By the parser that the SDK uses."""
