@@ -12,7 +12,7 @@ DEADLY = 70  # its number
 
 
 def crash_on_one(spooled: Sequence[Spooled]) -> list[Read]:
-    if any(one.mail.number == DEADLY for one in spooled):
+    if any(one.number == DEADLY for one in spooled):
         assert parent_process() is not None, "read by the process that has to survive it"
         os._exit(1)
     return read_spooled(spooled)
