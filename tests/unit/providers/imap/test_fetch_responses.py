@@ -86,3 +86,13 @@ def test_a_server_that_ends_in_between_is_a_lost_connection(liar: LyingImap, ses
     liar.lie = to_fetch(said)
     with pytest.raises(CONNECTION_LOST):
         bodies(session)
+
+
+@pytest.mark.parametrize("size", [b"9" * 13, b"9" * 20])
+@pytest.mark.parametrize("said", [b"* 1 FETCH (UID 1 BODY[] {%s}", b'* LIST () "/" {%s}'])
+def test_a_literal_larger_than_any_memory_is_a_lost_connection(
+    liar: LyingImap, session: Session, said: bytes, size: bytes
+) -> None:
+    liar.lie = to_fetch(said % size)
+    with pytest.raises(CONNECTION_LOST):
+        bodies(session)

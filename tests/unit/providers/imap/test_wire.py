@@ -147,3 +147,10 @@ def test_a_message_alone_is_read_as_one_among_other_data(name: bytes, raw: bytes
     content = b"UID 5 %s {%d}" % (name, len(raw))
     unusual = wire.read_fetches([(b"1 (%s%s" % (_UNUSUAL, content), raw), end])
     assert unusually(wire.read_fetches([(b"1 (%s" % content, raw), end])) == unusual
+
+
+def test_a_long_name_is_read_but_not_kept() -> None:
+    wire._usual_name.cache_clear()
+    name = b"X" * 100_000
+    assert wire.read_fetches([b"1 (UID 5 %s 7)" % name]) == {5: {name.decode(): b"7"}}
+    assert wire._usual_name.cache_info().currsize == 1  # that of the UID

@@ -373,6 +373,8 @@ class Session:
             raise refused(error) from None
         except (ValueError, LookupError):  # a number that is none, an answer that lacks a part
             raise ProviderError("The mail server's answer cannot be understood.", details={"is_read": False}) from None
+        except (OverflowError, MemoryError):  # a literal that is said to be larger than any memory: no way past it
+            raise imaplib.IMAP4.abort("a literal of an impossible size") from None
         self._last_used = time.monotonic()
         if not _CHANGED.isdisjoint(internals.announcements(self._client)):
             self._forget()

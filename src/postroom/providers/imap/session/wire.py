@@ -26,7 +26,7 @@ _TOKEN = re.compile(
 )
 # What most responses look like: a message's bytes alone, or only numbers, strings and flat lists.
 _WHOLE = re.compile(rb"\d+ \(UID (\d+) BODY\[\](?:<0>)? \{\d+\}")
-_PAIR = rb'[A-Z0-9.]+ (?:\d+|"[^"\\]+"|\([^()"\[]*\))'
+_PAIR = rb'[A-Z0-9.]{1,60} (?:\d+|"[^"\\]+"|\([^()"\[]*\))'
 _FLAT = re.compile(rb"\d+ \((?:%s )*+%s\)" % (_PAIR, _PAIR))
 _PAIRS = re.compile(rb'(?<![A-Z0-9.])([A-Z0-9.]++) (?:(\d+)|"([^"]+)"|\(([^()]*)\))')
 _LITERAL_MARK = re.compile(rb"~?\{\d+\+?\}\Z")
