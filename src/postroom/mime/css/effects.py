@@ -43,6 +43,7 @@ _BRACKETED = re.compile(r"(?<![a-z])[a-z]++\([^()]*+\)")
 _OPACITY = re.compile(r"opacity\(\s*+([\d.]++%?)")
 _BLUR = re.compile(r"blur\(\s*+([\d.]++)(px|em|rem)?")
 _ODD_FILTER = re.compile(r"brightness\(|contrast\(|invert\(|url\(|alpha\(opacity")
+_NAME_SIGNS: Final = str.maketrans(",\"'", "   ")
 _INHERITED: Final = frozenset({"inherit", "unset", "revert", "revert-layer"})
 
 
@@ -142,7 +143,7 @@ def _own_sight(style: Style, animations: frozenset[str]) -> Sight:
         or style.get("mix-blend-mode", "normal") not in ("normal", *WIDE)
         or (style.get("z-index", "").startswith("-") and style.get("position", "static") != "static")
         or any((pixels(style.get(name, "0")) or 0) <= -8 for name in ("letter-spacing", "word-spacing"))
-        or any(name in animations for name in style.get("animation-name", "").replace(",", " ").split())
+        or not animations.isdisjoint(words_of_names(style.get("animation-name", "")))
         or any(is_uncertain(style.get(name, "")) for name in ("font-size", "opacity"))
         or style.get("offset-path", "none") not in ("none", *WIDE)
         or _EMPTY_TRACK.search(style.get("grid-template-rows", "")) is not None
@@ -155,6 +156,11 @@ def _own_sight(style: Style, animations: frozenset[str]) -> Sight:
         or _swings(style)
     )
     return DOUBTFUL if is_odd else turned_state(style)
+
+
+def words_of_names(names: str) -> list[str]:
+    """Of animations, which may be quoted. Their case is not kept everywhere."""
+    return names.lower().translate(_NAME_SIGNS).split()
 
 
 def _swings(style: Style) -> bool:
