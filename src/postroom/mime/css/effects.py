@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
+from math import inf, prod
 from typing import Final
 
 from postroom.mime.css import tricks
@@ -171,9 +171,8 @@ def _swings(style: Style) -> bool:
 
 def _opacity(style: Style) -> float:
     own = _first(style.get("opacity", ""), 1.0)
-    found = _OPACITY.search(style.get("filter", ""))
-    filtered = _first(found[1], 1.0) if found else 1.0
-    return min(1.0, max(0.0, own)) * min(1.0, filtered)
+    filtered = (min(1.0, _first(amount, 1.0)) for amount in _OPACITY.findall(style.get("filter", "")))
+    return prod(filtered, start=min(1.0, max(0.0, own)))
 
 
 def _first(value: str, otherwise: float) -> float:
@@ -202,7 +201,11 @@ def _fill(value: str) -> Colour | str | None:
 
 def _grounds(style: Style) -> tuple[tuple[Colour, ...] | None, bool]:
     """(the colours that may be behind the text, whether a picture may be)."""
+    if style.get("display") == "contents":  # no box, so nothing is painted
+        return None, False
     image = style.get("background-image", "none")
+    if "text" in style.get("background-clip", ""):  # painted within the letters, not behind them
+        return None, "(" in image
     has_picture = "url(" in image or "image-set(" in image or _is_dark(style)
     flat = colour(style.get("background-color", "") or "transparent")
     if flat is None and is_unknown_colour(style.get("background-color", "")):

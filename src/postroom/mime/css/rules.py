@@ -27,6 +27,7 @@ from postroom.mime.css.syntax import (
 )
 from postroom.mime.limits import MAX_STYLE, MAX_STYLE_DECLARATIONS, MAX_STYLE_DEPTH, MAX_STYLE_RULES
 
+END_OF_SHEET: Final = "\0"  # what one style element leaves open ends with it
 _MAX_LIST: Final = 100_000  # characters of the selectors of one rule
 _MAX_NESTED: Final = 4_000  # characters of those of a nested rule, written out
 _SMALL: Final = 40_000  # characters: larger ones are not cached
@@ -199,7 +200,8 @@ def _usual_sheet(text: str, has_containers: bool) -> Sheet:
 def _read_sheet(text: str, has_containers: bool) -> Sheet:
     reader = _Reader(is_whole=len(text) <= MAX_STYLE, room=10_000 + 10 * min(len(text), MAX_STYLE))
     reader.has_containers = has_containers or _CONTAINER.search(text) is not None
-    reader.read(without_comments(text[:MAX_STYLE]), (), _Where())
+    for one in text[:MAX_STYLE].split(END_OF_SHEET):
+        reader.read(without_comments(one), (), _Where())
     return Sheet(
         tuple(reader.rules), reader.is_whole, frozenset(reader.animations), reader.variables, len(text) <= _SMALL
     )

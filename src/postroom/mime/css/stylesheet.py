@@ -12,7 +12,7 @@ from postroom.mime.css.effects import UNKNOWN_EFFECT, Effect, effect_of
 from postroom.mime.css.longhands import UNDECIDED, WIDE, longhands
 from postroom.mime.css.matching import Matches
 from postroom.mime.css.media import media_holds
-from postroom.mime.css.rules import Rule, Sheet, read_sheet
+from postroom.mime.css.rules import END_OF_SHEET, Rule, Sheet, read_sheet
 from postroom.mime.css.syntax import Declaration, declarations, sheet_in, work_of
 from postroom.mime.css.values import Style, legacy_colour
 from postroom.mime.limits import MAX_CASCADE_WORK, MAX_VARIABLES
@@ -31,7 +31,7 @@ _MATH: Final = {"mathcolor": "color", "mathsize": "font-size", "mathbackground":
 _LONGEST_WORD: Final = 100  # characters of such an attribute
 _FONT_SIZES: Final = ("x-small", "small", "medium", "large", "x-large", "xx-large", "48px")
 _INHERITED: Final = ("color", "font-size", "visibility", "text-indent", "-webkit-text-fill-color")
-_LINKED_SHEETS: Final = 'style,link[rel~="stylesheet" i][href^="data:" i]'
+_LINKED_SHEETS: Final = 'style,link[rel~="stylesheet" i][href*="data:" i]'
 _DARK_PAGE: Final = 'meta[name="color-scheme" i][content~="dark" i]:not([content~="light" i])'
 _CONTAINERS: Final = '[style*="container" i]'
 _SHORT: Final = 300  # characters of a style that is worth caching beyond its document
@@ -130,7 +130,7 @@ def _sheet_of(document: Document) -> Sheet:
     ]
     if not any(map(str.strip, texts)):
         return Sheet()
-    text = "\n".join(texts)
+    text = END_OF_SHEET.join(one.replace(END_OF_SHEET, "\ufffd") for one in texts)
     return read_sheet(text, has_containers="@container" in text and document.select_one(_CONTAINERS) is not None)
 
 
