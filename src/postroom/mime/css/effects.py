@@ -13,7 +13,7 @@ from postroom.mime.css.geometry import Shift, clip_state, scale_of, shift_of, tr
 from postroom.mime.css.longhands import BACKWARDS, OVERLAID, UNDECIDED, WIDE
 from postroom.mime.css.screen import WIDTH
 from postroom.mime.css.sight import DOUBTFUL, HIDDEN, SEEN, Sight
-from postroom.mime.css.syntax import split_outside
+from postroom.mime.css.syntax import split_outside, words_of_names
 from postroom.mime.css.values import Colour, Style, colour, is_uncertain, is_unknown_colour, lengths, numbers, pixels
 
 _TALL: Final = 600.0  # pixels: a box of this height shows more or less all of its content
@@ -43,7 +43,6 @@ _BRACKETED = re.compile(r"(?<![a-z])[a-z]++\([^()]*+\)")
 _OPACITY = re.compile(r"opacity\(\s*+([\d.]++%?)")
 _BLUR = re.compile(r"blur\(\s*+([\d.]++)(px|em|rem)?")
 _ODD_FILTER = re.compile(r"brightness\(|contrast\(|invert\(|url\(|alpha\(opacity")
-_NAME_SIGNS: Final = str.maketrans(",\"'", "   ")
 _INHERITED: Final = frozenset({"inherit", "unset", "revert", "revert-layer"})
 
 
@@ -156,11 +155,6 @@ def _own_sight(style: Style, animations: frozenset[str]) -> Sight:
         or _swings(style)
     )
     return DOUBTFUL if is_odd else turned_state(style)
-
-
-def words_of_names(names: str) -> list[str]:
-    """Of animations, which may be quoted. Their case is not kept everywhere."""
-    return names.lower().translate(_NAME_SIGNS).split()
 
 
 def _swings(style: Style) -> bool:

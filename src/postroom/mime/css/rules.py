@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 
-from postroom.mime.css.effects import overlays, words_of_names
+from postroom.mime.css.effects import overlays
 from postroom.mime.css.longhands import OVERLAID, is_relevant, longhands
 from postroom.mime.css.media import media_holds
 from postroom.mime.css.selectors import for_library, weight_of
@@ -23,6 +23,7 @@ from postroom.mime.css.syntax import (
     split_outside,
     unescaped,
     without_comments,
+    words_of_names,
     work_of,
 )
 from postroom.mime.limits import MAX_STYLE, MAX_STYLE_DECLARATIONS, MAX_STYLE_DEPTH, MAX_STYLE_RULES

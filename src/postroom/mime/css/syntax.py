@@ -27,6 +27,7 @@ _AT_NAME = re.compile(r"@(?:[\w-]|\\[0-9a-fA-F]{1,6}+[ \t\n\r\f]?+|\\[^\n0-9a-fA
 _FIRST = re.compile(r"\s*+(.?)", re.DOTALL)
 _DATA = re.compile(r"""data:text/css[^,"'()]{0,60}?(;base64)?,([^"')]*+)""", re.IGNORECASE)
 _LONGEST_ADDRESS: Final = 100_000
+_NAME_SIGNS: Final = str.maketrans(",\"'", "   ")
 _CLOSES: Final = {"{": "}", "(": ")", "[": "]"}
 
 
@@ -114,6 +115,11 @@ def at_rule(prelude: str) -> tuple[str, str]:
     found = _AT_NAME.match(prelude)
     name = found[0] if found is not None else ""
     return unescaped(name.rstrip()).lower(), prelude[len(name) :].strip()
+
+
+def words_of_names(names: str) -> list[str]:
+    """Of animations, which may be quoted. Their case is not kept everywhere."""
+    return names.lower().translate(_NAME_SIGNS).split()
 
 
 def declarations(text: str) -> list[Declaration]:
