@@ -36,11 +36,15 @@ def test_a_letter_without_files_counts_as_it_is() -> None:
         mail(TEXT, AS_FILE.replace(b"base64", b"quoted-printable") + FILE),
         mail(TEXT, b"Content-Type: text/html\r\n" + AS_FILE + FILE),
         mail(TEXT, AS_FILE + FILE + b"And more words."),
+        mail(TEXT, AS_FILE + FILE + b"\r--b\rContent-Type:text/html\r\r<p>words" * 100),
         mail(TEXT, b"X: y\r\n" * 1_000 + AS_FILE + FILE),
         mail(*[TEXT] * 50, AS_FILE + FILE),
         mail(AS_FILE + FILE, kind=b"text/plain\r\nContent-Transfer-Encoding: x-uuencode"),
     ],
-    ids=["text", "mail", "not base64", "two types", "words behind it", "long head", "many parts", "within uuencode"],
+    ids=[
+        *("text", "mail", "not base64", "two types", "words behind it", "boundaries after a bare CR"),
+        *("long head", "many parts", "within uuencode"),
+    ],
 )
 def test_what_may_be_anything_else_counts_whole(raw: bytes) -> None:
     assert bytes_to_read(raw) == len(raw)

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.mime import hiding_ways
 
 from postroom.mime.css.stylesheet import Stylesheet
-from postroom.mime.html import hidden
+from postroom.mime.html import hidden, plain_sight
 from postroom.mime.html.hidden import Removal, drop_hidden
 from postroom.mime.html.plain_sight import hidden_alone
 from postroom.mime.limits import MAX_CASCADE_WORK
@@ -122,6 +122,15 @@ def test_hundreds_of_hidden_elements_are_looked_at(monkeypatch: pytest.MonkeyPat
 def test_a_document_that_may_be_too_much_work_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_proven("<p style='color:red'>a</p>" * 100, monkeypatch)
     assert not is_proven("<p style='color:red'>a</p>" * (MAX_CASCADE_WORK // 4), monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "style", [f"--long:{'x' * 900}", f"display:none;--long:{'x' * 900}", f"font-size:{'0' * 900}16px"]
+)
+def test_what_may_be_of_any_length_is_not_remembered(style: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = plain_sight._is_all_seen.cache_info()
+    assert not is_proven(hiding_ways.page(f"<p style='{style}'>words</p>"), monkeypatch)
+    assert plain_sight._is_all_seen.cache_info() == before
 
 
 def test_no_way_of_hiding_is_judged_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:

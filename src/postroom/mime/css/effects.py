@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
+from math import inf, prod
 from typing import Final
 
 from postroom.mime.css import tricks
@@ -13,7 +13,7 @@ from postroom.mime.css.geometry import Shift, clip_state, scale_of, shift_of, tr
 from postroom.mime.css.longhands import BACKWARDS, OVERLAID, UNDECIDED, WIDE
 from postroom.mime.css.screen import WIDTH
 from postroom.mime.css.sight import DOUBTFUL, HIDDEN, SEEN, Sight
-from postroom.mime.css.syntax import split_outside
+from postroom.mime.css.syntax import split_outside, words_of_names
 from postroom.mime.css.values import Colour, Style, colour, is_uncertain, is_unknown_colour, lengths, numbers, pixels
 
 _TALL: Final = 600.0  # pixels: a box of this height shows more or less all of its content
@@ -142,7 +142,7 @@ def _own_sight(style: Style, animations: frozenset[str]) -> Sight:
         or style.get("mix-blend-mode", "normal") not in ("normal", *WIDE)
         or (style.get("z-index", "").startswith("-") and style.get("position", "static") != "static")
         or any((pixels(style.get(name, "0")) or 0) <= -8 for name in ("letter-spacing", "word-spacing"))
-        or any(name in animations for name in style.get("animation-name", "").replace(",", " ").split())
+        or not animations.isdisjoint(words_of_names(style.get("animation-name", "")))
         or any(is_uncertain(style.get(name, "")) for name in ("font-size", "opacity"))
         or style.get("offset-path", "none") not in ("none", *WIDE)
         or _EMPTY_TRACK.search(style.get("grid-template-rows", "")) is not None
@@ -165,9 +165,8 @@ def _swings(style: Style) -> bool:
 
 def _opacity(style: Style) -> float:
     own = _first(style.get("opacity", ""), 1.0)
-    found = _OPACITY.search(style.get("filter", ""))
-    filtered = _first(found[1], 1.0) if found else 1.0
-    return min(1.0, max(0.0, own)) * min(1.0, filtered)
+    filtered = (min(1.0, _first(amount, 1.0)) for amount in _OPACITY.findall(style.get("filter", "")))
+    return prod(filtered, start=min(1.0, max(0.0, own)))
 
 
 def _first(value: str, otherwise: float) -> float:
@@ -196,7 +195,11 @@ def _fill(value: str) -> Colour | str | None:
 
 def _grounds(style: Style) -> tuple[tuple[Colour, ...] | None, bool]:
     """(the colours that may be behind the text, whether a picture may be)."""
+    if style.get("display") == "contents":  # no box, so nothing is painted
+        return None, False
     image = style.get("background-image", "none")
+    if "text" in style.get("background-clip", ""):  # painted within the letters, not behind them
+        return None, "(" in image
     has_picture = "url(" in image or "image-set(" in image or _is_dark(style)
     flat = colour(style.get("background-color", "") or "transparent")
     if flat is None and is_unknown_colour(style.get("background-color", "")):

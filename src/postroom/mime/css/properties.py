@@ -32,8 +32,11 @@ _SIZES: Final = frozenset(
     }
 )
 _SYSTEM_FONTS: Final = frozenset({"caption", "icon", "menu", "message-box", "small-caption", "status-bar"})
-_DISPLAY_WORDS: Final = frozenset(
-    {"block", "inline", "run-in", "flow", "flow-root", "table", "flex", "grid", "ruby", "math", "list-item"}
+# One of each set at most.
+_DISPLAY_WORDS: Final = (
+    frozenset({"block", "inline"}),
+    frozenset({"flow", "flow-root", "table", "flex", "grid", "ruby", "math"}),
+    frozenset({"list-item"}),
 )
 _PLAIN_NUMBER = re.compile(r"\d++(?:\.\d*+)?+|\.\d++")
 _BRACKETS = re.compile(r"(?<![a-z-])[a-z-]++\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\)|#[\w]++")
@@ -76,7 +79,6 @@ _KNOWN_DISPLAYS: Final = frozenset(
         "-webkit-flex",
         "-webkit-inline-flex",
         "flow",
-        "run-in",
     ]
 )
 SAME: Final = {
@@ -236,7 +238,11 @@ def read_opacity(name: str, value: str, quirks: bool) -> Style | None:
 
 def read_display(name: str, value: str, quirks: bool) -> Style | None:
     words = value.split()
-    is_known = value in _KNOWN_DISPLAYS or (len(words) in (2, 3) and _DISPLAY_WORDS.issuperset(words))
+    is_known = value in _KNOWN_DISPLAYS or (
+        len(words) in (2, 3)
+        and sum(not kind.isdisjoint(words) for kind in _DISPLAY_WORDS) == len(words)
+        and all(any(word in kind for kind in _DISPLAY_WORDS) for word in words)
+    )
     return {name: value} if is_known else None
 
 

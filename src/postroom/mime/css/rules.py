@@ -15,16 +15,20 @@ from postroom.mime.css.selectors import for_library, weight_of
 from postroom.mime.css.supports import supports_holds
 from postroom.mime.css.syntax import (
     Declaration,
+    at_rule,
     blocks,
     declaration,
     declarations,
     sheet_in,
     split_outside,
+    unescaped,
     without_comments,
+    words_of_names,
     work_of,
 )
 from postroom.mime.limits import MAX_STYLE, MAX_STYLE_DECLARATIONS, MAX_STYLE_DEPTH, MAX_STYLE_RULES
 
+END_OF_SHEET: Final = "\0"  # what one style element leaves open ends with it
 _MAX_LIST: Final = 100_000  # characters of the selectors of one rule
 _MAX_NESTED: Final = 4_000  # characters of those of a nested rule, written out
 _SMALL: Final = 40_000  # characters: larger ones are not cached
@@ -122,11 +126,11 @@ class _Reader:
                     self.rules.append(Rule(whole, _OVERLAY, (where.layer, *weight), 1, where.is_sure))
 
     def _read_statement(self, statement: str, where: _Where) -> None:
-        name, _, rest = statement.partition(" ")
-        if name.lower() == "@layer":
+        name, rest = at_rule(statement)
+        if name == "@layer":
             for layer in rest.split(","):
                 self._layer(layer, where)
-        elif name.lower().startswith("@import") and (sheet := sheet_in(statement)) and where.depth < MAX_STYLE_DEPTH:
+        elif name == "@import" and (sheet := sheet_in(statement)) and where.depth < MAX_STYLE_DEPTH:
             self.read(without_comments(sheet), (), where.deeper())
 
     def _layer(self, name: str, where: _Where) -> _Where:
@@ -149,11 +153,11 @@ class _Reader:
         return found if self.room >= 0 else ()
 
     def _read_conditional(self, prelude: str, body: str, parents: tuple[str, ...], where: _Where) -> None:
-        name, _, condition = prelude.partition(" ") if " " in prelude else (*_at_name(prelude),)
-        name = name.lower()
+        name, condition = at_rule(prelude)
         if name == "@keyframes" or name.endswith("-keyframes"):
-            if any(is_relevant(name.lower()) and name.lower() not in _HARMLESS for name in _PROPERTY.findall(body)):
-                self.animations.add(condition.strip())
+            properties = set(map(str.lower, _PROPERTY.findall(unescaped(body))))
+            if any(is_relevant(one) for one in properties - _HARMLESS):
+                self.animations.update(words_of_names(unescaped(condition)))
         elif name == "@layer":
             self.read(body, parents, self._layer(condition, where))
         elif name == "@media" and media_holds(condition):
@@ -164,16 +168,11 @@ class _Reader:
             self.read(body, parents, replace(where.deeper(), is_sure=False))
         elif name == "@property":
             self.variables |= {
-                condition.strip(): one.value for one in declarations(body) if one.name == "initial-value"
+                unescaped(condition): one.value for one in declarations(body) if one.name == "initial-value"
             }
         elif name == "@scope":
             within = _selectors(condition.partition(" to ")[0].strip().strip("()"), "")
             self.read(body, (f":is({','.join(within)})",) if within else parents, where.deeper())
-
-
-def _at_name(prelude: str) -> tuple[str, str, str]:
-    name, bracket, rest = prelude.partition("(")
-    return name, "", bracket + rest
 
 
 def _selectors(prelude: str, around: str) -> tuple[str, ...]:
@@ -202,7 +201,8 @@ def _usual_sheet(text: str, has_containers: bool) -> Sheet:
 def _read_sheet(text: str, has_containers: bool) -> Sheet:
     reader = _Reader(is_whole=len(text) <= MAX_STYLE, room=10_000 + 10 * min(len(text), MAX_STYLE))
     reader.has_containers = has_containers or _CONTAINER.search(text) is not None
-    reader.read(without_comments(text[:MAX_STYLE]), (), _Where())
+    for one in text[:MAX_STYLE].split(END_OF_SHEET):
+        reader.read(without_comments(one), (), _Where())
     return Sheet(
         tuple(reader.rules), reader.is_whole, frozenset(reader.animations), reader.variables, len(text) <= _SMALL
     )

@@ -9,10 +9,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from postroom.mime.css.effects import UNKNOWN_EFFECT, Effect, effect_of
-from postroom.mime.css.longhands import WIDE, longhands
+from postroom.mime.css.longhands import UNDECIDED, WIDE, longhands
 from postroom.mime.css.matching import Matches
 from postroom.mime.css.media import media_holds
-from postroom.mime.css.rules import Rule, Sheet, read_sheet
+from postroom.mime.css.rules import END_OF_SHEET, Rule, Sheet, read_sheet
 from postroom.mime.css.syntax import Declaration, declarations, sheet_in, work_of
 from postroom.mime.css.values import Style, legacy_colour
 from postroom.mime.limits import MAX_CASCADE_WORK, MAX_VARIABLES
@@ -31,7 +31,7 @@ _MATH: Final = {"mathcolor": "color", "mathsize": "font-size", "mathbackground":
 _LONGEST_WORD: Final = 100  # characters of such an attribute
 _FONT_SIZES: Final = ("x-small", "small", "medium", "large", "x-large", "xx-large", "48px")
 _INHERITED: Final = ("color", "font-size", "visibility", "text-indent", "-webkit-text-fill-color")
-_LINKED_SHEETS: Final = 'style,link[rel~="stylesheet" i][href^="data:" i]'
+_LINKED_SHEETS: Final = 'style,link[rel~="stylesheet" i][href*="data:" i]'
 _DARK_PAGE: Final = 'meta[name="color-scheme" i][content~="dark" i]:not([content~="light" i])'
 _CONTAINERS: Final = '[style*="container" i]'
 _SHORT: Final = 300  # characters of a style that is worth caching beyond its document
@@ -40,7 +40,7 @@ _VALUES: Final = 10  # variables of one value
 _STYLE: Final = 6  # units of work for any style
 _VARIABLES: Final = 20  # inherited variables that are processed in one unit
 _UNSEEN: Final = Effect()  # of a style that this document did not have yet
-_VARIABLE = re.compile(r"var\(\s*+(--[^\s,()]++)\s*+(?:,((?:[^()]++|\([^()]*+\))*+))?+\)")
+_VARIABLE = re.compile(r"var\(\s*+(--[^\s,()]++)\s*+(?:,((?:[^()]++|\([^()]*+\))*+))?+\)", re.IGNORECASE)
 
 
 class Stylesheet:
@@ -105,7 +105,7 @@ class Stylesheet:
         if not self.spend(_STYLE + self._work_of(old + own, numbers, variables)):
             return UNKNOWN_EFFECT
         is_short = variables is None and len(old) + len(own) + len(numbers) <= _SHORT
-        if not numbers and is_short and not (self._sheet.animations and "animation" in own):
+        if not numbers and is_short and not self._sheet.animations and not self._sheet.variables:
             return _usual_effect(old, own, self._quirks)
         if self._sheet.is_small and is_short:
             return _known_effect(self._sheet, numbers, old, own, self._quirks)
@@ -130,7 +130,7 @@ def _sheet_of(document: Document) -> Sheet:
     ]
     if not any(map(str.strip, texts)):
         return Sheet()
-    text = "\n".join(texts)
+    text = END_OF_SHEET.join(one.replace(END_OF_SHEET, "\ufffd") for one in texts)
     return read_sheet(text, has_containers="@container" in text and document.select_one(_CONTAINERS) is not None)
 
 
@@ -154,7 +154,9 @@ def _cascaded(
         if name == "all" and value in WIDE:
             style = dict.fromkeys(_INHERITED, value)
         elif not name.startswith("--"):
-            style.update(longhands(name, _resolved(value, known) if "var(" in value else value, quirks))
+            style.update(
+                _substituted(name, value, known, quirks) if "var(" in value else longhands(name, value, quirks)
+            )
     return {**style, **custom}
 
 
@@ -162,9 +164,18 @@ def _by_layers_backwards(rule: Rule) -> tuple[int, ...]:
     return (-rule.weight[0], *rule.weight[1:])
 
 
+def _substituted(name: str, value: str, variables: Mapping[str, str], quirks: bool) -> Style:
+    """A value that turns out invalid only then has still replaced the ones before it (CSS Variables, "invalid at
+    computed-value time")."""
+    value = _resolved(value, variables)
+    if "var(" in value:
+        return {UNDECIDED: "yes"}
+    return longhands(name, value, quirks) or longhands(name, "unset", quirks)
+
+
 def _resolved(value: str, variables: Mapping[str, str]) -> str:
     for _ in range(5):  # a variable may refer to another
-        if "var(" not in value or len(value) > _LONGEST:
+        if "var(" not in value.lower() or len(value) > _LONGEST:
             break
         value = _VARIABLE.sub(lambda found: variables.get(found[1], found[2] or "").strip(), value, count=_VALUES)
     return value.lower()

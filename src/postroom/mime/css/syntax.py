@@ -21,10 +21,13 @@ _COMMENT: Final = r"/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|<!--|-->"
 _COMMENT_OR_TEXT = re.compile(rf"{_STRING}|{_URL}|{_COMMENT}", re.DOTALL | re.IGNORECASE)
 _MARK = re.compile(rf"{_STRING}|{_URL}|\\.|[{{}}()\[\];]", re.DOTALL | re.IGNORECASE)
 _HEX_ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})[ \t\n\r\f]?|([^\n0-9a-fA-F]))")
-_IMPORTANT = re.compile(r"!\s*+important\s*+\Z", re.IGNORECASE)
+_LAST_MARK = re.compile(r"(?<!\\)!([^!]*+)\Z")
+_CUSTOM_NAME = re.compile(r"(?<=\()(\s*+--[^\s,()]++)")
+_AT_NAME = re.compile(r"@(?:[\w-]|\\[0-9a-fA-F]{1,6}+[ \t\n\r\f]?+|\\[^\n0-9a-fA-F])*+")
 _FIRST = re.compile(r"\s*+(.?)", re.DOTALL)
 _DATA = re.compile(r"""data:text/css[^,"'()]{0,60}?(;base64)?,([^"')]*+)""", re.IGNORECASE)
 _LONGEST_ADDRESS: Final = 100_000
+_NAME_SIGNS: Final = str.maketrans(",\"'", "   ")
 _CLOSES: Final = {"{": "}", "(": ")", "[": "]"}
 
 
@@ -92,11 +95,31 @@ def declaration(statement: str) -> Declaration | None:
     name = unescaped(name.strip())
     if not colon or not name:
         return None
-    important = _IMPORTANT.search(value) if "!" in value else None
-    value = value[: important.start()] if important else value
+    mark = _LAST_MARK.search(value) if "!" in value else None
+    important = mark is not None and unescaped(mark[1].strip()).lower() == "important"
+    value = unescaped((value[: mark.start()] if mark is not None and important else value).strip())
     if not name.startswith("--"):
-        name, value = name.lower(), value.lower()
-    return Declaration(name, unescaped(value.strip()), important is not None)
+        name, value = name.lower(), _lowered(value)
+    return Declaration(name, value, important)
+
+
+def _lowered(value: str) -> str:
+    """But for the names of variables: they differ by case."""
+    if "(" not in value or "--" not in value:
+        return value.lower()
+    return "".join(part if index % 2 else part.lower() for index, part in enumerate(_CUSTOM_NAME.split(value)))
+
+
+def at_rule(prelude: str) -> tuple[str, str]:
+    """The name of a rule that begins with ``@``, in lower case, and what is after it."""
+    found = _AT_NAME.match(prelude)
+    name = found[0] if found is not None else ""
+    return unescaped(name.rstrip()).lower(), prelude[len(name) :].strip()
+
+
+def words_of_names(names: str) -> list[str]:
+    """Of animations, which may be quoted. Their case is not kept everywhere."""
+    return names.lower().translate(_NAME_SIGNS).split()
 
 
 def declarations(text: str) -> list[Declaration]:

@@ -33,6 +33,7 @@ _MAX_STYLES: Final = 48  # different ones of a document
 _MAX_EFFECTS: Final = 16  # of these: most styles have none
 _MAX_LOOKS: Final = 32
 _MAX_HIDDEN: Final = 50  # elements that are hidden by themselves
+_LONGEST_SIZE: Final = 40  # characters of a font size
 _USUAL_FONT: Final = 16.0
 _NARROW_LINE: Final = 2.0
 _PLAIN_STYLE = re.compile(r"[\w :;,.#%()!-]{1,200}", re.ASCII)  # needs no escape in a selector
@@ -65,7 +66,9 @@ def _hidden_alone(document: Document, sheet: Stylesheet, *, quirks: bool) -> lis
     effects = {one: sheet.effect(one[0], one[1], one[2], None) for one in wraps}
     hidden = {one for one, effect in effects.items() if effect is not None and effect.sight is HIDDEN}
     found = frozenset([(effect, wraps[one]) for one, effect in effects.items()])
-    if len(found) > _MAX_EFFECTS or not sheet.can_spend(LOOK_WORK * int(_count()(document))):
+    if len(found) > _MAX_EFFECTS or not all(_is_small(effect) for effect, _ in found):
+        return None
+    if not sheet.can_spend(LOOK_WORK * int(_count()(document))):
         return None
     page = _page(document, sheet)
     if page is None or not _is_all_seen(page[1], found, link_ink(page[0]), page[1] if quirks else None):
@@ -125,13 +128,18 @@ def _page(document: Document, sheet: Stylesheet) -> tuple[Element, Look] | None:
     return bodies[0], look
 
 
+def _is_small(effect: Effect | None) -> bool:
+    """Whether its size is bounded: the outcome is remembered with it."""
+    return effect is None or (effect.variables is None and len(effect.font_size) <= _LONGEST_SIZE)
+
+
 def _is_tame(effect: Effect) -> bool:
     """Whether what it does to the look inside is all that it does, and sizes stay readable however they are nested."""
     if effect.covers or effect.reaches_over or may_lie_over(effect):
         return False
     if effect.sight is HIDDEN:
         return True
-    if effect.sight is not SEEN or effect.room is not None or effect.variables is not None or effect.scale != 1.0:
+    if effect.sight is not SEEN or effect.room is not None or effect.scale != 1.0:
         return False
     if "(" in effect.font_size:
         return False

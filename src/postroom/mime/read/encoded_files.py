@@ -30,6 +30,8 @@ def _file_in(part: bytes) -> int:
     head_end = part.find(b"\r\n\r\n", 0, _FILE)
     if len(part) < _FILE or head_end < 0 or part.find(b" ", head_end) >= 0:
         return 0
+    if part.find(b"-", head_end) >= 0:  # a boundary after a bare CR begins another part
+        return 0
     head = part[:head_end].lower()
     is_file = head.count(b"\ncontent-type") == 1 and _OF_A_FILE.search(head) and _BASE64.search(head)
     return len(part) - head_end if is_file else 0
