@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from postroom.providers.imap.session.client import _LONGEST_SET, chunks
+from postroom.providers.imap.session.uid_sets import _LONGEST_SET, chunks
 from postroom.providers.imap.session.wire import as_set
 
 

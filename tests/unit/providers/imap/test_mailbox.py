@@ -67,7 +67,7 @@ async def test_moving_never_takes_another_programs_deleted_mails_along(
 async def test_many_chunks_are_each_moved_from_the_right_folder(
     narrow_servers: dict[str, Dovecot], server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("postroom.providers.imap.session.client._CHUNK", 2)
+    monkeypatch.setattr("postroom.providers.imap.session.uid_sets._CHUNK", 2)
     monkeypatch.setattr("postroom.providers.imap.mail.organising._MOVED_AT_ONCE", 2)
     async with opened(imap_account(narrow_servers[server])) as mailbox:
         keys = [f"m{n}" for n in range(7)]
@@ -112,7 +112,7 @@ async def test_a_folder_of_odd_letters_is_read_written_and_named_in_refs(dovecot
 
 async def test_what_takes_too_long_to_count_is_not_counted(dovecot: Dovecot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("postroom.providers.imap.search.searching.CHECKED_WHOLE", 3)
-    monkeypatch.setattr("postroom.providers.imap.session.client._CHUNK", 2)
+    monkeypatch.setattr("postroom.providers.imap.session.uid_sets._CHUNK", 2)
     with_file = (
         b"Subject: filed\r\nMIME-Version: 1.0\r\nContent-Type: application/pdf; name=a.pdf\r\n"
         b"Content-Disposition: attachment\r\n\r\nx\r\n"

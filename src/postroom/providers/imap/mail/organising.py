@@ -13,8 +13,9 @@ from postroom.providers.imap.flavours.flavour import flavour_of
 from postroom.providers.imap.folders.listing import delete_folder, list_folders
 from postroom.providers.imap.mail.convert import as_bytes, read_flags
 from postroom.providers.imap.mail.refs import MailRef, gone, uids_of
-from postroom.providers.imap.session.client import Session, chunks
+from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.opened import Opened
+from postroom.providers.imap.session.uid_sets import chunks
 
 FORWARDED = "$Forwarded"  # RFC 5788
 

@@ -24,7 +24,8 @@ from postroom.providers.imap.mail import reading
 from postroom.providers.imap.mail.convert import as_bytes
 from postroom.providers.imap.mail.refs import MailRef
 from postroom.providers.imap.search.judging import DATES, accepted, date_of, judge_for
-from postroom.providers.imap.session.client import Session, chunks
+from postroom.providers.imap.session.client import Session
+from postroom.providers.imap.session.uid_sets import chunks
 from postroom.providers.imap.session.wire import Item
 from postroom.providers.querying.bounds import Bounds
 

@@ -21,12 +21,11 @@ from postroom.providers.imap.session.connecting import connect_and_log_in
 from postroom.providers.imap.session.encoding import agree
 from postroom.providers.imap.session.failures import CONNECTION_LOST, refused, unknown_folder
 from postroom.providers.imap.session.opened import Opened, read_opened
+from postroom.providers.imap.session.uid_sets import chunks
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
 
-_CHUNK = 500  # UIDs per command: enough that the round trip does not matter
-_LONGEST_SET = 7_000  # bytes of a UID set: RFC 2683 asks servers to accept lines of 8,000
 _QUIET = 30.0  # seconds after which a connection is asked whether it is still there
 _PATIENCE = 5.0  # seconds for the response to that: a new connection is better than a long wait
 
@@ -379,17 +378,6 @@ class Session:
         if not _CHANGED.isdisjoint(internals.announcements(self._client)):
             self._forget()
         return answer
-
-
-def chunks(uids: Sequence[int], size: int | None = None) -> Iterator[Sequence[int]]:
-    """At most `size` at a time, and fewer where the line would get too long."""
-    size = size or _CHUNK
-    for start in range(0, len(uids), size):
-        chunk = uids[start : start + size]
-        if len(wire.as_set(chunk)) <= _LONGEST_SET:
-            yield chunk
-        else:
-            yield from chunks(chunk, (len(chunk) + 1) // 2)
 
 
 def _is_deleted(item: wire.Item) -> bool:
