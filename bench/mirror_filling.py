@@ -170,6 +170,8 @@ def delivered(dovecot: Dovecot, home: Path, config: Path, env: Mapping[str, str]
     finally:
         following.terminate()
         following.wait()
+        # None of these is asked for later: the mirror has to know that they are gone.
+        subprocess.run(sync_command(config, "bench"), env=env, check=True, stdout=subprocess.DEVNULL)
 
 
 def _deliver(client: imaplib.IMAP4, home: Path, number: int, *, patience: float) -> float:
