@@ -11,6 +11,8 @@ from typing import Any
 
 from processor import Processor
 
+_AT_REST = 20.0  # milliseconds of processor time in a second: less is a look at the clock now and then
+
 
 class StdioServer:
     """A server process, from its start to the end of its stdin."""
@@ -45,6 +47,14 @@ class StdioServer:
     def cpu(self) -> float:
         """Milliseconds of processor time so far."""
         return self._processor.ms()
+
+    def come_to_rest(self, quiet: float = 1.0, longest: float = 20.0) -> None:
+        """Waits until nothing of the start goes on in the background: the first calls would pay for it."""
+        until = time.perf_counter() + longest
+        before, now = -1.0, self.cpu
+        while now - before > quiet * _AT_REST and time.perf_counter() < until:
+            time.sleep(quiet)
+            before, now = now, self.cpu
 
     def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         self._next_id += 1

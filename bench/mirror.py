@@ -162,6 +162,7 @@ def calls(
         peer = stack.enter_context(_peer(dovecot, home)) if mails <= options.peer_up_to else None
         told = _told(ours, home, mails)
         theirs = {program.name: _of_program(program, told, maildir, mails) for program in programs}
+        ours.come_to_rest()
         rows = []
         costs: Costs = {}
         for name, both in pairs.items():

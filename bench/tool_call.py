@@ -98,6 +98,7 @@ def main(mails: int, calls: int, folder: Path) -> None:
         with StdioServer(ours_command, env) as ours, StdioServer(floor_command) as floor:
             for server in (ours, floor):
                 server.call("list_emails", {"limit": 1})  # opens the mailbox
+                server.come_to_rest()
             print(HEAD)
             for name, both in pairs.items():
                 compared(name, both, (ours, floor))
