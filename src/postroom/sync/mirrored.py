@@ -16,11 +16,9 @@ as before), with the same answers.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -35,13 +33,12 @@ from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import Query, Text
 from postroom.providers.layers.layered import Call, Layered
 from postroom.providers.protocol import FolderSync, Mailbox, Numbered, Transport
-from postroom.sync import contents, noting
+from postroom.sync import abilities, contents, noting
 from postroom.sync.consulting import UNREACHABLE, CatchUp, Consulting
 from postroom.sync.coverage import Coverage, coverage_of, coverage_of_all, coverage_of_folders
 from postroom.sync.heads import page_of_head
 from postroom.sync.lookup import AT_ONCE, Lookup
 from postroom.sync.merging import Half, half_of, merged
-from postroom.sync.status import fact, note_fact
 from postroom.sync.trust import MAX_AGE, Outage, Trust
 
 if TYPE_CHECKING:
@@ -52,7 +49,6 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-_CAPABILITIES = "capabilities"
 _STALING = frozenset(
     {"create_draft", "update_draft", "delete_draft", "create_folder", "delete_folder", "rename_folder"}
 )
@@ -138,11 +134,11 @@ class MirrorLayer:
         try:
             found = cast("Capabilities", await self._consult.ask(ask))
         except UNREACHABLE:
-            known = await self._consult.last_resort(lambda connection, _: fact(connection, _CAPABILITIES))
-            if not known:
+            known = await self._consult.last_resort(lambda connection, _: abilities.noted(connection))
+            if known is None:
                 raise
-            return _capabilities(known)
-        await _noted(self.mirror, note_fact, _CAPABILITIES, json.dumps(asdict(found)))
+            return known
+        await _noted(self.mirror, abilities.note, found)
         return found
 
     async def _folders(self, ask: Call) -> list[Folder]:
@@ -380,8 +376,3 @@ async def _noted(mirror: Mirror, change: Callable[..., None], *args: Any) -> Non
 
 def _ok(results: Sequence[ItemResult]) -> list[str]:
     return [result.ref for result in results if result.ok]
-
-
-def _capabilities(text: str) -> Capabilities:
-    known = json.loads(text)
-    return Capabilities(**{**known, "search_not_applied": tuple(known["search_not_applied"])})

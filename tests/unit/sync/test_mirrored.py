@@ -111,6 +111,20 @@ async def test_an_account_opens_without_its_server_once_it_was_open_before(mirro
         await later.mailbox.close()
 
 
+async def test_an_account_opens_without_its_server_once_its_mirror_was_filled(mirrored: Mirrored) -> None:
+    """Whoever opened it before did so when there was no file yet, or did not open it at all."""
+    async with desk(mirrored) as it:
+        it.append(letter("one"))
+        known = await it.mailbox.connect()
+        await mirrored.sync()
+    with faulty(mirrored.dovecot.imap) as proxy:
+        later = Desk(mirrored, proxy, max_age=0.0, catches_up=True)
+        later.take_the_server_away()
+        assert await later.mailbox.connect() == known
+        assert len((await later.list()).items) == 1
+        await later.mailbox.close()
+
+
 async def test_an_account_whose_mirror_is_empty_does_not_open_without_its_server(mirrored: Mirrored) -> None:
     with faulty(mirrored.dovecot.imap) as proxy:
         it = Desk(mirrored, proxy, max_age=0.0, catches_up=True)
