@@ -28,7 +28,7 @@ import anyio.to_thread
 from postroom.index.folders import list_folders
 from postroom.index.search import is_quick
 from postroom.model.capabilities import Capabilities
-from postroom.model.errors import CursorExpired, PostroomError
+from postroom.model.errors import CursorExpired, NotFound, PostroomError
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import Query, Text
 from postroom.providers.layers.layered import Call, Layered
@@ -309,7 +309,7 @@ class MirrorLayer:
 
     async def _set_flags(self, ask: Call, refs: Sequence[str], *, add: Sequence[Any]) -> list[ItemResult]:
         results = cast("list[ItemResult]", await ask(refs, add=add))
-        await self._note(noting.flags, _ok(results), add)
+        await self._note(results, noting.flags, _ok(results), add)
         return results
 
     async def _move(self, ask: Call, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
@@ -317,7 +317,7 @@ class MirrorLayer:
         moved = [result for result in results if result.ok]
         numbers = [await self._number(result.new_ref) for result in moved]
         placed = list(zip(moved, numbers, strict=True))
-        await self._note(noting.moved, placed, folder_ref, time.time())
+        await self._note(results, noting.moved, placed, folder_ref, time.time())
         return results
 
     async def _number(self, ref: str) -> int:
@@ -325,21 +325,24 @@ class MirrorLayer:
 
     async def _put_into(self, ask: Call, refs: Sequence[str], folder_refs: Sequence[str]) -> list[ItemResult]:
         results = cast("list[ItemResult]", await ask(refs, folder_refs))
-        await self._note(noting.put_into, _ok(results), folder_refs)
+        await self._note(results, noting.put_into, _ok(results), folder_refs)
         return results
 
     async def _apply_label(self, ask: Call, refs: Sequence[str], label: str) -> list[ItemResult]:
         results = cast("list[ItemResult]", await ask(refs, label))
-        await self._note(noting.labelled, _ok(results), label, True)
+        await self._note(results, noting.labelled, _ok(results), label, True)
         return results
 
     async def _remove_label(self, ask: Call, refs: Sequence[str], label: str) -> list[ItemResult]:
         results = cast("list[ItemResult]", await ask(refs, label))
-        await self._note(noting.labelled, _ok(results), label, False)
+        await self._note(results, noting.labelled, _ok(results), label, False)
         return results
 
-    async def _note(self, change: Callable[..., None], *args: Any) -> None:
+    async def _note(self, results: Sequence[ItemResult], change: Callable[..., None], *args: Any) -> None:
+        """A message that the server no longer has was moved or deleted by another program: the next read looks."""
         await _noted(self.mirror, noting.changed, change, *args)
+        if any(isinstance(result.error, NotFound) for result in results):
+            await _noted(self.mirror, noting.changed, noting.stale)
 
 
 def _trusted(connection: sqlite3.Connection, trust: Trust, found: Sequence[Envelope]) -> dict[str, Envelope]:

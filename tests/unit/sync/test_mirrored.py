@@ -10,7 +10,7 @@ from tests.peers.faultproxy import faulty
 from tests.unit.sync.conftest import Mirrored
 from tests.unit.sync.desk import Desk, desk
 
-from postroom.model.errors import ProviderUnavailable
+from postroom.model.errors import NotFound, ProviderUnavailable
 from postroom.model.query.tree import In, Query, Subject, Text
 from postroom.providers.layers.layered import Layered
 from postroom.sync.syncing import Syncing
@@ -143,6 +143,21 @@ async def test_a_draft_is_read_from_the_server_alone(mirrored: Mirrored) -> None
         await it.mailbox.fetch(row.ref)
         await it.mailbox.fetch_raw(row.ref)
         assert it.asked == {"fetch": 1, "fetch_raw": 1}
+
+
+async def test_what_the_server_says_is_gone_is_not_shown_any_longer(mirrored: Mirrored) -> None:
+    async with desk(mirrored) as it:
+        it.append(letter("one"), letter("two"))
+        await mirrored.sync()
+        one = next(row for row in (await it.list()).items if row.subject == "one")
+        with mirrored.client() as client:
+            client.select("INBOX")
+            client.uid("STORE", one.ref.rpartition("|")[2], "+FLAGS", "(\\Deleted)")
+            client.expunge()
+
+        (result,) = await it.mailbox.set_flags([one.ref], add=["starred"])
+        assert isinstance(result.error, NotFound)
+        assert [row.subject for row in (await it.list()).items] == ["two"]
 
 
 async def test_what_was_changed_through_us_is_seen_at_once(mirrored: Mirrored) -> None:
