@@ -143,8 +143,7 @@ class MirrorLayer:
 
     async def _folders(self, ask: Call) -> list[Folder]:
         """Asked of the server while it answers: only that knows what a folder is for."""
-
-        return await self._consult.ask_first(lambda connection, _: list_folders(connection) or None, ask)
+        return await self._consult.ask_unless_away(lambda connection, _: list_folders(connection) or None, ask)
 
     async def _search(self, ask: Call, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
         needs_bodies = self._settings.mirror == "headers" and any(isinstance(leaf, Text) for leaf in query.leaves())
