@@ -76,6 +76,21 @@ async def test_a_mirror_has_what_the_account_has(rig: Rig, account: RigAccount, 
     assert await synced(account, mirror) == now
 
 
+async def test_a_mirror_has_folders_with_names_outside_ascii(rig: Rig, account: RigAccount, tmp_path: Path) -> None:
+    if account.capabilities.provider in NOT_MIRRORED:
+        pytest.skip("it is a file here already: there is no server to mirror")
+    if not account.capabilities.can_create_folder:
+        pytest.skip("no folder can be created there")
+    (ref,) = await rig.seed([SeedMail(mail("filed"))])
+    folder = await account.mailbox.create_folder("Größe 東京")
+    await account.mailbox.move([ref], folder.ref)
+    await rig.settle()
+
+    now = await synced(account, Mirror(tmp_path / "mirrors" / "mine.db"))
+    assert len(now) == 1
+    assert now == await there(account)
+
+
 class Stopped(Layered):
     """A mailbox that gives so many pages and is away from then on."""
 

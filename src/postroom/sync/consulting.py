@@ -67,6 +67,12 @@ class Consulting:
         await self._notice_its_return()
         return await (self.last_resort(look) if self.outage.is_on else self.current(look))
 
+    async def ask_unless_away(self, look: Look[R], ask: Call) -> R:
+        """`ask_first`, where a server that did not answer lately is not waited for again."""
+        await self._notice_its_return()
+        found = await self.last_resort(look) if self.outage.is_on else None
+        return await self.ask_first(look, ask) if found is None else found
+
     async def ask_first(self, look: Look[R], ask: Call, *args: Any, **kwargs: Any) -> R:
         """From the server, or from the mirror where that does not answer."""
         try:

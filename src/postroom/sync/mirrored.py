@@ -16,11 +16,9 @@ as before), with the same answers.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -30,18 +28,17 @@ import anyio.to_thread
 from postroom.index.folders import list_folders
 from postroom.index.search import is_quick
 from postroom.model.capabilities import Capabilities
-from postroom.model.errors import CursorExpired, PostroomError
+from postroom.model.errors import CursorExpired, NotFound, PostroomError
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import Query, Text
 from postroom.providers.layers.layered import Call, Layered
 from postroom.providers.protocol import FolderSync, Mailbox, Numbered, Transport
-from postroom.sync import contents, noting
+from postroom.sync import abilities, contents, noting
 from postroom.sync.consulting import UNREACHABLE, CatchUp, Consulting
 from postroom.sync.coverage import Coverage, coverage_of, coverage_of_all, coverage_of_folders
 from postroom.sync.heads import page_of_head
 from postroom.sync.lookup import AT_ONCE, Lookup
 from postroom.sync.merging import Half, half_of, merged
-from postroom.sync.status import fact, note_fact
 from postroom.sync.trust import MAX_AGE, Outage, Trust
 
 if TYPE_CHECKING:
@@ -52,7 +49,6 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-_CAPABILITIES = "capabilities"
 _STALING = frozenset(
     {"create_draft", "update_draft", "delete_draft", "create_folder", "delete_folder", "rename_folder"}
 )
@@ -138,17 +134,16 @@ class MirrorLayer:
         try:
             found = cast("Capabilities", await self._consult.ask(ask))
         except UNREACHABLE:
-            known = await self._consult.last_resort(lambda connection, _: fact(connection, _CAPABILITIES))
-            if not known:
+            known = await self._consult.last_resort(lambda connection, _: abilities.noted(connection))
+            if known is None:
                 raise
-            return _capabilities(known)
-        await _noted(self.mirror, note_fact, _CAPABILITIES, json.dumps(asdict(found)))
+            return known
+        await _noted(self.mirror, abilities.note, found)
         return found
 
     async def _folders(self, ask: Call) -> list[Folder]:
         """Asked of the server while it answers: only that knows what a folder is for."""
-
-        return await self._consult.ask_first(lambda connection, _: list_folders(connection) or None, ask)
+        return await self._consult.ask_unless_away(lambda connection, _: list_folders(connection) or None, ask)
 
     async def _search(self, ask: Call, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
         needs_bodies = self._settings.mirror == "headers" and any(isinstance(leaf, Text) for leaf in query.leaves())
@@ -313,7 +308,7 @@ class MirrorLayer:
 
     async def _set_flags(self, ask: Call, refs: Sequence[str], *, add: Sequence[Any]) -> list[ItemResult]:
         results = cast("list[ItemResult]", await ask(refs, add=add))
-        await self._note(noting.flags, _ok(results), add)
+        await self._note(results, noting.flags, _ok(results), add)
         return results
 
     async def _move(self, ask: Call, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
@@ -321,7 +316,7 @@ class MirrorLayer:
         moved = [result for result in results if result.ok]
         numbers = [await self._number(result.new_ref) for result in moved]
         placed = list(zip(moved, numbers, strict=True))
-        await self._note(noting.moved, placed, folder_ref, time.time())
+        await self._note(results, noting.moved, placed, folder_ref, time.time())
         return results
 
     async def _number(self, ref: str) -> int:
@@ -329,21 +324,24 @@ class MirrorLayer:
 
     async def _put_into(self, ask: Call, refs: Sequence[str], folder_refs: Sequence[str]) -> list[ItemResult]:
         results = cast("list[ItemResult]", await ask(refs, folder_refs))
-        await self._note(noting.put_into, _ok(results), folder_refs)
+        await self._note(results, noting.put_into, _ok(results), folder_refs)
         return results
 
     async def _apply_label(self, ask: Call, refs: Sequence[str], label: str) -> list[ItemResult]:
         results = cast("list[ItemResult]", await ask(refs, label))
-        await self._note(noting.labelled, _ok(results), label, True)
+        await self._note(results, noting.labelled, _ok(results), label, True)
         return results
 
     async def _remove_label(self, ask: Call, refs: Sequence[str], label: str) -> list[ItemResult]:
         results = cast("list[ItemResult]", await ask(refs, label))
-        await self._note(noting.labelled, _ok(results), label, False)
+        await self._note(results, noting.labelled, _ok(results), label, False)
         return results
 
-    async def _note(self, change: Callable[..., None], *args: Any) -> None:
+    async def _note(self, results: Sequence[ItemResult], change: Callable[..., None], *args: Any) -> None:
+        """A message that the server no longer has was moved or deleted by another program: the next read looks."""
         await _noted(self.mirror, noting.changed, change, *args)
+        if any(isinstance(result.error, NotFound) for result in results):
+            await _noted(self.mirror, noting.changed, noting.stale)
 
 
 def _trusted(connection: sqlite3.Connection, trust: Trust, found: Sequence[Envelope]) -> dict[str, Envelope]:
@@ -380,8 +378,3 @@ async def _noted(mirror: Mirror, change: Callable[..., None], *args: Any) -> Non
 
 def _ok(results: Sequence[ItemResult]) -> list[str]:
     return [result.ref for result in results if result.ok]
-
-
-def _capabilities(text: str) -> Capabilities:
-    known = json.loads(text)
-    return Capabilities(**{**known, "search_not_applied": tuple(known["search_not_applied"])})

@@ -20,7 +20,7 @@ from postroom.index import segments
 from postroom.model.changes import Announced
 from postroom.model.errors import Conflict, PostroomError, ProviderError
 from postroom.providers.protocol import FolderSync, Watcher
-from postroom.sync import announced, carrying, packing
+from postroom.sync import abilities, announced, carrying, packing
 from postroom.sync.access import Access
 from postroom.sync.arriving import Arriving
 from postroom.sync.by_folder import ByFolder
@@ -155,7 +155,8 @@ class Syncing:
     async def _fill(self) -> None:
         await self._begin()
         await Access(self.mirror).read(packing.forget_unknown, self.mirror.spool)
-        await self._mailbox.connect()
+        found = await self._mailbox.connect()
+        await Access(self.mirror).write(abilities.note, found)  # a reader may have had no file to note it in
         engine = self._engine()
         await self._take_announced()
         await self._round(engine)

@@ -10,7 +10,7 @@ from tests.peers.faultproxy import faulty
 from tests.unit.sync.conftest import Mirrored
 from tests.unit.sync.desk import Desk, desk
 
-from postroom.model.errors import ProviderUnavailable
+from postroom.model.errors import NotFound, ProviderUnavailable
 from postroom.model.query.tree import In, Query, Subject, Text
 from postroom.providers.layers.layered import Layered
 from postroom.sync.syncing import Syncing
@@ -92,10 +92,11 @@ async def test_a_server_that_is_away_is_not_tried_again_by_every_reader(mirrored
         await mirrored.sync()
         it.take_the_server_away()
         await it.list()
-        tried = it.asked["search"]
+        tried = it.asked["search"], it.asked["folders"]
         for _ in range(5):
             assert len((await it.list()).items) == 1
-        assert it.asked["search"] == tried
+            assert "INBOX" in [folder.name for folder in await it.mailbox.folders()]
+        assert (it.asked["search"], it.asked["folders"]) == tried
 
 
 async def test_an_account_opens_without_its_server_once_it_was_open_before(mirrored: Mirrored) -> None:
@@ -103,6 +104,20 @@ async def test_an_account_opens_without_its_server_once_it_was_open_before(mirro
         it.append(letter("one"))
         await mirrored.sync()
         known = await it.mailbox.connect()
+    with faulty(mirrored.dovecot.imap) as proxy:
+        later = Desk(mirrored, proxy, max_age=0.0, catches_up=True)
+        later.take_the_server_away()
+        assert await later.mailbox.connect() == known
+        assert len((await later.list()).items) == 1
+        await later.mailbox.close()
+
+
+async def test_an_account_opens_without_its_server_once_its_mirror_was_filled(mirrored: Mirrored) -> None:
+    """Whoever opened it before did so when there was no file yet, or did not open it at all."""
+    async with desk(mirrored) as it:
+        it.append(letter("one"))
+        known = await it.mailbox.connect()
+        await mirrored.sync()
     with faulty(mirrored.dovecot.imap) as proxy:
         later = Desk(mirrored, proxy, max_age=0.0, catches_up=True)
         later.take_the_server_away()
@@ -129,6 +144,21 @@ async def test_a_draft_is_read_from_the_server_alone(mirrored: Mirrored) -> None
         await it.mailbox.fetch(row.ref)
         await it.mailbox.fetch_raw(row.ref)
         assert it.asked == {"fetch": 1, "fetch_raw": 1}
+
+
+async def test_what_the_server_says_is_gone_is_not_shown_any_longer(mirrored: Mirrored) -> None:
+    async with desk(mirrored) as it:
+        it.append(letter("one"), letter("two"))
+        await mirrored.sync()
+        one = next(row for row in (await it.list()).items if row.subject == "one")
+        with mirrored.client() as client:
+            client.select("INBOX")
+            client.uid("STORE", one.ref.rpartition("|")[2], "+FLAGS", "(\\Deleted)")
+            client.expunge()
+
+        (result,) = await it.mailbox.set_flags([one.ref], add=["starred"])
+        assert isinstance(result.error, NotFound)
+        assert [row.subject for row in (await it.list()).items] == ["two"]
 
 
 async def test_what_was_changed_through_us_is_seen_at_once(mirrored: Mirrored) -> None:

@@ -142,7 +142,7 @@ class Session:
         """As the server wrote it; nothing where the folder cannot be looked at."""
         self._clear()
         try:
-            words = (self._speech.write_name(folder).decode("utf-8"), f"({' '.join(what)})")
+            words = (self._speech.write_name(folder), f"({' '.join(what)})")
             self._ask(internals.simple_command, self._client, "STATUS", *words)
         except (NotFound, PermissionDenied, ProviderError) as refusal:
             if refusal.retryable:

@@ -69,7 +69,8 @@ def announcements(client: Any) -> dict[str, list[Any]]:
     return gathered
 
 
-def simple_command(client: Any, *words: str) -> Any:
+def simple_command(client: Any, *words: str | bytes) -> Any:
+    """What is not ASCII has to be bytes."""
     return client._imap._simple_command(*words)
 
 

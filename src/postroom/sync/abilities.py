@@ -1,0 +1,25 @@
+"""What the server could do when it last answered, for an account that is opened while it is away."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import asdict
+
+from postroom.model.capabilities import Capabilities
+from postroom.sync.status import fact, note_fact
+
+_NAME = "capabilities"
+
+
+def note(connection: sqlite3.Connection, found: Capabilities) -> None:
+    note_fact(connection, _NAME, json.dumps(asdict(found)))
+
+
+def noted(connection: sqlite3.Connection) -> Capabilities | None:
+    """None: it never answered."""
+    text = fact(connection, _NAME)
+    if not text:
+        return None
+    known = json.loads(text)
+    return Capabilities(**{**known, "search_not_applied": tuple(known["search_not_applied"])})
