@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, cast
 
 from postroom.mime.css.effects import Effect
+from postroom.mime.css.matching import count_elements
 from postroom.mime.css.sight import HIDDEN, SEEN
 from postroom.mime.css.stylesheet import Stylesheet
 from postroom.mime.css.values import Colour
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from turbohtml import Document, Element
 
 # Tags whose look, or effect on others, depends on more than their style and what is around them.
-_OTHERS: Final = (
+OTHER_TAGS: Final = (
     *("button", "select", "textarea", "input", "mark", "details", "summary", "option", "svg", "canvas", "object"),
     *("col", "colgroup", "math"),
 )
@@ -42,11 +43,6 @@ _KINDS: Final = ("span", "div", "td")  # one of each: in a line, a block, a cell
 _Styles = tuple[str | None, str | None, int]  # a style attribute, legacy attributes, the group of matching rules
 
 _Wrapping = tuple[Effect | None, bool]  # and whether other elements are within one that it has effect on
-
-
-def has_other_tags(document: Document) -> bool:
-    """To be asked before anything in the document is changed: until then the library knows it without searching."""
-    return any(document.select_one(tag) is not None for tag in _OTHERS)
 
 
 def hidden_alone(document: Document, sheet: Stylesheet, *, quirks: bool) -> list[Element] | None:
@@ -68,7 +64,7 @@ def _hidden_alone(document: Document, sheet: Stylesheet, *, quirks: bool) -> lis
     found = frozenset([(effect, wraps[one]) for one, effect in effects.items()])
     if len(found) > _MAX_EFFECTS or not all(_is_small(effect) for effect, _ in found):
         return None
-    if not sheet.can_spend(LOOK_WORK * int(_count()(document))):
+    if not sheet.can_spend(LOOK_WORK * count_elements(document)):
         return None
     page = _page(document, sheet)
     if page is None or not _is_all_seen(page[1], found, link_ink(page[0]), page[1] if quirks else None):
@@ -92,15 +88,8 @@ def _attributes() -> tuple[Callable[[Document], list[str]], Callable[[Document],
     """Those of all elements, and those of elements with others in them."""
     from turbohtml import XPath
 
-    every, with_inner = XPath("//@style"), XPath("//*[*]/@style")
+    every, with_inner = XPath("//*/@style"), XPath("//*[*]/@style")
     return cast("tuple[Callable[[Document], list[str]], Callable[[Document], list[str]]]", (every, with_inner))
-
-
-@cache
-def _count() -> Callable[[Document], float]:
-    from turbohtml import XPath
-
-    return cast("Callable[[Document], float]", XPath("count(//*)"))
 
 
 def _ruled(sheet: Stylesheet) -> dict[Element, _Styles]:
