@@ -74,9 +74,8 @@ def _hidden_alone(document: Document, sheet: Stylesheet, *, quirks: bool) -> lis
 
 def _wrapping(document: Document, ruled: dict[Element, _Styles]) -> dict[_Styles, bool]:
     """All styles of the document, and whether any element that has them contains others."""
-    every, with_inner = _attributes()
-    wraps: dict[_Styles, bool] = {(style, None, 0): False for style in set(every(document))}
-    wraps.update({(style, None, 0): True for style in set(with_inner(document))})
+    wraps: dict[_Styles, bool] = {(style, None, 0): False for style in set(_styles()(document))}
+    wraps.update({(element.attr("style"), None, 0): True for element in document.select("[style]:has(*)")})
     for element, styles in ruled.items():
         wraps[styles] = wraps.get(styles, False) or element.select_one("*") is not None
     wraps[None, None, 0] = True
@@ -84,12 +83,11 @@ def _wrapping(document: Document, ruled: dict[Element, _Styles]) -> dict[_Styles
 
 
 @cache
-def _attributes() -> tuple[Callable[[Document], list[str]], Callable[[Document], list[str]]]:
-    """Those of all elements, and those of elements with others in them."""
+def _styles() -> Callable[[Document], list[str]]:
+    """The style attributes of all elements."""
     from turbohtml import XPath
 
-    every, with_inner = XPath("//*/@style"), XPath("//*[*]/@style")
-    return cast("tuple[Callable[[Document], list[str]], Callable[[Document], list[str]]]", (every, with_inner))
+    return cast("Callable[[Document], list[str]]", XPath("//*/@style"))
 
 
 def _ruled(sheet: Stylesheet) -> dict[Element, _Styles]:
