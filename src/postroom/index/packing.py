@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
+from types import ModuleType
 
 from postroom.model.by_fields import pickled_by_fields
 
@@ -41,17 +41,24 @@ def smallest(raw: bytes) -> tuple[bool, bytes]:
 
 
 def compressed_bytes(data: bytes) -> bytes:
-    return _compressor()(data, _LEVEL)
+    compressed: bytes = _fast_zlib().compress(data, _LEVEL)
+    return compressed
+
+
+def checksum(data: bytes) -> int:
+    """Adler-32."""
+    found: int = _fast_zlib().adler32(data)
+    return found
 
 
 @cache
-def _compressor() -> Callable[[bytes, int], bytes]:
+def _fast_zlib() -> ModuleType:
     """Not loaded by a server that only reads."""
     try:
-        from isal.isal_zlib import compress
+        from isal import isal_zlib
     except ImportError:  # there is no build of it for this system
-        return zlib.compress
-    return compress
+        return zlib
+    return isal_zlib
 
 
 def unpacked(is_compressed: bool, content: bytes) -> bytes:

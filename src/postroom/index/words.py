@@ -16,7 +16,6 @@ MAX_CHARS = 256 * 1024  # of one text: the rest is not searchable
 
 # Hundreds of accents on one letter: sorting them takes the square of their number.
 _PILES = re.compile("(?:[^\\w\\s\x00-\x7f]|[\uff9e\uff9f]){33,}+")
-_LONG_RUN = re.compile("[^\x00-\x7f]{33}")  # what has none has no pile, and is seen in a fraction of the time
 _SHORTEST_PILE = 66  # bytes: 33 characters that are not ASCII
 _ASCII = bytes(range(128))
 
@@ -33,7 +32,7 @@ def normal(text: str) -> str:
     data = text.encode("utf-8", "replace").replace(b"\0", b" ")  # no NUL, no lone surrogate: as `storable`
     others = data.translate(None, _ASCII)
     text = data.decode("utf-8")
-    if len(others) >= _SHORTEST_PILE and _LONG_RUN.search(text):
+    if len(others) >= _SHORTEST_PILE and _PILES.search(others.decode("utf-8")):  # a pile of the text is one of these
         text = _PILES.sub(lambda pile: pile[0][:32], text)
     text = unicodedata.normalize("NFKC", text)[:MAX_CHARS]  # one character may expand to eighteen
     is_ours = any(lead in others for lead in _OUR_LEADS)

@@ -65,9 +65,8 @@ def cleaned(text: str) -> tuple[str, int]:
 
 
 def _is_harmless(text: str) -> bool:
-    if text.isascii():
-        return not text.encode("ascii").translate(None, _HARMLESS_ASCII)
-    return _HARMLESS.fullmatch(text) is not None
+    others = text.encode("utf-8", "surrogatepass").translate(None, _HARMLESS_ASCII)
+    return not others or _HARMLESS.fullmatch(others.decode("utf-8", "surrogatepass")) is not None
 
 
 def hidden_runs(text: str, cleaned_text: str | None = None) -> list[str]:

@@ -207,7 +207,8 @@ def words_of(body: Body) -> Words:
 
 
 def _words_of_new_html(html: str) -> str:
-    return to_plain_text(_opened.__wrapped__(html).document) if html else ""
+    opened = _opened.__wrapped__(html)
+    return to_plain_text(opened.document, opened.tags)
 
 
 @lru_cache(maxsize=2)  # the index needs the words and the snippet of the same message

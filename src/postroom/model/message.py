@@ -54,6 +54,7 @@ class Envelope:
         return (self.folder, *self.other_folders)
 
 
+@quickly_built
 @dataclass(frozen=True, slots=True)
 class Attachment:
     """`part` names it within its message (``"2"``, ``"2.1"``: the IMAP part number, or the provider's own id)."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import struct
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 
+from postroom.index.packing import checksum
 from postroom.model.errors import ProviderUnavailable
 
 _SEALED = struct.Struct(">QQI")  # where the message begins, its length, and a checksum: a power cut may lose the bytes
@@ -59,18 +59,18 @@ def taken(path: Path, places: Sequence[Place]) -> list[bytes]:
 
 def sealed(place: Place, raw: bytes) -> bytes:
     """A place, as the mirror's file keeps it."""
-    return _SEALED.pack(*place, zlib.adler32(raw))
+    return _SEALED.pack(*place, checksum(raw))
 
 
 def read(path: Path, place: bytes) -> bytes | None:
     """At a place that is `sealed`; None where the bytes are not there."""
-    start, length, checksum = _SEALED.unpack(place)
+    start, length, expected = _SEALED.unpack(place)
     try:
         with _opened(path) as file:
             raw = os.pread(file, length, start)
     except OSError:
         return None
-    return raw if len(raw) == length and zlib.adler32(raw) == checksum else None
+    return raw if len(raw) == length and checksum(raw) == expected else None
 
 
 @contextmanager

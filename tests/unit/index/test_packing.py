@@ -15,9 +15,9 @@ RAW = b"Subject: The same words\r\n\r\n" + b"again and again " * 200
 def _without_isal(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in ("isal", "isal.isal_zlib"):
         monkeypatch.setitem(sys.modules, name, None)  # importing it fails
-    packing._compressor.cache_clear()
+    packing._fast_zlib.cache_clear()
     yield
-    packing._compressor.cache_clear()
+    packing._fast_zlib.cache_clear()
 
 
 @pytest.mark.usefixtures("_without_isal")
@@ -33,6 +33,11 @@ def test_what_the_faster_library_packed_is_read_by_zlib_alone() -> None:
     assert is_compressed
     assert content != zlib.compress(RAW, 1), "zlib itself packed it"
     assert zlib.decompress(content) == RAW
+
+
+@pytest.mark.parametrize("raw", [b"", RAW, bytes(range(256)) * 80], ids=["empty", "words", "any byte"])
+def test_the_checksum_is_the_same_with_either_library(raw: bytes) -> None:
+    assert packing.checksum(raw) == zlib.adler32(raw)
 
 
 @pytest.mark.parametrize("raw", [b"", b"a" * 512, bytes(range(256)) * 2], ids=["empty", "short", "any byte"])

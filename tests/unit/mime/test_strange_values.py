@@ -124,9 +124,10 @@ def test_as_many_addresses_as_are_allowed_are_not_too_many() -> None:
         "<p>top</p>" + "<div>" * 2_000 + "deep",
         "<p>top</p>" + "<p>a</p>" * 70_000,
         "<p>top</p>" + "".join(f"<b id={number}><p>" for number in range(5_000)),
+        "<p>top</p><p>" + "".join(f"<b id={number}>" for number in range(350)) + "x" + "<p>x" * 350,
         "<p>top</p>" + "<p>" + "a" * MAX_TEXT,
     ],
-    ids=["deep", "many", "multiplied", "long"],
+    ids=["deep", "many", "multiplied", "few multiplied", "long"],
 )
 def test_what_is_left_out_of_html_is_said(html: str) -> None:
     rendered = render(Body(html=html), fmt="markdown", keep_quoted=False)

@@ -138,6 +138,10 @@ class Matches:
             groups[element] = group
 
 
+def count_elements(document: Document) -> int:
+    return int(_count()(document))
+
+
 @cache
 def _count() -> Callable[[Document], float]:
     from turbohtml import XPath
@@ -150,6 +154,6 @@ def _needed_census(document: Document, shapes: Sequence[Shape]) -> _Census | Non
     is_plain = len(shapes) < _MANY and all(
         shape.reaches < 2 and not shape.beside and shape.steps < 8 for shape in shapes
     )
-    if is_plain and _count()(document) <= _LARGE:
+    if is_plain and count_elements(document) <= _LARGE:
         return None
     return _census(document, with_attributes=any(shape.reads_attributes for shape in shapes))

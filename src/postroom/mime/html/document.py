@@ -8,8 +8,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from postroom.mime.clean import clean_text, hidden_runs
+from postroom.mime.css.matching import count_elements
 from postroom.mime.html.hidden import drop_hidden
 from postroom.mime.html.hidden_words import DoubtfulText, HiddenText
+from postroom.mime.html.tags import Tags
 from postroom.mime.limits import MAX_ELEMENTS, MAX_HTML_DEPTH, MAX_TAGS, MAX_TEXT
 
 if TYPE_CHECKING:
@@ -21,8 +23,9 @@ _FORMATTING = re.compile(r"<(?:[abisu]|big|code|em|font|nobr|small|strike|strong
 _TAG = re.compile("<")
 _CLOSING = re.compile("</")
 _OVERRIDE = re.compile("&#(?:0*+8238|[xX]0*+202[eE])")
-_FEW_TAGS: Final = 400  # which make as many elements at most as are
-_AT_ONCE: Final = 40_000  # parsed before they are counted
+_FEW_TAGS: Final = 400  # whose elements need not be counted
+_SOME_TAGS: Final = 800  # which make as many elements at most as are
+_AT_ONCE: Final = 160_000  # parsed before they are counted; that takes 14 ms
 _FIRST_STEP, _STEP = 1_000, 4_000  # tags that are parsed before the resulting elements are counted
 
 
@@ -33,6 +36,7 @@ class OpenedHtml:
     doubtful: tuple[DoubtfulText, ...]  # marked as possibly invisible
     is_judged: bool  # the whole style sheet was applied
     was_cut: bool
+    tags: Tags  # that were in it, before links and paragraphs were added
 
     @property
     def hidden_removed(self) -> int:
@@ -43,11 +47,10 @@ def open_html(html: str) -> OpenedHtml:
     source = html[:MAX_TEXT].replace("\u202e", "&#8238;")  # cleaned later: what it reverses is marked in the document
     cleaned = clean_text(source)
     document, was_cut = _parsed(cleaned)
-    may_reverse = "&#" in cleaned and _OVERRIDE.search(cleaned) is not None
-    removal = drop_hidden(document, may_reverse=may_reverse)
+    removal = drop_hidden(document, may_reverse=_OVERRIDE.search(cleaned) is not None)
     spelt = tuple(HiddenText("characters", run) for run in hidden_runs(source, cleaned))
     was_cut = was_cut or removal.was_cut or len(html) > MAX_TEXT
-    return OpenedHtml(document, removal.texts + spelt, removal.doubtful, removal.is_whole, was_cut)
+    return OpenedHtml(document, removal.texts + spelt, removal.doubtful, removal.is_whole, was_cut, removal.tags)
 
 
 def _parsed(source: str) -> tuple[Document, bool]:
@@ -58,6 +61,8 @@ def _parsed(source: str) -> tuple[Document, bool]:
         return _parse(source), False
     within = source if tags <= MAX_TAGS else source[: _start_of_tag(source, MAX_TAGS)]
     document, is_whole = _parsed_within_limits(within, tags)
+    if count_elements(document) <= MAX_HTML_DEPTH:  # as most have
+        return document, not is_whole or within is not source
     opening = tags - len(_CLOSING.findall(source))  # twice as fast as count
     was_flattened = opening > MAX_HTML_DEPTH and _drop_deep(document)
     was_shortened = opening > MAX_ELEMENTS // 2 and _drop_late(document)  # a table may have twice as many as its tags
@@ -71,16 +76,16 @@ def _parse(source: str) -> Document:
 
 
 def _parsed_within_limits(source: str, tags: int) -> tuple[Document, bool]:
-    formatting = len(_FORMATTING.findall(source))
-    most = formatting * (tags - formatting)
-    if most > _AT_ONCE:
-        return _parsed_by_steps(source)
+    if tags > _SOME_TAGS:
+        formatting = len(_FORMATTING.findall(source))
+        if formatting * (tags - formatting) > _AT_ONCE:
+            return _parsed_by_steps(source)
     document = _parse(source)
-    return (document, True) if most <= MAX_ELEMENTS or not _has_too_many(document) else _parsed_by_steps(source)
+    return (document, True) if not _has_too_many(document) else _parsed_by_steps(source)
 
 
 def _has_too_many(document: Document) -> bool:
-    return len(document.select("*")) > MAX_ELEMENTS
+    return count_elements(document) > MAX_ELEMENTS
 
 
 def _parsed_by_steps(source: str) -> tuple[Document, bool]:

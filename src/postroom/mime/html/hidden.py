@@ -14,7 +14,8 @@ from postroom.mime.css.stylesheet import Stylesheet
 from postroom.mime.html.controls import label_fields, link_areas
 from postroom.mime.html.hidden_words import DoubtfulText, HiddenText
 from postroom.mime.html.looks import Walk, texts_in
-from postroom.mime.html.plain_sight import has_other_tags, hidden_alone
+from postroom.mime.html.plain_sight import OTHER_TAGS, hidden_alone
+from postroom.mime.html.tags import Tags, tags_in
 from postroom.mime.limits import MAX_ELEMENTS
 
 if TYPE_CHECKING:
@@ -29,12 +30,13 @@ _UNSHOWN_TAGS: Final = (
     *("script", "template", "style", "head", "title", "embed", "applet", "iframe", "audio", "video", "datalist"),
     *("noframes", "noembed", "rp", "progress", "meter"),
 )
-_WITH_UNSHOWN_PARTS: Final = frozenset({"dialog", "svg", "math"})
+_WITH_UNSHOWN_PARTS: Final = ("dialog", "svg", "math")
 _UNSHOWN_PARTS: Final = (
     "dialog:not([open]),svg title,svg desc,svg defs,svg metadata,math annotation,math annotation-xml,math mphantom,"
     "math maction > * + *"
 )
 _SPEECHLESS: Final = frozenset({"style", "head", "title"})  # dropped like the others, but not worth reporting
+_CHOICES: Final = ("select", "optgroup")
 _LABELLED: Final = "a[href],button"
 
 
@@ -44,16 +46,18 @@ class Removal:
     doubtful: tuple[DoubtfulText, ...]  # runs that were marked
     is_whole: bool  # every rule of the style sheet was applied
     was_cut: bool  # the document had more elements than are examined
+    tags: Tags  # that the document had before
 
 
 def drop_hidden(document: Document, *, may_reverse: bool = True) -> Removal:
     """Change the document in place. `may_reverse`: it may contain the character that reverses letters."""
-    quirks, is_usual = _is_quirky(document), not has_other_tags(document)
+    quirks, tags = _is_quirky(document), tags_in(document)
     sheet = Stylesheet(document, quirks=quirks)
-    label_fields(document)
+    if "input" in tags:
+        label_fields(document)
     walk = Walk(sheet, quirks=quirks)
-    texts = _drop_never_shown(document, walk)
-    hidden = hidden_alone(document, sheet, quirks=quirks) if is_usual else None
+    texts = _drop_never_shown(document, tags, walk)
+    hidden = hidden_alone(document, sheet, quirks=quirks) if tags.isdisjoint(OTHER_TAGS) else None
     if hidden is None:
         walk.over(document)
     else:
@@ -64,8 +68,9 @@ def drop_hidden(document: Document, *, may_reverse: bool = True) -> Removal:
         node.decompose()
     if may_reverse and _OVERRIDE in document.text:
         walk.doubtful += _overridden(document)
-    link_areas(document)
-    return Removal(tuple(texts), tuple(_mark(walk)), sheet.is_whole, walk.count > MAX_ELEMENTS)
+    if "map" in tags:
+        link_areas(document)
+    return Removal(tuple(texts), tuple(_mark(walk)), sheet.is_whole, walk.count > MAX_ELEMENTS, tags)
 
 
 def _is_quirky(document: Document) -> bool:
@@ -81,16 +86,16 @@ def _is_quirky(document: Document) -> bool:
     return is_old or (is_loose and not doctype.system_id)
 
 
-def _drop_never_shown(document: Document, walk: Walk) -> list[HiddenText]:
+def _drop_never_shown(document: Document, tags: Tags, walk: Walk) -> list[HiddenText]:
     texts: list[HiddenText] = []
-    for element in reversed(_never_shown(document)):  # inner ones first: no text is examined twice
+    for element in reversed(_never_shown(document, tags)):  # inner ones first: no text is examined twice
         words = element.inner_html if element.tag == "template" else element.text
         if element.tag not in _SPEECHLESS and any(map(str.isalnum, words)):
             texts.append(HiddenText("element", words[:4_000]))
         if element.tag == "template" and element.attr("shadowrootmode") is not None and element.parent is not None:
             walk.hosts.append(element.parent)
         element.decompose()
-    for choice in document.select("select,optgroup") if _has_choices(document) else ():
+    for choice in () if tags.isdisjoint(_CHOICES) else document.select(",".join(_CHOICES)):
         for text in texts_in(choice):  # only options are shown
             if any(map(str.isalnum, text.text)):
                 texts.append(HiddenText("element", text.text[:4_000]))
@@ -111,10 +116,6 @@ def _comments() -> Callable[[Document], object]:
     return XPath("//comment()")
 
 
-def _has_choices(document: Document) -> bool:
-    return document.select_one("select") is not None or document.select_one("optgroup") is not None
-
-
 def _labelled(choice: Element) -> list[HiddenText]:
     """An option shows its label instead of its text."""
     found: list[HiddenText] = []
@@ -126,11 +127,10 @@ def _labelled(choice: Element) -> list[HiddenText]:
     return found
 
 
-def _never_shown(document: Document) -> list[Element]:
-    """Each alternative of a selector takes time on every element: only those that the document has are tried. Whether
-    it has a tag the library knows without searching."""
-    wanted: list[str] = [tag for tag in _UNSHOWN_TAGS if document.select_one(tag) is not None]
-    if any(document.select_one(tag) is not None for tag in _WITH_UNSHOWN_PARTS):
+def _never_shown(document: Document, tags: Tags) -> list[Element]:
+    """Each alternative of a selector takes time on every element: only those that the document has are tried."""
+    wanted: list[str] = [tag for tag in _UNSHOWN_TAGS if tag in tags]
+    if not tags.isdisjoint(_WITH_UNSHOWN_PARTS):
         wanted.append(_UNSHOWN_PARTS)
     return document.select(",".join(wanted)) if wanted else []
 

@@ -10,14 +10,14 @@ from postroom.mime.clean import clean_line, clean_text
 from postroom.mime.html import backgrounds
 from postroom.mime.html.hidden import DOUBT_CLOSES, DOUBT_OPENS
 from postroom.mime.html.links import disguised_host, numbered_link, whole_link
+from postroom.mime.html.tags import Tags, tags_in
 from postroom.mime.limits import MAX_LINKS, MAX_RENDERED
 from postroom.mime.quotes.html import outside_quotes
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Markdown
 
-_TABLE_PARTS: Final = "table,tbody,thead,tfoot,tr,td,th,caption,colgroup,col,center"
-_PARTS_OF_TABLES: Final = tuple(_TABLE_PARTS.split(","))
+_TABLE_PARTS: Final = ("table", "tbody", "thead", "tfoot", "tr", "td", "th", "caption", "colgroup", "col", "center")
 _MAX_CELL: Final = 80  # characters: longer cells are prose in columns, not data
 _MEANINGLESS_ALT = re.compile(
     r"(?:\W*|image|img|photo|picture|logo|icon|spacer|banner|header|footer|pixel|blank|divider|null|undefined"
@@ -49,21 +49,22 @@ _MAX_STRESSED: Final = 4_000  # characters
 
 def to_markdown(document: Document) -> str:
     """Modifies the document: links, images and tables are changed in place."""
+    tags = tags_in(document)
     _flatten_tables(document)
-    _flatten_deep(document)
-    _flatten_lists(document)
+    _flatten_deep(document, tags)
+    _flatten_lists(document, tags)
     _tell_images(document)
     _tell_backgrounds(document)
     _tell_links(document)
     return compact(_TAG.sub(r"\\<", document.to_markdown(_options())))
 
 
-def to_plain_text(document: Document) -> str:
-    """Words only, for the index, without images. Modifies the document."""
-    _flatten_deep(document, _DEEPEST_PLAIN)
-    _flatten_lists(document)
-    # Last: whether the document has a tag the library knows without searching, until something is changed.
-    parts = [tag for tag in _PARTS_OF_TABLES if document.select_one(tag) is not None]
+def to_plain_text(document: Document, tags: Tags | None = None) -> str:
+    """Words only, for the index, without images. Modifies the document. `tags`: it has no others of these kinds."""
+    tags = tags_in(document) if tags is None else tags
+    _flatten_deep(document, tags, _DEEPEST_PLAIN)
+    _flatten_lists(document, tags)
+    parts = [tag for tag in _TABLE_PARTS if tag in tags]
     for part in document.select(",".join(parts)) if parts else ():
         part.tag = "div"
     return compact(document.to_text())
@@ -91,7 +92,7 @@ def compact(text: str) -> str:
     if "  " in text or "\t" in text:
         text = _SPACES.sub(" ", text)
     text = _EMPTY_LINES.sub("\n\n", text)
-    return (_DOUBT_SEAM.sub(r"\1", text) if DOUBT_OPENS in text else text).strip()
+    return (_DOUBT_SEAM.sub(r"\1", text) if "[" in text else text).strip()
 
 
 @cache
@@ -135,27 +136,27 @@ def _flatten_tables(document: Document) -> None:
     for table in document.select("table"):
         if _is_data(table):
             kept.update(table.iter_elements(include_self=True))
-    for part in document.select(_TABLE_PARTS):
+    for part in document.select(",".join(_TABLE_PARTS)):
         if part not in kept:
             part.tag = "div"
 
 
-def _flatten_deep(document: Document, deepest: int = _DEEPEST) -> None:
+def _flatten_deep(document: Document, tags: Tags, deepest: int = _DEEPEST) -> None:
     """Every line is indented once for each quote and list around it: without a bound, indentation would make up most
     of the output."""
     for kind in ("blockquote", "ul", "ol"):
-        for element in document.select(f"{kind} " * deepest + kind):
+        for element in document.select(f"{kind} " * deepest + kind) if kind in tags else ():
             element.tag = "div"
-    if sum(len(document.select(tag)) for tag in _STRESSES) > _DEEPEST_STRESS:
+    if sum(len(document.select(tag)) for tag in _STRESSES if tag in tags) > _DEEPEST_STRESS:
         for element in document.select(f"{_STRESSED} " * _DEEPEST_STRESS + _STRESSED):
             element.tag = "span"
 
 
-def _flatten_lists(document: Document) -> None:
+def _flatten_lists(document: Document, tags: Tags) -> None:
     """A list with anything other than items in it is a way to indent; the library would drop that."""
     from turbohtml import Element as ElementType
 
-    for listed in (element for tag in _LISTS for element in document.select(tag)):
+    for listed in (element for tag in _LISTS if tag in tags for element in document.select(tag)):
         if any(
             child.tag != "li" if isinstance(child, ElementType) else not child.text.isspace()
             for child in listed.children

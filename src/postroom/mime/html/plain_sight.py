@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, cast
 
 from postroom.mime.css.effects import Effect
+from postroom.mime.css.matching import count_elements
 from postroom.mime.css.sight import HIDDEN, SEEN
 from postroom.mime.css.stylesheet import Stylesheet
 from postroom.mime.css.values import Colour
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from turbohtml import Document, Element
 
 # Tags whose look, or effect on others, depends on more than their style and what is around them.
-_OTHERS: Final = (
+OTHER_TAGS: Final = (
     *("button", "select", "textarea", "input", "mark", "details", "summary", "option", "svg", "canvas", "object"),
     *("col", "colgroup", "math"),
 )
@@ -42,11 +43,6 @@ _KINDS: Final = ("span", "div", "td")  # one of each: in a line, a block, a cell
 _Styles = tuple[str | None, str | None, int]  # a style attribute, legacy attributes, the group of matching rules
 
 _Wrapping = tuple[Effect | None, bool]  # and whether other elements are within one that it has effect on
-
-
-def has_other_tags(document: Document) -> bool:
-    """To be asked before anything in the document is changed: until then the library knows it without searching."""
-    return any(document.select_one(tag) is not None for tag in _OTHERS)
 
 
 def hidden_alone(document: Document, sheet: Stylesheet, *, quirks: bool) -> list[Element] | None:
@@ -68,7 +64,7 @@ def _hidden_alone(document: Document, sheet: Stylesheet, *, quirks: bool) -> lis
     found = frozenset([(effect, wraps[one]) for one, effect in effects.items()])
     if len(found) > _MAX_EFFECTS or not all(_is_small(effect) for effect, _ in found):
         return None
-    if not sheet.can_spend(LOOK_WORK * int(_count()(document))):
+    if not sheet.can_spend(LOOK_WORK * count_elements(document)):
         return None
     page = _page(document, sheet)
     if page is None or not _is_all_seen(page[1], found, link_ink(page[0]), page[1] if quirks else None):
@@ -78,9 +74,8 @@ def _hidden_alone(document: Document, sheet: Stylesheet, *, quirks: bool) -> lis
 
 def _wrapping(document: Document, ruled: dict[Element, _Styles]) -> dict[_Styles, bool]:
     """All styles of the document, and whether any element that has them contains others."""
-    every, with_inner = _attributes()
-    wraps: dict[_Styles, bool] = {(style, None, 0): False for style in set(every(document))}
-    wraps.update({(style, None, 0): True for style in set(with_inner(document))})
+    wraps: dict[_Styles, bool] = {(style, None, 0): False for style in set(_styles()(document))}
+    wraps.update({(element.attr("style"), None, 0): True for element in document.select("[style]:has(*)")})
     for element, styles in ruled.items():
         wraps[styles] = wraps.get(styles, False) or element.select_one("*") is not None
     wraps[None, None, 0] = True
@@ -88,19 +83,11 @@ def _wrapping(document: Document, ruled: dict[Element, _Styles]) -> dict[_Styles
 
 
 @cache
-def _attributes() -> tuple[Callable[[Document], list[str]], Callable[[Document], list[str]]]:
-    """Those of all elements, and those of elements with others in them."""
+def _styles() -> Callable[[Document], list[str]]:
+    """The style attributes of all elements."""
     from turbohtml import XPath
 
-    every, with_inner = XPath("//@style"), XPath("//*[*]/@style")
-    return cast("tuple[Callable[[Document], list[str]], Callable[[Document], list[str]]]", (every, with_inner))
-
-
-@cache
-def _count() -> Callable[[Document], float]:
-    from turbohtml import XPath
-
-    return cast("Callable[[Document], float]", XPath("count(//*)"))
+    return cast("Callable[[Document], list[str]]", XPath("//*/@style"))
 
 
 def _ruled(sheet: Stylesheet) -> dict[Element, _Styles]:

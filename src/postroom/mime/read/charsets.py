@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 _NOT_NAME = re.compile(r"[^a-z0-9]+")
@@ -108,7 +108,7 @@ _SEVEN_BITS: Final = bytes(range(128)) + b"\x1a" * 128  # 8-bit bytes, which UTF
 
 def decode_text(data: bytes, charset: str) -> str:
     """Decode bytes with a label that may be absent, unknown or wrong. Never raises; invalid bytes become U+FFFD."""
-    label = _NOT_NAME.sub("", charset[:60].lower())
+    label = _label(charset[:60])
     if label in _STATEFUL:
         return _by_grammar(data, _STATEFUL[label])
     if data.isascii():
@@ -122,7 +122,12 @@ def decode_text(data: bytes, charset: str) -> str:
 
 def is_ascii(charset: str) -> bool:
     """A label that many programs write when they know none."""
-    return _NOT_NAME.sub("", charset[:60].lower()) in _ASCII
+    return _label(charset[:60]) in _ASCII
+
+
+@lru_cache(maxsize=256)  # the same few recur
+def _label(charset: str) -> str:
+    return _NOT_NAME.sub("", charset.lower())
 
 
 def charset_in_html(data: bytes) -> str:
@@ -130,7 +135,7 @@ def charset_in_html(data: bytes) -> str:
     so it cannot be one of the charsets in which ASCII is not ASCII."""
     found = _META.search(data, 0, _META_WITHIN)
     label = found[1].decode("ascii") if found else ""
-    return "" if _NOT_NAME.sub("", label.lower()).startswith(("utf16", "utf32", "utf7", "unicode11")) else label
+    return "" if _label(label).startswith(("utf16", "utf32", "utf7", "unicode11")) else label
 
 
 def _by_grammar(data: bytes, codec: str) -> str:

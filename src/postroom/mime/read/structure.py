@@ -19,11 +19,13 @@ from postroom.mime.limits import (
 )
 from postroom.mime.read.headers import HeaderBlock, read_headers
 from postroom.mime.read.parameters import Parameters, read_parameters
+from postroom.model.quickly_built import quickly_built
 
 _TEXT = Parameters("text/plain")
 _TOO_MANY = "The message has too many parts; the rest were omitted."
 
 
+@quickly_built
 @dataclass(frozen=True, slots=True)
 class Part:
     """One part. `number` is its IMAP part number; a multipart has children, a leaf has a body [start:end]."""
