@@ -101,7 +101,7 @@ def test_a_writer_sees_its_own_changes_and_a_single_read_is_never_remembered(dat
         assert remembered(connection, notes) == ["new", "newer"]
 
 
-def test_the_latest_is_read_again_after_every_change_our_own_and_those_of_others(database: Database, path: Path) -> None:
+def test_the_latest_is_read_again_after_every_change_our_own_or_not(database: Database, path: Path) -> None:
     notes, other = Notes(), Database(path, NOTES)
     assert [database.latest(notes) for _ in range(3)] == [[], [], []]
     assert notes.reads == 1
