@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import pkgutil
 import time
@@ -154,8 +153,7 @@ class PostroomServer(MCPServer[Gateway]):
         finally:
             duration = time.perf_counter() - started
             traced.mark(outcome=error.code if error else "ok")
-            line = self._counted(name, arguments, error, duration)
-            asyncio.get_running_loop().call_soon(_log, line)  # the client gets its answer before
+            line = self._log(name, arguments, error, duration)
             await self._audit(name, arguments, error, duration)
             await client_log.tell(context, "warning" if error else "info", line)
 
@@ -165,10 +163,9 @@ class PostroomServer(MCPServer[Gateway]):
             raise answer
         return answer
 
-    def _counted(
+    def _log(
         self, name: str, arguments: Mapping[str, Any], error: PostroomError | None, duration: float
     ) -> Mapping[str, Any]:
-        """The call is counted. What is returned is to be logged."""
         tool, fields = self._registered.get(name), self._traits.log_fields.get(name, ())
         shown, code = name if tool is not None else "unknown", error.code if error else ""
         status = "error" if error else "ok"
@@ -177,6 +174,7 @@ class PostroomServer(MCPServer[Gateway]):
             line |= {"status": code or status, **fields_of(fields, arguments, tool.parameters.get("properties", {}))}
         else:
             line |= {"status": status, "code": code}
+        log.info("tool_call", extra=line)
         self.metrics.called(shown, status, code, duration)
         return line
 
@@ -232,10 +230,6 @@ class PostroomServer(MCPServer[Gateway]):
         failures.refuse_unknown_arguments(name, arguments, tool.parameters.get("properties", {}))
         failures.refuse_unfit_text(name, arguments)
         return {key: value for key, value in arguments.items() if value is not None}
-
-
-def _log(line: Mapping[str, Any]) -> None:
-    log.info("tool_call", extra=line)
 
 
 def _carriers(context: Context[Gateway, Any] | None) -> Iterator[Mapping[str, Any] | None]:

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.doors.mcp.both_ways import Lines, Story, noting, told, told_both_ways
+from tests.unit.doors.mcp.both_ways import Lines, Story, noting, told_both_ways
 from tests.unit.doors.mcp.conftest import ACCOUNT
 from tests.unit.doors.mcp.conversation import Client, Waiting, call, initialize, talking
 
 from postroom.doors.mcp.direct_calls import DirectCalls
-from postroom.doors.mcp.log import log
 from postroom.doors.mcp.server import PostroomServer, build_server
-from postroom.doors.mcp.stdio import Output
 from postroom.settings import build
 
 
@@ -199,24 +197,3 @@ async def test_a_call_whose_tool_waited_for_something_that_was_cancelled_is_answ
     heard, taken = await told_both_ways(monkeypatch, story)
     assert len(taken) == 1
     assert json.loads(heard[-1])["error"]["message"] == "Connection closed"
-
-
-async def test_a_call_is_answered_before_it_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[str] = []
-    write = Output.write
-
-    async def noted(self: Output, line: bytes) -> None:
-        await write(self, line)
-        done.append("answered" if line else "ended")
-
-    async def story(client: Client, _waiting: Waiting) -> None:
-        for number in range(3):
-            client.say(call(number))
-            await client.hear()
-        await client.end()
-
-    monkeypatch.setattr(Output, "write", noted)
-    monkeypatch.setattr(log, "info", lambda event, **_: done.append(event))
-    await told(story)
-    assert done[-5:] == ["answered", "tool_call", "answered", "tool_call", "ended"]
-    assert done.count("tool_call") == 3
