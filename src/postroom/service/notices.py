@@ -20,9 +20,9 @@ def _outages(gateway: Gateway) -> tuple[str, ...]:
 
 
 def _pauses(gateway: Gateway) -> tuple[str, ...]:
-    """One sentence per paused account. A single read that no lock can hold up, so it needs no thread of its own."""
+    """One sentence per paused account. A look that no lock can hold up, so it needs no thread of its own."""
     try:
-        pauses = gateway.store.pauses.all()
+        pauses = gateway.store.pauses.all(waits=False)
     except PostroomError:
         return ()  # the result itself matters more than its notices
     return tuple(

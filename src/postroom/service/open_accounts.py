@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import anyio
@@ -21,11 +21,13 @@ from postroom.service.recent import Recent
 if TYPE_CHECKING:
     from postroom.model.draft import Identity
     from postroom.model.folder import Folder
+    from postroom.providers.at_hand import FoundAndFetched
     from postroom.providers.protocol import (
         AliasMaker,
         Drafts,
         FolderMaker,
         FolderRenamer,
+        IdLookup,
         Labels,
         Mailbox,
         ManyFolders,
@@ -94,6 +96,19 @@ class Account:
     def at_server(self) -> Mailbox:
         """The mailbox as its server has it now, never as a mirror has it."""
         return cast("Mailbox", at_server(self.mailbox))
+
+    @cached_property
+    def at_hand(self) -> FoundAndFetched | None:
+        """The mailbox, where it is one. Asked once: for Python 3.11 that is as long a question as a query of SQLite."""
+        from postroom.providers.at_hand import FoundAndFetched
+
+        return self.mailbox if isinstance(self.mailbox, FoundAndFetched) else None
+
+    @cached_property
+    def id_lookup(self) -> IdLookup | None:
+        from postroom.providers.protocol import IdLookup
+
+        return self.mailbox if isinstance(self.mailbox, IdLookup) else None
 
     @property
     def transport(self) -> Transport:

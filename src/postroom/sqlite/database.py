@@ -46,9 +46,18 @@ def remembered(connection: sqlite3.Connection, read: Callable[[sqlite3.Connectio
 
 def _forget_what_changed(connection: sqlite3.Connection) -> None:
     """To ask for the version begins the snapshot, so that nobody writes between the two."""
-    (version,) = connection.execute("PRAGMA data_version").fetchone()
+    version = _version(connection)
     if isinstance(connection, _Connection) and version != connection.version:
         connection.version, connection.known = version, {}
+
+
+def _is_unchanged(connection: _Connection) -> bool:
+    return _version(connection) == connection.version
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA data_version").fetchone()
+    return int(version)
 
 
 class Database:
@@ -69,9 +78,9 @@ class Database:
         database_file.in_use(path)
 
     @contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
-        """A connection for single SELECTs; each sees the newest committed state."""
-        with self._borrowed() as connection:
+    def read(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
+        """A connection for single SELECTs; each sees the newest committed state. `waits` as for a snapshot."""
+        with self._borrowed(waits=waits) as connection:
             yield connection
 
     @contextmanager
@@ -84,7 +93,19 @@ class Database:
                 _forget_what_changed(connection)
                 yield connection
             finally:
-                connection.rollback()
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")  # its own method would have SQLite parse that each time
+
+    def latest(self, read: Callable[[sqlite3.Connection], T], *, waits: bool = True) -> T:
+        """What `read` finds in the file now. Until somebody writes to it that is `remembered`, and takes one statement
+        instead of a snapshot."""
+        with self._borrowed(waits=waits) as connection:
+            if isinstance(connection, _Connection) and connection.known and read in connection.known:
+                found: T = connection.known[read]
+                if _is_unchanged(connection):
+                    return found
+        with self.snapshot(waits=waits) as connection:
+            return remembered(connection, read)
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:

@@ -63,11 +63,23 @@ class _Seen:
     def __init__(self, _connection: sqlite3.Connection) -> None:
         self._found: dict[tuple[str, Kind], dict[str, str]] = {}
 
-    def of(self, account: str, kind: Kind) -> dict[str, str]:
-        found = self._found.setdefault((account, kind), {})
+    def handles(self, account: str, wanted: Mapping[Kind, Sequence[str]]) -> list[list[str]] | None:
+        """In order; None where one was not looked up, or was not found."""
+        try:
+            return [list(map(self._of(account, kind).__getitem__, refs)) for kind, refs in wanted.items()]
+        except KeyError:
+            return None
+
+    def look_up(self, connection: sqlite3.Connection, account: str, kind: Kind, refs: Sequence[str]) -> None:
+        found = self._of(account, kind)
         if len(found) > _MOST:
             found.clear()
-        return found
+        missing = [ref for ref in refs if ref not in found]
+        if missing:
+            found |= _known(connection, kind, account, missing)
+
+    def _of(self, account: str, kind: Kind) -> dict[str, str]:
+        return self._found.setdefault((account, kind), {})
 
 
 class Handles:
@@ -95,26 +107,22 @@ class Handles:
             return None
 
     def _known(self, account: str, wanted: Mapping[Kind, Sequence[str]]) -> list[list[str]] | None:
-        handles = []
+        handles = self._database.latest(_Seen, waits=False).handles(account, wanted)
+        if handles is not None:
+            return handles
         with self._database.snapshot(waits=False) as connection:
             seen = remembered(connection, _Seen)
             for kind, refs in wanted.items():
-                found = seen.of(account, kind)
-                missing = [ref for ref in refs if ref not in found]
-                if missing:
-                    found |= _known(connection, kind, account, missing)
-                    if not all(map(found.__contains__, missing)):
-                        return None
-                handles.append([found[ref] for ref in refs])
-        return handles
+                seen.look_up(connection, account, kind, refs)
+            return seen.handles(account, wanted)
 
-    def resolve(self, handle: str, kind: Kind) -> Handle:
-        return self.resolve_many([handle], kind)[0]
+    def resolve(self, handle: str, kind: Kind, *, waits: bool = True) -> Handle:
+        return self.resolve_many([handle], kind, waits=waits)[0]
 
-    def resolve_many(self, handles: Sequence[str], kind: Kind) -> list[Handle]:
+    def resolve_many(self, handles: Sequence[str], kind: Kind, *, waits: bool = True) -> list[Handle]:
         """In order. Raises on the first that is unknown (NotFound) or of another kind (InvalidRequest)."""
         tidy = [checked(handle, kind) for handle in handles]
-        with self._database.read() as connection:
+        with self._database.read(waits=waits) as connection:
             rows = connection.execute(
                 "SELECT handle, account, ref FROM handles WHERE handle IN (SELECT value FROM json_each(?))",
                 (json.dumps(tidy),),

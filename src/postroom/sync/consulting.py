@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -123,10 +122,11 @@ class Consulting:
 
     async def _look(self, look: Look[R], trust: Trust) -> R | None:
         try:
-            if self._at_once.is_advisable and self._mirror.is_open:
+            if self._at_once.is_advisable:
+                at_once = Trust(trust.since, trust.is_last_resort, at_once=True)
                 with suppress(TooMuch, PostroomError):
-                    return self._at_once.timed(partial(self._run, look, replace(trust, at_once=True)))
-            elif not self._mirror.path.exists():
+                    return self._at_once.timed(partial(self._run, look, at_once))
+            if not self._mirror.path.exists():
                 return None
             return await anyio.to_thread.run_sync(self._run, look, trust, limiter=self._readers)
         except PostroomError:

@@ -15,7 +15,7 @@ from postroom.files import atomic_file
 from postroom.index.database import Database
 from postroom.index.packing import Damaged
 from postroom.model.errors import PostroomError, ProviderError
-from postroom.sqlite.errors import DAMAGED, FileKind, translate
+from postroom.sqlite.errors import DAMAGED, FileKind, locked, translate
 from postroom.sync.lock import Lock
 from postroom.sync.schema import SCHEMA
 from postroom.sync.status import ABSENT, MirrorStatus, read_status
@@ -43,14 +43,11 @@ class Mirror:
         self._inode = 0
         self._opening = threading.Lock()
 
-    @property
-    def is_open(self) -> bool:
-        """Whether it can be read without opening a file first."""
-        return self._database is not None and self._inode == _inode(self.path)
-
     @contextmanager
     def snapshot(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
-        with self._noticing_damage(), self._current().snapshot(waits=waits) as connection:
+        """Whoever may not wait does not open the file either."""
+        database = self._current if waits else self._already_open
+        with self._noticing_damage(), database().snapshot(waits=waits) as connection:
             yield connection
 
     @contextmanager
@@ -156,6 +153,12 @@ class Mirror:
                     raise translate(Damaged(), self.path, _FILE) from None
                 self._database, self._inode = database, _inode(self.path)
             return self._database
+
+    def _already_open(self) -> Database:
+        database = self._database
+        if database is None or self._inode != _inode(self.path):
+            raise locked(self.path, _FILE)
+        return database
 
     @contextmanager
     def _noticing_damage(self) -> Iterator[None]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,6 +13,7 @@ from postroom.mime.quotes.folding import context_of, fold_text
 from postroom.model.address import Address
 from postroom.model.errors import ProviderUnavailable
 from postroom.model.message import Envelope
+from postroom.service.open_accounts import Account
 from postroom.service.reading.history import answered_ids, find_answered, nearest
 
 NOON = datetime(2026, 11, 2, 12, 0, tzinfo=UTC)
@@ -57,7 +57,7 @@ async def test_where_nobody_could_look_nothing_is_folded() -> None:
             raise ProviderUnavailable("The server is away.")
 
     for mailbox in (Failing(), object()):
-        account: Any = SimpleNamespace(mailbox=mailbox)
+        account = Account(cast("Any", None), cast("Any", mailbox), cast("Any", None), cast("Any", None))
         assert await find_answered(account, REPLY) is None
         answer = "Yes.\n\nOn Monday Bob <b@example.com> wrote:\n> When shall we all meet again?\n> At noon, typed here."
         assert fold_text(answer, context_of(REPLY, Earlier())).text == answer

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import anyio.to_thread
 import pytest
@@ -15,6 +15,7 @@ import pytest
 from postroom.mime import guarded
 from postroom.model.address import Address
 from postroom.model.message import Body, Envelope, Message
+from postroom.service.open_accounts import Account
 from postroom.service.reading import rendering
 from postroom.service.reading.rendering import Answer, Reading, render_one, render_thread
 
@@ -56,7 +57,8 @@ def loops(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 def account(**verbs: Any) -> Any:
-    return SimpleNamespace(mailbox=SimpleNamespace(**verbs))
+    nothing = cast("Any", None)
+    return Account(nothing, cast("Any", SimpleNamespace(**verbs)), nothing, nothing)
 
 
 def saying(text: str, html: str = "") -> Message:

@@ -101,6 +101,42 @@ def test_a_writer_sees_its_own_changes_and_a_single_read_is_never_remembered(dat
         assert remembered(connection, notes) == ["new", "newer"]
 
 
+def test_the_latest_is_read_again_after_every_change_our_own_or_not(database: Database, path: Path) -> None:
+    notes, other = Notes(), Database(path, NOTES)
+    assert [database.latest(notes) for _ in range(3)] == [[], [], []]
+    assert notes.reads == 1
+    add(database, "ours")
+    assert database.latest(notes) == ["ours"]
+    add(other, "theirs")
+    assert [database.latest(notes, waits=False) for _ in range(3)] == [["ours", "theirs"]] * 3
+    assert notes.reads == 3
+    other.close()
+
+
+def test_the_latest_and_a_snapshot_know_the_same(database: Database) -> None:
+    notes = Notes()
+    add(database, "one")
+    assert seen(database, notes) == database.latest(notes) == seen(database, notes) == ["one"]
+    assert notes.reads == 1
+
+
+def test_what_was_true_for_an_early_reader_is_not_the_latest(database: Database) -> None:
+    notes = Notes()
+    with database.snapshot() as early:
+        assert remembered(early, notes) == []
+        add(database, "later")
+    assert database.latest(notes) == ["later"]
+
+
+def test_a_snapshot_that_fails_leaves_the_connection_for_the_next_one(database: Database) -> None:
+    with pytest.raises(KeyError), database.snapshot():
+        raise KeyError
+    with database.snapshot() as connection, pytest.raises(sqlite3.Error):
+        connection.execute("SELECT nothing")
+    with database.read() as connection:
+        assert not connection.in_transaction
+
+
 def test_whoever_may_not_wait_fails_at_once_and_the_next_one_waits_again(database: Database, path: Path) -> None:
     with database.snapshot(waits=False) as connection:
         (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
@@ -118,6 +154,8 @@ def test_whoever_may_not_wait_fails_at_once_and_the_next_one_waits_again(databas
     hasty = Database(path, NOTES, wait_for_lock=3600)
     with pytest.raises(PostroomError), hasty.snapshot(waits=False):
         pass
+    with pytest.raises(PostroomError):
+        hasty.latest(Notes(), waits=False)
     hasty.close()
     locking.close()
 

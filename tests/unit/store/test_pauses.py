@@ -25,6 +25,16 @@ def test_a_refused_login_pauses_its_account_and_no_other(store: Store, other: St
     assert other.pauses.of("home") is None
 
 
+def test_what_another_process_paused_and_resumed_is_noticed_by_the_next_look(store: Store, other: Store) -> None:
+    assert [store.pauses.all(waits=False) for _ in range(2)] == [(), ()]
+    other.pauses.login_refused(WORK, "535 no")
+    assert [pause.account for pause in store.pauses.all(waits=False)] == [WORK]
+    store.pauses.login_refused("home", "535 no")
+    assert {pause.account for pause in store.pauses.all(waits=False)} == {WORK, "home"}
+    other.pauses.login_worked(WORK)
+    assert [pause.account for pause in store.pauses.all(waits=False)] == ["home"]
+
+
 def test_each_refusal_doubles_the_pause_up_to_six_hours(store: Store, time: FakeTime) -> None:
     pauses = [store.pauses.login_refused(WORK, "535 no").probe_at - time.wall for _ in range(7)]
     assert pauses == [900, 1800, 3600, 7200, 14_400, 21_600, 21_600]

@@ -14,6 +14,7 @@ from tests.peers.accounts import letter
 from tests.unit.sync.conftest import Mirrored
 from tests.unit.sync.desk import Desk, desk
 
+from postroom.model.errors import PostroomError
 from postroom.model.query.tree import And, In, Query, Subject, Text
 from postroom.sync import lookup
 
@@ -127,3 +128,17 @@ async def test_what_a_message_answers_is_opened_in_the_look_that_finds_it(mirror
             (found,) = await it.mailbox.fetch_with_ids([one.message_id], lambda envelopes: envelopes[0])
             assert (found.envelope, found.body.text.strip()) == (one, "An elephant.")
             assert await it.mailbox.fetch_with_ids(["<other@x>"], lambda envelopes: None) == (None,)
+
+
+async def test_whoever_may_not_wait_does_not_open_the_file(mirrored: Mirrored) -> None:
+    async with desk(mirrored) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+        it.layer.mirror.close()
+        with pytest.raises(PostroomError), it.layer.mirror.snapshot(waits=False):
+            pass
+        async with without_threads(it):
+            assert await needs_a_thread(it.list())
+        assert [row.subject for row in (await it.list()).items] == ["one"]
+        async with without_threads(it):
+            assert not await needs_a_thread(it.list())

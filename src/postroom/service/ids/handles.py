@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from postroom.model.draft import SavedDraft
-from postroom.model.errors import InvalidRequest, PostroomError
+from postroom.model.errors import InvalidRequest, PostroomError, ProviderUnavailable
 from postroom.model.ids import Kind, is_handle
 from postroom.service.gateway import Gateway
 from postroom.store.handles import Handle, unknown
@@ -47,9 +47,9 @@ class ByHandle:
     async def find(
         self, gateway: Gateway, kind: Kind, shown: Sequence[str], account: str | None
     ) -> list[Handle | PostroomError]:
-        def found(one: str) -> Handle | PostroomError:
+        def found(one: str, *, waits: bool = True) -> Handle | PostroomError:
             try:
-                handle = gateway.store.handles.resolve(one, kind)
+                handle = gateway.store.handles.resolve(one, kind, waits=waits)
                 if not gateway.accounts.may_see(handle.account):
                     return unknown(one, kind)
                 gateway.accounts.require(handle.account, account, one)
@@ -58,7 +58,9 @@ class ByHandle:
             return handle
 
         if len(shown) <= FEW:  # see `show`
-            return [found(one) for one in shown]
+            at_once = [found(one, waits=False) for one in shown]
+            if not any(isinstance(one, ProviderUnavailable) for one in at_once):  # or else the file is locked
+                return at_once
         return await gateway.in_thread(lambda: [found(one) for one in shown])
 
     async def handles_of(self, gateway: Gateway, account: str, mails: Mapping[str, str]) -> list[str]:

@@ -8,8 +8,6 @@ from functools import partial
 
 from postroom.model.errors import PostroomError
 from postroom.model.message import Envelope, Message
-from postroom.providers.at_hand import FoundAndFetched
-from postroom.providers.protocol import IdLookup
 from postroom.service.gateway import Account
 
 _MAX_PEOPLE = 50
@@ -22,15 +20,15 @@ async def find_answered(account: Account, envelope: Envelope) -> Message | None:
 
     One search and one fetch at most, so that reading a message stays cheap where the mailbox is far away.
     """
-    if not isinstance(account.mailbox, IdLookup):
+    if account.id_lookup is None:
         return None
     ids = answered_ids(envelope)
     with suppress(PostroomError):
-        if isinstance(account.mailbox, FoundAndFetched):
-            at_hand = await account.mailbox.fetch_with_ids(ids, partial(nearest, envelope))
-            if at_hand is not None:
-                return at_hand[0]
-        answered = nearest(envelope, await account.mailbox.mails_with_ids(ids, near=envelope.ref))
+        if account.at_hand is not None:
+            found = await account.at_hand.fetch_with_ids(ids, partial(nearest, envelope))
+            if found is not None:
+                return found[0]
+        answered = nearest(envelope, await account.id_lookup.mails_with_ids(ids, near=envelope.ref))
         return None if answered is None else await account.mailbox.fetch(answered.ref)
     return None
 

@@ -255,7 +255,7 @@ def _opened(account: Account, message: Message, row: EmailRow, reading: Reading,
     end = reading.offset + reading.max_chars
     envelope = message.envelope
     return OpenEmail(
-        row=replace(row, to=first_of(row.to)),
+        row=row if len(row.to) <= MAX_SHOWN else replace(row, to=first_of(row.to)),
         cc=first_of(shown_addresses(envelope.cc)),
         bcc=first_of(shown_addresses(envelope.bcc)),
         reply_to=first_of(shown_addresses(envelope.reply_to)),

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from postroom.model.message import Envelope, Message
-from postroom.providers.at_hand import FoundAndFetched
 from postroom.service.gateway import Account
 from postroom.service.reading.fetching import fetch_many
 from postroom.service.reading.history import nearest_of_each
@@ -27,8 +26,8 @@ async def open_thread(account: Account, thread_ref: str, limit: int) -> tuple[li
 async def _at_hand(
     account: Account, thread_ref: str, choose: Callable[[Sequence[Envelope]], Sequence[Envelope]]
 ) -> tuple[list[Envelope], dict[str, Message]] | None:
-    if account.capabilities.has_threading and isinstance(account.mailbox, FoundAndFetched):
-        return await account.mailbox.fetch_thread(thread_ref, choose)
+    if account.capabilities.has_threading and account.at_hand is not None:
+        return await account.at_hand.fetch_thread(thread_ref, choose)
     return None
 
 

@@ -6,6 +6,7 @@ the first login that works.
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass
 
 from postroom.store.clock import Clock
@@ -41,11 +42,9 @@ class Pauses:
         self._database = database
         self._clock = clock
 
-    def all(self) -> tuple[Pause, ...]:
-        """Longest first. A single read, cheap enough for every call."""
-        with self._database.read() as connection:
-            rows = connection.execute("SELECT * FROM account_pauses ORDER BY since").fetchall()
-        return tuple(Pause(**dict(row)) for row in rows)
+    def all(self, *, waits: bool = True) -> tuple[Pause, ...]:
+        """Longest first. Cheap enough for every call: the table is read again only after somebody wrote to the file."""
+        return self._database.latest(_all, waits=waits)
 
     def of(self, account: str) -> Pause | None:
         return next((pause for pause in self.all() if pause.account == account), None)
@@ -78,3 +77,8 @@ class Pauses:
             with self._database.transaction() as connection:
                 connection.execute("UPDATE account_pauses SET probe_at = 0")
                 connection.execute(f"{_WAKE} AND account IN (SELECT account FROM account_pauses)", (among(WORKABLE),))  # noqa: S608 (ours)
+
+
+def _all(connection: sqlite3.Connection) -> tuple[Pause, ...]:
+    rows = connection.execute("SELECT * FROM account_pauses ORDER BY since").fetchall()
+    return tuple(Pause(**dict(row)) for row in rows)

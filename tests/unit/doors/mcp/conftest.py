@@ -33,7 +33,7 @@ class CountingDoor:
         self.closed += 1
 
 
-NO_PAUSES = SimpleNamespace(pauses=SimpleNamespace(all=tuple))
+NO_PAUSES = SimpleNamespace(pauses=SimpleNamespace(all=lambda **_: ()))
 
 
 @pytest.fixture

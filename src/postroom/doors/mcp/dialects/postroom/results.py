@@ -108,11 +108,23 @@ def open_emails(items: Sequence[ReadItem]) -> CallToolResult:
 
 
 def _open_email(email: OpenEmail, marker: str) -> dict[str, Any]:
-    row = plain(email.row)
+    row = email.row
     return {
-        **{name: row[name] for name in ("email_id", "thread_id", "account", "mailbox", "from", "to")},
-        **{name: list(getattr(email, name)) for name in ("cc", "bcc", "reply_to")},
-        **{name: row[name] for name in ("subject", "date", "unread", "starred", "labels", "size")},
+        "email_id": row.email_id,
+        "thread_id": row.thread_id,
+        "account": row.account,
+        "mailbox": row.mailbox,
+        "from": row.sender,
+        "to": list(row.to),
+        "cc": list(email.cc),
+        "bcc": list(email.bcc),
+        "reply_to": list(email.reply_to),
+        "subject": row.subject,
+        "date": row.date,
+        "unread": row.unread,
+        "starred": row.starred,
+        "labels": list(row.labels),
+        "size": row.size,
         "sender_checks": plain(email.facts),
         "attachments": _attachments(email),
         "body_format": email.body_format,
@@ -282,18 +294,20 @@ def _listed_row(row: EmailRow) -> shapes.EmailRow:
 
 
 def _thread_email(email: OpenEmail, marker: str) -> shapes.ThreadEmail:
-    row = plain(email.row)
-    return cast(
-        "shapes.ThreadEmail",
-        {
-            **{name: row[name] for name in ("email_id", "mailbox", "from", "to", "date", "unread")},
-            "attachments": _attachments(email),
-            "warnings": list(email.facts.warnings),
-            "truncated": email.truncated,
-            "quoted_folded": email.quoted_folded,
-            "untrusted": {"marker": marker, "body": email.body},
-        },
-    )
+    row = email.row
+    return {
+        "email_id": row.email_id,
+        "mailbox": row.mailbox,
+        "from": row.sender,
+        "to": list(row.to),
+        "date": row.date,
+        "unread": row.unread,
+        "attachments": cast("list[dict[str, Any]]", _attachments(email)),
+        "warnings": list(email.facts.warnings),
+        "truncated": email.truncated,
+        "quoted_folded": email.quoted_folded,
+        "untrusted": {"marker": marker, "body": email.body},
+    }
 
 
 def _attachments(email: OpenEmail) -> list[shapes.Attachment]:
