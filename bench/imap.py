@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from imap_peers import PEER, mirror_seconds, peer_command, peer_environment
-from mcp_stdio import StdioServer
+from mcp_stdio import StdioServer, environment
 from tool_call import percentile
 
 HERE = Path(__file__).parent
@@ -180,7 +180,7 @@ async def fetch_everything(dovecot: Dovecot) -> tuple[int, int]:
 
 def compare_calls(dovecot: Dovecot, home: Path, calls: int) -> None:
     ours_command = [sys.executable, "-m", "postroom", "serve", "--config", str(config(dovecot, home))]
-    ours_env = {**os.environ, "POSTROOM_HOME": str(home)}
+    ours_env = environment(home)
     uid, subject = newest_newsletter(dovecot)
     peer_env = peer_environment(dovecot, USER, PASSWORD, home)
     with StdioServer(ours_command, ours_env) as ours, StdioServer(peer_command(), peer_env) as peer:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from processor import Processor
 
 _AT_REST = 20.0  # milliseconds of processor time in a second: less is a look at the clock now and then
+
+
+def environment(home: Path | str) -> dict[str, str]:
+    """Of a user with this home, whose Python keeps byte code: without it, each process compiles what it loads."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "POSTROOM_HOME": str(home)}
 
 
 class StdioServer:

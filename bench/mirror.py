@@ -31,7 +31,7 @@ import imap  # also makes `tests` importable
 import mail_programs
 import mirror_filling
 from imap_peers import PEER, mirror_seconds, peer_command, peer_environment
-from mcp_stdio import StdioServer
+from mcp_stdio import StdioServer, environment
 from tool_call import percentile
 from varied import HALF, LIST, ONE_PERCENT, RARE, READ, SUBJECT, calling, far_down, varied
 
@@ -282,7 +282,7 @@ def main(mails: int, options: argparse.Namespace) -> Costs:
     print(f"\n## {mails:,} mails\n\nLoad {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.")
     with served(mails, options.folder) as dovecot, tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        env = {**os.environ, "POSTROOM_HOME": str(home)}
+        env = environment(home)
         path = config(dovecot, home)
         filled = filling(dovecot, home, path, env, mails)
         mirror_filling.filled(path, env, "other")

@@ -10,7 +10,6 @@ Goal: the medians within 1.25x of the floor.
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from mcp_stdio import StdioServer
+from mcp_stdio import StdioServer, environment
 from varied import Call, Pair, calling, varied
 
 HERE = Path(__file__).parent
@@ -92,7 +91,7 @@ def main(mails: int, calls: int, folder: Path) -> None:
         config.write_text(CONFIG.format(mailbox=mailbox.absolute()))
         ours_command = [sys.executable, "-m", "postroom", "serve", "--config", str(config)]
         floor_command = [sys.executable, str(HERE / "floor_server.py"), str(mailbox)]
-        env = {**os.environ, "POSTROOM_HOME": home}
+        env = environment(home)
         with StdioServer(ours_command, env) as first:
             pairs = varied(first, mailbox, Path(home, "state.db"), mails, calls)
         with StdioServer(ours_command, env) as ours, StdioServer(floor_command) as floor:
