@@ -142,6 +142,22 @@ def test_usual_responses_are_read_as_any_other(pairs: list[tuple[bytes, bytes]],
     assert unusually(wire.read_fetches([b"1 (%s)" % content])) == unusual
 
 
+@given(_VALUES, _VALUES, _VALUES, st.sampled_from([b"", b" ", b" EMAILID (M1)", b"x", b")"]))
+def test_what_is_asked_before_a_message_is_read_as_any_other(
+    flags: bytes, size: bytes, arrived: bytes, more: bytes
+) -> None:
+    content = b"UID 5 FLAGS %s RFC822.SIZE %s INTERNALDATE %s%s" % (flags, size, arrived, more)
+    unusual = wire.read_fetches([b"1 (%s%s)" % (_UNUSUAL, content)])
+    assert unusually(wire.read_fetches([b"1 (%s)" % content])) == unusual
+
+
+def test_flags_size_and_time_of_arrival_are_read() -> None:
+    date = b"01-Jan-2026 10:00:00 +0000"
+    answer = b'1 (UID 5 FLAGS (\\Seen $a) RFC822.SIZE 7 INTERNALDATE "%s")' % date
+    expected = {"FLAGS": [b"\\Seen", b"$a"], "RFC822.SIZE": b"7", "INTERNALDATE": date}
+    assert wire.read_fetches([answer]) == {5: expected}
+
+
 @given(_NAMES, st.binary(max_size=20), st.sampled_from([b")", b" UID 6)", b" FLAGS ())", b"x)", b""]))
 def test_a_message_alone_is_read_as_one_among_other_data(name: bytes, raw: bytes, end: bytes) -> None:
     content = b"UID 5 %s {%d}" % (name, len(raw))

@@ -24,8 +24,10 @@ _TOKEN = re.compile(
     rb'|[^\s()"]+',
     re.IGNORECASE,
 )
-# What most responses look like: a message's bytes alone, or only numbers, strings and flat lists.
+# What most responses look like: a message's bytes alone, what is asked about it before (by thousands), or only numbers,
+# strings and flat lists.
 _WHOLE = re.compile(rb"\d+ \(UID (\d+) BODY\[\](?:<0>)? \{\d+\}")
+_MEASURED = re.compile(rb'\d+ \(UID (\d+) FLAGS \(([^()"\[]*)\) RFC822\.SIZE (\d+) INTERNALDATE "([^"\\]+)"\)')
 _PAIR = rb'[A-Z0-9.]{1,60} (?:\d+|"[^"\\]+"|\([^()"\[]*\))'
 _FLAT = re.compile(rb"\d+ \((?:%s )*+%s\)" % (_PAIR, _PAIR))
 _PAIRS = re.compile(rb'(?<![A-Z0-9.])([A-Z0-9.]++) (?:(\d+)|"([^"]+)"|\(([^()]*)\))')
@@ -69,12 +71,21 @@ def _read_whole(group: Sequence[Raw]) -> Item | None:
 
 def _read_flat(line: Raw) -> Item | None:
     """The same."""
-    if not isinstance(line, bytes) or not _FLAT.fullmatch(line):
+    if not isinstance(line, bytes):
+        return None
+    if measured := _MEASURED.fullmatch(line):
+        uid, flags, size, arrived = measured.groups()
+        return {"UID": uid, "FLAGS": _words(flags), "RFC822.SIZE": size, "INTERNALDATE": arrived}
+    if not _FLAT.fullmatch(line):
         return None
     return {
-        _usual_name(name): digits or text or list(map(_value, words.split()))
+        _usual_name(name): digits or text or _words(words)
         for name, digits, text, words in _PAIRS.findall(line, line.index(b"("))
     }
+
+
+def _words(flat: bytes) -> list[bytes | None]:
+    return list(map(_value, flat.split()))
 
 
 def responses(answers: Sequence[Raw | None]) -> Iterator[list[Raw]]:
