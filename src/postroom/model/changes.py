@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from postroom.model.by_fields import pickled_by_fields
 from postroom.model.folder import Folder
@@ -70,11 +71,10 @@ class Identified:
     marks: Marks | None
 
 
-@pickled_by_fields
-@dataclass(frozen=True, slots=True)
-class BulkMail:
+class BulkMail(NamedTuple):
     """A message as received, for another process to read. `raw` is not all of it where it was too large to be fetched
-    whole, or could not be; `size` is what the server says, and some only estimate it (Exchange)."""
+    whole, or could not be; `size` is what the server says, and some only estimate it (Exchange). A tuple: they come by
+    the thousand."""
 
     number: int
     ref: str

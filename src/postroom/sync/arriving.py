@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from postroom.model.message import Envelope
     from postroom.providers.protocol import FolderSync, Mailbox
 
-_WAITING = 8  # batches between fetching and writing
+# Batches between fetching and writing: as much as two transactions take. With the batches of one alone, those who read
+# were done with them before it was written, and waited.
+_WAITING = 16
 # Of one transaction. Keys that follow no order (ids of messages, digests) are all over their tables, and each page that
 # gets one is written anew: with 500 messages, in a mirror of 10,000, writing takes a quarter longer.
 _BLOCK, _BLOCK_BYTES = 2_000, 32 * 1024 * 1024

@@ -26,7 +26,6 @@ METHODS: dict[str, tuple[str, ...]] = {
         "_command",
         "_command_complete",
         "_get_response",
-        "_get_line",
         "_check_bye",
         "_new_tag",
         "_untagged_response",
@@ -148,14 +147,15 @@ def uid_fetch(client: Any, words: Sequence[bytes]) -> Any:
     imap = client._imap
     tag = imap._new_tag()
     imap.send(b" ".join([tag, b"UID FETCH", *words]) + b"\r\n")
+    imap._check_bye()
     while imap.tagged_commands[tag] is None:
-        imap._check_bye()
         line = imap.readline()
         fetched = _FETCHED.fullmatch(line)
-        if fetched is None:
-            _take_response(imap, line)
-        else:
+        if fetched is not None:
             _take_fetched(imap, b"%s %s" % fetched.groups())
+        else:
+            _take_response(imap, line)
+            imap._check_bye()
     kind, lines = imap._untagged_response(*imap._command_complete("FETCH", tag), "FETCH")
     client._checkok("FETCH", kind, lines)
     return lines
@@ -165,7 +165,10 @@ def _take_fetched(imap: Any, text: bytes) -> None:
     taken = imap.untagged_responses.setdefault("FETCH", [])
     while text.endswith(b"}") and (literal := _LITERAL.search(text)):
         taken.append((text, imap.read(int(literal[1]))))
-        text = imap._get_line()
+        line = imap.readline()
+        if not line.endswith(b"\r\n"):
+            raise imaplib.IMAP4.abort("the connection ended within a response")
+        text = line[:-2]
     taken.append(text)
 
 
