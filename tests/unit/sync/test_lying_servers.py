@@ -304,3 +304,25 @@ async def test_a_folder_that_is_listed_and_never_told_of_does_not_keep_the_other
     liar.lie, liar.refuses = without_its_status, about_it("STATUS|SELECT|EXAMINE")
     assert (await synced(liar, mirror)).complete
     assert list(moments(mirror)) == ["INBOX"]
+
+
+async def test_messages_of_a_folder_that_cannot_be_opened_for_a_moment_are_not_taken_for_gone(liar: LyingImap) -> None:
+    liar.put(letter("sum1"), box=b"Sums")
+    liar.refuses = about_it(OPENING)
+    async with opened(imap_account(liar, mirror="full", timeout=5)) as mailbox:  # type: ignore[arg-type]
+        with pytest.raises(ProviderUnavailable, match="a folder that it has"):
+            await anext(mailbox.bulk("Sums", "7", [1], max_bytes=1_000))
+        with pytest.raises(ProviderUnavailable, match="a folder that it has"):
+            await mailbox.identify("Sums", "7", [1])
+        liar.refuses = lambda _: False
+        assert len(await anext(mailbox.bulk("Sums", "7", [1], max_bytes=1_000))) == 1
+
+
+async def test_messages_of_a_folder_that_was_deleted_meanwhile_are_gone(liar: LyingImap) -> None:
+    liar.put(letter("sum1"), box=b"Sums")
+    async with opened(imap_account(liar, mirror="full", timeout=5)) as mailbox:  # type: ignore[arg-type]
+        await mailbox.folders()
+        del liar.boxes[b"Sums"]
+        liar.refuses = about_it(OPENING)
+        assert [batch async for batch in mailbox.bulk("Sums", "7", [1], max_bytes=1_000)] == []
+        assert await mailbox.identify("Sums", "7", [1]) == []
