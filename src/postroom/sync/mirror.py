@@ -14,7 +14,7 @@ from typing import Final
 from postroom.files import atomic_file
 from postroom.index.database import Database
 from postroom.index.packing import Damaged
-from postroom.model.errors import PostroomError, ProviderError
+from postroom.model.errors import PostroomError, ProviderError, ProviderUnavailable
 from postroom.sqlite.errors import DAMAGED, FileKind, translate
 from postroom.sync.lock import Lock
 from postroom.sync.schema import SCHEMA
@@ -79,6 +79,15 @@ class Mirror:
         """The process that fills the mirror starts over as soon as it notices."""
         with suppress(OSError):
             atomic_file.replace(self._request, reason.encode())
+
+    def ask_for_reset(self) -> None:
+        """As `ask_for_rebuild`, for somebody who wants to know whether it is asked for."""
+        try:
+            atomic_file.replace(self._request, b"reset")
+        except OSError as error:
+            raise ProviderUnavailable(
+                f"The mirror {self.path.stem} is not reset: {self.path.parent} cannot be written ({error.strerror})."
+            ) from error
 
     @property
     def is_rebuild_asked(self) -> bool:
