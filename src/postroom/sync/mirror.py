@@ -23,10 +23,22 @@ from postroom.sync.status import ABSENT, MirrorStatus, read_status
 FOLDER: Final = "mirrors"
 _FILE: Final = FileKind("mirror", ProviderError, "It is rebuilt from the server; nothing is lost.")
 _PARTS: Final = ("", "-wal", "-shm")
+_SUFFIXES: Final = frozenset(
+    {f"{kept}{part}" for kept in (".db", ".damaged", ".before") for part in _PARTS} | {".spool", ".lock", ".rebuild"}
+)
 
 
 def mirror_path(home: Path, account: str) -> Path:
     return home / FOLDER / f"{account}.db"
+
+
+def mirror_files(home: Path) -> dict[str, list[Path]]:
+    """All that there are, by the name of the account."""
+    found: dict[str, list[Path]] = {}
+    for file in sorted((home / FOLDER).glob("*")):
+        if file.suffix in _SUFFIXES:
+            found.setdefault(file.stem, []).append(file)
+    return found
 
 
 class Mirror:
@@ -130,10 +142,7 @@ class Mirror:
     def remove(self) -> None:
         """With everything that belongs to it."""
         self.close()
-        for kept in (self.path, self.path.with_suffix(".damaged"), self._before):
-            for part in _PARTS:
-                Path(f"{kept}{part}").unlink(missing_ok=True)
-        for suffix in (".spool", ".lock", ".rebuild"):
+        for suffix in _SUFFIXES:
             self.path.with_suffix(suffix).unlink(missing_ok=True)
 
     def close(self) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from postroom.model.errors import AuthRequired, NotFound, PostroomError, ProviderError
-from postroom.service.accounts.mirrors import MirrorStatus, status_of
+from postroom.service.accounts.mirrors import MirrorStatus, left_behind, status_of
 from postroom.service.gateway import Gateway
 from postroom.settings import Settings, SettingsError
 
@@ -43,6 +44,10 @@ def settings_and_home(settings: Settings) -> Iterator[Finding]:
     origin = settings.config_path or ("none, the sample mailbox is used" if settings.is_demo else "the environment")
     yield Finding("settings", True, str(origin))
     yield _writable(settings.home)
+    for name, files in left_behind(settings).items():
+        size = sum(file.stat().st_size for file in files if file.exists())
+        if size:
+            yield Finding("mirrors", True, _left_behind(name, files, size))
 
 
 def server(settings: Settings, count_tools: Callable[[Settings], int]) -> Finding:
@@ -101,6 +106,12 @@ def _writable(home: Path) -> Finding:
             return Finding("home", True, str(home))
     except OSError as error:
         return Finding("home", False, f"{home}: {error.strerror}; make it writable or set POSTROOM_HOME")
+
+
+def _left_behind(name: str, files: Sequence[Path], size: int) -> str:
+    remove = shlex.join(["rm", *map(str, files)])
+    mail = f"{files[0].parent} still has the mail of {name}, {size / 2**20:.1f} MB"
+    return f"{mail}; in these settings no account of that name has a mirror. To remove it: {remove}"
 
 
 async def _looked(what: str, look: Callable[[Gateway, str], Awaitable[str]], gateway: Gateway, name: str) -> Finding:

@@ -12,14 +12,23 @@ import anyio
 
 from postroom.model.errors import Conflict, InvalidRequest, PostroomError
 from postroom.settings.accounts import ServerAccount
-from postroom.sync.mirror import Mirror, mirror_path
+from postroom.sync.mirror import Mirror, mirror_files, mirror_path
 from postroom.sync.status import MirrorStatus
 
 if TYPE_CHECKING:
     from postroom.service.gateway import Gateway
     from postroom.settings import AccountSettings, Settings
 
-__all__ = ["MirrorStatus", "Synced", "follow", "mirrored_accounts", "remove_mirror", "status_of", "sync"]
+__all__ = [
+    "MirrorStatus",
+    "Synced",
+    "follow",
+    "left_behind",
+    "mirrored_accounts",
+    "remove_mirror",
+    "status_of",
+    "sync",
+]
 
 _UNTIL_FREE = 10.0  # seconds between looks whether another process still does it
 _UNTIL_BEGUN = 30.0  # seconds for another process to start over
@@ -147,6 +156,13 @@ def status_of(settings: Settings, account: str) -> MirrorStatus:
         return mirror.status()
     finally:
         mirror.close()
+
+
+def left_behind(settings: Settings) -> dict[str, list[Path]]:
+    """Files of mirrors that no account has any more, by the name of the account: it was renamed or removed in the
+    settings, or has no mirror now."""
+    kept = {account.name for account in mirrored_accounts(settings)}
+    return {name: files for name, files in mirror_files(settings.home).items() if name not in kept}
 
 
 def remove_mirror(home: Path, account: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NoReturn
@@ -78,3 +79,28 @@ async def test_the_login_at_managesieve_is_tried_where_a_host_is_set(dovecot: Do
         failed = (await findings(gateway, "wrong"))["sieve"]
     assert not failed.ok
     assert "ManageSieve" in failed.text
+
+
+def test_mirrors_of_no_account_are_named_with_their_size_and_how_to_remove_them(tmp_path: Path) -> None:
+    accounts = [*ACCOUNTS, {**ACCOUNTS[1], "name": "kept", "mirror": "full"}]
+    folder = tmp_path / "mirrors"
+    folder.mkdir()
+    for name in ("kept.db", "mine.db", "old.work.db", "old.work.db-wal", "old.work.spool"):
+        (folder / name).write_bytes(b"x" * 2**20)
+    for name in ("old.work.lock", "locked.lock"):
+        (folder / name).touch()
+    (folder / "notes.txt").write_text("of somebody else")
+    settings = build({"accounts": accounts}, home=tmp_path)
+    found = [one for one in checkup.settings_and_home(settings) if one.what == "mirrors"]
+    assert all(one.ok for one in found)
+    off, renamed = (one.text for one in found)
+    assert "the mail of mine, 1.0 MB" in off
+    assert off.endswith(f"To remove it: rm {folder}/mine.db")
+    assert "the mail of old.work, 3.0 MB" in renamed
+    subprocess.run(["sh", "-c", renamed.partition("To remove it: ")[2]], check=True)
+    assert {file.name for file in folder.iterdir()} == {"kept.db", "mine.db", "locked.lock", "notes.txt"}
+
+
+def test_a_home_without_mirrors_has_none_left_behind(tmp_path: Path) -> None:
+    found = checkup.settings_and_home(build({"accounts": ACCOUNTS}, home=tmp_path))
+    assert [one.what for one in found] == ["settings", "home"]
