@@ -13,10 +13,12 @@ from tests.peers.daemon import free_ports
 from tests.peers.dovecot import Dovecot
 
 from postroom.doors.cli import checkup
-from postroom.model.errors import AuthRequired
+from postroom.model.errors import AuthRequired, ProviderUnavailable
 from postroom.service.gateway import Gateway
 from postroom.service.views import FolderView
+from postroom.service.writing.draft import list_drafts
 from postroom.settings import build
+from postroom.store.handles import Handles
 from postroom.wiring import open_gateway
 
 ACCOUNTS = [
@@ -66,6 +68,19 @@ async def test_a_refused_login_ends_the_walk_and_says_what_the_provider_wants(
     found = await findings(gateway, "mine")
     assert list(found) == ["connect"]
     assert "https://myaccount.google.com/apppasswords" in found["connect"].text
+
+
+async def test_the_test_draft_is_deleted_also_where_its_id_cannot_be_noted(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> NoReturn:
+        raise ProviderUnavailable("The disk is full.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Handles, "issue_each", full)
+        draft = (await findings(gateway, "box"))["draft"]
+    assert (draft.ok, draft.text) == (False, "The disk is full.")
+    assert (await list_drafts(gateway, account="box")).total_count == 0
 
 
 async def test_the_login_at_managesieve_is_tried_where_a_host_is_set(dovecot: Dovecot, tmp_path: Path) -> None:
