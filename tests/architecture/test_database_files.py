@@ -49,7 +49,7 @@ def opens_files(call: ast.Call) -> bool:
         case ast.Attribute(value=ast.Name(id="os"), attr="open"):
             return True
         case ast.Attribute(value=ast.Name(id="shutil"), attr=name):
-            return name not in {"which", "get_terminal_size"}
+            return name not in {"which", "get_terminal_size", "disk_usage"}
         case ast.Attribute(value=ast.Name(id="tempfile")):
             return True
         case ast.Attribute(attr="open"):  # of a path; a mailbox is opened with other words

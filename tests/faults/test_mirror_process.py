@@ -15,7 +15,11 @@ from tests.peers.accounts import letter
 from tests.peers.dovecot import PASSWORD, Dovecot
 from tests.unit.sync.conftest import Mirrored
 
+from postroom.service.accounts import mirrors
+from postroom.settings import load
+from postroom.sync.lock import Lock
 from postroom.sync.mirror import Mirror, mirror_path
+from postroom.wiring import open_gateway
 
 CONFIG = """
 [[accounts]]
@@ -66,12 +70,45 @@ def test_a_server_fills_its_mirrors_and_takes_their_process_with_it_when_it_is_k
         told, _ = refused.communicate(timeout=60)
         assert refused.returncode == 1
         assert "Another process is synchronizing the account mine" in told
+        reset = postroom(home, "sync", "--reset")
+        told, _ = reset.communicate(timeout=60)
+        assert "Another process is synchronizing the account mine" in told
+        assert "It starts over now." in told
+        assert reset.returncode == 0, told
+        wait_until_complete(mirror)
     finally:
         server.kill()
         server.communicate(timeout=60)
     with mirror.path.with_suffix(".lock").open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # waits for the end of whoever has it
     mirror.close()
+
+
+@pytest.mark.anyio
+async def test_a_reset_that_the_process_in_charge_does_not_begin_has_failed(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirrors, "_UNTIL_BEGUN", 0.1)
+    monkeypatch.setenv("POSTROOM_HOME", str(home))
+    monkeypatch.setenv("MAIL_PASSWORD", PASSWORD)
+    settings = load(home / "postroom.toml")
+    async with open_gateway(settings, ids="handle") as gateway:
+        other = Lock.taken(mirror_path(home, "mine").with_suffix(".lock"))
+        assert other is not None
+        with other:
+            (result,) = await mirrors.sync(gateway, settings.accounts, reset=True)
+    assert "It was asked to start over, and has not begun to." in result.error
+
+
+@pytest.mark.anyio
+async def test_a_reset_that_cannot_be_asked_for_has_failed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POSTROOM_HOME", str(home))
+    monkeypatch.setenv("MAIL_PASSWORD", PASSWORD)
+    (home / "mirrors" / "mine.rebuild").mkdir(parents=True)
+    settings = load(home / "postroom.toml")
+    async with open_gateway(settings, ids="handle") as gateway:
+        (result,) = await mirrors.sync(gateway, settings.accounts, reset=True)
+    assert result.error.startswith("The mirror mine is not reset")
 
 
 def test_sync_tells_what_it_did_and_doctor_shows_it(home: Path) -> None:

@@ -133,3 +133,11 @@ async def test_an_empty_mailbox_has_answers_too(made: Any) -> None:
             found = await call.ok(tool, **arguments)
             assert (found["results"], found["total_count"], found["has_more"]) == ([], 0, False), tool
         await call.ok("list_folders")
+
+
+async def test_a_query_that_is_too_long_is_refused_with_the_same_limit_however_long_it_is(call: Caller) -> None:
+    assert (await call.ok("search_emails", query="a" * 1000))["results"] == []
+    for length in (1001, 2500):
+        error = await call.error("search_emails", query="a" * length)
+        assert error["code"] == "INVALID_REQUEST"
+        assert "1000 characters" in error["message"]

@@ -48,6 +48,7 @@ class LyingImap:
     capability: str = MODERN
     lie: Lie = lambda _, lines: lines
     refuses: Callable[[str], bool] = lambda _: False
+    refusal: bytes = b"NO not this one"
     heard: list[str] = field(default_factory=list)
     host: str = LOOPBACK
     imap: int = 0
@@ -93,7 +94,7 @@ class _Conversation(socketserver.StreamRequestHandler):
         is_refused = self.liar.refuses(command)
         for line in [] if is_refused else self.liar.lie(command, method(command)):
             self._say(line)
-        self._say(tag + (b" NO not this one" if is_refused else b" OK done"))
+        self._say(tag + b" " + (self.liar.refusal if is_refused else b"OK done"))
         return verb != "LOGOUT"
 
     def _do_capability(self, _: str) -> list[bytes]:
@@ -117,6 +118,9 @@ class _Conversation(socketserver.StreamRequestHandler):
             if "STATUS" in command:
                 lines.append(_status(name, box))
         return lines
+
+    def _do_namespace(self, _: str) -> list[bytes]:
+        return [b'* NAMESPACE (("" "/")) NIL NIL']
 
     def _do_status(self, command: str) -> list[bytes]:
         name = _name(command)

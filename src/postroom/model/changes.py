@@ -26,7 +26,8 @@ class ChangePage:
 @dataclass(frozen=True, slots=True)
 class FolderState:
     """A folder as the server sees it now. While `cursor` stays the same nothing in it changed; empty where only a
-    comparison can tell. `identity` stays the same when the folder is renamed; empty where the server has none."""
+    comparison can tell. `identity` stays the same when the folder is renamed; empty where the server has none. An empty
+    `epoch`: the server names the folder, and did not tell its state."""
 
     folder: Folder
     epoch: str

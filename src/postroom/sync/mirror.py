@@ -14,7 +14,7 @@ from typing import Final
 from postroom.files import atomic_file
 from postroom.index.database import Database
 from postroom.index.packing import Damaged
-from postroom.model.errors import PostroomError, ProviderError
+from postroom.model.errors import PostroomError, ProviderError, ProviderUnavailable
 from postroom.sqlite.errors import DAMAGED, FileKind, locked, translate
 from postroom.sync.lock import Lock
 from postroom.sync.schema import SCHEMA
@@ -23,10 +23,22 @@ from postroom.sync.status import ABSENT, MirrorStatus, read_status
 FOLDER: Final = "mirrors"
 _FILE: Final = FileKind("mirror", ProviderError, "It is rebuilt from the server; nothing is lost.")
 _PARTS: Final = ("", "-wal", "-shm")
+_SUFFIXES: Final = frozenset(
+    {f"{kept}{part}" for kept in (".db", ".damaged", ".before") for part in _PARTS} | {".spool", ".lock", ".rebuild"}
+)
 
 
 def mirror_path(home: Path, account: str) -> Path:
     return home / FOLDER / f"{account}.db"
+
+
+def mirror_files(home: Path) -> dict[str, list[Path]]:
+    """All that there are, by the name of the account."""
+    found: dict[str, list[Path]] = {}
+    for file in sorted((home / FOLDER).glob("*")):
+        if file.suffix in _SUFFIXES:
+            found.setdefault(file.stem, []).append(file)
+    return found
 
 
 class Mirror:
@@ -77,6 +89,15 @@ class Mirror:
         with suppress(OSError):
             atomic_file.replace(self._request, reason.encode())
 
+    def ask_for_reset(self) -> None:
+        """As `ask_for_rebuild`, for somebody who wants to know whether it is asked for."""
+        try:
+            atomic_file.replace(self._request, b"reset")
+        except OSError as error:
+            raise ProviderUnavailable(
+                f"The mirror {self.path.stem} is not reset: {self.path.parent} cannot be written ({error.strerror})."
+            ) from error
+
     @property
     def is_rebuild_asked(self) -> bool:
         return self._request.exists()
@@ -118,10 +139,7 @@ class Mirror:
     def remove(self) -> None:
         """With everything that belongs to it."""
         self.close()
-        for kept in (self.path, self.path.with_suffix(".damaged"), self._before):
-            for part in _PARTS:
-                Path(f"{kept}{part}").unlink(missing_ok=True)
-        for suffix in (".spool", ".lock", ".rebuild"):
+        for suffix in _SUFFIXES:
             self.path.with_suffix(suffix).unlink(missing_ok=True)
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from postroom.sync import changing, spool
+from postroom.sync import changing, space, spool
 from postroom.sync.contents import raw_content
 
 _STEP, _STEP_BYTES = 200, 8 * 2**20
@@ -20,8 +20,10 @@ def forget_unknown(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def pack_some(connection: sqlite3.Connection, path: Path, now: float) -> bool:
-    """Whether there were any left."""
+    """Whether there were any left. Until there are none, the spool is as large as before."""
     rows = connection.execute("SELECT id, place FROM spooled ORDER BY id LIMIT ?", (_STEP,)).fetchall()
+    if rows:
+        space.check(path, _STEP_BYTES)
     held = 0
     lost: list[int] = []
     for number, place in rows:

@@ -59,18 +59,20 @@ RefOf = Callable[[str, str, int], str]  # folder ref, epoch, number within it
 def take_over(
     connection: sqlite3.Connection, states: Sequence[FolderState], leave_out: Collection[str], ref_of: RefOf
 ) -> None:
-    """The server's folders. What was in one that is gone stays until `remove_gone`: it may have been moved."""
+    """The server's folders. What was in one that is gone stays until `remove_gone`: it may have been moved. One whose
+    state was not told stays as it is, and is not begun: perhaps nobody may read it."""
     known = places(connection)
     pairs = _paired(known, states)
     changed = [(place, state) for place, state in pairs if not place.is_as(state)]
     there = {place.number for place, _ in pairs}
-    new = {state.folder.ref for state in states} - {state.folder.ref for _, state in pairs}
+    told = [state for state in states if state.epoch]
+    new = {state.folder.ref for state in told} - {state.folder.ref for _, state in pairs}
     gone = [place for place in known if place.number not in there]
     if changed or new or gone:
         _put_aside(connection, [*gone, *(place for place, _ in changed)])
         for place, state in changed:
             _write(connection, place, state, ref_of)
-        for state in states:
+        for state in told:
             if state.folder.ref in new:
                 _create(connection, state)
         for place in gone:  # shown as before until it is removed, unless another has its name by now
@@ -79,14 +81,14 @@ def take_over(
             )
     connection.executemany(
         "UPDATE mirrored_folder SET server_total = ? WHERE number = (SELECT id FROM folder WHERE ref = ?)",
-        [(state.folder.total or 0, state.folder.ref) for state in states],
+        [(state.folder.total or 0, state.folder.ref) for state in told],
     )
     _leave_out(connection, [state.folder for state in states], leave_out)
 
 
 def _paired(known: Sequence[Place], states: Sequence[FolderState]) -> list[tuple[Place, FolderState]]:
-    """By ref and epoch; then by what stays the same when a folder is renamed: its id, or its epoch where it has none;
-    then by ref alone, numbered anew.
+    """By ref and epoch, or by ref alone where the server did not tell the epoch; then by what stays the same when a
+    folder is renamed: its id, or its epoch where it has none; then by ref alone, numbered anew.
 
     An epoch tells only where no other folder has it, now or before: a server may begin each folder with the same one,
     and then a new folder would be taken for one that was deleted, and its messages for those.
@@ -108,8 +110,12 @@ def _paired(known: Sequence[Place], states: Sequence[FolderState]) -> list[tuple
         is_one = all(count[epoch] == 1 for count in epochs)
         return epoch if is_one and not identity and epoch not in ("", "0") else None
 
-    same = {state.folder.ref: state.epoch for state in states}
-    pair(lambda place: place.ref if place.epoch in ("", same.get(place.ref)) else None, lambda state: state.folder.ref)
+    def is_same(place: Place) -> bool:
+        epoch = now.get(place.ref)
+        return not epoch or place.epoch in ("", epoch)
+
+    now = {state.folder.ref: state.epoch for state in states}
+    pair(lambda place: place.ref if is_same(place) else None, lambda state: state.folder.ref)
     pair(lambda place: place.identity or None, lambda state: state.identity or None)
     pair(lambda place: telling(place.epoch, place.identity), lambda state: telling(state.epoch, state.identity))
     pair(lambda place: place.ref, lambda state: state.folder.ref)

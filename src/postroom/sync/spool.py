@@ -16,6 +16,7 @@ from pathlib import Path
 
 from postroom.index.packing import checksum
 from postroom.model.errors import ProviderUnavailable
+from postroom.sync import space
 
 _SEALED = struct.Struct(">QQI")  # where the message begins, its length, and a checksum: a power cut may lose the bytes
 _OWNER_ONLY = 0o600
@@ -26,6 +27,8 @@ Place = tuple[int, int]  # where a message begins, and its length
 
 def append(path: Path, raws: Sequence[bytes]) -> list[Place]:
     """Only one process writes, under the mirror's lock; any may read."""
+    lengths = [len(raw) for raw in raws]
+    space.check(path, sum(lengths))
     try:
         # Opened each time: with the mirror, it may have been started over.
         with _opened(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND) as file:
@@ -33,7 +36,6 @@ def append(path: Path, raws: Sequence[bytes]) -> list[Place]:
             _write(file, start, raws)
     except OSError as error:
         raise _unusable(path, f"cannot be written ({error.strerror})") from error
-    lengths = [len(raw) for raw in raws]
     return list(zip(accumulate(lengths, initial=start), lengths, strict=False))
 
 

@@ -20,7 +20,7 @@ from postroom.index import segments
 from postroom.model.changes import Announced
 from postroom.model.errors import Conflict, PostroomError, ProviderError
 from postroom.providers.protocol import FolderSync, Watcher
-from postroom.sync import abilities, announced, carrying, packing
+from postroom.sync import abilities, announced, carrying, packing, space
 from postroom.sync.access import Access
 from postroom.sync.arriving import Arriving
 from postroom.sync.by_folder import ByFolder
@@ -164,6 +164,7 @@ class Syncing:
             if not await engine.is_behind():
                 break
             self._is_settled = False
+            space.check(self.mirror.path)
             await Access(self.mirror).write(segments.put_off)
             await engine.fill(lambda: self._after_block(engine))
             await self._round(engine)
@@ -240,6 +241,7 @@ class Syncing:
         self._report()
         if self.mirror.is_rebuild_asked:
             raise Conflict("The mirror is started over.")
+        space.check(self.mirror.path)
         await self._take_announced()
         if engine.is_partial or self._tools.clock() - self._looked_at > _DURING_FILL:
             await self._round(engine)

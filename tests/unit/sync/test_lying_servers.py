@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 from tests.peers.accounts import imap_account, letter, opened
 from tests.peers.lying_imap import MODERN, POOR, Lie, LyingImap, lying_imap
 
-from postroom.model.errors import ProviderError
+from postroom.model.errors import ProviderError, ProviderUnavailable, RateLimited
 from postroom.model.query.tree import Query, Text
 from postroom.sync.contents import message_of
 from postroom.sync.lookup import Lookup
@@ -177,3 +178,151 @@ async def test_a_folder_with_an_odd_name_takes_no_other_with_it(liar: LyingImap,
     for _ in range(2):
         await synced(liar, mirror)
         assert subjects(mirror) >= {"letter1", "letter2", "letter3"}
+
+
+def moments(mirror: Mirror) -> dict[str, datetime | None]:
+    return {folder.name: folder.as_of for folder in mirror.status().folders}
+
+
+def refs(mirror: Mirror) -> set[str]:
+    with mirror.snapshot() as connection:
+        return {ref for (ref,) in connection.execute("SELECT ref FROM mail")}
+
+
+def about_it(commands: str) -> Callable[[str], bool]:
+    return lambda command: re.match(rf'({commands}) "?Sums', command) is not None
+
+
+def without_its_status(command: str, lines: list[bytes]) -> list[bytes]:
+    return [line for line in lines if not line.startswith(b'* STATUS "Sums"')]
+
+
+async def test_a_server_that_refuses_to_list_its_folders_has_not_lost_them(liar: LyingImap, mirror: Mirror) -> None:
+    account = imap_account(liar, mirror="full", timeout=5)  # type: ignore[arg-type]
+    async with opened(account) as mailbox, Syncing(mirror, mailbox, account) as syncing:
+        await syncing.once()
+        kept, before = refs(mirror), moments(mirror)
+        liar.refuses = lambda command: command.startswith("LIST")
+        with pytest.raises(ProviderError, match="refused"):
+            await syncing.once()
+        with pytest.raises(ProviderError, match="refused"):
+            await mailbox.folders()
+    assert (refs(mirror), moments(mirror)) == (kept, before)
+
+
+async def test_a_server_that_refuses_to_tell_its_namespace_gives_a_clear_error(mirror: Mirror) -> None:
+    with lying_imap(capability=f"{MODERN} NAMESPACE", refuses=lambda command: command == "NAMESPACE") as liar:
+        with pytest.raises(ProviderError, match="refused"):
+            await synced(liar, mirror)
+        liar.refuses = lambda _: False
+        assert (await synced(liar, mirror)).complete
+
+
+@pytest.mark.parametrize("refusal", [b"NO not now", b"NO [SERVERBUG] oops", b"NO [CONTACTADMIN] ask", b"BAD what"])
+async def test_a_folder_whose_state_the_server_does_not_tell_stays_and_is_not_confirmed(
+    liar: LyingImap, mirror: Mirror, refusal: bytes
+) -> None:
+    liar.put(letter("sum1"), letter("sum2"), box=b"Sums")
+    await synced(liar, mirror)
+    kept, before = refs(mirror), moments(mirror)
+    liar.lie, liar.refuses, liar.refusal = without_its_status, about_it("STATUS|SELECT|EXAMINE"), refusal
+    liar.put(letter("letter4"))
+    status = await synced(liar, mirror)
+    assert refs(mirror) > kept
+    assert "letter4" in subjects(mirror)
+    assert status.messages == 6
+    assert [folder.server_total for folder in status.folders] == [4, 2]
+    assert moments(mirror)["Sums"] == before["Sums"] == status.as_of
+    assert moments(mirror)["INBOX"] != before["INBOX"]
+    liar.refuses = lambda _: False
+    liar.put(letter("sum3"), box=b"Sums")
+    assert (await synced(liar, mirror)).complete
+    assert refs(mirror) > kept
+    assert "sum3" in subjects(mirror)
+    assert moments(mirror)["Sums"] == moments(mirror)["INBOX"]
+
+
+async def test_a_folder_whose_state_is_not_told_is_looked_at_where_it_can_be_opened(
+    liar: LyingImap, mirror: Mirror
+) -> None:
+    liar.put(letter("sum1"), box=b"Sums")
+    await synced(liar, mirror)
+    liar.lie, liar.refuses = without_its_status, about_it("STATUS")
+    liar.put(letter("sum2"), box=b"Sums")
+    status = await synced(liar, mirror)
+    assert status.complete
+    assert {"sum1", "sum2"} < subjects(mirror)
+    assert moments(mirror)["Sums"] == moments(mirror)["INBOX"]
+
+
+async def test_a_folder_whose_state_is_not_told_is_not_taken_for_a_new_one_with_its_epoch(
+    liar: LyingImap, mirror: Mirror
+) -> None:
+    liar.put(letter("sum1"), box=b"Sums")
+    liar.boxes[b"Sums"].validity = 8
+    await synced(liar, mirror)
+    kept = refs(mirror)
+    liar.lie, liar.refuses = without_its_status, about_it("STATUS|SELECT|EXAMINE")
+    liar.put(letter("other1"), box=b"Other")
+    liar.boxes[b"Other"].validity = 8
+    await synced(liar, mirror)
+    assert refs(mirror) > kept
+    assert subjects(mirror) == {"letter1", "letter2", "letter3", "sum1", "other1"}
+    with mirror.snapshot() as connection:
+        assert connection.execute("SELECT * FROM renamed").fetchall() == []
+
+
+@pytest.mark.parametrize("refusal", [b"NO [UNAVAILABLE] later", b"NO [INUSE] locked", b"NO [LIMIT] too many"])
+async def test_a_server_that_asks_to_come_back_later_changes_nothing(
+    liar: LyingImap, mirror: Mirror, refusal: bytes
+) -> None:
+    liar.put(letter("sum1"), box=b"Sums")
+    await synced(liar, mirror)
+    kept, before = refs(mirror), moments(mirror)
+    liar.lie, liar.refuses, liar.refusal = without_its_status, about_it("STATUS"), refusal
+    with pytest.raises((ProviderUnavailable, RateLimited), match="later"):
+        await synced(liar, mirror)
+    assert (refs(mirror), moments(mirror)) == (kept, before)
+
+
+@pytest.mark.parametrize("refusal", [b"NO [NONEXISTENT] gone", b"NO [NOPERM] not yours"])
+async def test_a_folder_that_is_listed_and_does_not_exist_or_may_not_be_read_goes(
+    liar: LyingImap, mirror: Mirror, refusal: bytes
+) -> None:
+    liar.put(letter("sum1"), box=b"Sums")
+    await synced(liar, mirror)
+    liar.lie, liar.refuses, liar.refusal = without_its_status, about_it("STATUS|SELECT|EXAMINE"), refusal
+    assert (await synced(liar, mirror)).complete
+    assert subjects(mirror) == {"letter1", "letter2", "letter3"}
+    assert list(moments(mirror)) == ["INBOX"]
+
+
+async def test_a_folder_that_is_listed_and_never_told_of_does_not_keep_the_others_from_being_complete(
+    liar: LyingImap, mirror: Mirror
+) -> None:
+    liar.put(letter("sum1"), box=b"Sums")
+    liar.lie, liar.refuses = without_its_status, about_it("STATUS|SELECT|EXAMINE")
+    assert (await synced(liar, mirror)).complete
+    assert list(moments(mirror)) == ["INBOX"]
+
+
+async def test_messages_of_a_folder_that_cannot_be_opened_for_a_moment_are_not_taken_for_gone(liar: LyingImap) -> None:
+    liar.put(letter("sum1"), box=b"Sums")
+    liar.refuses = about_it(OPENING)
+    async with opened(imap_account(liar, mirror="full", timeout=5)) as mailbox:  # type: ignore[arg-type]
+        with pytest.raises(ProviderUnavailable, match="a folder that it has"):
+            await anext(mailbox.bulk("Sums", "7", [1], max_bytes=1_000))
+        with pytest.raises(ProviderUnavailable, match="a folder that it has"):
+            await mailbox.identify("Sums", "7", [1])
+        liar.refuses = lambda _: False
+        assert len(await anext(mailbox.bulk("Sums", "7", [1], max_bytes=1_000))) == 1
+
+
+async def test_messages_of_a_folder_that_was_deleted_meanwhile_are_gone(liar: LyingImap) -> None:
+    liar.put(letter("sum1"), box=b"Sums")
+    async with opened(imap_account(liar, mirror="full", timeout=5)) as mailbox:  # type: ignore[arg-type]
+        await mailbox.folders()
+        del liar.boxes[b"Sums"]
+        liar.refuses = about_it(OPENING)
+        assert [batch async for batch in mailbox.bulk("Sums", "7", [1], max_bytes=1_000)] == []
+        assert await mailbox.identify("Sums", "7", [1]) == []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import resource
+import shutil
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -20,7 +22,7 @@ from postroom.model.errors import ProviderUnavailable
 from postroom.model.ids import Kind
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync import packing, spool, syncing
+from postroom.sync import packing, space, spool, syncing
 from postroom.sync.contents import message_of, raw_of
 from postroom.sync.syncing import Syncing, Tools
 
@@ -316,3 +318,101 @@ async def test_a_mirror_that_is_started_over_during_a_fill_has_a_spool_of_its_ow
     assert next(asked, None) is None
     same(mirrored, second.everything())
     keeps_the_bytes(mirrored, second.everything())
+
+
+class Disk:
+    """Has as much space as it is given, and loses as much as the mirror's files take."""
+
+    def __init__(self, mirrored: Mirrored, room: int) -> None:
+        self._folder = mirrored.mirror.path.parent
+        self.room = room
+
+    def usage(self, path: Path) -> SimpleNamespace:
+        assert path == self._folder
+        used = sum(file.stat().st_size for file in self._folder.glob("*"))
+        return SimpleNamespace(total=2**40, free=space.RESERVE + self.room - used)
+
+
+async def test_a_fill_leaves_the_last_of_a_disk_to_others(
+    mirrored: Mirrored, second: SecondClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirrored.mirror.status()
+    disk = Disk(mirrored, room=0)
+    monkeypatch.setattr(shutil, "disk_usage", disk.usage)
+    with pytest.raises(ProviderUnavailable, match=r"mirror mine is almost full.*is kept"):
+        await mirrored.sync()
+    assert "almost full" in mirrored.mirror.status().last_error
+    assert not mirrored.mirror.spool.exists()
+    disk.room = 2**30
+    await mirrored.sync()
+    same(mirrored, second.everything())
+    keeps_the_bytes(mirrored, second.everything())
+
+
+@pytest.mark.parametrize("mode", ["full", "headers"])
+async def test_a_fill_stops_half_way_when_the_disk_fills_and_goes_on_when_there_is_space(
+    mirrored: Mirrored, second: SecondClient, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    mirrored.changes = {"mirror": mode}
+    disk = Disk(mirrored, room=2**30)
+    monkeypatch.setattr(shutil, "disk_usage", disk.usage)
+
+    def fill_the_disk(messages: int, _: int) -> None:
+        disk.room = 0 if messages else disk.room
+
+    with pytest.raises(ProviderUnavailable, match="almost full"):
+        await mirrored.sync(Tools(on_progress=fill_the_disk))
+    kept = mirrored.rows()
+    assert 0 < len(kept) < len(second.everything())
+    assert not mirrored.mirror.status().complete
+    disk.room = 2**30
+    await mirrored.sync()
+    shown = {ref for ref, one in second.everything().items() if "\\Deleted" not in one.flags}
+    assert kept.keys() < mirrored.rows().keys() == shown
+
+
+async def test_what_does_not_fit_is_found_and_read_and_packed_later(
+    mirrored: Mirrored, second: SecondClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await found_only(mirrored)
+    disk = Disk(mirrored, room=0)
+    monkeypatch.setattr(shutil, "disk_usage", disk.usage)
+    with pytest.raises(ProviderUnavailable, match="almost full"):
+        await mirrored.sync()
+    assert mirrored.mirror.spool.exists()
+    assert mirrored.mirror.status().complete
+    same(mirrored, second.everything())
+    disk.room = 2**30
+    await mirrored.sync()
+    assert not mirrored.mirror.spool.exists()
+    keeps_the_bytes(mirrored, second.everything())
+
+
+async def test_a_spool_that_is_packed_is_removed_however_full_the_disk_is(
+    mirrored: Mirrored, second: SecondClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await found_only(mirrored)
+    pack_some = packing.pack_some
+
+    def fill_the_disk(*given: Any) -> bool:
+        done = pack_some(*given)
+        monkeypatch.setattr(shutil, "disk_usage", Disk(mirrored, room=0).usage)
+        return done
+
+    monkeypatch.setattr(packing, "pack_some", fill_the_disk)
+    await mirrored.sync()
+    assert not mirrored.mirror.spool.exists()
+    keeps_the_bytes(mirrored, second.everything())
+
+
+@pytest.mark.parametrize("told", [SimpleNamespace(total=0, free=0), OSError()], ids=["nothing", "an error"])
+def test_a_disk_that_does_not_tell_its_space_is_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: SimpleNamespace | OSError
+) -> None:
+    def usage(_: Path) -> SimpleNamespace:
+        if isinstance(told, OSError):
+            raise told
+        return told
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    assert spool.append(tmp_path / "a.spool", [b"hello"]) == [(0, 5)]

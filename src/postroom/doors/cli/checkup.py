@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from postroom.model.errors import AuthRequired, NotFound, PostroomError, ProviderError
-from postroom.service.accounts.mirrors import MirrorStatus, status_of
+from postroom.service.accounts.mirrors import MirrorStatus, left_behind, status_of
 from postroom.service.gateway import Gateway
 from postroom.settings import Settings, SettingsError
 
@@ -43,6 +44,10 @@ def settings_and_home(settings: Settings) -> Iterator[Finding]:
     origin = settings.config_path or ("none, the sample mailbox is used" if settings.is_demo else "the environment")
     yield Finding("settings", True, str(origin))
     yield _writable(settings.home)
+    for name, files in left_behind(settings).items():
+        size = sum(file.stat().st_size for file in files if file.exists())
+        if size:
+            yield Finding("mirrors", True, _left_behind(name, files, size))
 
 
 def server(settings: Settings, count_tools: Callable[[Settings], int]) -> Finding:
@@ -103,6 +108,12 @@ def _writable(home: Path) -> Finding:
         return Finding("home", False, f"{home}: {error.strerror}; make it writable or set POSTROOM_HOME")
 
 
+def _left_behind(name: str, files: Sequence[Path], size: int) -> str:
+    remove = shlex.join(["rm", *map(str, files)])
+    mail = f"{files[0].parent} still has the mail of {name}, {size / 2**20:.1f} MB"
+    return f"{mail}; in these settings no account of that name has a mirror. To remove it: {remove}"
+
+
 async def _looked(what: str, look: Callable[[Gateway, str], Awaitable[str]], gateway: Gateway, name: str) -> Finding:
     try:
         return Finding(what, True, await look(gateway, name))
@@ -152,17 +163,14 @@ async def _read(gateway: Gateway, name: str) -> str:
 async def _draft(gateway: Gateway, name: str) -> str:
     from postroom.service.accounts.folders import capabilities
     from postroom.service.writing.composing import DraftRequest
-    from postroom.service.writing.draft import create_draft, erase_draft
+    from postroom.service.writing.draft import try_draft
 
     _, able = await capabilities(gateway, name)
     if gateway.settings.server.read_only or not able.can_draft:
         return "not tried: read-only" if able.can_draft else "not tried: this provider has no drafts"
-    draft = await create_draft(
-        gateway, DraftRequest(subject="Postroom doctor", body="This draft is deleted immediately."), account=name
-    )
-    if not draft.draft_id:
+    request = DraftRequest(subject="Postroom doctor", body="This draft is deleted immediately.")
+    if not await try_draft(gateway, request, account=name):
         return "not tried: dev mode covers drafts in this dialect"
-    await erase_draft(gateway, draft.draft_id)
     return "saved and deleted a test draft"
 
 

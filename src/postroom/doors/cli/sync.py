@@ -86,8 +86,8 @@ def _progress(names: list[str]) -> tuple[OnProgress, Callable[[], None]]:
 
 
 def _said(result: Synced) -> str:
-    if result.error:
-        return f"{result.account}: {result.error}"
+    if result.error or result.remark:
+        return f"{result.account}: {result.error or result.remark}"
     status = result.status
     unread = [folder.name for folder in status.folders if not (folder.complete or folder.is_left_out)]
     state = "up to date" if status.complete else f"not complete: {', '.join(unread) or 'no folder'} could not be read"

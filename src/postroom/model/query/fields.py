@@ -39,11 +39,11 @@ _READ_AS_MORE = re.compile(r"-|(?:OR|AND|NOT)\Z|[^\W\d][\w-]*:(?!//|:)")
 def text_leaf(token: Token) -> Text:
     """A word, a ``word*`` or a phrase without an operator."""
     if token.kind == "phrase":
-        return Text(_with_words(token.text), phrase=True)
+        return Text(_with_words(token.text, f'"{token.text}"'), phrase=True)
     value = token.text.removesuffix("*")
     if "*" in value:
         raise refusal("A * is allowed only at the end of a word, as in invoi*.")
-    return Text(_with_words(value), prefix=value != token.text)
+    return Text(_with_words(value, token.text), prefix=value != token.text)
 
 
 def field_leaf(operator: str, token: Token, now: datetime, zone: tzinfo | None) -> Leaf | None:  # noqa: C901 - one arm per operator
@@ -53,7 +53,7 @@ def field_leaf(operator: str, token: Token, now: datetime, zone: tzinfo | None) 
         case "from" | "to" | "cc":
             return Correspondent(operator, value)
         case "subject":
-            return Subject(_with_words(value), phrase=token.kind == "phrase")
+            return Subject(_with_words(value, value), phrase=token.kind == "phrase")
         case "filename":
             return Filename(value)
         case "in":
@@ -126,9 +126,9 @@ def _value(operator: str, token: Token) -> str:
     return value
 
 
-def _with_words(value: str) -> str:
+def _with_words(value: str, written: str) -> str:
     if not words(value):
-        raise refusal(f"A search term needs letters or digits; {value[:40] or '*'} has neither. Remove it.")
+        raise refusal(f"A search term needs letters or digits; {written[:40]} has neither. Remove it.")
     return value.strip()
 
 

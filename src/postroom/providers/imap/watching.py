@@ -13,7 +13,7 @@ import anyio.to_thread
 from anyio import sleep
 
 from postroom.model.changes import Announced
-from postroom.model.errors import ProviderError, ProviderUnavailable
+from postroom.model.errors import ProviderError, ProviderUnavailable, RateLimited
 from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.failures import CONNECTION_LOST
 from postroom.providers.imap.sync.arrivals import arrivals
@@ -105,7 +105,8 @@ def _listening(account: ImapAccount, credentials: Credentials, folder: str) -> S
     try:
         session.open(folder)
         if session.has("NOTIFY"):
-            with suppress(ProviderError):  # it may be too much for this server: the inbox is watched all the same
+            # It may be too much for this server: the inbox is watched all the same.
+            with suppress(ProviderError, RateLimited):
                 session.notify()
     except BaseException:
         session.abort()

@@ -12,27 +12,39 @@ import anyio
 
 from postroom.model.errors import Conflict, InvalidRequest, PostroomError
 from postroom.settings.accounts import ServerAccount
-from postroom.sync.mirror import Mirror, mirror_path
+from postroom.sync.mirror import Mirror, mirror_files, mirror_path
 from postroom.sync.status import MirrorStatus
 
 if TYPE_CHECKING:
     from postroom.service.gateway import Gateway
     from postroom.settings import AccountSettings, Settings
 
-__all__ = ["MirrorStatus", "Synced", "follow", "mirrored_accounts", "remove_mirror", "status_of", "sync"]
+__all__ = [
+    "MirrorStatus",
+    "Synced",
+    "follow",
+    "left_behind",
+    "mirrored_accounts",
+    "remove_mirror",
+    "status_of",
+    "sync",
+]
 
 _UNTIL_FREE = 10.0  # seconds between looks whether another process still does it
+_UNTIL_BEGUN = 30.0  # seconds for another process to start over
 
 OnProgress = Callable[[str, int, int], None]  # account, messages in its mirror, messages on its server
 
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """`error` is what stopped it; empty when the mirror is complete and up to date."""
+    """`error` is what stopped it; empty when the mirror is complete and up to date, or another process was asked to
+    start it over and does (`remark`)."""
 
     account: str
     status: MirrorStatus
     error: str = ""
+    remark: str = ""
 
 
 def mirrored_accounts(settings: Settings, wanted: str | None = None) -> Sequence[AccountSettings]:
@@ -70,22 +82,34 @@ async def sync(
 
     async def run(account: AccountSettings) -> None:
         mirror = mirror_of(gateway.settings, account.name)
-        error = ""
-        if reset:
-            mirror.ask_for_rebuild("reset")
+        error = remark = ""
         try:
+            if reset:
+                mirror.ask_for_reset()
             await _synced(gateway, account, mirror, on_progress, follow=False)
         except Conflict as refusal:
-            error = refusal.message + (" It starts over now." if reset else "")
+            if reset and await _is_started_over(mirror):
+                remark = f"{refusal.message} It starts over now."
+            else:
+                error = refusal.message + (" It was asked to start over, and has not begun to." if reset else "")
         except PostroomError as failure:
             error = failure.message
-        results[account.name] = Synced(account.name, mirror.status(), error)
+        results[account.name] = Synced(account.name, mirror.status(), error, remark)
         mirror.close()
 
     async with anyio.create_task_group() as tasks:
         for account in accounts:
             tasks.start_soon(run, account)
     return [results[account.name] for account in accounts]
+
+
+async def _is_started_over(mirror: Mirror) -> bool:
+    """By the process that synchronizes it: that looks from time to time whether somebody asks, and begins when the
+    server answers."""
+    with anyio.move_on_after(_UNTIL_BEGUN):
+        while mirror.is_rebuild_asked:  # noqa: ASYNC110 - it is a file, and another process removes it
+            await anyio.sleep(0.1)
+    return not mirror.is_rebuild_asked
 
 
 async def follow(
@@ -132,6 +156,13 @@ def status_of(settings: Settings, account: str) -> MirrorStatus:
         return mirror.status()
     finally:
         mirror.close()
+
+
+def left_behind(settings: Settings) -> dict[str, list[Path]]:
+    """Files of mirrors that no account has any more, by the name of the account: it was renamed or removed in the
+    settings, or has no mirror now."""
+    kept = {account.name for account in mirrored_accounts(settings)}
+    return {name: files for name, files in mirror_files(settings.home).items() if name not in kept}
 
 
 def remove_mirror(home: Path, account: str) -> None:

@@ -128,10 +128,18 @@ async def delete_draft(gateway: Gateway, draft_id: str, *, account: str | None =
     return view.operation_id
 
 
-async def erase_draft(gateway: Gateway, draft_id: str) -> None:
-    """For good: for a draft that nobody wrote, such as one made to try whether drafts work."""
-    opened, saved = await find_draft(gateway, draft_id, None)
-    await opened.drafts.delete_draft(saved.ref)
+async def try_draft(gateway: Gateway, request: DraftRequest, *, account: str | None = None) -> bool:
+    """Saved as by `create_draft` and deleted for good, also where it gets no id: nobody wrote it. False: none is saved
+    here."""
+    if _is_logged_only(gateway):
+        return False
+    opened = await gateway.accounts.open(account)
+    saved = await _saved(gateway, opened, await composing.new_mail(gateway, opened, request))
+    try:
+        await _view_saved(gateway, opened, saved)
+    finally:
+        await opened.drafts.delete_draft(saved.ref)
+    return True
 
 
 async def find_draft(gateway: Gateway, draft_id: str, account: str | None) -> tuple[Account, SavedDraft]:
@@ -237,9 +245,12 @@ def _texts(given: tuple[str, ...] | None) -> tuple[str, ...]:
 async def _save(gateway: Gateway, account: Account, draft: Draft) -> DraftView:
     if _is_logged_only(gateway):
         return _unsaved(gateway, account.name, draft)
+    return await _view_saved(gateway, account, await _saved(gateway, account, draft))
+
+
+async def _saved(gateway: Gateway, account: Account, draft: Draft) -> SavedDraft:
     raw = await gateway.in_thread(compose.compose, draft, date=gateway.now(), keep_bcc=True)
-    saved = await account.drafts.create_draft(raw, thread_ref=draft.threading.thread_ref)
-    return await _view_saved(gateway, account, saved)
+    return await account.drafts.create_draft(raw, thread_ref=draft.threading.thread_ref)
 
 
 def _is_logged_only(gateway: Gateway) -> bool:

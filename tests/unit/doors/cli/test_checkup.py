@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NoReturn
@@ -12,10 +13,12 @@ from tests.peers.daemon import free_ports
 from tests.peers.dovecot import Dovecot
 
 from postroom.doors.cli import checkup
-from postroom.model.errors import AuthRequired
+from postroom.model.errors import AuthRequired, ProviderUnavailable
 from postroom.service.gateway import Gateway
 from postroom.service.views import FolderView
+from postroom.service.writing.draft import list_drafts
 from postroom.settings import build
+from postroom.store.handles import Handles
 from postroom.wiring import open_gateway
 
 ACCOUNTS = [
@@ -67,6 +70,19 @@ async def test_a_refused_login_ends_the_walk_and_says_what_the_provider_wants(
     assert "https://myaccount.google.com/apppasswords" in found["connect"].text
 
 
+async def test_the_test_draft_is_deleted_also_where_its_id_cannot_be_noted(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> NoReturn:
+        raise ProviderUnavailable("The disk is full.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Handles, "issue_each", full)
+        draft = (await findings(gateway, "box"))["draft"]
+    assert (draft.ok, draft.text) == (False, "The disk is full.")
+    assert (await list_drafts(gateway, account="box")).total_count == 0
+
+
 async def test_the_login_at_managesieve_is_tried_where_a_host_is_set(dovecot: Dovecot, tmp_path: Path) -> None:
     sieve = {"sieve_host": dovecot.host, "sieve_port": dovecot.sieve, "sieve_security": "none", "timeout": 5}
     fine = imap_account(dovecot, **sieve)
@@ -78,3 +94,28 @@ async def test_the_login_at_managesieve_is_tried_where_a_host_is_set(dovecot: Do
         failed = (await findings(gateway, "wrong"))["sieve"]
     assert not failed.ok
     assert "ManageSieve" in failed.text
+
+
+def test_mirrors_of_no_account_are_named_with_their_size_and_how_to_remove_them(tmp_path: Path) -> None:
+    accounts = [*ACCOUNTS, {**ACCOUNTS[1], "name": "kept", "mirror": "full"}]
+    folder = tmp_path / "mirrors"
+    folder.mkdir()
+    for name in ("kept.db", "mine.db", "old.work.db", "old.work.db-wal", "old.work.spool"):
+        (folder / name).write_bytes(b"x" * 2**20)
+    for name in ("old.work.lock", "locked.lock"):
+        (folder / name).touch()
+    (folder / "notes.txt").write_text("of somebody else")
+    settings = build({"accounts": accounts}, home=tmp_path)
+    found = [one for one in checkup.settings_and_home(settings) if one.what == "mirrors"]
+    assert all(one.ok for one in found)
+    off, renamed = (one.text for one in found)
+    assert "the mail of mine, 1.0 MB" in off
+    assert off.endswith(f"To remove it: rm {folder}/mine.db")
+    assert "the mail of old.work, 3.0 MB" in renamed
+    subprocess.run(["sh", "-c", renamed.partition("To remove it: ")[2]], check=True)
+    assert {file.name for file in folder.iterdir()} == {"kept.db", "mine.db", "locked.lock", "notes.txt"}
+
+
+def test_a_home_without_mirrors_has_none_left_behind(tmp_path: Path) -> None:
+    found = checkup.settings_and_home(build({"accounts": ACCOUNTS}, home=tmp_path))
+    assert [one.what for one in found] == ["settings", "home"]

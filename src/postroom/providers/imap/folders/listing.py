@@ -52,15 +52,15 @@ def list_folders(session: Session, *, counted: bool) -> list[Folder]:
 def list_with_status(
     session: Session, items: Sequence[str], *, is_current: bool = False
 ) -> list[tuple[Folder, dict[str, str]]]:
-    """Everything that can be opened, with these items of STATUS; those that the server left out are asked for.
-    `is_current`: a folder that is open was refreshed just now."""
+    """Everything that can be opened, with these items of STATUS; those that the server left out are asked for, and
+    are empty where it does not tell. `is_current`: a folder that is open was refreshed just now."""
     lines, statuses = session.list_folders(*_wanted(session, items), is_current=is_current)
     folders, _ = _read(session, lines)
     counts = _statuses(session, statuses)
     listed = []
     for folder in folders:
         status = counts.get(folder.ref) or session.raw_status(folder.ref, items)
-        if status:
+        if status is not None:
             listed.append((_with_counts(session, folder, _numbers(status)), status))
     return listed
 

@@ -138,13 +138,16 @@ class Session:
         answer = self._ask(self._client.folder_status, folder, what)
         return {name.decode("ascii"): value for name, value in answer.items() if isinstance(value, int)}
 
-    def raw_status(self, folder: str, what: Sequence[str]) -> dict[str, str]:
-        """As the server wrote it; nothing where the folder cannot be looked at."""
+    def raw_status(self, folder: str, what: Sequence[str]) -> dict[str, str] | None:
+        """As the server wrote it. None where there is no such folder, or it may not be read; empty where the server
+        does not tell, which says nothing about the folder: most refusals give no reason by code."""
         self._clear()
         try:
             words = (self._speech.write_name(folder), f"({' '.join(what)})")
             self._ask(internals.simple_command, self._client, "STATUS", *words)
-        except (NotFound, PermissionDenied, ProviderError) as refusal:
+        except (NotFound, PermissionDenied):
+            return None
+        except ProviderError as refusal:
             if refusal.retryable:
                 raise
             return {}
@@ -159,7 +162,7 @@ class Session:
         return self._prefix
 
     def _ask_for_prefix(self) -> str:
-        _, answer = self._ask(internals.namespace, self._client)
+        answer = self._ask(internals.namespace, self._client)
         personal = wire.read_tokens(answer)[0]
         return self.read_name(personal[0][0]) if personal else ""
 

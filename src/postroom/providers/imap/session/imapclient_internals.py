@@ -69,8 +69,10 @@ def announcements(client: Any) -> dict[str, list[Any]]:
 
 
 def simple_command(client: Any, *words: str | bytes) -> Any:
-    """What is not ASCII has to be bytes."""
-    return client._imap._simple_command(*words)
+    """What is not ASCII has to be bytes. imaplib raises only for BAD, and returns NO like any other answer."""
+    kind, answer = client._imap._simple_command(*words)
+    client._checkok(words[0], kind, answer)
+    return answer
 
 
 def command_and_noop(client: Any, *words: str) -> None:
@@ -78,12 +80,15 @@ def command_and_noop(client: Any, *words: str) -> None:
     imap = client._imap
     commands = [(words[0], imap._new_tag(), " ".join(words)), ("NOOP", imap._new_tag(), "NOOP")]
     imap.send(b"".join(b"%s %s\r\n" % (tag, line.encode("ascii")) for _, tag, line in commands))
-    for name, tag, _ in commands:
-        imap._command_complete(name, tag)
+    answers = [(name, *imap._command_complete(name, tag)) for name, tag, _ in commands]
+    for answer in answers:
+        client._checkok(*answer)
 
 
 def namespace(client: Any) -> Any:
-    return client._imap.namespace()
+    kind, answer = client._imap.namespace()
+    client._checkok("NAMESPACE", kind, answer)
+    return answer
 
 
 def notify(client: Any) -> Any:

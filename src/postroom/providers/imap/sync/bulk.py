@@ -10,13 +10,13 @@ from datetime import datetime
 from typing import NamedTuple
 
 from postroom.model.changes import BulkMail, Marks
-from postroom.model.errors import NotFound, ProviderError
+from postroom.model.errors import ProviderError
 from postroom.providers.imap.mail.convert import as_bytes
 from postroom.providers.imap.mail.refs import MailRef
 from postroom.providers.imap.session import wire
 from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.pool import Pool
-from postroom.providers.imap.sync.changes import identity_item, identity_of, marks_of
+from postroom.providers.imap.sync.changes import identity_item, identity_of, is_at, marks_of
 
 _MEASURED = 2_000  # messages whose sizes are asked for at once
 _BATCH, _BATCH_BYTES = 250, 4 * 1024 * 1024
@@ -54,7 +54,7 @@ async def bulk(
 
 def _measure(session: Session, folder: str, epoch: str, uids: Sequence[int]) -> list[Measured]:
     """In the order of `uids`, without those that are gone or marked as deleted."""
-    if not _is_at(session, folder, epoch):
+    if not is_at(session, folder, epoch):
         return []
     items = session.fetch(uids, measure_items(session))
     return [mail for uid in uids if (item := items.get(uid)) is not None and (mail := measured(uid, item)) is not None]
@@ -90,7 +90,7 @@ def _batches(found: Sequence[Measured], max_bytes: int) -> Iterator[list[Measure
 def _fetch(
     session: Session, folder: str, name: str, epoch: str, batch: Sequence[Measured], max_bytes: int
 ) -> list[BulkMail]:
-    if not _is_at(session, folder, epoch):
+    if not is_at(session, folder, epoch):
         return []
     items = _bodies(session, [mail.uid for mail in batch], max_bytes)
     there = [(mail, items[mail.uid], str(MailRef(folder, int(epoch), mail.uid))) for mail in batch if mail.uid in items]
@@ -125,10 +125,3 @@ def _headers(session: Session, uids: Sequence[int]) -> dict[int, wire.Item]:
         if refusal.retryable:
             raise
         return {uid: {} for uid in uids}
-
-
-def _is_at(session: Session, folder: str, epoch: str) -> bool:
-    try:
-        return str(session.at(folder).validity) == epoch
-    except NotFound:
-        return False

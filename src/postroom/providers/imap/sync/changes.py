@@ -8,8 +8,9 @@ from datetime import datetime
 from functools import lru_cache
 
 from postroom.model.changes import FolderChanges, FolderState, Identified, Marks
-from postroom.model.errors import NotFound
+from postroom.model.errors import NotFound, ProviderUnavailable
 from postroom.providers.imap.flavours.criteria import dated
+from postroom.providers.imap.folders.listing import list_folders
 from postroom.providers.imap.mail.convert import read_flags
 from postroom.providers.imap.mail.refs import MailRef
 from postroom.providers.imap.session import wire
@@ -91,23 +92,31 @@ def _read(written: tuple[bytes, ...]) -> Marks | None:
 
 
 def identify(session: Session, folder: str, epoch: str, uids: list[int]) -> list[Identified]:
-    try:
-        opened = session.at(folder)
-    except NotFound:
-        return []
-    if str(opened.validity) != epoch:
+    if not is_at(session, folder, epoch):
         return []
     items = session.fetch(uids, f"{_IDENTITY} {identity_item(session)}".rstrip())
     return [
         Identified(
             uid,
-            str(MailRef(folder, opened.validity, uid)),
+            str(MailRef(folder, int(epoch), uid)),
             identity_of(item),
             wire.read_internal_date(item.get("INTERNALDATE")),
             marks_of(item),
         )
         for uid, item in items.items()
     ]
+
+
+def is_at(session: Session, folder: str, epoch: str) -> bool:
+    """The folder open. False where its epoch is over, or it is gone. Most servers give no reason by code when they
+    refuse to open one: what they still list is there, and its messages must not be taken for gone."""
+    try:
+        return str(session.at(folder).validity) == epoch
+    except NotFound:
+        if any(one.ref == folder for one in list_folders(session, counted=False)):
+            message = "The mail server refused to open a folder that it has. Try again later."
+            raise ProviderUnavailable(message) from None
+        return False
 
 
 def identity_item(session: Session) -> str:

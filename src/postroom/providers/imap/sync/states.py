@@ -67,4 +67,4 @@ def _prepare(session: Session) -> bool:
 def _state(folder: Folder, status: dict[str, str]) -> FolderState:
     numbers = {name: wire.number(value.encode()) for name, value in status.items()}
     cursor = Cursor(numbers.get("UIDNEXT", 0), numbers.get("MESSAGES", 0), numbers.get("HIGHESTMODSEQ", 0))
-    return FolderState(folder, str(numbers.get("UIDVALIDITY", 0)), str(cursor))
+    return FolderState(folder, str(numbers.get("UIDVALIDITY", 0)) if status else "", str(cursor))

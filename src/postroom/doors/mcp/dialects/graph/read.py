@@ -10,6 +10,7 @@ from pydantic import Field
 from postroom.doors.mcp.dialects.graph.arguments import MessageId, UserId, account_of
 from postroom.doors.mcp.dialects.postroom.results import answer
 from postroom.doors.mcp.toolbox import Toolset
+from postroom.model.query.text import MAX_LENGTH
 from postroom.service.gateway import Gateway
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ async def search_emails(
         str,
         Field(
             min_length=1,
-            max_length=2000,
+            max_length=MAX_LENGTH,
             description='Wörter, "Wortgruppen", from: to: subject: has:attachment is:unread after:YYYY-MM-DD',
         ),
     ],

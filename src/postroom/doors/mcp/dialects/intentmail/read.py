@@ -9,6 +9,7 @@ from pydantic import Field
 
 from postroom.doors.mcp.dialects.intentmail import results, shapes
 from postroom.doors.mcp.toolbox import Toolset
+from postroom.model.query.text import MAX_LENGTH
 from postroom.service.gateway import Gateway
 
 toolset = Toolset("read")
@@ -19,7 +20,9 @@ MessageId = Annotated[str, Field(description="message_id, as search_messages sho
 @toolset.tool("Search messages", returns=shapes.MessageList, read_only=True, idempotent=True)
 async def search_messages(
     gateway: Gateway,
-    query: Annotated[str, Field(max_length=2000, description='Words, "phrases", OR, -not, subject: in: is:unread')],
+    query: Annotated[
+        str, Field(max_length=MAX_LENGTH, description='Words, "phrases", OR, -not, subject: in: is:unread')
+    ],
     labels: Annotated[list[str], Field(description="Only with all of these labels")] = [],  # noqa: B006 - read only
     from_: Annotated[str, Field(description="Only from this address or name")] = "",
     to: Annotated[str, Field(description="Only to this address or name")] = "",

@@ -10,6 +10,7 @@ from pydantic import Field
 from postroom.doors.mcp.dialects.postroom import results, shapes
 from postroom.doors.mcp.dialects.postroom.arguments import AccountName, EmailId, FewEmailIds, Limit, Offset, named
 from postroom.doors.mcp.toolbox import Toolset
+from postroom.model.query.text import MAX_LENGTH
 from postroom.service.gateway import Gateway
 
 toolset = Toolset("read")
@@ -20,7 +21,7 @@ QueryText = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=2000,
+        max_length=MAX_LENGTH,
         description='Words, "phrases", OR, -not, from: to: cc: subject: in: label: filename: has:attachment is:unread '
         "is:starred after:YYYY-MM-DD before: newer_than:7d older_than: larger:5M",
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from postroom.doors.mcp.dialects.postroom import shapes, text
 from postroom.doors.mcp.schema import SHOWN_AS
 from postroom.model.capabilities import Capabilities
+from postroom.model.errors import ProviderError
 
 if TYPE_CHECKING:
     from postroom.service.views import (
@@ -221,12 +222,20 @@ def people(views: Sequence[PersonView]) -> CallToolResult:
 
 def written(view: WriteView, done: str) -> CallToolResult:
     """`done` completes "3 of 4 emails ...". If nothing succeeded the result is an error: that of the first message."""
+    if not _may_have_changed(view):
+        view = replace(view, operation_id="")
     structured = {**plain(view), "results": [_item(item) for item in view.results]}
     result = answer(structured, text.written(view, done))
     result.is_error = view.failed > 0 and view.succeeded == 0
     if result.is_error:
         structured["error"] = structured["results"][0]["error"]
     return result
+
+
+def _may_have_changed(view: WriteView) -> bool:
+    """Whether there is something to undo. After a provider's error, what was asked for may have been done."""
+    errors = [item.error for item in view.results if item.error is not None]
+    return view.succeeded > 0 or any(error.code == ProviderError.code for error in errors)
 
 
 def undone(view: UndoView) -> CallToolResult:

@@ -1,0 +1,25 @@
+"""A mirror can always be fetched again, so it leaves the last of its disk to what cannot: on the same one are
+sends, drafts, and the handles that every listing notes."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from postroom.model.errors import ProviderUnavailable
+
+RESERVE = 64 * 2**20
+
+
+def check(path: Path, needed: int = 0) -> None:
+    """Before so many bytes are written to a mirror's file. Some file systems do not tell what is free."""
+    try:
+        disk = shutil.disk_usage(path.parent)
+    except OSError:  # whoever writes to it is told why
+        return
+    if disk.total and disk.free < RESERVE + needed:
+        raise ProviderUnavailable(
+            f"The disk of the mirror {path.stem} is almost full. The last {RESERVE // 2**20} MB are left to sends,"
+            " drafts and ids of messages. Ask the operator to free space; what is in the mirror is kept.",
+            details={"file": str(path)},
+        )
