@@ -121,7 +121,7 @@ class MirrorLayer:
     def __call__(self, verb: str, call: Call) -> Call:
         if verb in self._methods:
             return partial(self._methods[verb], call)
-        return partial(_then_stale, self.mirror, call) if verb in _STALING else call
+        return partial(_then_stale, self.mirror, partial(self._changing, call)) if verb in _STALING else call
 
     def asking_only(self, verb: str, call: Call) -> Call:
         """A layer that knows of the mirror only whether the server could be reached."""
@@ -305,6 +305,12 @@ class MirrorLayer:
         return await self._consult.at_hand(look)
 
     # --- writing
+
+    async def _changing(self, change: Call, *args: Any, **kwargs: Any) -> Any:
+        """A server that changed something is back: only there the next reader finds, say, a new folder."""
+        answer = await change(*args, **kwargs)
+        self.outage.end()
+        return answer
 
     async def _set_flags(self, ask: Call, refs: Sequence[str], *, add: Sequence[Any]) -> list[ItemResult]:
         results = cast("list[ItemResult]", await ask(refs, add=add))

@@ -278,3 +278,14 @@ async def test_the_mirror_of_another_mailbox_under_the_same_name_answers_for_not
             await it.list()
     await mirrored.sync()
     assert mirrored.rows() == {}
+
+
+async def test_a_folder_made_on_a_server_that_is_back_is_listed_at_once(mirrored: Mirrored) -> None:
+    async with desk(mirrored, max_age=0.0) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+        it.take_the_server_away()
+        await it.list()
+        it.proxy.reset()
+        made = await it.mailbox.create_folder("Plans")
+        assert made.ref in [folder.ref for folder in await it.mailbox.folders()]
