@@ -346,8 +346,9 @@ class MirrorLayer:
     async def _note(self, results: Sequence[ItemResult], change: Callable[..., None], *args: Any) -> None:
         """A message that the server no longer has was moved or deleted by another program: the next read looks."""
         await _noted(self.mirror, noting.changed, change, *args)
-        if any(isinstance(result.error, NotFound) for result in results):
-            await _noted(self.mirror, noting.changed, noting.stale)
+        gone = [result.ref for result in results if isinstance(result.error, NotFound)]
+        if gone:
+            await _noted(self.mirror, noting.changed, noting.gone, gone)
 
 
 def _trusted(connection: sqlite3.Connection, trust: Trust, found: Sequence[Envelope]) -> dict[str, Envelope]:
