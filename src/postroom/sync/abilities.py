@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 from postroom.model.capabilities import Capabilities
 from postroom.sync.status import fact, note_fact
@@ -17,9 +17,10 @@ def note(connection: sqlite3.Connection, found: Capabilities) -> None:
 
 
 def noted(connection: sqlite3.Connection) -> Capabilities | None:
-    """None: it never answered."""
+    """None: it never answered. In the note of another version of Postroom, what this one knows."""
     text = fact(connection, _NAME)
     if not text:
         return None
-    known = json.loads(text)
-    return Capabilities(**{**known, "search_not_applied": tuple(known["search_not_applied"])})
+    told = json.loads(text)
+    known = {field.name: told[field.name] for field in fields(Capabilities) if field.name in told}
+    return Capabilities(**{**known, "search_not_applied": tuple(known.get("search_not_applied", ()))})

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 # Batches between fetching and writing: as much as two transactions take. With the batches of one alone, those who read
 # were done with them before it was written, and waited.
 _WAITING = 16
+_WAITING_BYTES = 64 * 1024 * 1024  # of those that this process is to read itself; the others' are in the spool
 # Of one transaction. Keys that follow no order (ids of messages, digests) are all over their tables, and each page that
 # gets one is written anew: with 500 messages, in a mirror of 10,000, writing takes a quarter longer.
 _BLOCK, _BLOCK_BYTES = 2_000, 32 * 1024 * 1024
@@ -62,9 +63,31 @@ class _Batch:
     is_end: bool
     size: int = 0  # bytes in memory when it is read
 
+    @property
+    def waiting_bytes(self) -> int:
+        return sum(len(mail.raw) for mail in self.begun.mails) if isinstance(self.begun, Begun) else 0
+
     def done(self, arrivals: Sequence[Arrival]) -> _Batch:
         """Without the bytes that were read."""
         return replace(self, begun=[], size=sum(one.size for one in arrivals))
+
+
+class _Room:
+    """For bytes that wait. What is larger than all of it waits alone."""
+
+    def __init__(self) -> None:
+        self._taken = 0
+        self._left = anyio.Event()
+
+    async def enter(self, size: int) -> None:
+        while self._taken and self._taken + size > _WAITING_BYTES:
+            self._left = anyio.Event()
+            await self._left.wait()
+        self._taken += size
+
+    def leave(self, size: int) -> None:
+        self._taken -= size
+        self._left.set()
 
 
 class Arriving:
@@ -97,29 +120,31 @@ class Arriving:
     async def take(self, turns: AsyncIterable[Turn], after: Callable[[], Awaitable[None]] | None = None) -> None:
         """`after` is called after each block that was written. What was fetched before a failure is still written."""
         send, receive = anyio.create_memory_object_stream[_Batch](_WAITING)
+        room = _Room()
         failures: list[PostroomError] = []
 
         async def fetch() -> None:
             try:
-                await self._fetch(turns, send)
+                await self._fetch(turns, send, room)
             except PostroomError as error:
                 failures.append(error)
 
         async with anyio.create_task_group() as tasks, receive:
             tasks.start_soon(fetch)
             try:
-                await self._write(receive, after)
+                await self._write(receive, room, after)
             except PostroomError as error:
                 failures.insert(0, error)
                 tasks.cancel_scope.cancel()
         if failures:
             raise failures[0]
 
-    async def _fetch(self, turns: AsyncIterable[Turn], send: MemoryObjectSendStream[_Batch]) -> None:
+    async def _fetch(self, turns: AsyncIterable[Turn], send: MemoryObjectSendStream[_Batch], room: _Room) -> None:
         async with send:
             async for turn in turns:
                 async with aclosing(self._batches(turn)) as batches:
                     async for batch in batches:
+                        await room.enter(batch.waiting_bytes)
                         await send.send(batch)
 
     async def _batches(self, turn: Turn) -> AsyncGenerator[_Batch, None]:
@@ -162,11 +187,12 @@ class Arriving:
             yield arrivals, numbers[-1]
 
     async def _write(
-        self, batches: MemoryObjectReceiveStream[_Batch], after: Callable[[], Awaitable[None]] | None
+        self, batches: MemoryObjectReceiveStream[_Batch], room: _Room, after: Callable[[], Awaitable[None]] | None
     ) -> None:
         block: list[tuple[_Batch, list[Arrival]]] = []
         async for batch in batches:
             arrivals = await self._read(batch)
+            room.leave(batch.waiting_bytes)
             block.append((batch.done(arrivals), arrivals))
             if batch.turn.is_urgent or _is_full(block) or not batches.statistics().current_buffer_used:
                 await self._access.write(_write_block, block, self._clock())

@@ -121,7 +121,7 @@ class MirrorLayer:
     def __call__(self, verb: str, call: Call) -> Call:
         if verb in self._methods:
             return partial(self._methods[verb], call)
-        return partial(_then_stale, self.mirror, call) if verb in _STALING else call
+        return partial(_then_stale, self.mirror, partial(self._changing, call)) if verb in _STALING else call
 
     def asking_only(self, verb: str, call: Call) -> Call:
         """A layer that knows of the mirror only whether the server could be reached."""
@@ -306,6 +306,12 @@ class MirrorLayer:
 
     # --- writing
 
+    async def _changing(self, change: Call, *args: Any, **kwargs: Any) -> Any:
+        """A server that changed something is back: only there the next reader finds, say, a new folder."""
+        answer = await change(*args, **kwargs)
+        self.outage.end()
+        return answer
+
     async def _set_flags(self, ask: Call, refs: Sequence[str], *, add: Sequence[Any]) -> list[ItemResult]:
         results = cast("list[ItemResult]", await ask(refs, add=add))
         await self._note(results, noting.flags, _ok(results), add)
@@ -340,8 +346,9 @@ class MirrorLayer:
     async def _note(self, results: Sequence[ItemResult], change: Callable[..., None], *args: Any) -> None:
         """A message that the server no longer has was moved or deleted by another program: the next read looks."""
         await _noted(self.mirror, noting.changed, change, *args)
-        if any(isinstance(result.error, NotFound) for result in results):
-            await _noted(self.mirror, noting.changed, noting.stale)
+        gone = [result.ref for result in results if isinstance(result.error, NotFound)]
+        if gone:
+            await _noted(self.mirror, noting.changed, noting.gone, gone)
 
 
 def _trusted(connection: sqlite3.Connection, trust: Trust, found: Sequence[Envelope]) -> dict[str, Envelope]:

@@ -56,6 +56,12 @@ def moved(
         placing.move(connection, stayed, folder_ref)
 
 
+def gone(connection: sqlite3.Connection, refs: Sequence[str]) -> None:
+    """Messages that the server no longer has. Of one that the mirror does not have either, nothing is to be learned."""
+    if changing.known(connection, refs):
+        stale(connection)
+
+
 def stale(connection: sqlite3.Connection) -> None:
     """Something changed that only the server can tell: the next read asks."""
     note_fact(connection, STALE_AT, repr(time.time()))

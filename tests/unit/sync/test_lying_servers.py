@@ -103,6 +103,18 @@ async def test_what_can_be_read_all_the_same_is_mirrored(liar: LyingImap, mirror
     assert subjects(mirror) == {"letter1", "letter2", "letter3", "letter4"}
 
 
+@pytest.mark.parametrize("capability", [MODERN, f"{POOR} ENABLE"], ids=["modern", "poor"])
+@pytest.mark.parametrize("name", [b"a\r\nb", b"a\0b"], ids=["a line break", "a NUL"])
+async def test_a_folder_whose_name_cannot_be_said_keeps_no_other_from_being_mirrored(
+    mirror: Mirror, capability: str, name: bytes
+) -> None:
+    folder = b'* LIST () "/" {%d}\r\n%s' % (len(name), name)
+    with lying_imap(capability=f"{capability} UTF8=ACCEPT", lie=adding(folder, to="LIST")) as liar:
+        liar.put(letter("letter1"))
+        assert (await synced(liar, mirror)).complete
+        assert subjects(mirror) == {"letter1"}
+
+
 @pytest.mark.parametrize("to", [OPENING, ""], ids=["when it is opened", "always"])
 async def test_a_server_that_numbers_its_folders_anew_all_the_time_is_left_with_an_error(
     liar: LyingImap, mirror: Mirror, to: str

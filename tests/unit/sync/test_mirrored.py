@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from tests.unit.sync.desk import Desk, desk
 from postroom.model.errors import NotFound, ProviderUnavailable
 from postroom.model.query.tree import In, Query, Subject, Text
 from postroom.providers.layers.layered import Layered
+from postroom.sync.status import note_fact
 from postroom.sync.syncing import Syncing
 
 pytestmark = pytest.mark.anyio
@@ -126,6 +129,21 @@ async def test_an_account_opens_without_its_server_once_its_mirror_was_filled(mi
         await later.mailbox.close()
 
 
+async def test_what_another_version_noted_of_the_server_opens_the_account_too(mirrored: Mirrored) -> None:
+    async with desk(mirrored) as it:
+        await mirrored.sync()
+        known = await it.mailbox.connect()
+    others = {**asdict(known), "can_fly": True}
+    del others["search_not_applied"]
+    with mirrored.mirror.transaction() as connection:
+        note_fact(connection, "capabilities", json.dumps(others))
+    with faulty(mirrored.dovecot.imap) as proxy:
+        later = Desk(mirrored, proxy, max_age=0.0, catches_up=True)
+        later.take_the_server_away()
+        assert await later.mailbox.connect() == known
+        await later.mailbox.close()
+
+
 async def test_an_account_whose_mirror_is_empty_does_not_open_without_its_server(mirrored: Mirrored) -> None:
     with faulty(mirrored.dovecot.imap) as proxy:
         it = Desk(mirrored, proxy, max_age=0.0, catches_up=True)
@@ -159,6 +177,19 @@ async def test_what_the_server_says_is_gone_is_not_shown_any_longer(mirrored: Mi
         (result,) = await it.mailbox.set_flags([one.ref], add=["starred"])
         assert isinstance(result.error, NotFound)
         assert [row.subject for row in (await it.list()).items] == ["two"]
+
+
+async def test_what_is_known_to_be_gone_is_not_looked_for_again(mirrored: Mirrored) -> None:
+    async with desk(mirrored, catches_up=True) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+        ghost = (await it.list()).items[0].ref.rpartition("|")[0] + "|99"
+        before = mirrored.mirror.status().as_of
+        (result,) = await it.mailbox.set_flags([ghost], add=["starred"])
+        assert isinstance(result.error, NotFound)
+        it.asked.clear()
+        assert (await it.list()).as_of == before
+        assert not it.asked
 
 
 async def test_what_was_changed_through_us_is_seen_at_once(mirrored: Mirrored) -> None:
@@ -278,3 +309,14 @@ async def test_the_mirror_of_another_mailbox_under_the_same_name_answers_for_not
             await it.list()
     await mirrored.sync()
     assert mirrored.rows() == {}
+
+
+async def test_a_folder_made_on_a_server_that_is_back_is_listed_at_once(mirrored: Mirrored) -> None:
+    async with desk(mirrored, max_age=0.0) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+        it.take_the_server_away()
+        await it.list()
+        it.proxy.reset()
+        made = await it.mailbox.create_folder("Plans")
+        assert made.ref in [folder.ref for folder in await it.mailbox.folders()]

@@ -28,6 +28,9 @@ class FakeSession:
     def read_name(self, raw: Any) -> str:
         return Speech(None).read_name(raw)
 
+    def can_name(self, folder: str) -> bool:
+        return Speech(None).can_write_name(folder)
+
     def list_folders(self, *returning: str) -> tuple[list[Any], list[Any]]:
         return self._lines, []
 

@@ -75,7 +75,7 @@ def _listed(session: Session, *, counted: bool) -> tuple[list[Folder], Tree]:
 
 
 def _read(session: Session, lines: Sequence[wire.Raw]) -> tuple[list[Folder], Tree]:
-    rows = [row for line in lines if (row := _row(session, line))]
+    rows = [row for line in lines if (row := _row(session, line)) and session.can_name(row[2])]
     tree = Tree(next((separator for _, separator, _ in rows if separator), ""), session.namespace_prefix())
     folders = [Folder(ref, tree.shown(ref), _role(ref, flags)) for flags, _, ref in rows if _can_be_opened(flags)]
     folders = _with_named_roles(_told_apart(folders))

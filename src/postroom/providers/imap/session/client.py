@@ -170,6 +170,10 @@ class Session:
         """A folder's name as this server wrote it."""
         return self._speech.read_name(raw)
 
+    def can_name(self, folder: str) -> bool:
+        """Whether this server can be told of it."""
+        return self._speech.can_write_name(folder)
+
     def create_folder(self, folder: str) -> None:
         self._ask(self._client.create_folder, folder)
 

@@ -53,6 +53,9 @@ class Speech:
     def write_name(self, name: str) -> bytes:
         return internals.written_name(self._client, name)
 
+    def can_write_name(self, name: str) -> bool:
+        return True
+
     def search_words(self, keys: Sequence[bytes]) -> list[bytes]:
         return [*(() if all(key.isascii() for key in keys) else (b"CHARSET", b"UTF-8")), *keys]
 
@@ -77,6 +80,10 @@ class Utf8Speech(Speech):
 
     def write_name(self, name: str) -> bytes:
         return _quoted(name.encode("utf-8", "replace"))
+
+    def can_write_name(self, name: str) -> bool:
+        """A server may list a folder whose name no quoted string can hold."""
+        return _LINE_BREAK.search(name.encode("utf-8", "replace")) is None
 
     def search_words(self, keys: Sequence[bytes]) -> list[bytes]:
         return [key if key.isascii() else _quoted(key) for key in keys]

@@ -1,0 +1,75 @@
+"""How much of what was fetched waits in memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import anyio
+import pytest
+from anyio.lowlevel import checkpoint
+
+from postroom.model.changes import BulkMail, Marks
+from postroom.sync import arriving
+from postroom.sync.arriving import Arriving
+from postroom.sync.changing import Arrival
+from postroom.sync.limits import Limits
+from postroom.sync.reading import Begun, Reading
+
+pytestmark = pytest.mark.anyio
+
+PLACE: Any = SimpleNamespace(ref="INBOX", number=1)
+
+
+class Source:
+    """One message in each batch."""
+
+    def __init__(self, size: int) -> None:
+        self._raw = bytes(size)
+        self.fetched = 0
+
+    async def bulk(self, *given: Any, **_: Any) -> AsyncGenerator[list[BulkMail], None]:
+        for number in given[2]:
+            await checkpoint()
+            self.fetched += 1
+            yield [BulkMail(number, f"{number}", "", self._raw, len(self._raw), None, Marks(unread=True), "INBOX")]
+
+
+class Halting(Reading):
+    """Reads nothing until it is told to go on."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.goes_on = anyio.Event()
+        self.read: list[int] = []
+
+    async def results(self, begun: Begun, place: int) -> list[Arrival]:
+        await self.goes_on.wait()
+        self.read += [mail.number for mail in begun.mails]
+        return []
+
+
+class Nowhere:
+    async def write(self, *_: Any) -> None:
+        await checkpoint()
+
+
+@pytest.mark.parametrize(
+    ("share", "waiting"),
+    [(1_000, arriving._WAITING + 1), (4, 4), (1, 1), (0.5, 1)],
+    ids=["small ones", "large ones", "one that takes all the room", "one that is too large for it"],
+)
+async def test_large_messages_do_not_fill_the_memory_while_they_wait(
+    tmp_path: Path, share: float, waiting: int
+) -> None:
+    source, reading = Source(int(arriving._WAITING_BYTES / share)), Halting(tmp_path / "a.spool")
+    numbers: Sequence[int] = range(40, 0, -1)
+    async with anyio.create_task_group() as tasks:
+        taking: Any = Arriving(Nowhere(), source, reading, Limits(), lambda: 0.0)  # type: ignore[arg-type]
+        tasks.start_soon(taking.take_new, PLACE, "1", numbers)
+        await anyio.wait_all_tasks_blocked()
+        assert source.fetched == waiting + 1, "beside the one that has just come"
+        reading.goes_on.set()
+    assert reading.read == list(numbers)
