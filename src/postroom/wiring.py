@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import anyio
 
 from postroom.files import database_file
-from postroom.model.errors import InvalidRequest, PermissionDenied, PostroomError
+from postroom.model.errors import InvalidRequest, PermissionDenied
 from postroom.providers import registry
 from postroom.providers.context import ProviderContext
 from postroom.service.gateway import Accounts, Gateway
 from postroom.service.ids import scheme_for
 from postroom.settings import AccountSettings, LocalAccount, Settings, SettingsError
 from postroom.settings.dialects import IdForm
+from postroom.settings.mailboxes import owner_of
 from postroom.store import RateLimit, open_store
 from postroom.store.clock import Clock
 from postroom.store.vault.folder import LOGS, Vault
@@ -148,9 +149,11 @@ async def open_gateway(
         audit_mirror=vault.root / LOGS / "actions",
     )
     accounts = Accounts(settings.accounts, _Opener(settings, store.handles))
-    with suppress(PostroomError):  # on a full disk, say, where nothing can be sent either
-        store.mailboxes.settle({account.name: account.address for account in settings.accounts})
     try:
+        store.mailboxes.settle(
+            {account.name: account.address for account in settings.accounts},
+            {account.name: owner_of(account) for account in settings.accounts},
+        )
         yield Gateway(settings, store, accounts, vault, scheme_for(ids or settings.traits.ids))
     finally:
         with anyio.CancelScope(shield=True):

@@ -45,9 +45,21 @@ class Dovecot:
 
     def renumber(self, user: str) -> None:
         """As after a restored backup: the inbox keeps its mails and UIDs, under another UIDVALIDITY."""
+        self._number_as(user, self._epoch(user) + 1000)
+
+    def number_alike(self, user: str, other: str) -> None:
+        """The inbox of the other gets the UIDVALIDITY that the user's has."""
+        self._number_as(other, self._epoch(user))
+
+    def _epoch(self, user: str) -> int:
+        found = re.search(r" V(\d+)", (self.maildir(user) / "dovecot-uidlist").read_text())
+        assert found is not None
+        return int(found[1])
+
+    def _number_as(self, user: str, epoch: int) -> None:
         self.doveadm("kick", user)
         numbers = self.maildir(user) / "dovecot-uidlist"
-        numbers.write_text(re.sub(r" V(\d+)", lambda found: f" V{int(found[1]) + 1000}", numbers.read_text(), count=1))
+        numbers.write_text(re.sub(r" V\d+", f" V{epoch}", numbers.read_text(), count=1))
         for path in self.maildir(user).glob("dovecot.*"):
             path.unlink()
 

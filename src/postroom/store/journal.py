@@ -13,6 +13,7 @@ from postroom.model.ids import Kind, new_handle
 from postroom.store.clock import Clock
 from postroom.store.database import Database
 from postroom.store.handles import checked, unknown
+from postroom.store.mailboxes import Mailboxes, named
 
 KEPT_SECONDS = 30 * 86_400.0
 
@@ -38,9 +39,12 @@ class Operation:
 
 
 class Journal:
-    def __init__(self, database: Database, clock: Clock) -> None:
+    """Kept by mailbox (see `Mailboxes`)."""
+
+    def __init__(self, database: Database, clock: Clock, mailboxes: Mailboxes) -> None:
         self._database = database
         self._clock = clock
+        self._mailboxes = mailboxes
 
     def record(
         self,
@@ -53,26 +57,29 @@ class Journal:
     ) -> str:
         """Keep an operation for 30 days; returns its id. `part_of` is the operation that is undone with all its
         parts."""
-        operation_id = new_handle(Kind.OPERATION)
+        operation_id, mailbox = new_handle(Kind.OPERATION), self._mailboxes.kept_as(account)
         listed = json.dumps([[item.handle, item.before, item.after] for item in items])
         with self._database.transaction(durable=False) as connection:
             connection.execute(
                 "INSERT INTO operations (operation_id, account, action, items, detail, at, part_of)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (operation_id, account, action, listed, json.dumps(dict(detail or {})), self._clock.wall(), part_of),
+                (operation_id, mailbox, action, listed, json.dumps(dict(detail or {})), self._clock.wall(), part_of),
             )
         return operation_id
 
     def load(self, operation_id: str) -> Operation:
+        """An operation on messages may concern several accounts, and their handles say whether each can be found; any
+        other is unknown where the account's name stands for another mailbox now."""
         wanted = checked(operation_id, Kind.OPERATION)
         with self._database.read() as connection:
             row = connection.execute("SELECT * FROM operations WHERE operation_id = ?", (wanted,)).fetchone()
         if row is None or self._clock.wall() - row["at"] > KEPT_SECONDS:
             raise unknown(operation_id, Kind.OPERATION)
         items = tuple(JournalItem(*item) for item in json.loads(row["items"]))
-        return Operation(
-            wanted, row["account"], row["action"], items, json.loads(row["detail"]), row["at"], row["undone_at"]
-        )
+        if not items and self._mailboxes.account_of(row["account"]) is None:
+            raise unknown(operation_id, Kind.OPERATION)
+        account, detail = named(row["account"]), json.loads(row["detail"])
+        return Operation(wanted, account, row["action"], items, detail, row["at"], row["undone_at"])
 
     def parts(self, operation_id: str) -> list[Operation]:
         """In the order they were done in."""
@@ -111,7 +118,7 @@ class Journal:
             found = connection.execute(
                 "SELECT 1 FROM operations WHERE account = ? AND action IN ('create_folder', 'rename_folder') "
                 "AND json_extract(detail, '$.folder_ref') = ?",
-                (account, folder_ref),
+                (self._mailboxes.kept_as(account), folder_ref),
             ).fetchone()
         return found is not None
 
@@ -124,17 +131,18 @@ class Journal:
 
     def follow(self, connection: sqlite3.Connection, account: str, folders: Mapping[str, str]) -> None:
         """After folders got new refs: what is noted of messages that were in them leads there."""
+        mailbox = self._mailboxes.kept_as(account)
         rows = connection.execute(
             "SELECT operation_id, account, items, detail FROM operations"
             " WHERE instr(items, 'folder_ref') OR instr(detail, 'folder_ref')"
         ).fetchall()
         for row in rows:
             items, detail = json.loads(row["items"]), json.loads(row["detail"])
-            own = _of_account(connection, account, [item[0] for item in items])
+            own = _of_mailbox(connection, mailbox, [item[0] for item in items])
             led = [
                 [item[0], *(_led(noted, folders) if item[0] in own else noted for noted in item[1:])] for item in items
             ]
-            led_detail = _led(detail, folders) if row["account"] == account else detail
+            led_detail = _led(detail, folders) if row["account"] == mailbox else detail
             if led != items or led_detail != detail:
                 connection.execute(
                     "UPDATE operations SET items = ?, detail = ? WHERE operation_id = ?",
@@ -142,10 +150,10 @@ class Journal:
                 )
 
 
-def _of_account(connection: sqlite3.Connection, account: str, handles: Sequence[str]) -> set[str]:
+def _of_mailbox(connection: sqlite3.Connection, mailbox: str, handles: Sequence[str]) -> set[str]:
     rows = connection.execute(
         "SELECT handle FROM handles WHERE account = ? AND handle IN (SELECT value FROM json_each(?))",
-        (account, json.dumps(list(handles))),
+        (mailbox, json.dumps(list(handles))),
     )
     return {row["handle"] for row in rows}
 

@@ -21,6 +21,7 @@ from postroom.model.ids import Kind, new_handle
 from postroom.store.clock import Clock
 from postroom.store.database import Database
 from postroom.store.handles import checked, unknown
+from postroom.store.mailboxes import Mailboxes, named
 from postroom.store.sends.owner import Owner
 
 LIFETIME_SECONDS = 86_400.0
@@ -64,20 +65,23 @@ class StoredPlan:
 
 
 class Plans:
-    def __init__(self, database: Database, clock: Clock, owner: Owner) -> None:
+    """Kept by mailbox (see `Mailboxes`): for another one none is run, and what was run can be looked up."""
+
+    def __init__(self, database: Database, clock: Clock, owner: Owner, mailboxes: Mailboxes) -> None:
         self._database = database
         self._clock = clock
         self._owner = owner
+        self._mailboxes = mailboxes
 
     def save(self, plan: NewPlan, *, is_scheduled: bool = False) -> StoredPlan:
-        plan_id, now = new_handle(Kind.PLAN), self._clock.wall()
+        plan_id, now, mailbox = new_handle(Kind.PLAN), self._clock.wall(), self._mailboxes.kept_as(plan.account)
         items = json.dumps([[item.handle, item.actions] for item in plan.items])
         with self._database.transaction(durable=False) as connection:
             connection.execute(
                 "INSERT INTO plans (plan_id, account, rule_id, name, source, items, created_at, expires_at,"
                 " is_scheduled) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    *(plan_id, plan.account, plan.rule_id, plan.name, plan.source, items, now),
+                    *(plan_id, mailbox, plan.rule_id, plan.name, plan.source, items, now),
                     *(now + LIFETIME_SECONDS, is_scheduled),
                 ),
             )
@@ -90,12 +94,15 @@ class Plans:
     def claim(self, plan_id: str) -> StoredPlan:
         """The right to run it, for one caller among all processes.
 
-        A finished plan comes back as it is. Conflict where another caller runs it, or it has expired.
+        A finished plan comes back as it is. Conflict where another caller runs it, or it has expired. NotFound where it
+        was made for a mailbox that the account's name no longer stands for.
         """
         with self._database.transaction() as connection:
             plan = _load(connection, plan_id)
             if plan.state == "done":
                 return plan
+            if not self._is_here(connection, plan):
+                raise unknown(plan_id, Kind.PLAN)
             if self._is_run(connection, plan):
                 raise Conflict(
                     f"The plan {plan.plan_id} is being run by another call. Repeat this call in a few seconds to get "
@@ -119,6 +126,11 @@ class Plans:
         with self._database.read() as connection:
             return self._is_run(connection, _load(connection, plan_id))
 
+    def _is_here(self, connection: sqlite3.Connection, plan: StoredPlan) -> bool:
+        """For the mailbox that its account's name stands for now."""
+        row = connection.execute("SELECT account FROM plans WHERE plan_id = ?", (plan.plan_id,)).fetchone()
+        return self._mailboxes.account_of(row["account"]) is not None
+
     def _is_run(self, connection: sqlite3.Connection, plan: StoredPlan) -> bool:
         """By a process that is alive; in any other state than `running` a plan has no owner."""
         row = connection.execute("SELECT owner FROM plans WHERE plan_id = ?", (plan.plan_id,)).fetchone()
@@ -135,7 +147,7 @@ class Plans:
         """A plan of that rule whose scheduled run was cut short, that nobody is running, and that can still be run."""
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT plan_id, owner, state FROM plans WHERE rule_id = ? AND is_scheduled"
+                "SELECT plan_id, account, owner, state FROM plans WHERE rule_id = ? AND is_scheduled"
                 " AND state IN ('running', 'interrupted') AND expires_at >= ?"
                 " AND NOT EXISTS (SELECT 1 FROM operations AS done WHERE done.undone_at IS NOT NULL AND"
                 "  (done.operation_id = plans.operation_id OR"
@@ -144,7 +156,8 @@ class Plans:
                 (rule_id, self._clock.wall()),
             ).fetchall()
             for row in rows:
-                if row["state"] == "interrupted" or not self._owner.is_alive(row["owner"]):
+                is_free = row["state"] == "interrupted" or not self._owner.is_alive(row["owner"])
+                if is_free and self._mailboxes.account_of(row["account"]) is not None:
                     return _load(connection, row["plan_id"])
         return None
 
@@ -202,7 +215,7 @@ def _load(connection: sqlite3.Connection, plan_id: str) -> StoredPlan:
         raise unknown(plan_id, Kind.PLAN)
     return StoredPlan(
         plan_id=wanted,
-        account=row["account"],
+        account=named(row["account"]),
         rule_id=row["rule_id"],
         name=row["name"],
         source=row["source"],

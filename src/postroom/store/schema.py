@@ -143,4 +143,9 @@ _SEVENTH = (
     "CREATE TABLE account_addresses (account TEXT PRIMARY KEY, address TEXT NOT NULL) WITHOUT ROWID",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)
+_EIGHTH = (
+    # The mailbox that an account's name stood for first: see `Mailboxes.kept_as`.
+    "CREATE TABLE first_mailboxes (account TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH)

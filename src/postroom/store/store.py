@@ -36,11 +36,12 @@ class Store:
         self._database = database
         self._owner = Owner(database.path.with_name(database.path.name + ".owners"))
         self.clock = clock
-        self.handles = Handles(database)
-        self.numbers = Numbers(database)
-        self.journal = Journal(database, clock)
+        self.mailboxes = Mailboxes(database)
+        self.handles = Handles(database, self.mailboxes)
+        self.numbers = Numbers(database, self.mailboxes)
+        self.journal = Journal(database, clock, self.mailboxes)
         self.rules = Rules(database, clock)
-        self.plans = Plans(database, clock, self._owner)
+        self.plans = Plans(database, clock, self._owner, self.mailboxes)
         self.keys = Keys(database, clock, key_seconds)
         self.rate = Rate(database, clock, limit)
         with suppress(PostroomError):  # on a full disk, say: what is not stamped again only counts for longer
@@ -53,7 +54,6 @@ class Store:
         self.duplicates = Duplicates(database, clock)
         self.previews = Previews(database, clock)
         self.recipients = Recipients(database)
-        self.mailboxes = Mailboxes(database)
         self.audit = Audit(database, clock, mirror)
 
     def prune(self) -> None:

@@ -14,11 +14,12 @@ import anyio.to_thread
 
 from postroom.model.errors import PostroomError, ProviderUnavailable, RateLimited
 from postroom.providers.layers.layered import Call
+from postroom.settings.mailboxes import owner_of
 from postroom.sqlite.at_once import AtOnce
 from postroom.sqlite.database import remembered
 from postroom.sync.coverage import coverage_of_all
 from postroom.sync.fill_progress import telling
-from postroom.sync.limits import noted_owner, owner_of
+from postroom.sync.limits import noted_owner
 from postroom.sync.trust import Outage, TooMuch, Trust
 
 if TYPE_CHECKING:

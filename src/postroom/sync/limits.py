@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
+from postroom.settings.mailboxes import owner_of
 from postroom.sync.status import fact, note_fact
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 IS_DUE = "is_due"  # a comparison of everything, where messages have no numbers (see `by_listing`)
 _MODE, _DAYS, _OWNER = "mode", "days", "owner"
-_NAMING = ("provider", "host", "base_url", "session_url", "address", "username")  # of a mailbox, in any settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +31,6 @@ class Limits:
 def limits_of(settings: ServerAccount) -> Limits:
     mode: Literal["full", "headers"] = "headers" if settings.mirror == "headers" else "full"
     return Limits(mode, settings.mirror_max_mb * 2**20, settings.mirror_days, owner_of(settings))
-
-
-def owner_of(settings: ServerAccount) -> str:
-    """The mailbox itself: an account's name may come to stand for another."""
-    return json.dumps([str(getattr(settings, name, "")).casefold() for name in _NAMING])
 
 
 def noted_owner(connection: sqlite3.Connection) -> str:

@@ -77,6 +77,23 @@ async def test_an_id_shown_for_one_account_is_not_taken_for_anothers(gateway: Ga
         assert (await read.read_email(gateway, row.email_id, account=account)).row.account == "bob"
 
 
+async def test_an_id_that_was_only_shown_for_another_mailbox_of_that_name_has_to_be_listed_first(
+    tmp_path: Path,
+) -> None:
+    def accounts(address: str) -> list[dict[str, Any]]:
+        """One file, so that the ids coincide."""
+        return [{"name": "alice", "provider": "local", "address": address, "path": "alice.db"}]
+
+    async with gate_rig(tmp_path, dialect="graph", accounts=accounts("alice@demo.example")) as rig:
+        ref = await put(rig.gateway)
+        await search.list_emails(rig.gateway)
+    async with gate_rig(tmp_path, dialect="graph", accounts=accounts("carol@demo.example")) as rig:
+        with pytest.raises(NotFound, match="List or search again"):
+            await read.read_email(rig.gateway, ref)
+        await search.list_emails(rig.gateway)
+        assert (await read.read_email(rig.gateway, ref)).row.email_id == ref
+
+
 async def test_an_id_that_two_accounts_have_is_the_default_accounts_unless_one_is_named(gateway: Gateway) -> None:
     for name in ("alice", "bob"):
         gateway.store.handles.issue(Kind.EMAIL, name, ["5"])

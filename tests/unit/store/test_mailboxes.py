@@ -16,9 +16,14 @@ MOVED = {**BOTH, "work": "zoe@example.org"}
 BOB, LIST = "bob@example.org", "leave@list.example"
 
 
+def settle(store: Store, addresses: dict[str, str]) -> None:
+    """With accounts whose mailboxes differ in nothing but the address."""
+    store.mailboxes.settle(addresses, {name: address.casefold() for name, address in addresses.items()})
+
+
 @pytest.fixture
 def lived_in(store: Store) -> Store:
-    store.mailboxes.settle(BOTH)
+    settle(store, BOTH)
     for account in BOTH:
         store.recipients.remember(account, [BOB])
         store.recipients.note_lists(account, [LIST])
@@ -29,7 +34,7 @@ def lived_in(store: Store) -> Store:
 def test_whom_the_old_mailbox_wrote_to_and_which_lists_it_left_is_forgotten_for_it_alone(
     lived_in: Store, account: str
 ) -> None:
-    lived_in.mailboxes.settle(MOVED)
+    settle(lived_in, MOVED)
 
     is_kept = account == "home"
     assert lived_in.recipients.known(account, [BOB]) == ({BOB} if is_kept else set())
@@ -39,7 +44,7 @@ def test_whom_the_old_mailbox_wrote_to_and_which_lists_it_left_is_forgotten_for_
 def test_its_rules_are_stopped_with_the_reason_until_they_are_saved_again(lived_in: Store) -> None:
     work, home = lived_in.rules.save(RULE), lived_in.rules.save(replace(RULE, account="home"))
 
-    lived_in.mailboxes.settle(MOVED)
+    settle(lived_in, MOVED)
 
     stopped = lived_in.rules.get(work.rule_id)
     assert (stopped.enabled, stopped.next_run_at) == (False, None)
@@ -57,7 +62,7 @@ def test_a_plan_that_was_made_for_it_is_not_run_and_what_was_run_can_still_be_lo
     lived_in.plans.claim(run.plan_id)
     lived_in.plans.finish(run.plan_id, {"done": 1})
 
-    lived_in.mailboxes.settle(MOVED)
+    settle(lived_in, MOVED)
 
     for gone in (ready, cut_short):
         with pytest.raises(NotFound):
@@ -72,25 +77,25 @@ def test_the_same_address_in_another_spelling_and_an_account_more_or_less_change
 ) -> None:
     rule = lived_in.rules.save(RULE)
 
-    lived_in.mailboxes.settle(accounts)
-    lived_in.mailboxes.settle(BOTH)
+    settle(lived_in, accounts)
+    settle(lived_in, BOTH)
 
     assert lived_in.recipients.known("work", [BOB]) == {BOB}
     assert lived_in.rules.get(rule.rule_id) == rule
 
 
 def test_a_new_account_is_known_by_its_address_from_its_first_start(lived_in: Store) -> None:
-    lived_in.mailboxes.settle({**BOTH, "third": "x@example.org"})
+    settle(lived_in, {**BOTH, "third": "x@example.org"})
     lived_in.recipients.remember("third", [BOB])
-    lived_in.mailboxes.settle({**BOTH, "third": "y@example.org"})
+    settle(lived_in, {**BOTH, "third": "y@example.org"})
 
     assert lived_in.recipients.known("third", [BOB]) == set()
 
 
 def test_an_address_is_given_up_once_and_what_the_new_mailbox_does_stays(lived_in: Store, other: Store) -> None:
-    lived_in.mailboxes.settle(MOVED)
+    settle(lived_in, MOVED)
     lived_in.recipients.remember("work", [BOB])
-    other.mailboxes.settle(MOVED)
+    settle(other, MOVED)
     assert other.recipients.known("work", [BOB]) == {BOB}
 
 
@@ -100,7 +105,7 @@ def test_a_start_with_the_addresses_of_the_last_one_writes_nothing(lived_in: Sto
             return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
     before = version()
-    lived_in.mailboxes.settle(BOTH)
+    settle(lived_in, BOTH)
     assert version() == before
-    lived_in.mailboxes.settle(MOVED)
+    settle(lived_in, MOVED)
     assert version() != before

@@ -53,6 +53,8 @@ class ByProviderId:
 
         def found(one: str) -> Handle | PostroomError:
             try:
+                if owners.get(one) == []:  # shown for a mailbox that its account's name stood for before
+                    raise _invalid(one)
                 visible = [owner for owner in owners.get(one, []) if gateway.accounts.may_see(owner)]
                 return _checked(gateway, one, visible, account)
             except PostroomError as error:
@@ -66,11 +68,7 @@ class ByProviderId:
 
 def _checked(gateway: Gateway, shown: str, owners: Sequence[str], account: str | None) -> Handle:
     if not shown or len(shown) > MAX_CHARS or any(unicodedata.category(char) in ("Cc", "Cs") for char in shown):
-        raise NotFound(
-            f"{shown[:40]!r} is not a valid id. List or search again to get a current one.",
-            reason="unknown_id",
-            details={"id": shown[:40]},
-        )
+        raise _invalid(shown)
     wanted = gateway.accounts.named(account).name
     if not owners or wanted in owners:
         return Handle(wanted, shown)
@@ -81,4 +79,12 @@ def _checked(gateway: Gateway, shown: str, owners: Sequence[str], account: str |
         f"The id belongs to one of the accounts {', '.join(owners)}. Specify the account.",
         reason="wrong_account",
         details={"field": "account", "id": shown},
+    )
+
+
+def _invalid(shown: str) -> NotFound:
+    return NotFound(
+        f"{shown[:40]!r} is not a valid id. List or search again to get a current one.",
+        reason="unknown_id",
+        details={"id": shown[:40]},
     )
