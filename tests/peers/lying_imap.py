@@ -42,13 +42,15 @@ class Box:
 
 @dataclass
 class LyingImap:
-    """`boxes` by the name as it is on the wire. `lie` may change every untagged answer."""
+    """`boxes` by the name as it is on the wire. `lie` may change every untagged answer. `hangs_up` with these last
+    words instead of an answer to a command."""
 
     boxes: dict[bytes, Box] = field(default_factory=lambda: {b"INBOX": Box()})
     capability: str = MODERN
     lie: Lie = lambda _, lines: lines
     refuses: Callable[[str], bool] = lambda _: False
     refusal: bytes = b"NO not this one"
+    hangs_up: Callable[[str], bytes | None] = lambda _: None
     heard: list[str] = field(default_factory=list)
     host: str = LOOPBACK
     imap: int = 0
@@ -86,6 +88,10 @@ class _Conversation(socketserver.StreamRequestHandler):
         self.wfile.write(line + b"\r\n")
 
     def _answer(self, tag: bytes, command: str) -> bool:
+        last_words = self.liar.hangs_up(command)
+        if last_words is not None:
+            self.wfile.write(last_words)
+            return False
         verb = command.removeprefix("UID ").partition(" ")[0].upper()
         method = getattr(self, f"_do_{verb.lower()}", None)
         if method is None:

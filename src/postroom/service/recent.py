@@ -24,9 +24,10 @@ class Recent(Generic[T]):
             return await self.ask_anew()
         return self._answer[1]
 
-    async def ask_anew(self) -> T:
+    async def ask_anew(self, ask: Callable[[], Awaitable[T]] | None = None) -> T:
+        """`ask` in place of the usual question."""
         asked_at = self._clock()
-        answer = await self._ask()
+        answer = await (ask or self._ask)()
         self._answer = (asked_at, answer)
         return answer
 

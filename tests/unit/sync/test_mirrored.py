@@ -15,6 +15,8 @@ from tests.unit.sync.desk import Desk, desk
 from postroom.model.errors import NotFound, ProviderUnavailable
 from postroom.model.query.tree import In, Query, Subject, Text
 from postroom.providers.layers.layered import Layered
+from postroom.service.accounts.folders import folders_now, folders_of
+from postroom.service.open_accounts import Account
 from postroom.sync.status import note_fact
 from postroom.sync.syncing import Syncing
 
@@ -320,3 +322,29 @@ async def test_a_folder_made_on_a_server_that_is_back_is_listed_at_once(mirrored
         it.proxy.reset()
         made = await it.mailbox.create_folder("Plans")
         assert made.ref in [folder.ref for folder in await it.mailbox.folders()]
+
+
+async def test_before_a_change_the_folders_are_those_of_a_server_that_is_back(mirrored: Mirrored) -> None:
+    async with desk(mirrored, max_age=0.0) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+        account = Account(it.account, it.mailbox, await it.mailbox.connect(), it.mailbox.close)
+        it.take_the_server_away()
+        await it.list()
+        assert it.layer.outage.is_on
+        it.proxy.reset()
+        with mirrored.client() as client:
+            client.create("Plans")
+        assert "Plans" in [folder.name for folder in await folders_now(account)]
+        assert "Plans" in [folder.name for folder in await folders_of(account)]
+
+
+async def test_nothing_is_changed_by_what_the_mirror_knows_of_folders(mirrored: Mirrored) -> None:
+    async with desk(mirrored, max_age=0.0) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+        account = Account(it.account, it.mailbox, await it.mailbox.connect(), it.mailbox.close)
+        it.take_the_server_away()
+        assert "INBOX" in [folder.name for folder in await folders_of(account)]
+        with pytest.raises(ProviderUnavailable):
+            await folders_now(account)

@@ -71,8 +71,9 @@ async def find_folder(account: Account, wanted: str) -> Folder:
 
 
 async def folders_now(account: Account) -> list[Folder]:
-    """For moving messages or creating a folder: which folder is Sent or Drafts is looked up each time."""
-    return [folder for folder in await account.folders.ask_anew() if folder.selectable]
+    """For moving messages or creating a folder: which folder is Sent or Drafts is asked of the server each time. A
+    mirror knows neither what became of them since nor which of them are guesses."""
+    return [folder for folder in await account.folders.ask_anew(account.at_server.folders) if folder.selectable]
 
 
 def pick_folder(account: Account, folders: list[Folder], wanted: str) -> Folder:

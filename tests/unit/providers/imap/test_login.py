@@ -12,6 +12,7 @@ from tests.peers.certificates import make_certificates
 from tests.peers.daemon import free_ports
 from tests.peers.dovecot import Dovecot, running_dovecot
 from tests.peers.faultproxy import faulty
+from tests.peers.lying_imap import lying_imap
 from tests.peers.tokens import make_token
 
 from postroom.model.errors import AuthRequired, ProviderError, ProviderUnavailable
@@ -117,4 +118,21 @@ async def test_a_server_that_is_not_there_is_unavailable(dovecot: Dovecot) -> No
     (port,) = free_ports(1)
     with pytest.raises(ProviderUnavailable):
         async with opened(imap_account(dovecot, port=port)):
+            pass
+
+
+@pytest.mark.parametrize("capability", ["IMAP4rev1", "IMAP4rev1 AUTH=PLAIN"], ids=["LOGIN", "AUTHENTICATE"])
+@pytest.mark.parametrize(
+    ("last_words", "error"),
+    [(b"", ProviderUnavailable), (b"A O", ProviderUnavailable), (b"* BYE enough of you\r\n", AuthRequired)],
+    ids=["without a word", "within a word", "with a reason"],
+)
+async def test_a_server_that_hangs_up_during_the_login_without_a_reason_has_not_refused_it(
+    capability: str, last_words: bytes, error: type[Exception]
+) -> None:
+    def hangs_up(command: str) -> bytes | None:
+        return last_words if command.startswith(("LOGIN", "AUTHENTICATE")) else None
+
+    with lying_imap(capability=capability, hangs_up=hangs_up) as liar, pytest.raises(error):
+        async with opened(imap_account(liar)):  # type: ignore[arg-type]
             pass

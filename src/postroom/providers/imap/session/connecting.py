@@ -94,6 +94,9 @@ def log_in(client: Any, account: ImapAccount, secret: str) -> None:
     except imaplib.IMAP4.abort:
         raise
     except imaplib.IMAP4.error as error:
+        ended = error.__context__  # IMAPClient calls that a refusal, too
+        if isinstance(ended, imaplib.IMAP4.abort) and not internals.has_said_bye(client):
+            raise ended from None
         raise _login_refused(error) from None
     internals.forget_capabilities(client)
 

@@ -68,6 +68,10 @@ def announcements(client: Any) -> dict[str, list[Any]]:
     return gathered
 
 
+def has_said_bye(client: Any) -> bool:
+    return "BYE" in announcements(client)
+
+
 def simple_command(client: Any, *words: str | bytes) -> Any:
     """What is not ASCII has to be bytes. imaplib raises only for BAD, and returns NO like any other answer."""
     kind, answer = client._imap._simple_command(*words)
