@@ -159,7 +159,7 @@ def test_attributes_that_every_block_would_repeat_are_left_out_and_it_is_said(ta
 
 
 def test_long_attributes_and_many_tags_that_repeat_nothing_are_read_to_the_end() -> None:
-    link = '<p><a href="https://shop.example/' + "a" * 2_000 + '" title=\'x > y\' class=b id=c>word</a></p>'
+    link = '<p><a href="https://shop.example/' + "a" * 2_000 + "\" title='x > y' class=b id=c>word</a></p>"
     opened = open_html(link * 900 + "<p>last")
     assert not opened.was_cut
     assert opened.document.text.endswith("last")
