@@ -9,7 +9,7 @@ from tests.unit.mime.hiding_ways import page
 from postroom.mime.html.document import open_html
 from postroom.mime.html.hidden import DOUBT_OPENS
 from postroom.mime.html.markdown import to_markdown
-from postroom.mime.limits import MAX_ELEMENTS
+from postroom.mime.limits import MAX_ATTRIBUTES, MAX_ELEMENTS
 
 # Hidden in the browser, but only a browser can be sure: shown with a mark. Nothing joins this list unseen.
 ONLY_MARKED = 113
@@ -138,3 +138,28 @@ def test_documents_made_to_exhaust_their_reader_are_read(html: str) -> None:
     opened = open_html(html)
     to_markdown(opened.document)
     assert sum(1 for _ in opened.document.iter_elements()) <= MAX_ELEMENTS
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        '<b title="' + "a" * 100_000 + '">',
+        "<b " + " ".join(f"a{n}" for n in range(9_000)) + ">",
+        "<!-- <b x=' --><b " + " ".join(f"a{n}='<>'" for n in range(9_000)) + ">",
+        "<font size=2 " + " ".join(f'a{n}="<i>"c{n}' for n in range(9_000)) + "/>",
+    ],
+    ids=lambda tag: tag[:20],
+)
+@pytest.mark.parametrize("blocks", [390, 790, 3_000])
+def test_attributes_that_every_block_would_repeat_are_left_out_and_it_is_said(tag: str, blocks: int) -> None:
+    opened = open_html("<p>first" + tag + "<p>x</p>" * blocks)
+    assert opened.was_cut
+    elements = list(opened.document.iter_elements())
+    assert sum(30 + len(str(value)) for element in elements for value in element.attrs.values()) <= MAX_ATTRIBUTES
+
+
+def test_long_attributes_and_many_tags_that_repeat_nothing_are_read_to_the_end() -> None:
+    link = '<p><a href="https://shop.example/' + "a" * 2_000 + "\" title='x > y' class=b id=c>word</a></p>"
+    opened = open_html(link * 900 + "<p>last")
+    assert not opened.was_cut
+    assert opened.document.text.endswith("last")

@@ -228,3 +228,11 @@ def test_a_prefix_that_forwards_in_one_language_and_answers_in_another_loses_not
     context = context_of(mail, Earlier(["Which door do you mean?"]))
     assert fold_text(text, context).text == text
     assert fold_text(text, replace(context, is_forward=False)).text == "Til orientering."
+
+
+@pytest.mark.parametrize("sign", ["id=divRplyFwdMsg", "id=isReplyContent", "class=ms-outlook-mobile-reference-message"])
+def test_a_page_that_is_marked_as_a_quote_as_a_whole_is_read_as_any_other(sign: str) -> None:
+    body = Body(html=f"<html {sign}><body><p>Hello.</p><p style='display:none'>Hidden.</p></body></html>")
+    assert [render(body, fmt=fmt, keep_quoted=False).text for fmt in ("markdown", "words")] == ["Hello.", "Hello."]
+    assert render(body, fmt="html", keep_quoted=False).text == "<p>Hello.</p>"
+    assert search_text(body) == snippet(body) == "Hello."

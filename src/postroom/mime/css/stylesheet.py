@@ -31,7 +31,8 @@ _MATH: Final = {"mathcolor": "color", "mathsize": "font-size", "mathbackground":
 _LONGEST_WORD: Final = 100  # characters of such an attribute
 _FONT_SIZES: Final = ("x-small", "small", "medium", "large", "x-large", "xx-large", "48px")
 _INHERITED: Final = ("color", "font-size", "visibility", "text-indent", "-webkit-text-fill-color")
-_LINKED_SHEETS: Final = 'style,link[rel~="stylesheet" i][href*="data:" i]'
+_LINKED_SHEETS: Final = 'style,link[rel~="stylesheet" i][href*="data:" i]:not([rel~="alternate" i],[disabled])'
+_DEFAULT_SHEETS: Final = 'meta[http-equiv="default-style" i][content]'
 _DARK_PAGE: Final = 'meta[name="color-scheme" i][content~="dark" i]:not([content~="light" i])'
 _CONTAINERS: Final = '[style*="container" i]'
 _SHORT: Final = 300  # characters of a style that is worth caching beyond its document
@@ -123,15 +124,37 @@ class Stylesheet:
 
 
 def _sheet_of(document: Document) -> Sheet:
+    elements = [
+        element
+        for element in document.select(_LINKED_SHEETS if document.select_one("link") is not None else "style")
+        if _is_css(element)
+    ]
+    titles = {"", _chosen_title(document, elements)}
     texts = [
         element.text if element.tag == "style" else sheet_in(element.attr("href") or "")
-        for element in document.select(_LINKED_SHEETS if document.select_one("link") is not None else "style")
-        if media_holds(element.attr("media") or "") and (element.attr("type") or "text/css").lower() == "text/css"
+        for element in elements
+        if media_holds(element.attr("media") or "") and (element.attr("title") or "") in titles
     ]
     if not any(map(str.strip, texts)):
         return Sheet()
     text = END_OF_SHEET.join(one.replace(END_OF_SHEET, "\ufffd") for one in texts)
     return read_sheet(text, has_containers="@container" in text and document.select_one(_CONTAINERS) is not None)
+
+
+def _is_css(element: Element) -> bool:
+    """A style element within a formula is one by name only."""
+    from turbohtml import Namespace
+
+    return (element.attr("type") or "text/css").lower() == "text/css" and element.namespace is not Namespace.MATHML
+
+
+def _chosen_title(document: Document, sheets: Sequence[Element]) -> str:
+    """Of style sheets with different titles a browser applies those of one: which the page names, or the first."""
+    titles = [title for sheet in sheets if (title := sheet.attr("title"))]
+    if not titles:
+        return ""
+    named = [meta.attr("content") or "" for meta in document.select(_DEFAULT_SHEETS)]
+    return named[-1] if named else titles[0]
 
 
 def _cascaded(

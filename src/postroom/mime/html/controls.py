@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
 
 _SILENT: Final = frozenset({"hidden", "password", "checkbox", "radio", "file", "color", "range"})
+_NUMERIC: Final = frozenset({"number", "date", "month", "week", "time", "datetime-local"})  # any other value is ignored
+_NUMBER = re.compile(r"[\d.:+TWe -]+", re.ASCII)
 _MAX_LABEL: Final = 300  # characters
 _MAX_MAPS: Final = 50  # pictures with an image map
 _MAX_AREAS: Final = 100  # of one map
@@ -29,7 +32,9 @@ def _words_of(field: Element) -> str:
     kind = (field.attr("type") or "text").strip().lower()
     if kind in _SILENT:
         return ""
-    names = ("alt",) if kind == "image" else ("value", "placeholder")
+    names: tuple[str, ...] = ("alt",) if kind == "image" else ("value", "placeholder")
+    if kind in _NUMERIC and not _NUMBER.fullmatch(field.attr("value") or ""):
+        names = ("placeholder",) if kind == "number" else ()
     return next((said.strip()[:_MAX_LABEL] for name in names if (said := field.attr(name))), "")
 
 

@@ -37,6 +37,7 @@ _UNSHOWN_PARTS: Final = (
 )
 _SPEECHLESS: Final = frozenset({"style", "head", "title"})  # dropped like the others, but not worth reporting
 _CHOICES: Final = ("select", "optgroup")
+_BESIDE_OPTIONS: Final = "select,optgroup,select :not(option,option *)"
 _LABELLED: Final = "a[href],button"
 
 
@@ -52,11 +53,12 @@ class Removal:
 def drop_hidden(document: Document, *, may_reverse: bool = True) -> Removal:
     """Change the document in place. `may_reverse`: it may contain the character that reverses letters."""
     quirks, tags = _is_quirky(document), tags_in(document)
+    texts = _empty_templates(document) if "template" in tags else []
     sheet = Stylesheet(document, quirks=quirks)
     if "input" in tags:
         label_fields(document)
     walk = Walk(sheet, quirks=quirks)
-    texts = _drop_never_shown(document, tags, walk)
+    texts += _drop_never_shown(document, tags, walk)
     hidden = hidden_alone(document, sheet, quirks=quirks) if tags.isdisjoint(OTHER_TAGS) else None
     if hidden is None:
         walk.over(document)
@@ -86,16 +88,31 @@ def _is_quirky(document: Document) -> bool:
     return is_old or (is_loose and not doctype.system_id)
 
 
+def _empty_templates(document: Document) -> list[HiddenText]:
+    """What is in a template is no part of the page: its styles do not apply, and no selector finds it."""
+    from turbohtml import Namespace
+
+    texts: list[HiddenText] = []
+    for template in reversed(document.select("template")):  # inner ones first
+        if template.namespace is not Namespace.HTML:  # an element without meaning
+            continue
+        words = template.inner_html
+        if any(map(str.isalnum, words)):
+            texts.append(HiddenText("element", words[:4_000]))
+        template.clear()
+    return texts
+
+
 def _drop_never_shown(document: Document, tags: Tags, walk: Walk) -> list[HiddenText]:
     texts: list[HiddenText] = []
     for element in reversed(_never_shown(document, tags)):  # inner ones first: no text is examined twice
-        words = element.inner_html if element.tag == "template" else element.text
+        words = element.text
         if element.tag not in _SPEECHLESS and any(map(str.isalnum, words)):
             texts.append(HiddenText("element", words[:4_000]))
         if element.tag == "template" and element.attr("shadowrootmode") is not None and element.parent is not None:
             walk.hosts.append(element.parent)
         element.decompose()
-    for choice in () if tags.isdisjoint(_CHOICES) else document.select(",".join(_CHOICES)):
+    for choice in () if tags.isdisjoint(_CHOICES) else document.select(_BESIDE_OPTIONS):
         for text in texts_in(choice):  # only options are shown
             if any(map(str.isalnum, text.text)):
                 texts.append(HiddenText("element", text.text[:4_000]))

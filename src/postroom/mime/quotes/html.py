@@ -55,7 +55,7 @@ def quotes_in(document: Document) -> list[tuple[Element, str]]:
     blocks = {*document.select(_BLOCKS), *filter(_has_header, document.select(_RULES))}
     found: list[tuple[Element, str]] = []
     within: set[Node | None] = set()
-    for element in document.iter_elements():  # parents come before their children
+    for element in islice(document.iter_elements(), 1, None):  # parents first; nothing can be put beside the root
         if element.parent in within:
             within.add(element)
         elif element in blocks:
