@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+import anyio
+
 from postroom.model.changes import FolderChanges, FolderState, Identified, Marks
 from postroom.model.errors import NotFound, PermissionDenied, ProviderError
 from postroom.model.folder import Role
@@ -166,14 +168,23 @@ class ByFolder:
     async def fill(self, after: Callable[[], Awaitable[None]] | None = None) -> None:
         """All folders that are not filled, in turns: a first page of each, the inbox first, then the rest. `after` is
         called after every block."""
-        await self._arriving.take(self._turns(), after)
+        written = anyio.Event()
 
-    async def _turns(self) -> AsyncGenerator[Turn, None]:
-        """Folders that are begun meanwhile join in."""
+        async def note_written() -> None:
+            if after is not None:
+                await after()
+            written.set()
+
+        await self._arriving.take(self._turns(written), note_written)
+
+    async def _turns(self, written: anyio.Event) -> AsyncGenerator[Turn, None]:
+        """Folders that are begun meanwhile join in. Until a block is `written`, there is nothing beside the very first
+        page: to list the folder and to start processes at the same time made it wait twice as long."""
         waiting: dict[int, _Remaining] = {}
         first, self._first = self._first, None
         if first is not None:
             yield first
+            await written.wait()
         while True:
             for place in await self._access.read(_unfilled):
                 if place.number not in waiting:

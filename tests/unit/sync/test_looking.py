@@ -21,7 +21,7 @@ from tests.unit.sync.conftest import Mirrored
 from postroom.index.database import Database
 from postroom.providers.imap.session.client import Session
 from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Syncing
+from postroom.sync.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 
@@ -64,15 +64,21 @@ async def test_a_quiet_server_is_asked_in_one_round_trip(mirrored: Mirrored) -> 
             assert proxy.round_trips - asked == 2, proxy.heard[before:]
 
 
-async def test_the_first_page_is_fetched_before_all_messages_of_the_inbox_are_listed(mirrored: Mirrored) -> None:
+async def test_the_first_page_is_found_before_all_messages_of_the_inbox_are_listed(mirrored: Mirrored) -> None:
     seeded(mirrored, 60)
+    heard: dict[int, bytes] = {}  # by the number of messages that were found then
     with faulty(mirrored.dovecot.imap) as proxy:
         account = imap_account(mirrored.dovecot, mirrored.user, port=proxy.port, mirror="full")
-        async with opened(account) as mailbox, Syncing(mirrored.mirror, mailbox, account) as syncing:
+
+        def note(done: int, _total: int) -> None:
+            heard.setdefault(done, bytes(proxy.heard))
+
+        tools = Tools(on_progress=note)
+        async with opened(account) as mailbox, Syncing(mirrored.mirror, mailbox, account, tools) as syncing:
             await syncing.once()
-        said = proxy.heard
-    assert b"11:60 (UID BODY.PEEK[]" in said
-    assert said.index(b"BODY.PEEK[]") < said.index(b"SEARCH RETURN (ALL) ALL")
+    assert b"11:60 (UID BODY.PEEK[]" in heard[50]
+    assert b"SEARCH RETURN (ALL) ALL" not in heard[50]
+    assert b"SEARCH RETURN (ALL) ALL" in heard[60]
     assert len(mirrored.rows()) == 60
 
 
