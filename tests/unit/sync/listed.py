@@ -49,6 +49,7 @@ class Listed:
     mirror: Mirror
     account: RestAccount
     now: float = field(default_factory=lambda: datetime.now(UTC).timestamp())
+    step: float = 10.0  # seconds between two looks at the clock: a fill looks at the server after every page
 
     @property
     def contents(self) -> Contents:
@@ -88,11 +89,10 @@ class Listed:
 
     @property
     def tools(self) -> Tools:
-        """Time passes between two looks at it, so that a long fill looks at the server after every page."""
         return Tools(clock=self._tick)
 
     def _tick(self) -> float:
-        self.now += 10
+        self.now += self.step
         return self.now
 
     def mailbox(self, **options: Any) -> Any:
