@@ -151,10 +151,12 @@ class ByListing:
 
     async def _settle(self, page: ChangePage) -> None:
         """What is new first: a message that got another ref is there before the old one is missed."""
-        rows = await self._mailbox.envelopes(page.changed)
-        there = [row for row in rows if row is not None]
-        gone = [ref for ref, row in zip(page.changed, rows, strict=True) if row is None]
-        await self._take(there, walk=None)
+        gone: list[str] = []
+        for start in range(0, len(page.changed), _CHANGES):
+            some = page.changed[start : start + _CHANGES]
+            rows = await self._mailbox.envelopes(some)
+            await self._take([row for row in rows if row is not None], walk=None)
+            gone += [ref for ref, row in zip(some, rows, strict=True) if row is None]
         await self._access.write(self._remove, [*page.removed, *gone], page.cursor)
 
     def _remove(self, connection: sqlite3.Connection, refs: Sequence[str], cursor: str) -> None:

@@ -17,7 +17,7 @@ from postroom.model.query.tree import In, Query
 if TYPE_CHECKING:
     from postroom.providers.protocol import Mailbox
 
-_OVERLAP = 10  # one message of so many is asked for twice
+_OVERLAP = 10  # one message of so many is asked for twice, and one at least
 _MOST_RETURNS = 20  # of one folder: each goes back twice as far as the one before
 _MOST_REPEATED = 3  # pages without anything new: as many new messages may have come before them
 
@@ -44,5 +44,5 @@ async def pages_of(mailbox: Mailbox, folder_ref: str, *, first: int, size: int) 
         yield page
         if not page.has_more or not page.items:
             return
-        offset += max(1, len(page.items) - len(page.items) // _OVERLAP)
+        offset += len(page.items) - max(1, len(page.items) // _OVERLAP)
         limit, last = size, refs

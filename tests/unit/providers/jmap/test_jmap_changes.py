@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
 from tests.peers.accounts import letter
+from tests.peers.cyrus import PASSWORD, Cyrus
 from tests.peers.jmap import FakeJmap
 from tests.peers.jmap import server as fake
+from tests.peers.raw_jmap import NewMail, RawJmap
 
 from postroom.model.errors import CursorExpired, ProviderUnavailable
 from postroom.providers.jmap.provider import JmapMailbox
@@ -63,3 +66,20 @@ async def test_a_server_whose_api_moved_is_asked_where_it_is_now(server: FakeJma
         await mailbox.envelopes([ref])
     (row,) = await mailbox.envelopes([ref])
     assert row is not None
+
+
+async def test_emails_that_changed_as_one_are_all_told_whatever_the_limit(
+    cyrus: Cyrus, open_box: Callable[[JmapAccount], JmapMailbox]
+) -> None:
+    user = await asyncio.to_thread(cyrus.new_user, "changes")
+    wire = RawJmap(cyrus.url, user, PASSWORD)
+    folders = ("inbox", "archive", "sent", "trash", "junk")
+    refs = wire.add([NewMail(letter(name), name, [], None) for name in folders])
+    box = open_box(JmapAccount(name="mine", address=user, session_url=cyrus.url, password=PASSWORD))
+    page = await box.changed_since("", limit=2)
+    wire.call("Email/set", {"update": {ref: {"keywords/blue": True} for ref in refs}})
+    told: set[str] = set()
+    while page.has_more or not told:
+        page = await box.changed_since(page.cursor, limit=2)
+        told.update(page.changed)
+    assert told == set(refs)
