@@ -25,6 +25,7 @@ from postroom.sync.fetching import fetched
 from postroom.sync.heads import Head
 from postroom.sync.limits import IS_DUE, Limits
 from postroom.sync.pages import pages_of
+from postroom.sync.replacing import drop_replaced
 from postroom.sync.status import fact, note_answer, note_fact
 
 if TYPE_CHECKING:
@@ -215,6 +216,8 @@ class ByListing:
     async def _take(self, rows: Sequence[Envelope], walk: int | None) -> None:
         """Known ones as they are now, new ones fetched."""
         rows = await self._placed(rows)
+        if not self._reports:
+            await self._access.write(drop_replaced, rows, self._clock())
         new = await self._access.write(_update, rows, walk, self._clock())
         for start in range(0, len(new), _FETCHED):
             some = new[start : start + _FETCHED]

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.peers.accounts import letter
 from tests.unit.sync.listed import LATEST, Listed, Listing, Reporting, listed
 
 from postroom.model.changes import ChangePage
 from postroom.model.errors import CursorExpired, NotFound, PostroomError, ProviderError, ProviderUnavailable
 from postroom.model.folder import Folder, Role
+from postroom.model.ids import Kind
 from postroom.model.query.tree import Query
+from postroom.store.database import Database
+from postroom.store.handles import Handles
 from postroom.sync import by_listing
+from postroom.sync.handles import pass_on
 
 pytestmark = pytest.mark.anyio
 
@@ -228,3 +234,22 @@ async def test_of_a_message_that_the_server_does_not_give_out_there_is_what_it_l
     monkeypatch.setattr(it.server, "fetch", refusing)
     await it.sync()
     it.same()
+
+
+async def test_an_id_that_another_message_has_now_shows_that_one_and_no_handle_leads_from_one_to_the_other(
+    tmp_path: Path,
+) -> None:
+    it = listed(Listing, tmp_path)
+    handles = Handles(Database(tmp_path / "state.db"))
+    (ref,) = it.add(1)
+    await it.sync()
+    (handle,) = handles.issue(Kind.EMAIL, "mine", [ref])
+    other = it.contents.add(letter("another", text="An elephant."), date=LATEST)
+    it.contents.mails[ref] = (replace(it.contents.mails.pop(other)[0], ref=ref), letter("another", text="An elephant."))
+    it.now += 3600
+    await it.sync()
+    pass_on(it.mirror, handles, "mine")
+    it.same()
+    assert "An elephant." in (await it.mailbox(max_age=1e9).fetch(ref)).body.text
+    assert handles.resolve(handle, Kind.EMAIL).ref != ref
+    assert handles.issue(Kind.EMAIL, "mine", [ref]) != [handle]
