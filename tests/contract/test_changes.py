@@ -16,7 +16,7 @@ async def told(account: RigAccount, cursor: str, limit: int = 100) -> tuple[set[
     changed, removed = set[str](), set[str]()
     while True:
         page = await account.mailbox.changed_since(cursor, limit=limit)
-        assert len(page.changed) + len(page.removed) <= limit
+        assert len(page.changed) + len(page.removed) <= limit or not page.has_more
         changed |= set(page.changed)
         removed |= set(page.removed)
         cursor = page.cursor

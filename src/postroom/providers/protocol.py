@@ -256,8 +256,8 @@ class Changes(Protocol):
     """capabilities.has_delta: what changed since a cursor, for any caller at any time. `Watcher`: as it happens."""
 
     async def changed_since(self, cursor: str, *, limit: int) -> ChangePage:
-        """At most `limit` refs. An empty cursor returns the current one and no changes: what is read after that is
-        current or named by the next call. CursorExpired where it was never issued, or is too old to be known."""
+        """At most `limit` refs, or all of them. An empty cursor returns the current one and no changes: what is read
+        after that is current or named by the next call. CursorExpired where it was never issued, or is too old."""
         ...
 
 

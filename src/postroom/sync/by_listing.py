@@ -8,23 +8,24 @@ changed: each message that is seen gets the walk's number, and those without it 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
-
-import anyio.to_thread
 
 from postroom.model.changes import ChangePage, FolderState, Marks
 from postroom.model.errors import CursorExpired, NotFound
 from postroom.model.folder import Folder, Role
-from postroom.model.message import Envelope, Message
-from postroom.model.query.tree import In, Query
-from postroom.providers.protocol import BatchFetch, Changes
-from postroom.sync import changing, identity, places
+from postroom.model.message import Envelope
+from postroom.model.query.tree import Query
+from postroom.providers.protocol import Changes
+from postroom.sync import changing, identity, leaving, places
 from postroom.sync.access import Access
 from postroom.sync.changing import Arrival
+from postroom.sync.fetching import fetched
 from postroom.sync.heads import Head
 from postroom.sync.limits import IS_DUE, Limits
-from postroom.sync.reading import headers_only, opened
+from postroom.sync.pages import pages_of
+from postroom.sync.replacing import drop_replaced
 from postroom.sync.status import fact, note_answer, note_fact
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ _PAGE, _FIRST_PAGE = 200, 50
 _CHANGES = 200
 _FETCHED = 50  # messages at once
 _COLLECTIONS = (Role.ALL, Role.FLAGGED)  # all their messages are in other folders too
-_WALKS = 3  # a server whose pages shift while they are read is read again, but not for ever
+_WALKS = 3  # a server with messages that no page shows is read again, but not for ever
+_LOOKS = 3  # at folders that are made or renamed while messages are read
 _RELISTED = 15 * 60.0  # seconds after which everything is compared where the provider reports no changes
 CURSOR, WALK, OUTLINE, WALKED_AT = "cursor", "walk", "outline", "walked_at"
 FROM_NOTHING = "from_nothing"  # everything in the mirror was seen or reported since the cursor that it began with
@@ -57,23 +59,49 @@ class ByListing:
         self._clock = clock
         self.is_partial = False
         self.stated_at = 0.0  # nothing is announced with its messages
+        self._reports = isinstance(mailbox, Changes)
+        self._is_walking = False
+        self._names: set[str] = set()  # of all folders, as they were last listed
 
     async def round(self) -> bool:
         asked_at = self._clock()
-        folders = [folder for folder in await self._mailbox.folders() if folder.selectable]
-        states = [FolderState(one, "-", "", one.ref) for one in folders if one.role not in _COLLECTIONS]
-        await self._access.write(self._take_over, states)
-        changed = await (self._take_changes() if isinstance(self._mailbox, Changes) else self._take_outline(folders))
-        await self._access.write(_confirm, asked_at)
-        await self._access.write(places.remove_gone, self._clock())
+        folders = await self._take_folders()
+        changed = await (self._take_changes() if self._reports else self._take_outline(folders))
+        await self._access.write(_confirm, asked_at, self._low())
+        await self._access.write(self._remove_folders)
         return changed
 
     async def is_behind(self) -> bool:
         return bool(await self._access.read(fact, IS_DUE))
 
+    async def _take_folders(self) -> list[Folder]:
+        listed = await self._mailbox.folders()
+        self._names = {folder.name for folder in listed}
+        folders = [folder for folder in listed if folder.selectable]
+        states = [FolderState(one, "-", "", one.ref) for one in folders if one.role not in _COLLECTIONS]
+        await self._access.write(self._take_over, states)
+        return folders
+
     def _take_over(self, connection: sqlite3.Connection, states: Sequence[FolderState]) -> None:
+        """Of what is in a folder that was left out until now, nothing is reported as changed."""
+        left_out = {place.number for place in places.places(connection) if place.is_left_out}
         places.take_over(connection, states, self._leave_out, lambda _folder, _epoch, _number: "")
+        if any(place.number in left_out and not place.is_left_out for place in places.places(connection)):
+            _note_due(connection)
+        if not self._reports:  # nothing tells what changed in the part that is there
+            connection.execute("UPDATE mirrored_folder SET low = NULL WHERE NOT is_filled")
         identity.forget_old(connection, self._clock())
+
+    def _remove_folders(self, connection: sqlite3.Connection) -> None:
+        """Not while a comparison is due, which finds what was in them where it is now."""
+        if not fact(connection, IS_DUE):
+            leaving.leave_folders(connection, self._clock())
+            places.remove_gone(connection, self._clock())
+
+    def _low(self) -> int:
+        """The second from which on everything is in a folder that is filled."""
+        oldest = self._limits.oldest(self._clock())
+        return 0 if oldest is None else int(oldest.timestamp())
 
     # --- changes
 
@@ -92,7 +120,10 @@ class ByListing:
 
     async def _take_outline(self, folders: Sequence[Folder]) -> bool:
         """Where nothing is reported: everything is compared when counts or the newest messages differ, and now and
-        then regardless, for what neither shows."""
+        then regardless, for what neither shows. What changes while that is done shows when it is done: the outline is
+        the one from before."""
+        if self._is_walking:
+            return False
         page = await self._mailbox.search(Query(), limit=_FIRST_PAGE, offset=0)
         counts = [f"{folder.ref} {folder.total} {folder.unread}" for folder in folders]
         outline = "\n".join([*counts, *(f"{row.ref} {_marks(row)}" for row in page.items)])
@@ -100,27 +131,33 @@ class ByListing:
 
     def _compare_outline(self, connection: sqlite3.Connection, outline: str) -> bool:
         age = self._clock() - float(fact(connection, WALKED_AT) or 0)
-        if outline == fact(connection, OUTLINE) and age < _RELISTED:
+        if outline == fact(connection, OUTLINE) and 0 <= age < _RELISTED:  # below 0: the clock was set back
             return False
         note_fact(connection, OUTLINE, outline)
-        note_fact(connection, IS_DUE, "1")
+        _note_due(connection)
         return True
 
     async def _follow(self, mailbox: Changes, cursor: str) -> bool:
         changed, has_more = False, True
+        known = {cursor}
         while has_more:
             page = await mailbox.changed_since(cursor, limit=_CHANGES)
             await self._settle(page)
+            if page.has_more and page.cursor in known:
+                raise CursorExpired("The mail server says again and again that there are more changes.")
+            known.add(page.cursor)
             changed = changed or bool(page.changed or page.removed)
             cursor, has_more = page.cursor, page.has_more
         return changed
 
     async def _settle(self, page: ChangePage) -> None:
         """What is new first: a message that got another ref is there before the old one is missed."""
-        rows = await self._mailbox.envelopes(page.changed)
-        there = [row for row in rows if row is not None]
-        gone = [ref for ref, row in zip(page.changed, rows, strict=True) if row is None]
-        await self._take(there, walk=None)
+        gone: list[str] = []
+        for start in range(0, len(page.changed), _CHANGES):
+            some = page.changed[start : start + _CHANGES]
+            rows = await self._mailbox.envelopes(some)
+            await self._take([row for row in rows if row is not None], walk=None)
+            gone += [ref for ref, row in zip(some, rows, strict=True) if row is None]
         await self._access.write(self._remove, [*page.removed, *gone], page.cursor)
 
     def _remove(self, connection: sqlite3.Connection, refs: Sequence[str], cursor: str) -> None:
@@ -130,39 +167,42 @@ class ByListing:
     # --- walks
 
     async def fill(self, after: Callable[[], Awaitable[None]] | None = None) -> None:
-        for _ in range(_WALKS):
-            walk = await self._access.write(_next_walk)
-            if await self._walk(walk, after):
-                break
-        await self._access.write(_filled, self._clock())
+        self._is_walking = True
+        try:
+            for _ in range(_WALKS):
+                due = await self._access.read(fact, IS_DUE)
+                walk = await self._access.write(_next_walk)
+                if await self._walk(walk, after):
+                    break
+        finally:
+            self._is_walking = False
+        await self._access.write(_filled, due, self._low(), self._clock())
 
     async def _walk(self, walk: int, after: Callable[[], Awaitable[None]] | None) -> bool:
         """Folder by folder, the inbox first. True if nothing was found that an earlier page should have shown."""
         for place in sorted(await self._access.read(_mirrored), key=_in_order):
-            await self._walk_through(place, walk, after)
+            try:
+                await self._walk_through(place, walk, after)
+            except NotFound:
+                if any(folder.ref == place.ref for folder in await self._take_folders()):
+                    raise  # it is there, and could not be read
         unseen = await self._access.read(_unseen, walk)
         await self._look_again(unseen)
         return len(unseen) == 0 or not await self._access.read(_unseen, walk)
 
     async def _walk_through(self, place: Place, walk: int, after: Callable[[], Awaitable[None]] | None) -> None:
-        offset, size = 0, _FIRST_PAGE
         head = Head()
         oldest = self._limits.oldest(self._clock())
-        while True:
-            try:
-                page = await self._mailbox.search(Query(In(place.ref)), limit=size, offset=offset)
-            except NotFound:
-                return
-            items = [row for row in page.items if oldest is None or row.date is None or row.date >= oldest]
-            await self._take(items, walk=walk)
-            if head.goes_on_with(page.items) and isinstance(self._mailbox, Changes):
-                await self._access.write(_reach_down, place, head.since)
-            if after is not None:
-                await after()
-            if not page.has_more or not page.items or (page.items and not items):
-                return
-            offset += max(1, len(page.items) - len(page.items) // 10)  # pages overlap: messages may go meanwhile
-            size = _PAGE
+        async with aclosing(pages_of(self._mailbox, place.ref, first=_FIRST_PAGE, size=_PAGE)) as pages:
+            async for page in pages:
+                items = [row for row in page.items if oldest is None or row.date is None or row.date >= oldest]
+                await self._take(items, walk=walk)
+                if head.goes_on_with(page.items) and self._reports:
+                    await self._access.write(_reach_down, place, head.since)
+                if after is not None:
+                    await after()
+                if page.items and not items:
+                    return
 
     async def _look_again(self, refs: Sequence[str]) -> None:
         """Messages that no page showed: gone, or somewhere else by now."""
@@ -175,63 +215,72 @@ class ByListing:
 
     async def _take(self, rows: Sequence[Envelope], walk: int | None) -> None:
         """Known ones as they are now, new ones fetched."""
-        known = await self._access.write(_update, rows, walk)
-        new = [row for row in rows if row.ref not in known]
+        rows = await self._placed(rows)
+        if not self._reports:
+            await self._access.write(drop_replaced, rows, self._clock())
+        new = await self._access.write(_update, rows, walk, self._clock())
         for start in range(0, len(new), _FETCHED):
-            arrivals = await self._fetched(new[start : start + _FETCHED])
-            await self._access.write(_add, arrivals, self._clock(), walk or 0)
+            some = new[start : start + _FETCHED]
+            arrivals = await fetched(self._mailbox, some, self._limits)
+            folders = {row.ref: row.folders for row in some}
+            await self._access.write(_add, arrivals, folders, self._clock(), walk or 0)
 
-    async def _fetched(self, rows: Sequence[Envelope]) -> list[Arrival]:
-        if self._limits.mode == "headers":
-            return [Arrival(headers_only(row)) for row in rows]
-        small = [row.ref for row in rows if row.size <= self._limits.max_bytes]
-        large = [Arrival(headers_only(row)) for row in rows if row.size > self._limits.max_bytes]
-        messages = await self._messages(small)
-        read = await anyio.to_thread.run_sync(lambda: [opened(message) for message in messages])
-        return [*read, *large]
-
-    async def _messages(self, refs: Sequence[str]) -> list[Message]:
-        if isinstance(self._mailbox, BatchFetch):
-            return [message for message in await self._mailbox.fetch_many(refs) if message is not None]
-        found = []
-        for ref in refs:
-            try:
-                found.append(await self._mailbox.fetch(ref))
-            except NotFound:
-                continue
-        return found
+    async def _placed(self, rows: Sequence[Envelope]) -> Sequence[Envelope]:
+        """In folders that are known. One may have been made or renamed since they were listed, and no message that is
+        in it is reported again."""
+        for _ in range(_LOOKS):
+            odd = [row.ref for row in rows if not self._names.issuperset(filter(None, row.folders))]
+            if not odd:
+                break
+            await self._take_folders()
+            again = dict(zip(odd, await self._mailbox.envelopes(odd), strict=True))
+            rows = [now for row in rows if (now := again.get(row.ref, row)) is not None]
+        return rows
 
 
-def _update(connection: sqlite3.Connection, rows: Sequence[Envelope], walk: int | None) -> set[str]:
+def _update(connection: sqlite3.Connection, rows: Sequence[Envelope], walk: int | None, now: float) -> list[Envelope]:
+    """Those that are new. One that is in no mirrored folder any more is not kept."""
+    names = _mirrored_names(connection)
     known = changing.known(connection, [row.ref for row in rows])
-    there = [row for row in rows if row.ref in known]
+    kept = [row for row in rows if names.intersection(row.folders)]
+    there = [row for row in kept if row.ref in known]
     changing.set_marks(connection, {row.ref: _marks(row) for row in there})
     for row in there:
-        changing.place_in(connection, row.ref, row.folders)
+        changing.place_in(connection, row.ref, [name for name in row.folders if name in names])
+    changing.remove(connection, list(known - {row.ref for row in kept}), now)
     if walk is not None:
         connection.executemany("UPDATE mirrored SET walk = ? WHERE ref = ?", [(walk, row.ref) for row in there])
-    return known
+    return [row for row in kept if row.ref not in known]
 
 
 def _marks(row: Envelope) -> Marks:
     return Marks(row.unread, row.starred, row.answered, row.forwarded, row.draft, row.labels)
 
 
-def _add(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float, walk: int) -> None:
-    """Only into folders that are mirrored; one that is in none of them is left out."""
-    names = {place.name for place in _mirrored(connection)}
-    filed = [one for arrival in arrivals if (one := _filed(arrival, names)) is not None]
+def _add(
+    connection: sqlite3.Connection,
+    arrivals: Sequence[Arrival],
+    folders: Mapping[str, Sequence[str]],
+    now: float,
+    walk: int,
+) -> None:
+    """Only into folders that are mirrored. They are those of the listing: meanwhile one may have got another name."""
+    names = _mirrored_names(connection)
+    filed = []
+    for arrival in arrivals:
+        record = arrival.record
+        if wanted := [name for name in folders[record.ref] if name in names]:
+            filed.append(changing.filed(arrival, wanted, record.thread_ref))
     added = changing.add(connection, filed, now)
     connection.executemany("UPDATE mirrored SET walk = ? WHERE ref = ?", [(walk, ref) for ref in added])
 
 
-def _filed(arrival: Arrival, names: set[str]) -> Arrival | None:
-    folders = [name for name in arrival.record.folders if name in names]
-    return changing.filed(arrival, folders, arrival.record.thread_ref) if folders else None
-
-
 def _mirrored(connection: sqlite3.Connection) -> list[Place]:
     return [place for place in places.places(connection) if not (place.is_left_out or place.is_gone)]
+
+
+def _mirrored_names(connection: sqlite3.Connection) -> set[str]:
+    return {place.name for place in _mirrored(connection)}
 
 
 def _next_walk(connection: sqlite3.Connection) -> int:
@@ -260,16 +309,23 @@ def _compare_from(connection: sqlite3.Connection, cursor: str) -> None:
     note_fact(connection, FROM_NOTHING, "1" if is_empty else "")
     connection.execute("UPDATE mirrored_folder SET low = NULL, as_of = NULL WHERE NOT is_filled")
     note_fact(connection, CURSOR, cursor)
-    note_fact(connection, IS_DUE, "1")
+    _note_due(connection)
 
 
-def _filled(connection: sqlite3.Connection, now: float) -> None:
-    connection.execute("UPDATE mirrored_folder SET is_filled = 1, low = 0 WHERE NOT is_left_out")
+def _note_due(connection: sqlite3.Connection) -> None:
+    """Another number each time: a comparison that was begun before does not count."""
+    note_fact(connection, IS_DUE, str(int(fact(connection, IS_DUE) or 0) + 1))
+
+
+def _filled(connection: sqlite3.Connection, due: str, low: int, now: float) -> None:
+    if fact(connection, IS_DUE) != due:
+        return
+    connection.execute("UPDATE mirrored_folder SET is_filled = 1, low = ? WHERE NOT is_left_out", (low,))
     note_fact(connection, IS_DUE, "")
     note_fact(connection, WALKED_AT, str(now))
 
 
-def _confirm(connection: sqlite3.Connection, asked_at: float) -> None:
+def _confirm(connection: sqlite3.Connection, asked_at: float, low: int) -> None:
     """Not while a comparison is due, only after which the mirror is as the server was; of the first one, those parts
     that it has been through. New folders have nothing yet that was not reported as changed."""
     note_answer(connection, asked_at)
@@ -280,8 +336,8 @@ def _confirm(connection: sqlite3.Connection, asked_at: float) -> None:
         )
         return
     connection.execute(
-        "UPDATE mirrored_folder SET as_of = ?, is_filled = 1, low = 0 WHERE NOT is_left_out",
-        (asked_at,),
+        "UPDATE mirrored_folder SET as_of = ?, is_filled = 1, low = iif(is_filled, low, ?) WHERE NOT is_left_out",
+        (asked_at, low),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -83,9 +84,11 @@ def _moment(seconds: float | None) -> datetime | None:
 def note_answer(connection: sqlite3.Connection, asked_at: float) -> None:
     """Before what the server said is written: it does not count where something was changed through us since it was
     asked, and may have undone that here."""
-    changed_at = fact(connection, CHANGED_AT)
-    if changed_at and asked_at <= float(changed_at):
-        note_fact(connection, STALE_AT, changed_at)
+    changed_at = float(fact(connection, CHANGED_AT) or 0)
+    if changed_at and asked_at <= changed_at:
+        moment = repr(min(changed_at, time.time()))  # later than now: the clock was set back since
+        note_fact(connection, CHANGED_AT, moment)
+        note_fact(connection, STALE_AT, moment)
 
 
 def fact(connection: sqlite3.Connection, name: str) -> str:

@@ -56,6 +56,21 @@ def email_query(state: State, arguments: Arguments) -> dict[str, Any]:
     return {"ids": ids[position : position + limit], "total": len(ids), "position": position, "queryState": "1"}
 
 
+def email_changes(state: State, arguments: Arguments) -> dict[str, Any]:
+    """Of at most two versions at once."""
+    since = arguments["sinceState"]
+    if not since.isdecimal() or not state.forgotten <= int(since) <= state.version:
+        raise Refused("cannotCalculateChanges")
+    later = [entry for entry in state.log if entry[0] > int(since)]
+    now = later[:2]
+    lists: dict[str, list[str]] = {"created": [], "updated": [], "destroyed": []}
+    for _, what, key in now if state.repeats_itself else {entry[2]: entry for entry in now}.values():
+        if key not in lists[what] and key.startswith("E"):
+            lists[what].append(key)
+    state_then = str(now[-1][0] if len(later) > len(now) else state.version)
+    return {"oldState": since, "newState": state_then, "hasMoreChanges": len(later) > len(now), **lists}
+
+
 def thread_get(state: State, arguments: Arguments) -> dict[str, Any]:
     """All messages are one thread."""
     threads = {"T1": {"id": "T1", "emailIds": list(state.emails)}}
@@ -83,8 +98,8 @@ def email_set(state: State, arguments: Arguments) -> dict[str, Any]:
         else:
             refused[key] = {"type": "notFound"}
     for key in arguments.get("destroy") or ():
-        if state.emails.pop(key, None) is not None:
-            state.version += 1
+        if key in state.emails:
+            state.destroy(key)
             destroyed.append(key)
         else:
             refused[key] = {"type": "notFound"}
@@ -185,6 +200,7 @@ METHODS: dict[str, Callable[[State, Arguments], dict[str, Any]]] = {
     "Mailbox/query": mailbox_query,
     "Email/get": email_get,
     "Email/query": email_query,
+    "Email/changes": email_changes,
     "Thread/get": thread_get,
     "Email/import": email_import,
     "Email/set": email_set,

@@ -41,6 +41,9 @@ class State:
     submitted: int = 0
     files_what_it_sends: bool = True
     lists_every_mailbox: bool = True  # in one call, however many there are
+    log: list[tuple[int, str, str]] = field(default_factory=list)  # version, what happened, to which email
+    forgotten: int = 0  # the version up to which nothing is known of changes
+    repeats_itself: bool = False  # an email that changed twice is told twice
     _numbers: Any = field(default_factory=lambda: count(1))
 
     def new_id(self, kind: str) -> str:
@@ -56,7 +59,7 @@ class State:
         parsed, key = parse(raw), self.new_id("E")
         head = raw.partition(b"\r\n\r\n")[0].decode("utf-8", "replace").split("\r\n")
         headers = {f"header:{name}": value for name, _, value in (line.partition(":") for line in head)}
-        self.version += 1
+        self.note("created", key)
         self.emails[key] = {
             "id": key,
             "blobId": blob,
@@ -74,8 +77,16 @@ class State:
         }
         return self.emails[key]
 
-    def patch(self, target: dict[str, Any], change: dict[str, Any]) -> None:
+    def note(self, what: str, key: str) -> None:
         self.version += 1
+        self.log.append((self.version, what, key))
+
+    def destroy(self, key: str) -> None:
+        del self.emails[key]
+        self.note("destroyed", key)
+
+    def patch(self, target: dict[str, Any], change: dict[str, Any]) -> None:
+        self.note("updated", str(target.get("id", "")))
         for path, value in change.items():
             name, _, key = path.partition("/")
             if not key:

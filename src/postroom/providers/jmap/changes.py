@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Any
+from urllib.parse import quote
 
 import anyio
 from anyio import sleep
@@ -14,7 +15,8 @@ from postroom.model.changes import ChangePage
 from postroom.model.errors import AuthRequired, CursorExpired, PostroomError, ProviderError, ProviderUnavailable
 from postroom.providers.jmap.client import JmapClient
 
-_MARK = "jmap:"  # before the server's own state: a cursor of another kind is never shown to it
+_MARK = "jmap@"  # before the account's id and the server's own state: a cursor of another kind is never shown to it
+_WITHOUT_ACCOUNT = "jmap:"  # as they were written before
 _TYPES = "Email,Mailbox,EmailDelivery"
 _PING = 60  # seconds between signs of life of the server
 _PROBED = 15.0  # seconds to begin an event stream
@@ -23,25 +25,32 @@ _HELD = 20.0  # a connection that lasted this long is replaced at once; after a 
 
 
 async def changed_since(client: JmapClient, cursor: str, *, limit: int) -> ChangePage:
+    mark = f"{_MARK}{quote((await client.session()).account_id, safe='')}:"
     if not cursor:
         reply = (await client.read(("Email/get", {"ids": [], "properties": ["id"]})))[0]
-        return ChangePage((), (), _MARK + _state(reply, "state"))
-    state = cursor.removeprefix(_MARK)
-    if state == cursor or not state.isprintable():
+        return ChangePage((), (), mark + _state(reply, "state"))
+    state = cursor.removeprefix(mark).removeprefix(_WITHOUT_ACCOUNT)
+    if state == cursor or not state.isprintable():  # another account's state may be a state of this one by chance
         raise _expired()
+    reply = await _told(client, {"sinceState": state, "maxChanges": limit})
+    if reply.get("hasMoreChanges") is True:
+        # Emails in several mailboxes may have changed as one, and Cyrus 3.6 leaves out those beyond the limit.
+        reply = await _told(client, {"sinceState": state})
+    # One that is named as removed as well may have come back: whoever asks for it finds out.
+    changed = dict.fromkeys((*_ids(reply, "created"), *_ids(reply, "updated")))
+    removed = tuple(ref for ref in dict.fromkeys(_ids(reply, "destroyed")) if ref not in changed)
+    has_more = reply.get("hasMoreChanges") is True
+    return ChangePage(tuple(changed), removed, mark + _state(reply, "newState"), has_more=has_more)
+
+
+async def _told(client: JmapClient, arguments: dict[str, Any]) -> dict[str, Any]:
     try:
-        reply = (await client.read(("Email/changes", {"sinceState": state, "maxChanges": limit})))[0]
+        return (await client.read(("Email/changes", arguments)))[0]
     except PostroomError as error:
         # Cyrus 3.6 calls a state that it never issued an invalid argument.
         if isinstance(error, CursorExpired) or error.details.get("type") == "invalidArguments":
             raise _expired() from None
         raise
-    changed = dict.fromkeys((*_ids(reply, "created"), *_ids(reply, "updated")))
-    removed = dict.fromkeys(_ids(reply, "destroyed"))
-    kept = tuple(ref for ref in changed if ref not in removed)
-    return ChangePage(
-        kept, tuple(removed), _MARK + _state(reply, "newState"), has_more=reply.get("hasMoreChanges") is True
-    )
 
 
 async def has_events(client: JmapClient) -> bool:

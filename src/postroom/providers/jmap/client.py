@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from postroom.model.errors import InvalidRequest, NotFound, PostroomError, ProviderError
+from postroom.model.errors import InvalidRequest, NotFound, PostroomError, ProviderError, ProviderUnavailable
 from postroom.providers.credentials.choosing import token_source
 from postroom.providers.credentials.stored import stored_secret
 from postroom.providers.http.answer import Answer
@@ -126,10 +126,16 @@ class JmapClient:
                 for index, (name, arguments) in enumerate(calls)
             ],
         }
-        if of_write:
-            answer = await api.write("POST", session.api_url, content=request)
-        else:
-            answer = await api.read(session.api_url, method="POST", content=request)
+        try:
+            if of_write:
+                answer = await api.write("POST", session.api_url, content=request)
+            else:
+                answer = await api.read(session.api_url, method="POST", content=request)
+        except NotFound:
+            self._session = None  # it names another address by now, or will soon
+            raise ProviderUnavailable(
+                "The mail server has no JMAP where its session says. Try again in a moment."
+            ) from None
         return self._replies(answer, calls, of_write=of_write)
 
     def _replies(self, answer: Answer, calls: Sequence[Call], *, of_write: bool) -> Replies:

@@ -57,6 +57,34 @@ class Places:
         for place, ref in enumerate(refs):
             self._note(ref, _Request(mailbox, place))
 
+    async def rows(self, mailbox: str, *, limit: int, offset: int, unread: bool = False) -> tuple[list[wire.Row], bool]:
+        """As many as wanted, and whether there are more. One row more than wanted tells that; where exactly as many as
+        wanted come, that may be all that the service gives at once, and it is asked."""
+        asked = min(limit + 1, wire.PAGE)
+        found = await self.page(mailbox, limit=asked, offset=offset, unread=unread)
+        if limit >= wire.PAGE and len(found) == asked:
+            return await self._rows_after(found, mailbox, limit=limit, offset=offset, unread=unread)
+        if len(found) == limit:
+            return found, bool(await self._client.page(mailbox, limit=1, offset=offset + limit, unread=unread))
+        return found[:limit], len(found) > limit
+
+    async def _rows_after(
+        self, first: list[wire.Row], mailbox: str, *, limit: int, offset: int, unread: bool
+    ) -> tuple[list[wire.Row], bool]:
+        """More than one request gives. Each begins with the last row of the one before: where that is not there,
+        messages went meanwhile, and what follows is left to the next page."""
+        found = {row.id: row for row in first}
+        while len(found) <= limit:
+            asked = min(limit + 2 - len(found), wire.PAGE)
+            rows = await self.page(mailbox, limit=asked, offset=offset + len(found) - 1, unread=unread)
+            new = [row for row in rows if row.id not in found]
+            if len(new) == len(rows):
+                return list(found.values()), True
+            found.update((row.id, row) for row in new)
+            if len(rows) < asked or not new:
+                break
+        return list(found.values())[:limit], len(found) > limit
+
     async def every_row(self, mailbox: str, *, unread: bool = False) -> list[wire.Row]:
         """A mailbox as a whole. A message that arrives meanwhile moves the rest on: each counts once."""
         found: dict[str, wire.Row] = {}

@@ -61,13 +61,8 @@ class Searcher:
         return Page(tuple(envelopes), len(accepted), limit, offset, len(accepted) > offset + limit)
 
     async def _listed(self, folder: Folder, unread: bool, limit: int, offset: int) -> Page[Envelope]:
-        """The service's own order, which is newest first. One row more than wanted tells that there are more; where
-        exactly as many as wanted come, that may be all that the service gives at once, and it is asked."""
-        asked = min(limit + 1, wire.PAGE)
-        found = await self._places.page(folder.ref, limit=asked, offset=offset, unread=unread)
-        rows, has_more = found[:limit], len(found) > limit
-        if len(found) == limit:
-            has_more = bool(await self._client.page(folder.ref, limit=1, offset=offset + limit, unread=unread))
+        """The service's own order, which is newest first."""
+        rows, has_more = await self._places.rows(folder.ref, limit=limit, offset=offset, unread=unread)
         total = offset + len(rows) if not has_more and (rows or not offset) else None
         envelopes = await self.envelopes([(row, folder.name) for row in rows])
         return Page(tuple(envelopes), total, limit, offset, has_more)
