@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from postroom.mime.css.effects import UNKNOWN_EFFECT, Effect, effect_of
 from postroom.mime.css.longhands import UNDECIDED, WIDE, longhands
@@ -41,7 +41,12 @@ _VALUES: Final = 10  # variables of one value
 _STYLE: Final = 6  # units of work for any style
 _VARIABLES: Final = 20  # inherited variables that are processed in one unit
 _UNSEEN: Final = Effect()  # of a style that this document did not have yet
+_NO_SHEET: Final = Sheet()  # one for all: what is remembered of a sheet is found again
 _VARIABLE = re.compile(r"var\(\s*+(--[^\s,()]++)\s*+(?:,((?:[^()]++|\([^()]*+\))*+))?+\)", re.IGNORECASE)
+
+
+# What is said about an element: its style attribute, legacy attributes, the numbers of the rules that apply to it.
+Said = tuple[str | None, str | None, tuple[int, ...]]
 
 
 class Stylesheet:
@@ -49,24 +54,23 @@ class Stylesheet:
 
     def __init__(self, document: Document, *, quirks: bool) -> None:
         self._quirks = quirks
-        self._sheet = _sheet_of(document)
+        self.sheet = _sheet_of(document)
         self.presented: dict[Node, str] = {element: _presented(element) for element in _old(document)}
         if (page := document.select_one("html")) is not None and document.select_one(_DARK_PAGE) is not None:
             self.presented[page] = f"color-scheme:dark;{self.presented.get(page, '')}"
-        self._matches = Matches(document, self._sheet.rules)
+        self._matches = Matches(document, self.sheet.rules)
         self.matched = self._matches.groups
         self._effects: dict[tuple[str, str, int, bool], Effect | None] = {}  # without inherited variables
-        self.is_sure = all(rule.is_sure for rule in self._sheet.rules)
-        self.start_over()
-
-    def start_over(self) -> None:
-        """As if no work had been done."""
+        self.is_sure = all(rule.is_sure for rule in self.sheet.rules)
         self._work = MAX_CASCADE_WORK
-        self._effects.clear()
-        self.is_whole = self._sheet.is_whole and self._matches.is_whole
+        self.is_whole = self.sheet.is_whole and self._matches.is_whole
 
-    def can_spend(self, units: int) -> bool:
-        return self._work >= units
+    def said(self) -> dict[Element, Said]:
+        """Of the elements that more than a style attribute applies to."""
+        groups, presented = self.matched, self.presented
+        elements = cast("Iterable[Element]", groups.keys() | presented.keys() if presented else groups)
+        rules = {group: self._matches.rules_of(group) for group in {0, *groups.values()}}
+        return {one: (one.attr("style"), presented.get(one), rules[groups.get(one, 0)]) for one in elements}
 
     def spend(self, units: int) -> bool:
         """Whether this much more work is allowed. For what is not computed, visibility is unknown."""
@@ -102,25 +106,33 @@ class Stylesheet:
             return UNKNOWN_EFFECT
         numbers = self._matches.rules_of(matched) if matched else ()
         if numbers and is_sure and not self.is_sure:
-            numbers = tuple(number for number in numbers if self._sheet.rules[number].is_sure)
-        if not self.spend(_STYLE + self._work_of(old + own, numbers, variables)):
+            numbers = tuple(number for number in numbers if self.sheet.rules[number].is_sure)
+        if not self.spend(work_of_style(self.sheet, old, own, numbers) + len(variables or ()) // _VARIABLES):
             return UNKNOWN_EFFECT
-        is_short = variables is None and len(old) + len(own) + len(numbers) <= _SHORT
-        if not numbers and is_short and not self._sheet.animations and not self._sheet.variables:
-            return _usual_effect(old, own, self._quirks)
-        if self._sheet.is_small and is_short:
-            return _known_effect(self._sheet, numbers, old, own, self._quirks)
-        return _effect(self._sheet, numbers, old, own, variables or {}, quirks=self._quirks)
-
-    def _work_of(self, styles: str, numbers: tuple[int, ...], variables: Mapping[str, str] | None) -> int:
-        work = _usual_work(styles) if len(styles) <= _SHORT else work_of(styles)
-        if numbers:
-            work += sum(self._sheet.rules[number].work for number in numbers)
-        return work + len(variables) // _VARIABLES if variables else work
+        if variables is not None:
+            return _effect(self.sheet, numbers, old, own, variables, quirks=self._quirks)
+        return effect_of_style(self.sheet, old, own, numbers, quirks=self._quirks)
 
     def effect_on(self, element: Element) -> Effect | None:
         """Without what it inherits."""
         return self.effect(element.attr("style"), self.presented.get(element), self.matched.get(element, 0), None)
+
+
+def work_of_style(sheet: Sheet, old: str, own: str, numbers: tuple[int, ...]) -> int:
+    """Units for `effect_of_style`."""
+    styles = old + own
+    work = _STYLE + (_usual_work(styles) if len(styles) <= _SHORT else work_of(styles))
+    return work + sum([sheet.rules[number].work for number in numbers]) if numbers else work
+
+
+def effect_of_style(sheet: Sheet, old: str, own: str, numbers: tuple[int, ...], *, quirks: bool) -> Effect | None:
+    """Of an element that inherits no variables: of legacy attributes, a style attribute and these rules."""
+    is_short = len(old) + len(own) + len(numbers) <= _SHORT
+    if not numbers and is_short and not sheet.animations and not sheet.variables:
+        return _usual_effect(old, own, quirks)
+    if sheet.is_small and is_short:
+        return _known_effect(sheet, numbers, old, own, quirks)
+    return _effect(sheet, numbers, old, own, {}, quirks=quirks)
 
 
 def _sheet_of(document: Document) -> Sheet:
@@ -136,7 +148,7 @@ def _sheet_of(document: Document) -> Sheet:
         if media_holds(element.attr("media") or "") and (element.attr("title") or "") in titles
     ]
     if not any(map(str.strip, texts)):
-        return Sheet()
+        return _NO_SHEET
     text = END_OF_SHEET.join(one.replace(END_OF_SHEET, "\ufffd") for one in texts)
     return read_sheet(text, has_containers="@container" in text and document.select_one(_CONTAINERS) is not None)
 
