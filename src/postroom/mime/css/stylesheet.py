@@ -52,16 +52,18 @@ Said = tuple[str | None, str | None, tuple[int, ...]]
 class Stylesheet:
     """Create it before the style elements are dropped."""
 
-    def __init__(self, document: Document, *, quirks: bool) -> None:
+    def __init__(self, document: Document, tags: frozenset[str], *, quirks: bool) -> None:
+        """`tags`: it has no others."""
         self._quirks = quirks
-        self.sheet = _sheet_of(document)
-        self.presented: dict[Node, str] = {element: _presented(element) for element in _old(document)}
-        if (page := document.select_one("html")) is not None and document.select_one(_DARK_PAGE) is not None:
+        self.sheet = _sheet_of(document, tags)
+        self.presented: dict[Node, str] = {element: _presented(element) for element in _old(document, tags)}
+        is_dark = "meta" in tags and document.select_one(_DARK_PAGE) is not None
+        if is_dark and (page := document.select_one("html")) is not None:
             self.presented[page] = f"color-scheme:dark;{self.presented.get(page, '')}"
-        self._matches = Matches(document, self.sheet.rules)
+        self._matches = Matches(document, self.sheet)
         self.matched = self._matches.groups
         self._effects: dict[tuple[str, str, int, bool], Effect | None] = {}  # without inherited variables
-        self.is_sure = all(rule.is_sure for rule in self.sheet.rules)
+        self.is_sure = self.sheet.is_sure
         self._work = MAX_CASCADE_WORK
         self.is_whole = self.sheet.is_whole and self._matches.is_whole
 
@@ -135,12 +137,10 @@ def effect_of_style(sheet: Sheet, old: str, own: str, numbers: tuple[int, ...], 
     return _effect(sheet, numbers, old, own, {}, quirks=quirks)
 
 
-def _sheet_of(document: Document) -> Sheet:
-    elements = [
-        element
-        for element in document.select(_LINKED_SHEETS if document.select_one("link") is not None else "style")
-        if _is_css(element)
-    ]
+def _sheet_of(document: Document, tags: frozenset[str]) -> Sheet:
+    if tags.isdisjoint(("style", "link")):
+        return _NO_SHEET
+    elements = list(filter(_is_css, document.select(_LINKED_SHEETS if "link" in tags else "style")))
     titles = {"", _chosen_title(document, elements)}
     texts = [
         element.text if element.tag == "style" else sheet_in(element.attr("href") or "")
@@ -155,9 +155,10 @@ def _sheet_of(document: Document) -> Sheet:
 
 def _is_css(element: Element) -> bool:
     """A style element within a formula is one by name only."""
-    from turbohtml import Namespace
+    import turbohtml
 
-    return (element.attr("type") or "text/css").lower() == "text/css" and element.namespace is not Namespace.MATHML
+    is_css = (element.attr("type") or "text/css").lower() == "text/css"
+    return is_css and element.namespace is not turbohtml.Namespace.MATHML
 
 
 def _chosen_title(document: Document, sheets: Sequence[Element]) -> str:
@@ -237,11 +238,9 @@ def _effect(
     return effect_of(_cascaded(presented, inline, rules, variables, quirks=quirks), animations=sheet.animations)
 
 
-def _old(document: Document) -> list[Element]:
+def _old(document: Document, tags: frozenset[str]) -> list[Element]:
     """Elements with legacy attributes. Each alternative of a selector takes time on every element."""
-    return document.select(
-        ",".join([_OLD, *(old for tag, old in _OLD_TAGS.items() if document.select_one(tag) is not None)])
-    )
+    return document.select(",".join([_OLD, *[old for tag, old in _OLD_TAGS.items() if tag in tags]]))
 
 
 def _presented(element: Element) -> str:

@@ -93,15 +93,14 @@ def _styles() -> Callable[[Document], list[str]]:
 
 def _page(document: Document) -> tuple[Element, Element] | None:
     """The outermost element and the body, if all there is to see is in it."""
-    from turbohtml import Element as ElementType
+    import turbohtml
 
     bodies = document.select("body")
     around = bodies[0].parent if len(bodies) == 1 else None
-    if not isinstance(around, ElementType) or around.tag != "html" or around.parent is not document:
+    if not isinstance(around, turbohtml.Element) or around.tag != "html" or around.parent is not document:
         return None
-    if sum(isinstance(child, ElementType) for child in (*around.children, *document.children)) != 2:
-        return None
-    return around, bodies[0]
+    elements = [child for child in (*around.children, *document.children) if isinstance(child, turbohtml.Element)]
+    return (around, bodies[0]) if len(elements) == 2 else None
 
 
 @lru_cache(maxsize=128)  # messages of one sender have the same styles
