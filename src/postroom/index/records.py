@@ -4,7 +4,7 @@ process. What is left for the transaction is its numbers: key, thread, folders, 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from postroom.index.entry import Entry, Texts, texts_of
@@ -19,8 +19,17 @@ INSERT: Final = "INSERT INTO mail VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
 
 _PEOPLE = json.JSONEncoder(separators=(",", ":"))
 _UNREAD_TO_ATTACHMENTS: Final = slice(0, 5)
+_FEW, _SHORT = 4, 200  # people of one kind who are worth remembering together, and characters of them
 
 Person = tuple[str, str]  # address and name
+
+
+class _Group(NamedTuple):
+    """People of one kind: senders, receivers and so on."""
+
+    pairs: tuple[Person, ...]
+    json: str
+    part: str
 
 
 class Record(NamedTuple):
@@ -47,23 +56,32 @@ class Record(NamedTuple):
 
 def record_of(entry: Entry) -> Record:
     envelope = entry.envelope
-    groups = tuple(map(_pairs, ((envelope.sender,), envelope.to, envelope.cc, envelope.bcc, envelope.reply_to)))
+    people = (envelope.sender,), envelope.to, envelope.cc, envelope.bcc, envelope.reply_to
+    groups = [_known_group(one) if _is_small(one) else _group(one) for one in people]
     return Record(
         envelope.ref,
         envelope.folders,
         envelope.thread_ref,
         None if envelope.date is None else envelope.date.timestamp(),
         links_of(envelope),
-        _values(envelope, _PEOPLE.encode(groups)),
-        groups[:4],
-        (part_of((envelope.sender,)), part_of(envelope.to), part_of(envelope.cc)),
+        _values(envelope, f"[{','.join([group.json for group in groups])}]"),
+        (groups[0].pairs, groups[1].pairs, groups[2].pairs, groups[3].pairs),
+        (groups[0].part, groups[1].part, groups[2].part),
         (*envelope.labels, FORWARDED) if envelope.forwarded else envelope.labels,
         entry.texts or texts_of(envelope.subject, entry.body, entry.filenames),
     )
 
 
-def _pairs(people: Sequence[Address]) -> tuple[Person, ...]:
-    return tuple([(who.email, who.name) for who in people])
+def _is_small(people: tuple[Address, ...]) -> bool:
+    return len(people) <= _FEW and sum([len(who.email) + len(who.name) for who in people]) <= _SHORT
+
+
+def _group(people: tuple[Address, ...]) -> _Group:
+    pairs = tuple([(who.email, who.name) for who in people])
+    return _Group(pairs, _PEOPLE.encode(pairs), part_of(people))
+
+
+_known_group = lru_cache(maxsize=4096)(_group)  # the same few recur
 
 
 def _values(envelope: Envelope, people: str) -> tuple[Any, ...]:

@@ -124,6 +124,54 @@ def test_a_document_that_may_be_too_much_work_is_looked_at(monkeypatch: pytest.M
     assert not is_proven("<p style='color:red'>a</p>" * (MAX_CASCADE_WORK // 4), monkeypatch)
 
 
+# Each pair has the same in all that the proof is remembered by but one.
+ALIKE = (
+    (
+        "<p style='color:#fff;background:#000'>a</p>",
+        "<p style='color:#fff;background:#000'>a<b style='background:#fff'>b",
+    ),
+    ("<style>.a{color:#333}</style><p class=a>a</p>", "<style>.a{color:#fff}</style><p class=a>a</p>"),
+    (
+        "<style>.a{color:#333}.b{color:#fff}</style><p class=a>a",
+        "<style>.a{color:#333}.b{color:#fff}</style><p class=b>a",
+    ),
+    ("<body><p style='color:#eee;background:#000'>a", "<body text=white><p style='color:#eee;background:#000'>a"),
+    ("<body bgcolor=white><p style='color:#000'>a", "<body bgcolor=black><p style='color:#000'>a"),
+    ("<body><a href=x>a</a>", "<body link=white><a href=x>a</a>"),
+    ("<html style='color:#333'><body><p>a", "<html style='color:#fff'><body><p>a"),
+    ("<font color=black>a</font>", "<font color=white>a</font>"),
+    (
+        "<!DOCTYPE html><div style='color:#fff;background:#000'><table><tr><td>a",
+        "<div style='color:#fff;background:#000'><table><tr><td>a",
+    ),
+)
+
+
+@pytest.mark.parametrize("pair", ALIKE)
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_was_proven_for_one_document_says_nothing_of_a_similar_one(
+    pair: tuple[str, str], order: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain_sight._proof.cache_clear()
+    for html in (*pair[::order], *pair[::order]):
+        is_proven(html, monkeypatch)
+
+
+def test_a_proof_is_remembered_for_messages_of_one_sender(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_proven(NEWSLETTER, monkeypatch)
+    before = plain_sight._proof.cache_info()
+    assert is_proven(NEWSLETTER.replace("Title", "Another").replace("preheader", "other words"), monkeypatch)
+    after = plain_sight._proof.cache_info()
+    assert (after.hits, after.misses) == (before.hits + 1, before.misses)
+
+
+def test_long_styles_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = plain_sight._proof.cache_info()
+    styles = [f"color:#333;font-family:{'x' * 900}{number}" for number in range(10)]
+    assert is_proven("".join(f"<p style='{style}'>a</p>" for style in styles), monkeypatch)
+    assert plain_sight._proof.cache_info() == before
+
+
 @pytest.mark.parametrize(
     "style", [f"--long:{'x' * 900}", f"display:none;--long:{'x' * 900}", f"font-size:{'0' * 900}16px"]
 )

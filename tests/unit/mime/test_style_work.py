@@ -24,7 +24,7 @@ DEEP = "<div class=a>" * 200 + "<p class=a>x"
 def matches(sheet: str, html: str) -> Matches:
     from turbohtml import parse
 
-    return Matches(parse(html), read_sheet(sheet).rules)
+    return Matches(parse(html), read_sheet(sheet))
 
 
 @pytest.mark.parametrize(

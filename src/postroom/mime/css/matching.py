@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, cast
 
-from postroom.mime.css.rules import Rule
-from postroom.mime.css.selectors import Shape, shape_of
+from postroom.mime.css.rules import Sheet
+from postroom.mime.css.selectors import Shape
 from postroom.mime.limits import MAX_MATCHES, MAX_STYLE_WORK
 
 if TYPE_CHECKING:
@@ -82,14 +82,14 @@ def _names(tags: Iterable[str], classes: Iterable[str | None], ids: Iterable[str
 class Matches:
     """`groups`: each element's number stands for the rules that apply to it. Elements with the same rules share it."""
 
-    def __init__(self, document: Document, rules: Sequence[Rule]) -> None:
+    def __init__(self, document: Document, sheet: Sheet) -> None:
         self.groups: dict[Node, int] = {}
         self.is_whole = True
         self._chain: list[tuple[int, int]] = [(0, 0)]  # (the group before, the rule that was added)
         self._numbers: dict[tuple[int, int], int] = {}
         self._left = MAX_MATCHES
-        if rules:
-            self._match_all(document, rules)
+        if sheet.rules:
+            self._match_all(document, sheet)
 
     def rules_of(self, group: int) -> tuple[int, ...]:
         """In the order of the sheet."""
@@ -99,12 +99,11 @@ class Matches:
             found.append(number)
         return tuple(reversed(found))
 
-    def _match_all(self, document: Document, rules: Sequence[Rule]) -> None:
-        shapes = [shape_of(rule.selector) for rule in rules]
-        census = _needed_census(document, shapes)
+    def _match_all(self, document: Document, sheet: Sheet) -> None:
+        census = _needed_census(document, sheet.shapes)
         known: dict[str, list[Element]] = {}  # sheets made of many messages repeat themselves
         work = MAX_STYLE_WORK
-        for number, (rule, shape) in enumerate(zip(rules, shapes, strict=True)):
+        for number, (rule, shape) in enumerate(zip(sheet.rules, sheet.shapes, strict=True)):
             found = known.get(rule.selector)
             if found is None:
                 if census is not None:

@@ -11,7 +11,7 @@ from typing import Final
 from postroom.mime.css.effects import overlays
 from postroom.mime.css.longhands import OVERLAID, is_relevant, longhands
 from postroom.mime.css.media import media_holds
-from postroom.mime.css.selectors import for_library, weight_of
+from postroom.mime.css.selectors import Shape, for_library, shape_of, weight_of
 from postroom.mime.css.supports import supports_holds
 from postroom.mime.css.syntax import (
     Declaration,
@@ -66,6 +66,8 @@ class Sheet:
     animations: frozenset[str] = frozenset()  # names of those that may hide what they animate
     variables: Mapping[str, str] = field(default_factory=dict)  # with initial values
     is_small: bool = True  # worth caching with its effects
+    is_sure: bool = True  # every rule is
+    shapes: tuple[Shape, ...] = ()  # of the rules' selectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,13 @@ def _read_sheet(text: str, has_containers: bool) -> Sheet:
     for one in text[:MAX_STYLE].split(END_OF_SHEET):
         reader.read(without_comments(one), (), _Where())
     return Sheet(
-        tuple(reader.rules), reader.is_whole, frozenset(reader.animations), reader.variables, len(text) <= _SMALL
+        tuple(reader.rules),
+        reader.is_whole,
+        frozenset(reader.animations),
+        reader.variables,
+        is_small=len(text) <= _SMALL,
+        is_sure=all(rule.is_sure for rule in reader.rules),
+        shapes=tuple(shape_of(rule.selector) for rule in reader.rules),
     )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from postroom.mime.css.effects import UNKNOWN_EFFECT, Effect, effect_of
 from postroom.mime.css.longhands import UNDECIDED, WIDE, longhands
@@ -41,32 +41,38 @@ _VALUES: Final = 10  # variables of one value
 _STYLE: Final = 6  # units of work for any style
 _VARIABLES: Final = 20  # inherited variables that are processed in one unit
 _UNSEEN: Final = Effect()  # of a style that this document did not have yet
+_NO_SHEET: Final = Sheet()  # one for all: what is remembered of a sheet is found again
 _VARIABLE = re.compile(r"var\(\s*+(--[^\s,()]++)\s*+(?:,((?:[^()]++|\([^()]*+\))*+))?+\)", re.IGNORECASE)
+
+
+# What is said about an element: its style attribute, legacy attributes, the numbers of the rules that apply to it.
+Said = tuple[str | None, str | None, tuple[int, ...]]
 
 
 class Stylesheet:
     """Create it before the style elements are dropped."""
 
-    def __init__(self, document: Document, *, quirks: bool) -> None:
+    def __init__(self, document: Document, tags: frozenset[str], *, quirks: bool) -> None:
+        """`tags`: it has no others."""
         self._quirks = quirks
-        self._sheet = _sheet_of(document)
-        self.presented: dict[Node, str] = {element: _presented(element) for element in _old(document)}
-        if (page := document.select_one("html")) is not None and document.select_one(_DARK_PAGE) is not None:
+        self.sheet = _sheet_of(document, tags)
+        self.presented: dict[Node, str] = {element: _presented(element) for element in _old(document, tags)}
+        is_dark = "meta" in tags and document.select_one(_DARK_PAGE) is not None
+        if is_dark and (page := document.select_one("html")) is not None:
             self.presented[page] = f"color-scheme:dark;{self.presented.get(page, '')}"
-        self._matches = Matches(document, self._sheet.rules)
+        self._matches = Matches(document, self.sheet)
         self.matched = self._matches.groups
         self._effects: dict[tuple[str, str, int, bool], Effect | None] = {}  # without inherited variables
-        self.is_sure = all(rule.is_sure for rule in self._sheet.rules)
-        self.start_over()
-
-    def start_over(self) -> None:
-        """As if no work had been done."""
+        self.is_sure = self.sheet.is_sure
         self._work = MAX_CASCADE_WORK
-        self._effects.clear()
-        self.is_whole = self._sheet.is_whole and self._matches.is_whole
+        self.is_whole = self.sheet.is_whole and self._matches.is_whole
 
-    def can_spend(self, units: int) -> bool:
-        return self._work >= units
+    def said(self) -> dict[Element, Said]:
+        """Of the elements that more than a style attribute applies to."""
+        groups, presented = self.matched, self.presented
+        elements = cast("Iterable[Element]", groups.keys() | presented.keys() if presented else groups)
+        rules = {group: self._matches.rules_of(group) for group in {0, *groups.values()}}
+        return {one: (one.attr("style"), presented.get(one), rules[groups.get(one, 0)]) for one in elements}
 
     def spend(self, units: int) -> bool:
         """Whether this much more work is allowed. For what is not computed, visibility is unknown."""
@@ -102,33 +108,39 @@ class Stylesheet:
             return UNKNOWN_EFFECT
         numbers = self._matches.rules_of(matched) if matched else ()
         if numbers and is_sure and not self.is_sure:
-            numbers = tuple(number for number in numbers if self._sheet.rules[number].is_sure)
-        if not self.spend(_STYLE + self._work_of(old + own, numbers, variables)):
+            numbers = tuple(number for number in numbers if self.sheet.rules[number].is_sure)
+        if not self.spend(work_of_style(self.sheet, old, own, numbers) + len(variables or ()) // _VARIABLES):
             return UNKNOWN_EFFECT
-        is_short = variables is None and len(old) + len(own) + len(numbers) <= _SHORT
-        if not numbers and is_short and not self._sheet.animations and not self._sheet.variables:
-            return _usual_effect(old, own, self._quirks)
-        if self._sheet.is_small and is_short:
-            return _known_effect(self._sheet, numbers, old, own, self._quirks)
-        return _effect(self._sheet, numbers, old, own, variables or {}, quirks=self._quirks)
-
-    def _work_of(self, styles: str, numbers: tuple[int, ...], variables: Mapping[str, str] | None) -> int:
-        work = _usual_work(styles) if len(styles) <= _SHORT else work_of(styles)
-        if numbers:
-            work += sum(self._sheet.rules[number].work for number in numbers)
-        return work + len(variables) // _VARIABLES if variables else work
+        if variables is not None:
+            return _effect(self.sheet, numbers, old, own, variables, quirks=self._quirks)
+        return effect_of_style(self.sheet, old, own, numbers, quirks=self._quirks)
 
     def effect_on(self, element: Element) -> Effect | None:
         """Without what it inherits."""
         return self.effect(element.attr("style"), self.presented.get(element), self.matched.get(element, 0), None)
 
 
-def _sheet_of(document: Document) -> Sheet:
-    elements = [
-        element
-        for element in document.select(_LINKED_SHEETS if document.select_one("link") is not None else "style")
-        if _is_css(element)
-    ]
+def work_of_style(sheet: Sheet, old: str, own: str, numbers: tuple[int, ...]) -> int:
+    """Units for `effect_of_style`."""
+    styles = old + own
+    work = _STYLE + (_usual_work(styles) if len(styles) <= _SHORT else work_of(styles))
+    return work + sum([sheet.rules[number].work for number in numbers]) if numbers else work
+
+
+def effect_of_style(sheet: Sheet, old: str, own: str, numbers: tuple[int, ...], *, quirks: bool) -> Effect | None:
+    """Of an element that inherits no variables: of legacy attributes, a style attribute and these rules."""
+    is_short = len(old) + len(own) + len(numbers) <= _SHORT
+    if not numbers and is_short and not sheet.animations and not sheet.variables:
+        return _usual_effect(old, own, quirks)
+    if sheet.is_small and is_short:
+        return _known_effect(sheet, numbers, old, own, quirks)
+    return _effect(sheet, numbers, old, own, {}, quirks=quirks)
+
+
+def _sheet_of(document: Document, tags: frozenset[str]) -> Sheet:
+    if tags.isdisjoint(("style", "link")):
+        return _NO_SHEET
+    elements = list(filter(_is_css, document.select(_LINKED_SHEETS if "link" in tags else "style")))
     titles = {"", _chosen_title(document, elements)}
     texts = [
         element.text if element.tag == "style" else sheet_in(element.attr("href") or "")
@@ -136,16 +148,17 @@ def _sheet_of(document: Document) -> Sheet:
         if media_holds(element.attr("media") or "") and (element.attr("title") or "") in titles
     ]
     if not any(map(str.strip, texts)):
-        return Sheet()
+        return _NO_SHEET
     text = END_OF_SHEET.join(one.replace(END_OF_SHEET, "\ufffd") for one in texts)
     return read_sheet(text, has_containers="@container" in text and document.select_one(_CONTAINERS) is not None)
 
 
 def _is_css(element: Element) -> bool:
     """A style element within a formula is one by name only."""
-    from turbohtml import Namespace
+    import turbohtml
 
-    return (element.attr("type") or "text/css").lower() == "text/css" and element.namespace is not Namespace.MATHML
+    is_css = (element.attr("type") or "text/css").lower() == "text/css"
+    return is_css and element.namespace is not turbohtml.Namespace.MATHML
 
 
 def _chosen_title(document: Document, sheets: Sequence[Element]) -> str:
@@ -225,11 +238,9 @@ def _effect(
     return effect_of(_cascaded(presented, inline, rules, variables, quirks=quirks), animations=sheet.animations)
 
 
-def _old(document: Document) -> list[Element]:
+def _old(document: Document, tags: frozenset[str]) -> list[Element]:
     """Elements with legacy attributes. Each alternative of a selector takes time on every element."""
-    return document.select(
-        ",".join([_OLD, *(old for tag, old in _OLD_TAGS.items() if document.select_one(tag) is not None)])
-    )
+    return document.select(",".join([_OLD, *[old for tag, old in _OLD_TAGS.items() if tag in tags]]))
 
 
 def _presented(element: Element) -> str:

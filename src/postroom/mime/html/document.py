@@ -31,7 +31,6 @@ _FEW_ATTRIBUTES = re.compile(
 )
 _TAG = re.compile("<")
 _CLOSING = re.compile("</")
-_OVERRIDE = re.compile("&#(?:0*+8238|[xX]0*+202[eE])")
 _FEW_TAGS: Final = 400  # whose elements need not be counted
 _SOME_TAGS: Final = 800  # which make as many elements at most as are
 _AT_ONCE: Final = 160_000  # parsed before they are counted; that takes 14 ms
@@ -61,7 +60,7 @@ def open_html(html: str) -> OpenedHtml:
     source = html[:MAX_TEXT].replace("\u202e", "&#8238;")  # cleaned later: what it reverses is marked in the document
     cleaned = clean_text(source)
     document, was_cut = _parsed(cleaned)
-    removal = drop_hidden(document, may_reverse=_OVERRIDE.search(cleaned) is not None)
+    removal = drop_hidden(document)
     spelt = tuple(HiddenText("characters", run) for run in hidden_runs(source, cleaned))
     was_cut = was_cut or removal.was_cut or len(html) > MAX_TEXT
     return OpenedHtml(document, removal.texts + spelt, removal.doubtful, removal.is_whole, was_cut, removal.tags)
@@ -87,9 +86,9 @@ def _parsed(source: str) -> tuple[Document, bool]:
 
 
 def _parse(source: str) -> Document:
-    from turbohtml import parse
+    import turbohtml
 
-    return parse(source, positions=False, allow_declarative_shadow_roots=False)
+    return turbohtml.parse(source, positions=False, allow_declarative_shadow_roots=False)
 
 
 def _parsed_within_limits(source: str, tags: int) -> tuple[Document, bool]:

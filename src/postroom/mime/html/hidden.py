@@ -50,11 +50,11 @@ class Removal:
     tags: Tags  # that the document had before
 
 
-def drop_hidden(document: Document, *, may_reverse: bool = True) -> Removal:
-    """Change the document in place. `may_reverse`: it may contain the character that reverses letters."""
+def drop_hidden(document: Document) -> Removal:
+    """Change the document in place."""
     quirks, tags = _is_quirky(document), tags_in(document)
     texts = _empty_templates(document) if "template" in tags else []
-    sheet = Stylesheet(document, quirks=quirks)
+    sheet = Stylesheet(document, tags, quirks=quirks)
     if "input" in tags:
         label_fields(document)
     walk = Walk(sheet, quirks=quirks)
@@ -68,7 +68,7 @@ def drop_hidden(document: Document, *, may_reverse: bool = True) -> Removal:
         if any(map(str.isalnum, node.text)):
             texts.append(HiddenText("text", node.text[:4_000]))
         node.decompose()
-    if may_reverse and _OVERRIDE in document.text:
+    if _OVERRIDE in document.text:
         walk.doubtful += _overridden(document)
     if "map" in tags:
         link_areas(document)
@@ -77,9 +77,9 @@ def drop_hidden(document: Document, *, may_reverse: bool = True) -> Removal:
 
 def _is_quirky(document: Document) -> bool:
     """Pages without a proper doctype are shown in quirks mode."""
-    from turbohtml import Doctype
+    import turbohtml
 
-    doctype = next((node for node in document.children if isinstance(node, Doctype)), None)
+    doctype = next((node for node in document.children if isinstance(node, turbohtml.Doctype)), None)
     if doctype is None or (doctype.name or "").lower() != "html":
         return True
     public = (doctype.public_id or "").lower()
@@ -164,9 +164,11 @@ def _overridden(document: Document) -> list[Element]:
 
 
 def _mark(walk: Walk) -> list[DoubtfulText]:
+    found: list[DoubtfulText] = []
+    if not (walk.doubtful or walk.covers or walk.hosts):
+        return found
     from turbohtml import Text
 
-    found: list[DoubtfulText] = []
     hosted = [element for host in walk.hosts for element in _elements(host)]
     for element in dict.fromkeys([*walk.doubtful, *_covered(walk), *hosted]):
         for child in texts_in(element):

@@ -27,11 +27,11 @@ _MEANINGLESS_ALT = re.compile(
 _NO_SIZE = re.compile(r"(?<![\w-])(?:max-)?(?:width|height)\s*+:\s*+[0-3](?:px)?+\s*+(?:;|!|\Z)", re.IGNORECASE)
 # Each starts with what is rare and then looks back: the other way round, every character would be looked back from.
 _LINE_ENDS = re.compile(r"[ \t\\](?<![ \t\\]{2})[ \t\\]*+(?=\n|\Z)")
-_BLANK_END = re.compile(r"\n(?<= \n)")  # twice as fast as looking for both signs at once
 _SPACES = re.compile(r"[ \t](?<=\S[ \t])[ \t]++")
 _EMPTY_LINES = re.compile(r"\n\n\n++")
 # A bullet, a quote mark or a heading with nothing after it; the line under a table's head does not count.
 _WITHOUT_WORDS = re.compile(r"\n(?!\| -)[ \t\-*+#>|\\]++(?=\n|\Z)")
+_ODD_LINE = re.compile(rf"\n(?<= \n)|{_WITHOUT_WORDS.pattern}")  # without words, or with a blank at its end
 _TAG = re.compile(r"<(?=/?[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>|!--|!\[)")  # as text: the author wrote about HTML
 _DOUBT_SEAM = re.compile(re.escape(DOUBT_CLOSES) + r"(\s*)" + re.escape(DOUBT_OPENS))
 _FEW_WORDS: Final = 600  # characters of text up to which a linked picture without words is worth showing
@@ -86,9 +86,8 @@ def to_text_with_links(document: Document) -> str:
 def compact(text: str) -> str:
     """Cleaned once more (entities may have hidden something), no runs of spaces, no trailing spaces."""
     text = f"\n{clean_text(text[:MAX_RENDERED])}\n"
-    if _BLANK_END.search(text) or "\t" in text or "\\" in text:
-        text = _LINE_ENDS.sub("", text)
-    text = _WITHOUT_WORDS.sub("", text)
+    if "\t" in text or "\\" in text or _ODD_LINE.search(text):
+        text = _WITHOUT_WORDS.sub("", _LINE_ENDS.sub("", text))
     if "  " in text or "\t" in text:
         text = _SPACES.sub(" ", text)
     text = _EMPTY_LINES.sub("\n\n", text)
@@ -154,6 +153,8 @@ def _flatten_deep(document: Document, tags: Tags, deepest: int = _DEEPEST) -> No
 
 def _flatten_lists(document: Document, tags: Tags) -> None:
     """A list with anything other than items in it is a way to indent; the library would drop that."""
+    if tags.isdisjoint(_LISTS):
+        return
     from turbohtml import Element as ElementType
 
     for listed in (element for tag in _LISTS if tag in tags for element in document.select(tag)):

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, cast
 
 from postroom.mime.css.effects import Effect
 from postroom.mime.css.matching import count_elements
+from postroom.mime.css.rules import Sheet
 from postroom.mime.css.sight import HIDDEN, SEEN
-from postroom.mime.css.stylesheet import Stylesheet
+from postroom.mime.css.stylesheet import Said, Stylesheet, effect_of_style, work_of_style
 from postroom.mime.css.values import Colour
 from postroom.mime.css.visibility import ROOT, Look, changed, font_in
 from postroom.mime.html.looks import LOOK_WORK, link_ink, may_lie_over, usual_look
+from postroom.mime.limits import MAX_CASCADE_WORK
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -35,50 +37,49 @@ _MAX_EFFECTS: Final = 16  # of these: most styles have none
 _MAX_LOOKS: Final = 32
 _MAX_HIDDEN: Final = 50  # elements that are hidden by themselves
 _LONGEST_SIZE: Final = 40  # characters of a font size
+_LONGEST: Final = 8_000  # characters of all styles for which the outcome is remembered
 _USUAL_FONT: Final = 16.0
 _NARROW_LINE: Final = 2.0
 _PLAIN_STYLE = re.compile(r"[\w :;,.#%()!-]{1,200}", re.ASCII)  # needs no escape in a selector
 _KINDS: Final = ("span", "div", "td")  # one of each: in a line, a block, a cell
 
-_Styles = tuple[str | None, str | None, int]  # a style attribute, legacy attributes, the group of matching rules
-
 _Wrapping = tuple[Effect | None, bool]  # and whether other elements are within one that it has effect on
 
 
-def hidden_alone(document: Document, sheet: Stylesheet, *, quirks: bool) -> list[Element] | None:
+@dataclass(frozen=True, slots=True)
+class _Proof:
+    """That everything is seen but what has one of these styles."""
+
+    hidden: frozenset[Said]
+    work: int  # units that the styles took
+
+
+def hidden_alone(document: Document, styles: Stylesheet, *, quirks: bool) -> list[Element] | None:
     """The elements that hide themselves with all that is in them, in order, if everything else is seen. None: it takes
-    a closer look; the sheet is as it was then."""
-    found = _hidden_alone(document, sheet, quirks=quirks) if sheet.is_sure else None
-    if found is None:
-        sheet.start_over()
-    return found
-
-
-def _hidden_alone(document: Document, sheet: Stylesheet, *, quirks: bool) -> list[Element] | None:
-    ruled = _ruled(sheet)
+    a closer look."""
+    page = _page(document) if styles.is_sure else None
+    if page is None:
+        return None
+    ruled = styles.said()
     wraps = _wrapping(document, ruled)
     if len(wraps) > _MAX_STYLES:
         return None
-    effects = {one: sheet.effect(one[0], one[1], one[2], None) for one in wraps}
-    hidden = {one for one, effect in effects.items() if effect is not None and effect.sight is HIDDEN}
-    found = frozenset([(effect, wraps[one]) for one, effect in effects.items()])
-    if len(found) > _MAX_EFFECTS or not all(_is_small(effect) for effect, _ in found):
+    is_short = styles.sheet.is_small and sum([len(one[0] or "") + len(one[1] or "") for one in wraps]) <= _LONGEST
+    prove = _proof if is_short else _proof.__wrapped__
+    said = [ruled.get(one) or (one.attr("style"), None, ()) for one in page]
+    proof = prove(styles.sheet, frozenset(wraps.items()), said[0], said[1], link_ink(page[1]), quirks)
+    if proof is None or proof.work + LOOK_WORK * count_elements(document) > MAX_CASCADE_WORK:
         return None
-    if not sheet.can_spend(LOOK_WORK * count_elements(document)):
-        return None
-    page = _page(document, sheet)
-    if page is None or not _is_all_seen(page[1], found, link_ink(page[0]), page[1] if quirks else None):
-        return None
-    return _outermost(document, ruled, hidden) if hidden else []
+    return _outermost(document, ruled, proof.hidden) if proof.hidden else []
 
 
-def _wrapping(document: Document, ruled: dict[Element, _Styles]) -> dict[_Styles, bool]:
+def _wrapping(document: Document, ruled: dict[Element, Said]) -> dict[Said, bool]:
     """All styles of the document, and whether any element that has them contains others."""
-    wraps: dict[_Styles, bool] = {(style, None, 0): False for style in set(_styles()(document))}
-    wraps.update({(element.attr("style"), None, 0): True for element in document.select("[style]:has(*)")})
-    for element, styles in ruled.items():
-        wraps[styles] = wraps.get(styles, False) or element.select_one("*") is not None
-    wraps[None, None, 0] = True
+    wraps: dict[Said, bool] = {(style, None, ()): False for style in set(_styles()(document))}
+    wraps.update({(element.attr("style"), None, ()): True for element in document.select("[style]:has(*)")})
+    for element, said in ruled.items():
+        wraps[said] = wraps.get(said, False) or element.select_one("*") is not None
+    wraps[None, None, ()] = True
     return wraps
 
 
@@ -90,29 +91,47 @@ def _styles() -> Callable[[Document], list[str]]:
     return cast("Callable[[Document], list[str]]", XPath("//*/@style"))
 
 
-def _ruled(sheet: Stylesheet) -> dict[Element, _Styles]:
-    """The elements that more than a style attribute applies to."""
-    groups, presented = sheet.matched, sheet.presented
-    elements = cast("Iterable[Element]", groups.keys() | presented.keys() if presented else groups)
-    return {one: (one.attr("style"), presented.get(one), groups.get(one, 0)) for one in elements}
-
-
-def _page(document: Document, sheet: Stylesheet) -> tuple[Element, Look] | None:
-    """The body and its look, if all there is to see is in it."""
-    from turbohtml import Element as ElementType
+def _page(document: Document) -> tuple[Element, Element] | None:
+    """The outermost element and the body, if all there is to see is in it."""
+    import turbohtml
 
     bodies = document.select("body")
     around = bodies[0].parent if len(bodies) == 1 else None
-    if not isinstance(around, ElementType) or around.tag != "html" or around.parent is not document:
+    if not isinstance(around, turbohtml.Element) or around.tag != "html" or around.parent is not document:
         return None
-    if sum(isinstance(child, ElementType) for child in (*around.children, *document.children)) != 2:
+    elements = [child for child in (*around.children, *document.children) if isinstance(child, turbohtml.Element)]
+    return (around, bodies[0]) if len(elements) == 2 else None
+
+
+@lru_cache(maxsize=128)  # messages of one sender have the same styles
+def _proof(
+    sheet: Sheet, wraps: frozenset[tuple[Said, bool]], around: Said, body: Said, link: Colour, quirks: bool
+) -> _Proof | None:
+    """From all that it depends on, but for the number of elements."""
+    effects: dict[Said, Effect | None] = {}
+    work = 0
+    for (own, old, numbers), _ in wraps:
+        work += work_of_style(sheet, old or "", own or "", numbers)
+        if work > MAX_CASCADE_WORK:
+            return None
+        effects[own, old, numbers] = effect_of_style(sheet, old or "", own or "", numbers, quirks=quirks)
+    found = frozenset([(effects[said], is_around) for said, is_around in wraps])
+    if len(found) > _MAX_EFFECTS or not all(_is_small(effect) for effect, _ in found):
         return None
+    page = _look_of_page(effects[around], effects[body])
+    if page is None or not _is_all_seen(page, found, link, page if quirks else None):
+        return None
+    hidden = [said for said, effect in effects.items() if effect is not None and effect.sight is HIDDEN]
+    return _Proof(frozenset(hidden), work)
+
+
+def _look_of_page(*effects: Effect | None) -> Look | None:
     look = ROOT
-    for effect in (sheet.effect_on(around), sheet.effect_on(bodies[0])):
+    for effect in effects:
         if effect is not None and effect.sight is HIDDEN:
             return None
         look = look if effect is None else changed(look, effect, is_block=False, is_cell=True)
-    return bodies[0], look
+    return look
 
 
 def _is_small(effect: Effect | None) -> bool:
@@ -176,10 +195,10 @@ def _with_usual_letters(look: Look) -> Look:
 _distinction = attrgetter(*(one.name for one in fields(Look) if one.name != "variables"))
 
 
-def _outermost(document: Document, ruled: dict[Element, _Styles], hidden: set[_Styles]) -> list[Element] | None:
+def _outermost(document: Document, ruled: dict[Element, Said], hidden: frozenset[Said]) -> list[Element] | None:
     """Those with such styles that are not within another."""
     elements = document.select(",".join({_selector(style) for style, *_ in hidden}))
-    found = [one for one in elements if (ruled.get(one) or (one.attr("style"), None, 0)) in hidden]
+    found = [one for one in elements if (ruled.get(one) or (one.attr("style"), None, ())) in hidden]
     if len(found) > _MAX_HIDDEN:
         return None
     inside = set(found)
