@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from postroom.sync.coverage import Coverage
 
 MAX_AGE = 90.0  # seconds since the server confirmed a folder: whoever follows it does so every minute at least
+_AHEAD = timedelta(seconds=5)  # that a clock may be corrected by
 AWAY = 30.0  # seconds for which a server that did not answer is not asked again by readers
 
 
@@ -37,7 +38,10 @@ class Trust:
         return (coverage.is_whole or not whole) and self._is_fresh(coverage)
 
     def _is_fresh(self, coverage: Coverage) -> bool:
-        return coverage.as_of is not None and coverage.as_of >= self.since and not coverage.is_stale
+        """A moment that is still to come tells nothing: the clock was set back since."""
+        if coverage.as_of is None or coverage.is_stale:
+            return False
+        return self.since <= coverage.as_of <= datetime.now(UTC) + _AHEAD
 
 
 class Outage:
