@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from postroom.model.message import Envelope, Message
@@ -23,4 +23,13 @@ class FoundAndFetched(Protocol):
         self, message_ids: Sequence[str], choose: Callable[[Sequence[Envelope]], Envelope | None]
     ) -> tuple[Message | None] | None:
         """The one that was chosen of `mails_with_ids`, or that none was."""
+        ...
+
+
+@runtime_checkable
+class Conversations(Protocol):
+    """Knows which thread refs are of one conversation, where the server itself cannot tell."""
+
+    async def conversation_names(self, thread_refs: Sequence[str]) -> Mapping[str, str]:
+        """For each ref that is known, the one that stands for all of its conversation. Never fails."""
         ...

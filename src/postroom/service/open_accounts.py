@@ -21,7 +21,7 @@ from postroom.service.recent import Recent
 if TYPE_CHECKING:
     from postroom.model.draft import Identity
     from postroom.model.folder import Folder
-    from postroom.providers.at_hand import FoundAndFetched
+    from postroom.providers.at_hand import Conversations, FoundAndFetched
     from postroom.providers.protocol import (
         AliasMaker,
         Drafts,
@@ -103,6 +103,12 @@ class Account:
         from postroom.providers.at_hand import FoundAndFetched
 
         return self.mailbox if isinstance(self.mailbox, FoundAndFetched) else None
+
+    @cached_property
+    def conversations(self) -> Conversations | None:
+        from postroom.providers.at_hand import Conversations
+
+        return self.mailbox if isinstance(self.mailbox, Conversations) else None
 
     @cached_property
     def id_lookup(self) -> IdLookup | None:
@@ -280,6 +286,9 @@ class Accounts:
             async with self._locks.setdefault(settings.name, anyio.Lock()):
                 await self._connect(settings)
         return self._open[settings.name]
+
+    def already_open(self, name: str) -> Account | None:
+        return self._open.get(name)
 
     def at_server(self, name: str) -> Mailbox:
         """A mailbox of the caller's own that no mirror answers for: not connected, and the caller closes it."""

@@ -35,6 +35,7 @@ from postroom.providers.layers.layered import Call, Layered
 from postroom.providers.protocol import FolderSync, Mailbox, Numbered, Transport
 from postroom.sync import abilities, contents, noting
 from postroom.sync.consulting import UNREACHABLE, CatchUp, Consulting
+from postroom.sync.conversations import Conversations
 from postroom.sync.coverage import Coverage, coverage_of, coverage_of_all, coverage_of_folders
 from postroom.sync.heads import page_of_head
 from postroom.sync.lookup import AT_ONCE, Lookup
@@ -67,6 +68,8 @@ class _Mirrored(Layered):
         self.at_server = Layered(mailbox, provider, [layer.asking_only])
         self.fetch_thread = layer.fetch_thread
         self.fetch_with_ids = layer.fetch_with_ids
+        if layer.conversations is not None:
+            self.conversation_names = layer.conversations.names
 
 
 def noticing_sends(transport: Transport, mirror: Mirror, provider: str) -> Transport:
@@ -94,7 +97,9 @@ class MirrorLayer:
         self.mirror = mirror
         self._settings = settings
         self._consult = Consulting(mailbox, mirror, settings, catch_up, max_age)
-        self._lookup = Lookup(threads_by_headers=isinstance(mailbox, FolderSync))
+        by_headers = isinstance(mailbox, FolderSync)
+        self._lookup = Lookup(threads_by_headers=by_headers)
+        self.conversations = Conversations(mailbox, self._consult, self._lookup.thread) if by_headers else None
         self._methods: dict[str, Callable[..., Awaitable[Any]]] = {
             "connect": self._connect,
             "folders": self._folders,
@@ -271,6 +276,8 @@ class MirrorLayer:
                 return None
             return self._lookup.thread(connection, thread_ref, trust)
 
+        if self.conversations is not None:
+            ask = partial(self.conversations.at_server, ask)
         return await self._consult.answer(look, ask, thread_ref)
 
     async def _mails_with_ids(self, ask: Call, message_ids: Sequence[str], *, near: str) -> list[Envelope]:

@@ -64,14 +64,35 @@ async def test_a_batch_that_breaks_off_says_which_mails_were_done_and_can_be_und
         assert await folders(gate, "bob", "archive") == 0
 
 
-async def test_a_batch_of_which_nothing_was_done_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_batch_of_which_nothing_was_done_says_so_of_each_mail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with gate_rig(tmp_path) as gate:
         ids = await received(gate, "bob", ["one", "two"])
         mailbox = (await gate.gateway.accounts.open("bob")).mailbox
         monkeypatch.setattr(mailbox, "move", failing_from(1, mailbox.move), raising=False)
 
-        with pytest.raises(ProviderUnavailable):
-            await organise.move(gate.gateway, ids, "archive")
+        view = await organise.move(gate.gateway, ids, "archive")
+
+        assert [(item.ok, item.error and item.error.code) for item in view.results] == [(False, "PROVIDER_ERROR")] * 2
+
+
+@pytest.mark.parametrize("verb", ["folders", "envelopes", "move"])
+async def test_an_account_that_is_away_keeps_no_mail_of_another_from_being_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    async with gate_rig(tmp_path) as gate:
+        ids = [*await received(gate, "bob", ["one", "two"]), *await received(gate, "carol", ["three"])]
+        mailbox = (await gate.gateway.accounts.open("bob")).mailbox
+        monkeypatch.setattr(mailbox, verb, failing_from(1, getattr(mailbox, verb)), raising=False)
+
+        view = await organise.move(gate.gateway, ids, "archive")
+        monkeypatch.undo()
+
+        assert [item.ok for item in view.results] == [False, False, True]
+        assert [await folders(gate, name, "archive") for name in ("bob", "carol")] == [0, 1]
+        await organise.undo(gate.gateway, view.operation_id)
+        assert [await folders(gate, name, "archive") for name in ("bob", "carol")] == [0, 0]
 
 
 async def test_one_operation_stands_for_the_mails_of_all_accounts_and_folders(tmp_path: Path) -> None:
@@ -97,8 +118,7 @@ async def test_an_undo_that_failed_can_be_tried_again(tmp_path: Path, monkeypatc
         deleted = await organise.delete(gate.gateway, ids)
         mailbox = (await gate.gateway.accounts.open("bob")).mailbox
         monkeypatch.setattr(mailbox, "move", failing_from(1, mailbox.move), raising=False)
-        with pytest.raises(ProviderUnavailable):
-            await organise.undo(gate.gateway, deleted.operation_id)
+        assert (await organise.undo(gate.gateway, deleted.operation_id)).failed == 1
         monkeypatch.undo()
 
         assert (await organise.undo(gate.gateway, deleted.operation_id)).succeeded == 1

@@ -350,3 +350,16 @@ async def test_nothing_is_changed_by_what_the_mirror_knows_of_folders(mirrored: 
         assert "INBOX" in [folder.name for folder in await folders_of(account)]
         with pytest.raises(ProviderUnavailable):
             await folders_now(account)
+
+
+async def test_a_mirror_confirmed_in_the_future_is_not_fresh(mirrored: Mirrored) -> None:
+    """The clock was three days ahead when the server was looked at, and is right again."""
+    async with desk(mirrored) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+        with mirrored.mirror.transaction() as connection:
+            connection.execute("UPDATE mirrored_folder SET as_of = as_of + 3 * 86400")
+        it.append(letter("two"))
+        it.asked.clear()
+        assert len((await it.list()).items) == 2
+        assert it.asked["search"] == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from tests.peers.accounts import letter
 from tests.unit.sync.conftest import Mirrored
@@ -17,6 +19,10 @@ def reply(key: str, *, to: str = "", references: str = "") -> bytes:
     heads += ["References: " + " ".join(f"<{one}@seed.example>" for one in references)] if references else []
     head, _, text = letter(key, subject="Plan").partition(b"\r\n\r\n")
     return b"\r\n".join([head, *(one.encode() for one in heads)]) + b"\r\n\r\n" + text
+
+
+def opening() -> bytes:
+    return letter("a", subject="Plan").replace(b"1 Jun", b"1 May").replace(b"Mon,", b"Fri,")
 
 
 async def test_a_thread_is_the_same_as_the_servers_however_its_messages_name_each_other(mirrored: Mirrored) -> None:
@@ -36,3 +42,37 @@ async def test_a_thread_is_the_same_as_the_servers_however_its_messages_name_eac
             assert sorted(one.ref for one in from_mirror) == sorted(one.ref for one in from_server), row.message_id
             assert {one.thread_ref for one in from_mirror} == {row.thread_ref}
         assert it.asked == {"thread": len(rows)}  # by this test itself
+
+
+async def test_a_server_that_is_asked_finds_as_much_of_a_conversation_as_the_mirror_knows(mirrored: Mirrored) -> None:
+    """Each names only the one before it: from the first, the server alone gets no further than a few steps."""
+    keys = "abcdefgh"
+    async with desk(mirrored, max_age=0.0) as it:
+        it.append(opening())
+        it.append(*(reply(key, to=before) for before, key in pairwise(keys)))
+        await mirrored.sync()
+        rows = (await it.list()).items
+        name = (await it.mailbox.conversation_names([rows[0].thread_ref]))[rows[0].thread_ref]
+        assert len(await it.server.thread(name)) < len(keys)
+        it.asked.clear()
+        found = await it.mailbox.thread(name)
+        assert it.asked["thread"] == 1
+        assert {row.ref for row in found} == {row.ref for row in rows}
+        assert {row.thread_ref for row in found} == {name}
+
+
+async def test_a_conversation_is_named_as_its_first_message_once_that_is_there(mirrored: Mirrored) -> None:
+    """What was given out before leads to the same, and what decides about a send stays what the message itself says."""
+    async with desk(mirrored) as it:
+        it.append(reply("c", to="b"), reply("d", to="c", references="c"))
+        await mirrored.sync()
+        first = {row.ref: row.thread_ref for row in (await it.list()).items}
+        assert set((await it.mailbox.conversation_names([*first.values()])).values()) < set(first.values())
+        it.append(opening(), reply("b", to="a"))
+        await mirrored.sync()
+        now = {row.ref: row.thread_ref for row in (await it.list()).items}
+        assert now.items() >= first.items()
+        names = await it.mailbox.conversation_names([*now.values()])
+        assert set(names.values()) == {"<a@seed.example>"}
+        for ref in (*first.values(), "<a@seed.example>"):
+            assert {row.ref for row in await it.mailbox.thread(ref)} == now.keys()

@@ -31,6 +31,7 @@ class ByHandle:
         self, gateway: Gateway, account: str, wanted: Mapping[Kind, Sequence[str]], folders: Sequence[str] = ()
     ) -> list[list[str]]:
         """For what was seen before, a read that waits for nobody is quicker done than handed to a thread."""
+        wanted = await _by_conversation(gateway, account, wanted)
         known = gateway.store.handles.known(account, wanted)
         return (
             known if known is not None else await gateway.in_thread(gateway.store.handles.issue_each, account, wanted)
@@ -65,6 +66,17 @@ class ByHandle:
 
     async def handles_of(self, gateway: Gateway, account: str, mails: Mapping[str, str]) -> list[str]:
         return list(mails)
+
+
+async def _by_conversation(
+    gateway: Gateway, account: str, wanted: Mapping[Kind, Sequence[str]]
+) -> Mapping[Kind, Sequence[str]]:
+    """All messages of a conversation have one thread id, where somebody knows which they are."""
+    refs, opened = wanted.get(Kind.THREAD), gateway.accounts.already_open(account)
+    if not refs or opened is None or opened.conversations is None:
+        return wanted
+    names = await opened.conversations.conversation_names(refs)
+    return {**wanted, Kind.THREAD: [names.get(ref, ref) for ref in refs]}
 
 
 BY_HANDLE = ByHandle()

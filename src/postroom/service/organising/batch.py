@@ -5,11 +5,18 @@ What can be refused is refused before anything is changed; what fails later is r
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from postroom.model.errors import Conflict, InvalidRequest, PostroomError
+from postroom.model.errors import (
+    AuthRequired,
+    Conflict,
+    InvalidRequest,
+    PostroomError,
+    ProviderUnavailable,
+    RateLimited,
+)
 from postroom.model.ids import Kind
 from postroom.model.message import Envelope
 from postroom.model.outcome import ItemResult
@@ -21,6 +28,7 @@ from postroom.store import JournalItem, Send
 
 Progress = Callable[[int, int], Awaitable[None]]
 MAX_BATCH = 1000
+_CLOSED = (ProviderUnavailable, RateLimited, AuthRequired)  # what says that an account cannot be used now
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,8 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Which step of which larger operation a batch is."""
+    """Which step of which larger operation a batch is. An account that cannot be used then ends it with an error: the
+    larger one decides whether to go on."""
 
     whole: str
     step: int
@@ -68,10 +77,12 @@ class Work:
 
 @dataclass
 class Course:
-    """How far a batch has come."""
+    """How far a batch has come. `told` are failures of an account that are the result of its messages, and not of the
+    call."""
 
-    total: int
     report: Progress | None
+    told: tuple[type[PostroomError], ...]
+    total: int = 0
     done: int = 0
 
     async def advance(self, count: int) -> None:
@@ -95,33 +106,50 @@ async def carry_out(
     """
     ids = ids or gateway.ids
     answers: dict[str, ItemView] = {}
-    works = [work for part in wanted for work in await _planned(gateway, part, ids, account, answers)]
+    course = Course(progress, () if part else _CLOSED)
+    works = [work for one in wanted for work in await _planned(gateway, one, ids, account, answers, course)]
     operation_id = await _journalled(gateway, works, ids, part) if works else ""
-    course = Course(sum(len(work.todo) for work in works), progress)
+    course.total = sum(len(work.todo) for work in works)
     for work in works:
         await _apply(gateway, work, ids, answers, course)
-    return _written(operation_id, tuple(answers[email_id] for part in wanted for email_id in part.email_ids))
+    return _written(operation_id, tuple(answers[email_id] for one in wanted for email_id in one.email_ids))
 
 
 async def _planned(
-    gateway: Gateway, part: Wanted, ids: IdScheme, account: str | None, answers: dict[str, ItemView]
+    gateway: Gateway,
+    part: Wanted,
+    ids: IdScheme,
+    account: str | None,
+    answers: dict[str, ItemView],
+    course: Course,
 ) -> list[Work]:
-    """Per account what is left to do; what is already done, gone or changed since gets its result here."""
+    """Per account what is left to do; what is already done, gone or changed since gets its result here, and so do the
+    messages of an account that cannot be used now: it does not keep the others from being changed."""
     works = []
     for name, refs in (await _resolved(gateway, part.email_ids, ids, account, answers)).items():
-        opened = await gateway.accounts.open(name)
-        change = await part.plan(opened)
-        locks = await locks_among(gateway, name, refs.values()) if change.takes_away else {}
-        todo = []
-        for email_id, envelope in zip(refs, await opened.mailbox.envelopes(list(refs.values())), strict=True):
-            answered = _settled_already(email_id, envelope, change, part.expect, locks)
-            if answered is not None:
-                answers[email_id] = answered
-            elif envelope is not None:
-                todo.append((email_id, envelope))
-        if todo:
-            works.append(Work(opened, change, todo))
+        try:
+            work = await _work(gateway, part, name, refs, answers)
+        except course.told as error:
+            _fail(refs, error, answers)
+        else:
+            works += [work] if work.todo else []
     return works
+
+
+async def _work(
+    gateway: Gateway, part: Wanted, name: str, refs: Mapping[str, str], answers: dict[str, ItemView]
+) -> Work:
+    opened = await gateway.accounts.open(name)
+    change = await part.plan(opened)
+    locks = await locks_among(gateway, name, refs.values()) if change.takes_away else {}
+    todo = []
+    for email_id, envelope in zip(refs, await opened.mailbox.envelopes(list(refs.values())), strict=True):
+        answered = _settled_already(email_id, envelope, change, part.expect, locks)
+        if answered is not None:
+            answers[email_id] = answered
+        elif envelope is not None:
+            todo.append((email_id, envelope))
+    return Work(opened, change, todo)
 
 
 def _settled_already(
@@ -174,17 +202,17 @@ async def _journalled(gateway: Gateway, works: Sequence[Work], ids: IdScheme, pa
 
 async def _apply(gateway: Gateway, work: Work, ids: IdScheme, answers: dict[str, ItemView], course: Course) -> None:
     """In blocks. A block that fails as a whole ends the work in its account: its messages and those behind it are
-    answered with the failure, unless nothing at all was done yet, which is a failure of the call."""
+    answered with the failure. A refusal before anything was done is a failure of the call, unless the account cannot be
+    used now."""
     size = work.account.capabilities.changes_at_once
     for start in range(0, len(work.todo), size):
         block = work.todo[start : start + size]
         try:
             results = await work.change.apply(work.account, [envelope.ref for _, envelope in block])
         except PostroomError as error:
-            if not course.done:
+            if not course.done and not isinstance(error, course.told):
                 raise
-            for email_id, _ in work.todo[start:]:
-                answers[email_id] = ItemView(email_id, False, error=error_view(error))
+            _fail([email_id for email_id, _ in work.todo[start:]], error, answers)
             return
         await _settle(gateway, work.account, ids, block, results, answers)
         await course.advance(len(block))
@@ -207,6 +235,10 @@ async def _settle(
         error = error_view(result.error) if result.error else None
         moved = ids.show_moved(result.new_ref) if result.ok and result.new_ref else ""
         answers[email_id] = ItemView(email_id, result.ok, moved, error)
+
+
+def _fail(email_ids: Iterable[str], error: PostroomError, answers: dict[str, ItemView]) -> None:
+    answers.update({email_id: ItemView(email_id, False, error=error_view(error)) for email_id in email_ids})
 
 
 def checked_ids(email_ids: Sequence[str], scheme: IdScheme) -> list[str]:

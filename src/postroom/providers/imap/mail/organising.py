@@ -14,6 +14,7 @@ from postroom.providers.imap.folders.listing import delete_folder, list_folders
 from postroom.providers.imap.mail.convert import as_bytes, read_flags
 from postroom.providers.imap.mail.refs import MailRef, gone, uids_of
 from postroom.providers.imap.session.client import Session
+from postroom.providers.imap.session.failures import CONNECTION_LOST
 from postroom.providers.imap.session.opened import Opened
 from postroom.providers.imap.session.uid_sets import chunks
 
@@ -112,8 +113,12 @@ def move(session: Session, folder: str, refs: Sequence[MailRef], target: str) ->
             new.update(_moved(session, chunk, target))
         except PostroomError as refusal:
             failed.update(dict.fromkeys(chunk, refusal))
-    # Only now: opening the target closes the source.
-    new.update(_found_again(session, target, {uid: ids[uid] for uid in ids if uid not in failed and uid not in new}))
+    # Only now: opening the target closes the source. Without a connection they are moved all the same.
+    unnamed = {uid: ids[uid] for uid in ids if uid not in failed and uid not in new}
+    try:
+        new.update(_found_again(session, target, unnamed))
+    except (*CONNECTION_LOST, PostroomError):
+        session.abort()
     results = {str(ref): ItemResult(str(ref), failed.get(uid), new.get(uid, "")) for uid, ref in there.items()}
     return _answered(refs, results)
 

@@ -83,7 +83,7 @@ class Pool:
     async def _to_the_end(self, folder: str, work: Callable[[Session], T], *, repeatable: bool) -> T:
         """A half-finished change is worse than one that nobody waits for."""
         loan = _Loan(folder)
-        attempt = partial(self._attempt, work, loan, repeatable=repeatable)
+        attempt = partial(self._attempt, work, loan, repeatable=repeatable, changes=True)
         async with self._slots:
             with _after(self._patience, loan.expire):
                 return await anyio.to_thread.run_sync(attempt, limiter=self._threads)
@@ -92,16 +92,17 @@ class Pool:
     def _patience(self) -> float:
         return self._account.timeout * _PATIENCE
 
-    def _attempt(self, work: Callable[[Session], T], loan: _Loan, *, repeatable: bool) -> T:
-        repeats = 1
+    def _attempt(self, work: Callable[[Session], T], loan: _Loan, *, repeatable: bool, changes: bool = False) -> T:
+        repeats, began = 1, False
         while True:
             try:
                 return self._with_session(work, loan)
             except CONNECTION_LOST as error:
+                began = began or loan.began
                 if not loan.expired:
                     self.drop_idle()  # what ended this one has most likely ended them all
                 if not (repeatable and repeats and loan.is_worth_another(error)):
-                    raise lost(error, unclear=not repeatable and loan.began) from None
+                    raise lost(error, unclear=changes and began) from None
                 repeats -= loan.is_new  # one that died while idle does not count
 
     def _with_session(self, work: Callable[[Session], T], loan: _Loan) -> T:
