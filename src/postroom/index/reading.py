@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from postroom.index.entry import Texts, texts_of
-from postroom.mime import render
+from postroom.mime import guarded, render
 from postroom.mime.read import parse
 from postroom.mime.read.parse import Parsed
 
@@ -29,6 +29,13 @@ def read_all(raws: Sequence[bytes]) -> list[ReadMail]:
     snippets = [render.first_words_of(one, mail) for one, mail in zip(words, parsed, strict=True)]
     texts = [words_as_texts(mail, render.all_words(one)) for one, mail in zip(words, parsed, strict=True)]
     return list(map(ReadMail, parsed, snippets, texts))
+
+
+def read_guarded(raw: bytes) -> ReadMail:
+    """One message, by a process that must survive it: a large one is read by another, which can be stopped."""
+    parsed = guarded.parse(raw)
+    snippet, words = guarded.snippet_and_words(parsed)
+    return ReadMail(parsed, snippet, words_as_texts(parsed, words))
 
 
 def words_as_texts(parsed: Parsed, words: str) -> Texts:

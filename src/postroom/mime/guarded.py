@@ -74,6 +74,16 @@ def search_text(body: Body) -> str:
         return stripped(body)
 
 
+def snippet_and_words(mail: Parsed) -> tuple[str, str]:
+    """As `mime.render.snippet_and_words`."""
+    from postroom.mime import render as rendering
+
+    try:
+        return run(is_small(mail.body), rendering.snippet_and_words, mail)
+    except Unreadable:
+        return "", stripped(mail.body)
+
+
 def stripped(body: Body) -> str:
     """The plain text, or the HTML without its tags: cheap, and never an error."""
     if body.text.strip():

@@ -44,6 +44,8 @@ from postroom.model.message import Body
 if TYPE_CHECKING:
     from turbohtml import Document
 
+    from postroom.mime.read.parse import Parsed
+
 Format = Literal["markdown", "text", "words", "html", "links"]
 Words = tuple[str, bool]  # a message's words, and whether they come from HTML, in which case its quotes are flagged
 
@@ -204,6 +206,12 @@ def words_of(body: Body) -> Words:
     """For `first_words` and `all_words`. Nothing is remembered or copied for others, unlike for `snippet` and
     `search_text`."""
     return _words(body, _words_of_new_html, _words_of_text.__wrapped__)
+
+
+def snippet_and_words(mail: Parsed) -> tuple[str, str]:
+    """What an index has of it: `snippet` and `search_text`, in the time that one of them takes."""
+    words = words_of(mail.body)
+    return first_words_of(words, mail), all_words(words)
 
 
 def _words_of_new_html(html: str) -> str:

@@ -110,18 +110,11 @@ def _sealed(spooled: Spooled, mail: BulkMail, read: Read) -> Read:
 
 
 def read_here(mails: Sequence[BulkMail]) -> list[Read]:
-    """In this process, which must survive it: a large one is read by a process that can be stopped."""
-    return list(map(_read_here, mails))
+    """In this process, which must survive it."""
+    from postroom.index.reading import read_guarded
 
-
-def _read_here(mail: BulkMail) -> Read:
-    from postroom.index.reading import words_as_texts
-    from postroom.mime import guarded
-    from postroom.mime.quotes import folding
-
-    parsed = guarded.parse(mail.raw)
-    snippet = guarded.snippet(parsed.body, folding.context_of(parsed))
-    return _read(mail, parsed, snippet, words_as_texts(parsed, guarded.search_text(parsed.body)))
+    found = [read_guarded(mail.raw) for mail in mails]
+    return [_read(mail, one.parsed, one.snippet, one.texts) for mail, one in zip(mails, found, strict=True)]
 
 
 def read_headers(mail: BulkMail) -> Read:

@@ -11,6 +11,7 @@ from postroom.mime import guarded, render
 from postroom.mime.processes.workers import Workers
 from postroom.mime.quotes.earlier import Earlier
 from postroom.mime.quotes.folding import ThreadContext
+from postroom.mime.read.parse import Parsed
 from postroom.mime.render import Rendered
 from postroom.model.message import Body
 
@@ -36,6 +37,7 @@ def test_large_mails_read_by_a_worker_look_like_all_others(fmt: render.Format) -
     assert shown(body, fmt) == render.render(body, fmt=fmt, keep_quoted=False)
     assert guarded.snippet(body) == render.snippet(body)
     assert guarded.search_text(body) == render.search_text(body)
+    assert guarded.snippet_and_words(Parsed(body=body)) == (render.snippet(body), render.search_text(body))
 
 
 @pytest.mark.parametrize("fmt", ["markdown", "text", "html"])

@@ -53,14 +53,10 @@ class Prepared:
 
 def prepare(mail: NewMail) -> Prepared:
     """For one message; many are read by `reading_ahead`."""
-    from postroom.index.reading import words_as_texts
-    from postroom.mime import guarded
-    from postroom.mime.quotes import folding
+    from postroom.index.reading import read_guarded
 
-    parsed = guarded.parse(mail.raw)
-    snippet = guarded.snippet(parsed.body, folding.context_of(parsed))
-    texts = words_as_texts(parsed, guarded.search_text(parsed.body))
-    return Prepared(mail, contents.pack(mail.raw), _entry(mail, parsed, snippet, texts))
+    one = read_guarded(mail.raw)
+    return Prepared(mail, contents.pack(mail.raw), _entry(mail, one.parsed, one.snippet, one.texts))
 
 
 def read_all(mails: Sequence[NewMail]) -> list[tuple[contents.Packed, Entry]]:
