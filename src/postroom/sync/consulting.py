@@ -89,7 +89,7 @@ class Consulting:
         found = await self._look(look, Trust(since))
         if found is not None or self._catch_up is None or self.outage.is_on:
             return found
-        if await self._look(_is_up_to_date, Trust(since)):
+        if not await self._look(_is_begun, Trust(since)) or await self._look(_is_up_to_date, Trust(since)):
             return None
         began = datetime.now(UTC)
         async with self._catching_up:
@@ -98,6 +98,10 @@ class Consulting:
             except PostroomError:
                 return None  # whoever asks the server next is told
         return await self._look(look, Trust(min(since, began)))
+
+    async def now(self, look: Look[R]) -> R | None:
+        """What the mirror says as it is."""
+        return await self._look(look, Trust(datetime.now(UTC) - self._max_age))
 
     async def _notice_its_return(self) -> None:
         """Whoever follows the server may have reached it before any reader asked again."""
@@ -136,6 +140,11 @@ class Consulting:
     def _run(self, look: Look[R], trust: Trust) -> R | None:
         with self._mirror.snapshot(waits=not trust.at_once) as connection:
             return look(connection, trust) if remembered(connection, noted_owner) == self._owner else None
+
+
+def _is_begun(connection: sqlite3.Connection, _trust: Trust) -> bool | None:
+    """Catching up with nothing in it would help nobody, and keep whoever fills it from beginning: it takes the lock."""
+    return connection.execute("SELECT 1 FROM mail LIMIT 1").fetchone() is not None or None
 
 
 def _is_up_to_date(connection: sqlite3.Connection, trust: Trust) -> bool | None:

@@ -20,6 +20,7 @@ from postroom.model.folder import Role
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import Query
 from postroom.sync import contents, ordering
+from postroom.sync.coverage import coverage_of_folders
 from postroom.sync.trust import Trust
 
 AT_ONCE = 50  # messages that the event loop looks up itself
@@ -94,6 +95,15 @@ class Lookup:
         if row is None:
             raise _gone()
         return str(row[0])
+
+
+def trusted(connection: sqlite3.Connection, trust: Trust, found: Sequence[Envelope]) -> dict[str, Envelope]:
+    """By ref; none where the folders that they are in were not confirmed lately, and no drafts."""
+    numbers = {folder.name: folder.ref for folder in list_folders(connection)}
+    places = {numbers[name] for envelope in found for name in envelope.folders if name in numbers}
+    if not trust.accepts(coverage_of_folders(connection, places), whole=False):
+        return {}
+    return {one.ref: one for one in found if not one.draft or trust.is_last_resort}
 
 
 def _gone() -> NotFound:

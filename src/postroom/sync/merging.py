@@ -20,6 +20,7 @@ from itertools import islice
 
 from postroom.index.search import newest
 from postroom.model.changes import Hits, Rest
+from postroom.model.message import Envelope, Page
 from postroom.model.query.tree import Query, Text
 from postroom.sync import ordering
 from postroom.sync.coverage import Coverage, coverage_of_folders, folders_concerned
@@ -38,6 +39,11 @@ class Half:
     leaves_out: bool
     wanted: int
     is_bounded: bool
+
+
+def is_enough(found: Page[Envelope] | Half | None) -> bool:
+    """For an answer for which no server has to read all of its messages."""
+    return isinstance(found, Page) or (found is not None and found.is_bounded)
 
 
 def half_of(connection: sqlite3.Connection, trust: Trust, query: Query, wanted: int) -> Half | None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -28,6 +29,7 @@ import anyio.to_thread
 from postroom.index.folders import list_folders
 from postroom.index.search import is_quick
 from postroom.model.capabilities import Capabilities
+from postroom.model.changes import Hits
 from postroom.model.errors import CursorExpired, NotFound, PostroomError
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import Query, Text
@@ -36,11 +38,12 @@ from postroom.providers.protocol import FolderSync, Mailbox, Numbered, Transport
 from postroom.sync import abilities, contents, noting
 from postroom.sync.consulting import UNREACHABLE, CatchUp, Consulting
 from postroom.sync.conversations import Conversations
-from postroom.sync.coverage import Coverage, coverage_of, coverage_of_all, coverage_of_folders
+from postroom.sync.coverage import Coverage, coverage_of, coverage_of_all
 from postroom.sync.heads import page_of_head
-from postroom.sync.lookup import AT_ONCE, Lookup
-from postroom.sync.merging import Half, half_of, merged
+from postroom.sync.lookup import AT_ONCE, Lookup, trusted
+from postroom.sync.merging import Half, half_of, is_enough, merged
 from postroom.sync.trust import MAX_AGE, Outage, Trust
+from postroom.sync.word_searches import WordSearches
 
 if TYPE_CHECKING:
     from postroom.model.folder import Folder
@@ -97,6 +100,7 @@ class MirrorLayer:
         self.mirror = mirror
         self._settings = settings
         self._consult = Consulting(mailbox, mirror, settings, catch_up, max_age)
+        self._word_searches = WordSearches()
         by_headers = isinstance(mailbox, FolderSync)
         self._lookup = Lookup(threads_by_headers=by_headers)
         self.conversations = Conversations(mailbox, self._consult, self._lookup.thread) if by_headers else None
@@ -151,7 +155,8 @@ class MirrorLayer:
         return await self._consult.ask_unless_away(lambda connection, _: list_folders(connection) or None, ask)
 
     async def _search(self, ask: Call, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
-        needs_bodies = self._settings.mirror == "headers" and any(isinstance(leaf, Text) for leaf in query.leaves())
+        has_words = any(isinstance(leaf, Text) for leaf in query.leaves())
+        needs_bodies = has_words and self._settings.mirror == "headers"
 
         def look(connection: sqlite3.Connection, trust: Trust) -> Page[Envelope] | Half | None:
             trust.spare(is_quick(query, offset))
@@ -166,11 +171,14 @@ class MirrorLayer:
                 return None  # what is older than that only the server has
             return self._dated(page, coverage, is_partial=needs_bodies)
 
-        found = await self._consult.answer(look, ask, query, limit=limit, offset=offset)
-        if isinstance(found, Half):
-            ask = partial(self._complete, ask, found)
-            found = await self._consult.ask_first(look, ask, query, limit=limit, offset=offset)
-        return cast("Page[Envelope]", found)
+        found: Page[Envelope] | Half | None = await self._consult.at_hand(look)
+        if isinstance(found, Page):
+            return found
+        answer = partial(self._complete, ask, query, limit, offset)
+        call: Callable[[], Awaitable[Any]] = partial(answer, found)
+        if has_words and not (needs_bodies or self._settings.mirror_days or is_enough(found)):
+            call = partial(self._word_searches.run, lambda: self._consult.now(look), answer, is_enough)
+        return cast("Page[Envelope]", await self._consult.ask_first(look, call))
 
     def _part(
         self, connection: sqlite3.Connection, trust: Trust, query: Query, limit: int, offset: int
@@ -182,18 +190,26 @@ class MirrorLayer:
             return half_of(connection, trust, query, offset + limit + 1)
         return page_of_head(connection, trust, self._lookup, query, limit=limit, offset=offset)
 
-    async def _complete(self, ask: Call, half: Half, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
+    async def _complete(
+        self, ask: Call, query: Query, limit: int, offset: int, found: Page[Envelope] | Half | None
+    ) -> Page[Envelope]:
         """What the mirror has, with the rest from the server."""
-        server = cast("FolderSync", self._mailbox)
-        try:
-            rest = await server.search_rest(query, half.rest, wanted=half.wanted)
-        except CursorExpired:
+        if isinstance(found, Page):
+            return found
+        rest = None if found is None else await self._rest(query, found)
+        if found is None or rest is None:
             return cast("Page[Envelope]", await ask(query, limit=limit, offset=offset))
-        refs, total, has_more = merged(half, rest, limit=limit, offset=offset)
+        refs, total, has_more = merged(found, rest, limit=limit, offset=offset)
         rows = await self._each(self._mailbox.envelopes, refs, self._envelopes_found)
-        complete = not (half.leaves_out and self._settings.mirror_leave_out)
+        complete = not (found.leaves_out and self._settings.mirror_leave_out)
         there = tuple(row for row in rows if row is not None)
-        return Page(there, total, limit, offset, has_more, as_of=half.coverage.as_of, complete=complete)
+        return Page(there, total, limit, offset, has_more, as_of=found.coverage.as_of, complete=complete)
+
+    async def _rest(self, query: Query, half: Half) -> Hits | None:
+        """None where the folder was numbered anew."""
+        with suppress(CursorExpired):
+            return await cast("FolderSync", self._mailbox).search_rest(query, half.rest, wanted=half.wanted)
+        return None
 
     def _dated(self, page: Page[Envelope], coverage: Coverage, *, is_partial: bool) -> Page[Envelope]:
         leaves_out = coverage.leaves_out and bool(self._settings.mirror_leave_out)
@@ -235,7 +251,7 @@ class MirrorLayer:
     ) -> dict[str, Envelope]:
         trust.spare(len(refs) <= AT_ONCE)
         found = [envelope for envelope in self._lookup.envelopes(connection, refs) if envelope is not None]
-        return _trusted(connection, trust, found)
+        return trusted(connection, trust, found)
 
     def _messages_found(self, connection: sqlite3.Connection, trust: Trust, refs: Sequence[str]) -> dict[str, Message]:
         there = self._envelopes_found(connection, trust, refs)
@@ -243,7 +259,7 @@ class MirrorLayer:
 
     def _opened(self, connection: sqlite3.Connection, trust: Trust, found: Sequence[Envelope]) -> dict[str, Message]:
         trust.spare(len(found) <= AT_ONCE)
-        return self._lookup.messages(connection, list(_trusted(connection, trust, found).values()), trust)
+        return self._lookup.messages(connection, list(trusted(connection, trust, found).values()), trust)
 
     async def _fetch(self, ask: Call, ref: str) -> Message:
         def look(connection: sqlite3.Connection, trust: Trust) -> Message | None:
@@ -356,15 +372,6 @@ class MirrorLayer:
         gone = [result.ref for result in results if isinstance(result.error, NotFound)]
         if gone:
             await _noted(self.mirror, noting.changed, noting.gone, gone)
-
-
-def _trusted(connection: sqlite3.Connection, trust: Trust, found: Sequence[Envelope]) -> dict[str, Envelope]:
-    """By ref; none where the folders that they are in were not confirmed lately, and no drafts."""
-    numbers = {folder.name: folder.ref for folder in list_folders(connection)}
-    places = {numbers[name] for envelope in found for name in envelope.folders if name in numbers}
-    if not trust.accepts(coverage_of_folders(connection, places), whole=False):
-        return {}
-    return {one.ref: one for one in found if not one.draft or trust.is_last_resort}
 
 
 async def _then_stale(mirror: Mirror, call: Call, *args: Any, **kwargs: Any) -> Any:
