@@ -52,6 +52,7 @@ ODD = (
     "' OR 1=1 --", "'; DROP TABLE mail; --", "1; ATTACH DATABASE 'x' AS y", "SELECT * FROM mail",
     "NEAR(a b)", "a NEAR/2 b", "a AND", "OR", "NOT", "AND OR NOT", "(((", ")", "a)", "{subject body} : x",
     "subject : x", "state:x", "words MATCH 'x'", "col:*", "a:b:c", ":", "::", "from:", "after:yesterday", "larger:-1",
+    "after:9999-12-31", "before:9999-12-31", "before:0001-01-02", "larger:99999999999G", "smaller:99999999999G",
     "in:\x00", "\x00", "\ue000", "\U000f0001", "\ud83d", "in:" + "y" * 5_000, "from:" + "z" * 9_000,
 )  # fmt: skip
 

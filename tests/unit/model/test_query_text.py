@@ -179,6 +179,8 @@ def test_a_colon_does_not_make_an_operator(word: str) -> None:
         ("older_than:99999y", "shorter"),
         ("larger:big", "5M"),
         ("larger:-5", "5M"),
+        ("larger:99999999999G", "smaller size"),
+        ("smaller:99999999999.5G", "smaller size"),
         ("from:(subject:a)", "inside from"),
         ("-in:anywhere", "every message"),
         ("a\0b", "control character"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from postroom.doors.cli.options import Subparsers, add_config, in_gateway
 _CUT_LINK = re.compile(r"https?://\S{0,200}…|mailto:\S{0,200}…")
 
 if TYPE_CHECKING:
+    from postroom.service.gateway import Gateway
     from postroom.service.views import OpenEmail
 
 
@@ -27,22 +29,27 @@ def register(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    mail, notices = in_gateway(args, lambda gateway: _opened(gateway, args))
+    print("\n".join(_lines(mail)))
+    for notice in notices:  # not among the lines of the message, which may be kept
+        print(notice, file=sys.stderr)
+    return 0
+
+
+async def _opened(gateway: Gateway, args: argparse.Namespace) -> tuple[OpenEmail, tuple[str, ...]]:
+    from postroom.service.notices import notices
     from postroom.service.reading.read import read_email
     from postroom.service.reading.rendering import MAX_BODY_CHARS
 
-    mail = in_gateway(
-        args,
-        lambda gateway: read_email(
-            gateway,
-            args.email_id,
-            account=args.account,
-            body_format="links" if args.links else "markdown",
-            include_quoted=args.quoted,
-            max_chars=MAX_BODY_CHARS,
-        ),
+    mail = await read_email(
+        gateway,
+        args.email_id,
+        account=args.account,
+        body_format="links" if args.links else "markdown",
+        include_quoted=args.quoted,
+        max_chars=MAX_BODY_CHARS,
     )
-    print("\n".join(_lines(mail)))
-    return 0
+    return mail, notices(gateway)
 
 
 def _lines(mail: OpenEmail) -> Iterator[str]:

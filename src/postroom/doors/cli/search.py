@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from postroom.doors.cli.options import Subparsers, add_config, in_gateway
 
 if TYPE_CHECKING:
+    from postroom.service.gateway import Gateway
     from postroom.service.views import EmailPage
 
 
 _MARKS = "Marks of a message, as in the tools: * unread, ! starred, @ attachments. ~ draft, not sent."
+_NOT_ALL = "Not everything was searched: this is what the mirror has,"
 _NOT_SEARCHED = "; Trash and Junk are searched only with in:anywhere"
 
 
@@ -27,11 +29,21 @@ def register(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from postroom.service.reading.search import search_emails
-
-    page = in_gateway(args, lambda gateway: search_emails(gateway, args.query, account=args.account, limit=args.limit))
+    page = in_gateway(args, lambda gateway: _found(gateway, args))
     print(_as_json(page) if args.json else "\n".join(_as_lines(page, args)))
     return 0
+
+
+async def _found(gateway: Gateway, args: argparse.Namespace) -> EmailPage:
+    """With what every tool's answer would say as well: since when a server has been out of reach."""
+    from dataclasses import replace
+
+    from postroom.service.notices import notices
+    from postroom.service.reading.search import search_emails
+
+    page = await search_emails(gateway, args.query, account=args.account, limit=args.limit)
+    missing = () if page.complete else (f"{_NOT_ALL} as of {page.as_of}.",)
+    return replace(page, notices=(*page.notices, *missing, *notices(gateway)))
 
 
 def _as_json(page: EmailPage) -> str:

@@ -13,6 +13,7 @@ _DATETIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d")
 _SPAN = re.compile(r"(\d{1,5})([hdwmy])\Z", re.IGNORECASE | re.ASCII)
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)([kmg]?)(?:i?b)?\Z", re.IGNORECASE | re.ASCII)
 _UNIT_BYTES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_LARGEST = 2**63 - 1  # what SQLite and mail servers can compare
 _UNIT_DAYS = {"d": 1, "w": 7}
 
 
@@ -49,7 +50,10 @@ def read_size(operator: str, value: str) -> int:
     size = _SIZE.match(value)
     if size is None:
         raise refusal(f"{operator}: needs a size like {operator}:5M, 300K or a number of bytes.")
-    return int(float(size[1]) * _UNIT_BYTES[size[2].lower()]) if "." in size[1] else _whole(size)
+    count = int(float(size[1]) * _UNIT_BYTES[size[2].lower()]) if "." in size[1] else _whole(size)
+    if count > _LARGEST:
+        raise refusal(f"{operator}:{value} is more than any message can have. Choose a smaller size.")
+    return count
 
 
 def _in_utc(moment: datetime, zone: tzinfo | None) -> datetime:

@@ -39,6 +39,11 @@ def in_words(node: Node) -> str:
     return b" ".join(keys.upper.words).decode()
 
 
+def test_the_last_day_of_the_calendar_has_none_after_it() -> None:
+    assert bounds(After(datetime(9999, 12, 31, tzinfo=UTC))).lower == Keys((b"SENTSINCE", b"31-Dec-9999"))
+    assert bounds(Before(datetime(1, 1, 1, tzinfo=UTC))).lower == Keys((b"SENTBEFORE", b"1-Jan-0001"))
+
+
 @pytest.mark.parametrize(
     ("node", "keys"),
     [

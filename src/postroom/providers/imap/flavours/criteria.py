@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -116,7 +117,9 @@ def _labelled(name: str) -> Keys:
 
 def dated(key: bytes, moment: datetime, days: int) -> Keys:
     """Servers compare dates only and ignore the time zone of a message: one day of margin on either side."""
-    day = (moment.astimezone(UTC) + timedelta(days=days)).date()
+    day = moment.astimezone(UTC).date()
+    with suppress(OverflowError):  # at either end of the calendar there is no room for a margin
+        day += timedelta(days=days)
     return Keys((key, f"{day.day}-{_MONTHS[day.month - 1]}-{day.year:04d}".encode()))
 
 
