@@ -162,8 +162,11 @@ class ByListing:
         await self._access.write(self._remove, [*page.removed, *gone], page.cursor)
 
     def _remove(self, connection: sqlite3.Connection, refs: Sequence[str], cursor: str) -> None:
-        changing.remove(connection, refs, self._clock(), seen_at=0.0)
+        self._miss(connection, refs)
         note_fact(connection, CURSOR, cursor)
+
+    def _miss(self, connection: sqlite3.Connection, refs: Sequence[str]) -> None:
+        changing.remove(connection, refs, self._clock(), seen_at=_confirmed_at(connection))
 
     # --- walks
 
@@ -212,7 +215,7 @@ class ByListing:
             rows = await self._mailbox.envelopes(some)
             await self._take([row for row in rows if row is not None], walk=None)
             gone = [ref for ref, row in zip(some, rows, strict=True) if row is None]
-            await self._access.write(changing.remove, gone, self._clock(), seen_at=0.0)
+            await self._access.write(self._miss, gone)
 
     async def _take(self, rows: Sequence[Envelope], walk: int | None) -> None:
         """Known ones as they are now; new ones and those whose content may have changed fetched."""
@@ -293,6 +296,13 @@ def _next_walk(connection: sqlite3.Connection) -> int:
 
 def _unseen(connection: sqlite3.Connection, walk: int) -> list[str]:
     return [ref for (ref,) in connection.execute("SELECT ref FROM mirrored WHERE walk < ?", (walk,))]
+
+
+def _confirmed_at(connection: sqlite3.Connection) -> float | None:
+    """Since when a message that is missed now may have got another ref: what was there before is a copy of it."""
+    sql = "SELECT min(as_of) FROM mirrored_folder WHERE NOT is_left_out AND NOT is_gone"
+    moment: float | None = connection.execute(sql).fetchone()[0]
+    return moment
 
 
 def _reach_down(connection: sqlite3.Connection, place: Place, since: int) -> None:

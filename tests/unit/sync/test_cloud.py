@@ -11,7 +11,11 @@ from tests.peers.graph.content import Content
 from tests.unit.sync.cloud import Cloud, cloud_of
 
 from postroom.model.errors import ProviderUnavailable
+from postroom.model.ids import Kind
 from postroom.model.query.tree import Node, Text
+from postroom.store.database import Database
+from postroom.store.handles import Handles
+from postroom.sync.syncing import Tools
 
 pytestmark = pytest.mark.anyio
 
@@ -76,3 +80,21 @@ async def test_a_draft_that_could_not_be_fetched_again_is_fetched_the_next_time(
     await graph.sync()
     assert found(graph, Text("elephant")) == []
     assert found(graph, Text("The text of As it was sent")) == ["As it was sent"]
+
+
+@pytest.mark.parametrize("provider", ["gmail", "graph"])
+async def test_a_message_that_is_deleted_does_not_hand_its_handle_to_a_copy(provider: str, tmp_path: Path) -> None:
+    async with cloud_of(provider, tmp_path) as it:
+        place: set[str] | str = {"INBOX"} if provider == "gmail" else "inbox"
+        for _ in range(2):
+            it.side.peer.deliver(it.side.user, mail("twin"), place)
+        handles = Handles(Database(tmp_path / "state.db"))
+        await it.sync(Tools(handles))
+        issued = dict(zip(it.rows(), handles.issue(Kind.EMAIL, "mine", list(it.rows())), strict=True))
+        it.side.delete(next(iter(it.side.user)))
+        await it.sync(Tools(handles))
+        (left,) = it.rows()
+        assert {ref: handles.resolve(handle, Kind.EMAIL).ref for ref, handle in issued.items()} == {
+            ref: ref for ref in issued
+        }
+        assert handles.issue(Kind.EMAIL, "mine", [left]) == [issued[left]]
