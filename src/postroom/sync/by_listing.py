@@ -68,6 +68,8 @@ class ByListing:
         asked_at = self._clock()
         folders = await self._take_folders()
         changed = await (self._take_changes() if self._reports else self._take_outline(folders))
+        if not await self.is_behind():
+            await self._look_again(await self._access.read(leaving.in_gone_folders))
         await self._access.write(_confirm, asked_at, self._low())
         await self._access.write(self._remove_folders)
         return changed

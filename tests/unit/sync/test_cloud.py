@@ -82,6 +82,20 @@ async def test_a_draft_that_could_not_be_fetched_again_is_fetched_the_next_time(
     assert found(graph, Text("The text of As it was sent")) == ["As it was sent"]
 
 
+@pytest.mark.parametrize("labels", [set(), {"INBOX"}], ids=["archived", "in the inbox"])
+async def test_what_had_a_label_that_is_gone_stays_where_it_is_if_nobody_reports_it(
+    gmail: Cloud, labels: set[str]
+) -> None:
+    label = gmail.side.user.labels.create("Old")
+    gmail.side.peer.deliver(gmail.side.user, mail("one"), {label.id, *labels})
+    await gmail.sync()
+    gmail.side.user.labels.remove(label.id)
+    for message in gmail.side.user.labelled(label.id):
+        message.labels -= {label.id}
+    await gmail.sync()
+    assert gmail.rows() == await gmail.there()
+
+
 @pytest.mark.parametrize("provider", ["gmail", "graph"])
 async def test_a_message_that_is_deleted_does_not_hand_its_handle_to_a_copy(provider: str, tmp_path: Path) -> None:
     async with cloud_of(provider, tmp_path) as it:
