@@ -26,6 +26,7 @@ from postroom.sync.heads import Head
 from postroom.sync.limits import IS_DUE, Limits
 from postroom.sync.pages import pages_of
 from postroom.sync.replacing import drop_replaced
+from postroom.sync.revising import revised
 from postroom.sync.status import fact, note_answer, note_fact
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class ByListing:
         asked_at = self._clock()
         folders = await self._take_folders()
         changed = await (self._take_changes() if self._reports else self._take_outline(folders))
+        if not await self.is_behind():
+            await self._look_again(await self._access.read(leaving.in_gone_folders))
         await self._access.write(_confirm, asked_at, self._low())
         await self._access.write(self._remove_folders)
         return changed
@@ -161,8 +164,11 @@ class ByListing:
         await self._access.write(self._remove, [*page.removed, *gone], page.cursor)
 
     def _remove(self, connection: sqlite3.Connection, refs: Sequence[str], cursor: str) -> None:
-        changing.remove(connection, refs, self._clock(), seen_at=0.0)
+        self._miss(connection, refs)
         note_fact(connection, CURSOR, cursor)
+
+    def _miss(self, connection: sqlite3.Connection, refs: Sequence[str]) -> None:
+        changing.remove(connection, refs, self._clock(), seen_at=_confirmed_at(connection))
 
     # --- walks
 
@@ -211,19 +217,34 @@ class ByListing:
             rows = await self._mailbox.envelopes(some)
             await self._take([row for row in rows if row is not None], walk=None)
             gone = [ref for ref, row in zip(some, rows, strict=True) if row is None]
-            await self._access.write(changing.remove, gone, self._clock(), seen_at=0.0)
+            await self._access.write(self._miss, gone)
 
     async def _take(self, rows: Sequence[Envelope], walk: int | None) -> None:
-        """Known ones as they are now, new ones fetched."""
+        """Known ones as they are now; new ones and those whose content may have changed fetched."""
         rows = await self._placed(rows)
         if not self._reports:
             await self._access.write(drop_replaced, rows, self._clock())
-        new = await self._access.write(_update, rows, walk, self._clock())
+        new = await self._access.write(self._update, rows, walk)
         for start in range(0, len(new), _FETCHED):
             some = new[start : start + _FETCHED]
             arrivals = await fetched(self._mailbox, some, self._limits)
             folders = {row.ref: row.folders for row in some}
-            await self._access.write(_add, arrivals, folders, self._clock(), walk or 0)
+            await self._access.write(_add, arrivals, folders, self._clock(), walk)
+
+    def _update(self, connection: sqlite3.Connection, rows: Sequence[Envelope], walk: int | None) -> list[Envelope]:
+        """Those that are to be fetched. One that is in no mirrored folder any more is not kept."""
+        names = _mirrored_names(connection)
+        known = changing.known(connection, [row.ref for row in rows])
+        kept = [row for row in rows if names.intersection(row.folders)]
+        same = known - revised(connection, kept, is_reported=self._reports)
+        there = [row for row in kept if row.ref in same]
+        changing.set_marks(connection, {row.ref: _marks(row) for row in there})
+        for row in there:
+            changing.place_in(connection, row.ref, [name for name in row.folders if name in names])
+        changing.remove(connection, list(known - {row.ref for row in kept}), self._clock())
+        if walk is not None:
+            connection.executemany("UPDATE mirrored SET walk = ? WHERE ref = ?", [(walk, row.ref) for row in there])
+        return [row for row in kept if row.ref not in same]
 
     async def _placed(self, rows: Sequence[Envelope]) -> Sequence[Envelope]:
         """In folders that are known. One may have been made or renamed since they were listed, and no message that is
@@ -238,21 +259,6 @@ class ByListing:
         return rows
 
 
-def _update(connection: sqlite3.Connection, rows: Sequence[Envelope], walk: int | None, now: float) -> list[Envelope]:
-    """Those that are new. One that is in no mirrored folder any more is not kept."""
-    names = _mirrored_names(connection)
-    known = changing.known(connection, [row.ref for row in rows])
-    kept = [row for row in rows if names.intersection(row.folders)]
-    there = [row for row in kept if row.ref in known]
-    changing.set_marks(connection, {row.ref: _marks(row) for row in there})
-    for row in there:
-        changing.place_in(connection, row.ref, [name for name in row.folders if name in names])
-    changing.remove(connection, list(known - {row.ref for row in kept}), now)
-    if walk is not None:
-        connection.executemany("UPDATE mirrored SET walk = ? WHERE ref = ?", [(walk, row.ref) for row in there])
-    return [row for row in kept if row.ref not in known]
-
-
 def _marks(row: Envelope) -> Marks:
     return Marks(row.unread, row.starred, row.answered, row.forwarded, row.draft, row.labels)
 
@@ -262,7 +268,7 @@ def _add(
     arrivals: Sequence[Arrival],
     folders: Mapping[str, Sequence[str]],
     now: float,
-    walk: int,
+    walk: int | None,
 ) -> None:
     """Only into folders that are mirrored. They are those of the listing: meanwhile one may have got another name."""
     names = _mirrored_names(connection)
@@ -271,8 +277,9 @@ def _add(
         record = arrival.record
         if wanted := [name for name in folders[record.ref] if name in names]:
             filed.append(changing.filed(arrival, wanted, record.thread_ref))
-    added = changing.add(connection, filed, now)
-    connection.executemany("UPDATE mirrored SET walk = ? WHERE ref = ?", [(walk, ref) for ref in added])
+    added = changing.put(connection, filed, now)
+    if walk is not None:
+        connection.executemany("UPDATE mirrored SET walk = ? WHERE ref = ?", [(walk, ref) for ref in added])
 
 
 def _mirrored(connection: sqlite3.Connection) -> list[Place]:
@@ -291,6 +298,13 @@ def _next_walk(connection: sqlite3.Connection) -> int:
 
 def _unseen(connection: sqlite3.Connection, walk: int) -> list[str]:
     return [ref for (ref,) in connection.execute("SELECT ref FROM mirrored WHERE walk < ?", (walk,))]
+
+
+def _confirmed_at(connection: sqlite3.Connection) -> float | None:
+    """Since when a message that is missed now may have got another ref: what was there before is a copy of it."""
+    sql = "SELECT min(as_of) FROM mirrored_folder WHERE NOT is_left_out AND NOT is_gone"
+    moment: float | None = connection.execute(sql).fetchone()[0]
+    return moment
 
 
 def _reach_down(connection: sqlite3.Connection, place: Place, since: int) -> None:

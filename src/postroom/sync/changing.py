@@ -56,6 +56,18 @@ def add(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float)
     return [arrival.record.ref for arrival in new]
 
 
+def put(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float) -> list[str]:
+    """Like `add`, but in place of what is there under their refs, which is the same message as it was before."""
+    before: list[tuple[float, int, str]] = []
+    for chunk in chunks([arrival.record.ref for arrival in arrivals]):
+        here = f"ref IN ({marks(chunk)})"
+        before += connection.execute(f"SELECT added_at, walk, ref FROM mirrored WHERE {here}", chunk).fetchall()  # noqa: S608
+    _drop(connection, [ref for _, _, ref in before])
+    added = add(connection, arrivals, now)
+    connection.executemany("UPDATE mirrored SET added_at = ?, walk = ? WHERE ref = ?", before)
+    return added
+
+
 def _add_rows(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float) -> None:
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM mirrored").fetchone()
     numbered = list(enumerate(arrivals, last + 1))

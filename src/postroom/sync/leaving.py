@@ -8,6 +8,17 @@ from postroom.index import placing
 from postroom.sync import changing, places
 
 
+def in_gone_folders(connection: sqlite3.Connection) -> list[str]:
+    """The refs of what is in folders that the server no longer has, and was not reported as changed: Gmail need not
+    report a message that only lost its label, and it is still there."""
+    rows = connection.execute(
+        "SELECT ref FROM mail JOIN mirrored_folder ON number = mail.folder AND is_gone"
+        " UNION SELECT ref FROM mail JOIN mail_folder ON mail = mail.id"
+        " JOIN mirrored_folder ON number = mail_folder.folder AND is_gone"
+    )
+    return [ref for (ref,) in rows]
+
+
 def leave_folders(connection: sqlite3.Connection, now: float) -> None:
     """Those that the settings leave out, and those that the server no longer has."""
     all_places = places.places(connection)
