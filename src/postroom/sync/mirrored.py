@@ -101,8 +101,7 @@ class MirrorLayer:
         self._settings = settings
         self._consult = Consulting(mailbox, mirror, settings, catch_up, max_age)
         self._word_searches = WordSearches()
-        by_headers = isinstance(mailbox, FolderSync)
-        self._lookup = Lookup(threads_by_headers=by_headers)
+        self._lookup = Lookup(threads_by_headers=(by_headers := isinstance(mailbox, FolderSync)))
         self.conversations = Conversations(mailbox, self._consult, self._lookup.thread) if by_headers else None
         self._methods: dict[str, Callable[..., Awaitable[Any]]] = {
             "connect": self._connect,
