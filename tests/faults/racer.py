@@ -14,11 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import anyio
-from tests.gate.rigs import MAIL, GateRig, gate_rig
+from tests.gate.rigs import CONFIRMED, MAIL, GateRig, gate_rig
 
 from postroom.model.errors import PostroomError
 from postroom.service.sending import outbox, worker
+from postroom.service.sending import send as sending
 from postroom.service.sending.approval import approvals
+from postroom.service.writing import draft as drafts
 
 Move = Callable[[GateRig, str], Awaitable[str]]
 
@@ -63,9 +65,22 @@ async def let_pass(gate: GateRig, seconds: str) -> str:
     return ""
 
 
-MOVES: dict[str, Move] = {
-    move.__name__: move for move in (ask, send_with_key, send, hold, work, cancel, approve, reject, let_pass)
-}
+async def preview(gate: GateRig, subject: str) -> str:
+    return (await gate.send(replace(MAIL, subject=subject), confirm=False)).status
+
+
+async def save_draft(gate: GateRig, subject: str) -> str:
+    return (await drafts.create_draft(gate.gateway, replace(MAIL, subject=subject))).draft_id
+
+
+async def send_draft(gate: GateRig, draft_and_key: str) -> str:
+    draft_id, key = draft_and_key.split()
+    order = await sending.order_draft(gate.gateway, draft_id, replace(CONFIRMED, idempotency_key=key))
+    return (await sending.send(gate.gateway, order)).status
+
+
+_MOVES = (ask, send_with_key, send, hold, work, cancel, approve, reject, let_pass, preview, save_draft, send_draft)
+MOVES: dict[str, Move] = {move.__name__: move for move in _MOVES}
 
 
 async def main(home: Path, safety: dict[str, int]) -> None:

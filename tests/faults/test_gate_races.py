@@ -125,6 +125,32 @@ async def test_one_key_in_two_processes_gives_one_send(memory_home, record_fault
     record_fault("race for one idempotency key", rounds, answers)
 
 
+@pytest.mark.slow
+async def test_one_draft_and_two_processes_under_two_keys_give_one_send(memory_home, record_fault):
+    rounds, answers = 100, Counter[str]()
+    race = Race(memory_home())
+    for number in range(rounds):
+        draft_id = race.one.does("save_draft", f"draft {number}")
+        got = race.go(("send_draft", f"{draft_id} first-{number}"), ("send_draft", f"{draft_id} second-{number}"))
+        assert got.count("sent") == 1
+        answers.update(got)
+    await check_arrived(race, {f"draft {number}" for number in range(rounds)})
+    record_fault("race for one draft", rounds, answers)
+
+
+@pytest.mark.slow
+async def test_one_preview_confirmed_by_two_processes_gives_one_send_and_no_new_preview(memory_home, record_fault):
+    rounds, answers = 100, Counter[str]()
+    race = Race(memory_home(), gate="preview")
+    for number in range(rounds):
+        subject = f"mail {number}"
+        race.one.does("preview", subject)
+        answers.update(race.go(("send", subject), ("send", subject), second_later=number % 10 / 1000))
+        assert race.one.does("send", subject) == "preview"
+    await check_arrived(race, {f"mail {number}" for number in range(rounds)})
+    record_fault("race for one preview", rounds, answers)
+
+
 async def test_a_mail_is_either_cancelled_or_sent_and_both_sides_know_which(memory_home, record_fault):
     rounds, sent, cancelled = 100, set[str](), 0
     race = Race(memory_home(), hold_seconds=30)

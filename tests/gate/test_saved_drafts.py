@@ -10,7 +10,7 @@ from tests.gate.rigs import CONFIRMED, MAIL, GateRig, gate_rig
 from tests.gate.test_staging import at, drafts_of, only, raising, work_later
 from tests.gate.transports import staging
 
-from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied, RateLimited
+from postroom.model.errors import Conflict, InvalidRequest, NotFound, PermissionDenied, RateLimited
 from postroom.model.outcome import SubmitRequest
 from postroom.providers.layers.layered import unwrapped
 from postroom.service.sending import send
@@ -55,14 +55,29 @@ async def test_a_draft_that_nobody_touched_is_sent_and_gone(tmp_path: Path) -> N
         assert (await gate.inbox(), await drafts_of(gate)) == (["Lunch?"], [])
 
 
-async def test_a_draft_that_leaves_at_once_is_not_fetched_and_compared_again(tmp_path: Path) -> None:
+async def test_a_draft_that_leaves_at_once_is_not_fetched_and_compared_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with gate_rig(tmp_path) as gate:
         saved = await drafts.create_draft(gate.gateway, MAIL)
         order = await send.order_draft(gate.gateway, saved.draft_id, CONFIRMED)
-        account, asked = await gate.gateway.accounts.open("alice"), []
-        account.drafts.find_draft = lambda ref: asked.append(ref)  # type: ignore[assignment, method-assign]
+        loaded: list[object] = []
+        monkeypatch.setattr(drafts, "load_own_draft", lambda *asked: loaded.append(asked))
         assert (await send.send(gate.gateway, order)).status == "sent"
-        assert asked == []
+        assert loaded == []
+
+
+async def test_a_draft_that_was_changed_while_a_person_was_asked_is_neither_sent_nor_lost(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path) as gate:
+        saved = await drafts.create_draft(gate.gateway, MAIL)
+        order = await send.order_draft(gate.gateway, saved.draft_id, CONFIRMED)
+        await drafts.update_draft(gate.gateway, saved.draft_id, drafts.DraftChanges(subject="Dinner?"))
+        with pytest.raises(Conflict, match="changed after it was read"):
+            await send.send(gate.gateway, order)
+        assert (await gate.inbox(), await drafts_of(gate)) == ([], ["Dinner?"])
+        again = await send.order_draft(gate.gateway, saved.draft_id, CONFIRMED)
+        assert (await send.send(gate.gateway, again)).status == "sent"
+        assert (await gate.inbox(), await drafts_of(gate)) == (["Dinner?"], [])
 
 
 async def test_a_staged_mail_that_was_never_a_saved_draft_is_tried_again(tmp_path: Path) -> None:

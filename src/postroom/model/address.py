@@ -130,7 +130,11 @@ def masked_few(addresses: Sequence[Address | str]) -> str:
 
 
 def _is_local_part(local: str) -> bool:
-    return all(atom and all(char in _ASCII_ATOM or _is_letter(char) for char in atom) for atom in local.split("."))
+    """Nothing that a mail server may map to another name: a Kelvin sign or a full-width letter would pass a list of
+    blocked addresses, or for a person who was written to before."""
+    is_stable = local.isascii() or unicodedata.normalize("NFKC", local) == local
+    atoms = local.split(".")
+    return is_stable and all(atom and all(char in _ASCII_ATOM or _is_letter(char) for char in atom) for atom in atoms)
 
 
 def _is_domain(domain: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from postroom.model.address import Address
@@ -63,11 +63,13 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class SavedDraft:
-    """Where a draft is. `ref` names the draft, `message_ref` the message inside it (equal for most providers)."""
+    """Where a draft is. `ref` names the draft, `message_ref` the message inside it (equal for most providers).
+    `version` is another one after every change, where a changed draft keeps its ref."""
 
     ref: str
     message_ref: str
     thread_ref: str
+    version: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,7 @@ class PostroomError(Exception):
         self.details = dict(details or {})
         self.retry_after = retry_after
         self.tries = 1  # how many attempts were made before this error was raised
+        self.refused_folder = ""  # the provider's ref of the only one that a server refuses: it answers for others
         self.is_audited = False  # an entry about the call that it ended is written already
 
 

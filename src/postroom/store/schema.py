@@ -148,4 +148,9 @@ _EIGHTH = (
     "CREATE TABLE first_mailboxes (account TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH)
+_NINTH = (
+    # Who is undoing it: an undoing that its process did not live to finish is not taken for done.
+    "ALTER TABLE operations ADD COLUMN undoer TEXT",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)

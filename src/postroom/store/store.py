@@ -39,7 +39,7 @@ class Store:
         self.mailboxes = Mailboxes(database)
         self.handles = Handles(database, self.mailboxes)
         self.numbers = Numbers(database, self.mailboxes)
-        self.journal = Journal(database, clock, self.mailboxes)
+        self.journal = Journal(database, clock, self._owner, self.mailboxes)
         self.rules = Rules(database, clock)
         self.plans = Plans(database, clock, self._owner, self.mailboxes)
         self.keys = Keys(database, clock, key_seconds)
@@ -47,12 +47,12 @@ class Store:
         with suppress(PostroomError):  # on a full disk, say: what is not stamped again only counts for longer
             self.rate.adopt()
         transitions = Transitions(clock, self._owner.name, self.keys, self.rate)
-        self.outbox = Outbox(database, clock, self._owner, self.keys, self.rate, transitions)
+        self.previews = Previews(database, clock)
+        self.outbox = Outbox(database, clock, self._owner, self.keys, self.rate, self.previews, transitions)
         self.worklist = WorkList(database, clock, self._owner, transitions)
         self.approvals = Approvals(database, clock, self.keys, transitions)
         self.pauses = Pauses(database, clock)
         self.duplicates = Duplicates(database, clock)
-        self.previews = Previews(database, clock)
         self.recipients = Recipients(database)
         self.audit = Audit(database, clock, mirror)
 

@@ -80,6 +80,25 @@ def test_no_letter_that_is_accepted_means_another_one_to_a_resolver() -> None:
         assert mapped == domain_key(domain) == domain_key(ascii_domain(mapped)), f"U+{code:04X}"
 
 
+@pytest.mark.parametrize("local", ["\u212aevin", "ｋevin", "\u212bsa", "ⅿallory", "jose\u0301", "ﬁona"])
+def test_what_a_mail_server_may_take_for_another_name_is_no_local_part_to_write_to(local: str) -> None:
+    with pytest.raises(InvalidRequest):
+        check_email(f"{local}@example.com")
+
+
+def test_no_local_part_that_is_accepted_has_the_key_of_a_plain_one() -> None:
+    """Every character there is: none of them stands for an ASCII letter, or for one written otherwise."""
+    for code in range(0x80, sys.maxunicode + 1):
+        email = f"a{chr(code)}b@example.com"
+        try:
+            check_email(email)
+        except InvalidRequest:
+            continue
+        key = Address(email).key
+        assert not key.isascii(), f"U+{code:04X}"
+        assert unicodedata.normalize("NFKC", key) == key, f"U+{code:04X}"
+
+
 @given(A_LABELS)
 def test_a_label_is_decoded_only_where_idna_agrees(label: str) -> None:
     key = domain_key(label)

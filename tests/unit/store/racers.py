@@ -100,7 +100,7 @@ def append_audit(store: Store, number: int) -> int:
 
 def undo(store: Store, operation_id: str) -> bool:
     try:
-        store.journal.mark_undone(operation_id)
+        store.journal.begin_undo(operation_id)
     except Conflict:
         return False
     return True

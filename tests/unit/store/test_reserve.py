@@ -36,6 +36,29 @@ def test_without_a_key_the_same_mail_is_sent_as_often_as_asked(store: Store) -> 
     assert [reserve(store, a_send())[1] for _ in range(3)] == [False, False, False]
 
 
+def test_a_reservation_takes_the_preview_it_rests_on_and_another_comes_too_late(store: Store, other: Store) -> None:
+    first, second = (each.outbox.prepare(a_send()) for each in (store, other))
+    store.previews.remember(WORK, sha("hello"))
+    reserved = store.outbox.reserve(first.send_id, takes_preview=True)
+    assert (reserved.send.state, reserved.is_late) == (State.RESERVED, False)
+    late = other.outbox.reserve(second.send_id, takes_preview=True)
+    assert (late.send.send_id, late.send.state, late.is_late) == (second.send_id, State.CANCELLED, True)
+    assert store.rate.status(WORK).used == 1
+
+
+def test_a_preview_stays_where_nothing_is_reserved_or_nothing_rests_on_it(store: Store) -> None:
+    held = brought_to(store, State.HELD, KEYED)
+    store.previews.remember(WORK, sha("hello"))
+    again = store.outbox.reserve(store.outbox.prepare(KEYED).send_id, takes_preview=True)
+    assert (again.send, again.replayed) == (held, True)
+    store.outbox.reserve(store.outbox.prepare(a_send()).send_id)
+    while not store.rate.status(WORK).retry_after:
+        store.outbox.reserve(store.outbox.prepare(a_send("other")).send_id)
+    with pytest.raises(RateLimited):
+        store.outbox.reserve(store.outbox.prepare(a_send()).send_id, takes_preview=True)
+    assert store.previews.is_valid(WORK, sha("hello"))
+
+
 ANSWERED = [State.HELD, State.ACCEPTED, State.DONE, State.RETRYABLE, State.UNKNOWN, State.RECONCILING]
 
 

@@ -81,4 +81,4 @@ def known_thread(connection: sqlite3.Connection, thread_ref: str) -> str:
 
 
 def _saved(envelope: Envelope) -> SavedDraft:
-    return SavedDraft(envelope.ref, envelope.ref, envelope.thread_ref)
+    return SavedDraft(envelope.ref, envelope.ref, envelope.thread_ref, version=envelope.message_id)

@@ -60,8 +60,10 @@ async def has_left(gateway: Gateway, order: Order) -> bool:
     )
 
 
-async def reserve(gateway: Gateway, order: Order, asked: Send | None = None) -> Reservation:
-    """Freeze the bytes, take key and rate token. A refusal leaves no trace behind.
+async def reserve(
+    gateway: Gateway, order: Order, asked: Send | None = None, takes_preview: bool = False
+) -> Reservation:
+    """Freeze the bytes, take preview, key and rate token. A refusal leaves no trace behind.
 
     Where a person was asked, it is the very row that the question named that goes on.
     """
@@ -69,7 +71,9 @@ async def reserve(gateway: Gateway, order: Order, asked: Send | None = None) -> 
     hold = gateway.settings.safety.hold_seconds
     hold_until = gateway.store.clock.wall() + hold if hold else None
     async with or_withdrawn(gateway, send):
-        return await gateway.in_thread(gateway.store.outbox.reserve, send.send_id, hold_until=hold_until)
+        return await gateway.in_thread(
+            gateway.store.outbox.reserve, send.send_id, hold_until=hold_until, takes_preview=takes_preview
+        )
 
 
 @asynccontextmanager

@@ -22,8 +22,10 @@ from postroom.service.sending.facts import facts_for, policy_for
 from postroom.service.sending.letter import preview_of, question_text
 from postroom.service.sending.order import Order
 from postroom.service.sending.receipts import already, by_code, receipt
+from postroom.service.sending.saved_drafts import check_as_read
 from postroom.service.views import SendView
 from postroom.store import Send, State
+from postroom.store.sends.drafts import taken
 
 _SHOW = (
     "Nothing was sent. Show this preview to the user; to send exactly this, repeat the call with confirm=true within "
@@ -80,9 +82,13 @@ async def _pass(gateway: Gateway, order: Order) -> SendView:
     if isinstance(decision, NeedsHuman) and decision.ask is Ask.APPROVAL:
         by_approval = handwritten.release if handwritten.may_release(gateway, order) else requests.ask
         return await by_approval(gateway, order, decision.findings)
-    if isinstance(decision, NeedsHuman) or not await _say_is_fresh(gateway, order, policy, facts, asked):
+    if isinstance(decision, NeedsHuman) or not (asked is None or asked.state is State.PREPARED):
         return await _preview(gateway, order, decision)
-    reserved = await dispatch.reserve(gateway, order, asked)  # 7 rate limit and key, on 8 bytes stored on disk
+    await check_as_read(order)
+    on_preview = _rests_on_preview(order, policy, facts)
+    reserved = await dispatch.reserve(gateway, order, asked, on_preview)  # 7 rate limit and key, on 8 bytes on disk
+    if reserved.is_late:
+        return await _preview(gateway, order, decision)
     if reserved.replayed:
         return await already(gateway, reserved.send)
     done = await dispatch.go_on(gateway, reserved.send)  # 9 submit, 10 settle
@@ -149,12 +155,7 @@ async def _check_draft_is_free(gateway: Gateway, order: Order) -> None:
     """A draft is sent once: not now and, because it was scheduled before, again tomorrow."""
     send = await gateway.in_thread(gateway.store.outbox.of_draft, order.account.name, order.draft_ref)
     if send is not None:
-        raise Conflict(
-            f"This draft is already in the outbox as {send.send_id} ({send.state.value}), for another time or with "
-            "other options. Nothing was sent; to send it differently, first stop that send with cancel_send.",
-            reason="draft_on_its_way",
-            details={"send_id": send.send_id, "state": send.state.value},
-        )
+        raise taken(send)
 
 
 async def _asked(gateway: Gateway, order: Order) -> Send | None:
@@ -171,11 +172,9 @@ async def _asked(gateway: Gateway, order: Order) -> Send | None:
     return asked
 
 
-async def _say_is_fresh(gateway: Gateway, order: Order, policy: Policy, facts: Facts, asked: Send | None) -> bool:
-    """A preview or an answer releases one send; a second call with the same one gets none."""
-    if facts.previewed and isinstance(judge(order.draft, policy, replace(facts, previewed=False)), NeedsHuman):
-        return await gateway.in_thread(gateway.store.previews.consume, order.account.name, order.digest)
-    return asked is None or asked.state is State.PREPARED
+def _rests_on_preview(order: Order, policy: Policy, facts: Facts) -> bool:
+    """A preview releases one send: whoever reserves it takes the preview, and a second call finds none."""
+    return facts.previewed and isinstance(judge(order.draft, policy, replace(facts, previewed=False)), NeedsHuman)
 
 
 async def _drop_question(gateway: Gateway, asked: Send) -> None:

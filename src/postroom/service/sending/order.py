@@ -69,6 +69,7 @@ class Order:
     native: NativeAction | None  # then `raw` is its frozen form, and `draft` describes the message it comes to
     quoted: str  # of the original, where the provider quotes it below
     notes: tuple[str, ...] = ()  # what the person should know, in sentences
+    draft_version: str = ""  # of the saved draft when it was read: see `SavedDraft`
     was_undone: bool = False  # what an earlier order of this content brought about is no longer so
     looked_up: LookedUp = field(default_factory=LookedUp)
 

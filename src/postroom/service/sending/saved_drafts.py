@@ -1,4 +1,5 @@
-"""A saved draft that waited before it is sent: is it still there, as it was approved?
+"""A saved draft that waited before it is sent, or was sent by another call meanwhile: is it still there, as it was
+approved?
 
 In another program somebody may have sent it, deleted it or written on. Sending it all the same would send it twice, or
 what nobody wants sent any more, or put the approved text in the place of theirs.
@@ -6,6 +7,7 @@ what nobody wants sent any more, or put the approved text in the place of theirs
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 from postroom.mime.write.compose import compose
@@ -13,7 +15,7 @@ from postroom.model.errors import Conflict, InvalidRequest, NotFound, Permission
 from postroom.model.outcome import SubmitRequest
 from postroom.safety.frozen import wire_envelope
 from postroom.service.gateway import Account, Gateway
-from postroom.service.sending.order import digest_of
+from postroom.service.sending.order import Order, digest_of
 from postroom.service.sending.waiting import answered, was_promised
 from postroom.service.writing import draft as drafts
 from postroom.store import Send, State
@@ -23,17 +25,45 @@ _CHANGED = (
     "program. Check Drafts and Sent before it is sent."
 )
 
+_CHANGED_MEANWHILE = (
+    "Not sent: the draft was changed after it was read for this send. It is as it was saved: read it again, and repeat "
+    "the call if it is to be sent like that."
+)
+_SENT = (
+    "Not sent again: this draft was sent by another call, as {send_id}, and is gone. Call list_outbox with "
+    "include_finished to see that send."
+)
+
+
+async def check_as_read(order: Order) -> None:
+    """Before anything is reserved: a person may have been asked meanwhile. Where a changed draft keeps its ref, the old
+    text would be sent, and the new one be removed with the draft. What is gone is noticed later."""
+    if order.draft_version:
+        with suppress(NotFound, PermissionDenied):
+            if (await order.account.drafts.find_draft(order.draft_ref)).version != order.draft_version:
+                raise Conflict(_CHANGED_MEANWHILE)
+
 
 async def check_draft(gateway: Gateway, account: Account, send: Send, request: SubmitRequest) -> SubmitRequest:
     """Conflict unless it is. Where a person knows of that and wants the approved message sent, the draft stays."""
     is_staged_there = request.staged_ref == request.draft_ref  # what is staged is compared anyway
-    if not request.draft_ref or is_staged_there or not was_promised(send):
+    if not request.draft_ref or is_staged_there:
+        return request
+    if not was_promised(send):
+        await _check_not_sent(gateway, account, send, request)
         return request
     if await _is_unchanged(gateway, account, send, request):
         return request
     if not await _was_decided(gateway, send):
         raise Conflict(_CHANGED)
     return replace(request, draft_ref="")
+
+
+async def _check_not_sent(gateway: Gateway, account: Account, send: Send, request: SubmitRequest) -> None:
+    """It was read for this very call; but two calls may have read it before one of them sent it."""
+    sent = await gateway.in_thread(gateway.store.outbox.sent_before, send)
+    if sent is not None and not await _is_unchanged(gateway, account, send, request):
+        raise Conflict(_SENT.format(send_id=sent.send_id), reason="draft_gone", details={"send_id": sent.send_id})
 
 
 async def _is_unchanged(gateway: Gateway, account: Account, send: Send, request: SubmitRequest) -> bool:

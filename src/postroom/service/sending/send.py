@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from postroom.mime.read.parse import parse_headers
@@ -76,9 +77,10 @@ async def order_draft(gateway: Gateway, draft_id: str, wishes: Wishes, account: 
             raise
         return earlier
     kind, answers = _origin(draft)
-    return await make_order(
+    order = await make_order(
         gateway, opened, "send_draft", kind, draft, wishes, draft_ref=saved.ref, answers_ref=answers
     )
+    return replace(order, draft_version=saved.version)
 
 
 async def send(gateway: Gateway, order: Order) -> SendView:

@@ -12,8 +12,9 @@ from postroom.model.ids import Kind, new_handle
 from postroom.store.clock import Clock
 from postroom.store.database import Database
 from postroom.store.handles import checked, unknown
-from postroom.store.sends import send_rows
+from postroom.store.sends import drafts, send_rows
 from postroom.store.sends.idempotency import Keys
+from postroom.store.sends.send_rows import Send
 from postroom.store.sends.states import State
 from postroom.store.sends.transitions import Transitions
 
@@ -71,15 +72,28 @@ class Approvals:
         self._keys = keys
         self._transitions = transitions
 
-    def request(self, send_id: str, *, expires_at: float, asked: str = "", letter: NewLetter | None = None) -> Approval:
-        """Ask a person about a prepared send, which then waits and holds its key. A send is asked about once.
+    def request(
+        self,
+        send_id: str,
+        *,
+        expires_at: float,
+        asked: str = "",
+        letter: NewLetter | None = None,
+        is_only: bool = False,
+    ) -> Approval:
+        """Ask a person about a prepared send, which then waits and holds its key. A send is asked about once, and
+        where `is_only` so is its content.
 
         `letter` is what the person will read: kept until `written`, so that no crash leaves a send nobody can approve.
         """
         approval_id, now = new_handle(Kind.APPROVAL), self._clock.now()
         with self._database.transaction() as connection:
-            self._check_room(connection, send_id)
-            self._take_key(connection, send_id)
+            prepared = send_rows.load(connection, send_id)
+            self._check_room(connection, prepared)
+            if is_only:
+                _check_not_asked(connection, prepared)
+            self._take_key(connection, prepared)
+            drafts.check_free(connection, prepared)
             send = self._transitions.move(connection, send_id, {State.PREPARED}, State.AWAITING_APPROVAL)
             connection.execute("UPDATE outbox SET approval_id = ? WHERE send_id = ?", (approval_id, send.send_id))
             connection.execute(
@@ -112,10 +126,9 @@ class Approvals:
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM unwritten_letters WHERE approval_id = ?", (approval_id,))
 
-    def _check_room(self, connection: sqlite3.Connection, send_id: str) -> None:
-        account = send_rows.load(connection, send_id).account
+    def _check_room(self, connection: sqlite3.Connection, send: Send) -> None:
         waiting = connection.execute(
-            "SELECT count(*) FROM outbox WHERE account = ? AND state = ?", (account, State.AWAITING_APPROVAL)
+            "SELECT count(*) FROM outbox WHERE account = ? AND state = ?", (send.account, State.AWAITING_APPROVAL)
         ).fetchone()[0]
         if waiting >= MAX_PENDING:
             raise RateLimited(
@@ -124,14 +137,11 @@ class Approvals:
                 details={"waiting": waiting},
             )
 
-    def _take_key(self, connection: sqlite3.Connection, send_id: str) -> None:
-        send = send_rows.load(connection, send_id)
+    def _take_key(self, connection: sqlite3.Connection, send: Send) -> None:
         if not send.idempotency_key:
             return
         if self._keys.judge(connection, send.account, send.tool, send.idempotency_key, send.content_sha256) is not None:
-            raise Conflict(
-                "The same call is already in progress. Repeat it to get its result.", details={"send_id": send_id}
-            )
+            raise _in_progress(send.send_id)
         self._keys.take(connection, send)
 
     def approve(self, approval_id: str, *, who: str, how: str, source: str | None = None) -> Approval:
@@ -221,6 +231,20 @@ class Approvals:
             (state, who, how, self._clock.wall(), approval.approval_id),
         )
         return approval
+
+
+def _check_not_asked(connection: sqlite3.Connection, send: Send) -> None:
+    """Two processes may be called in the same moment, and who finds two files might approve both."""
+    row = connection.execute(
+        "SELECT send_id FROM outbox WHERE account = ? AND tool = ? AND content_sha256 = ? AND state = ?",
+        (send.account, send.tool, send.content_sha256, State.AWAITING_APPROVAL),
+    ).fetchone()
+    if row is not None:
+        raise _in_progress(row["send_id"])
+
+
+def _in_progress(send_id: str) -> Conflict:
+    return Conflict("The same call is already in progress. Repeat it to get its result.", details={"send_id": send_id})
 
 
 def consume(connection: sqlite3.Connection, approval_id: str, content_sha256: str, at: float) -> bool:

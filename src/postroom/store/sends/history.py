@@ -47,11 +47,15 @@ class Previews:
     def consume(self, account: str, content_sha256: str) -> bool:
         """True once per preview, within 10 minutes of it. A preview from a clock's future does not count."""
         with self._database.transaction(durable=False) as connection:
-            used = connection.execute(
-                f"DELETE FROM previews WHERE account = ? AND content_sha256 = ? AND {_VALID}",  # noqa: S608 (ours)
-                (account, content_sha256, *self._bounds()),
-            )
-            return used.rowcount == 1
+            return self.take(connection, account, content_sha256)
+
+    def take(self, connection: sqlite3.Connection, account: str, content_sha256: str) -> bool:
+        """`consume` within a transaction of the caller's."""
+        used = connection.execute(
+            f"DELETE FROM previews WHERE account = ? AND content_sha256 = ? AND {_VALID}",  # noqa: S608 (ours)
+            (account, content_sha256, *self._bounds()),
+        )
+        return used.rowcount == 1
 
     def prune(self, connection: sqlite3.Connection) -> None:
         """What does not count now never will, save for a clock set back by mistake and on again: no loss."""

@@ -19,7 +19,8 @@ from postroom.model.message import Page
 from postroom.model.outcome import SubmitRequest, WireEnvelope
 from postroom.store.clock import Clock
 from postroom.store.database import Database
-from postroom.store.sends import approvals, send_rows
+from postroom.store.sends import approvals, drafts, send_rows
+from postroom.store.sends.history import Previews
 from postroom.store.sends.idempotency import Keys
 from postroom.store.sends.owner import Owner
 from postroom.store.sends.rate import Rate
@@ -47,21 +48,31 @@ _VERDICTS = {"sent": State.ACCEPTED, "resend": State.RETRYABLE, "drop": State.CA
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """`replayed`: the key stands for an earlier send, which is the one in `send`; nothing new was reserved."""
+    """`replayed`: the key stands for an earlier send, which is the one in `send`; nothing new was reserved.
+    `is_late`: another call has used the preview that this one relied on, and nothing was reserved either."""
 
     send: Send
     replayed: bool = False
+    is_late: bool = False
 
 
 class Outbox:
     def __init__(
-        self, database: Database, clock: Clock, owner: Owner, keys: Keys, rate: Rate, transitions: Transitions
+        self,
+        database: Database,
+        clock: Clock,
+        owner: Owner,
+        keys: Keys,
+        rate: Rate,
+        previews: Previews,
+        transitions: Transitions,
     ) -> None:
         self._database = database
         self._clock = clock
         self._owner = owner
         self._keys = keys
         self._rate = rate
+        self._previews = previews
         self._transitions = transitions
 
     def prepare(self, new: NewSend) -> Send:
@@ -71,12 +82,13 @@ class Outbox:
                 connection, new_handle(Kind.SEND), new, owner=self._owner.name, at=self._clock.wall()
             )
 
-    def reserve(self, send_id: str, *, hold_until: float | None = None) -> Reservation:
-        """PREPARED or APPROVED becomes RESERVED, with its approval, key and token; or nothing changes. `hold_until` is
-        the end of an undo window, which a schedule of its own makes needless.
+    def reserve(self, send_id: str, *, hold_until: float | None = None, takes_preview: bool = False) -> Reservation:
+        """PREPARED or APPROVED becomes RESERVED, with its approval, preview, key and token; or nothing changes.
+        `hold_until` is the end of an undo window, which a schedule of its own makes needless.
 
-        Where the key stands for an earlier send of the same content, this one is cancelled and that one is returned.
-        Conflict, RateLimited and PermissionDenied (no valid approval) leave everything as it was.
+        Where the key stands for an earlier send of the same content, this one is cancelled and that one is returned;
+        it is cancelled, too, where it takes a preview that is no longer there. Conflict, RateLimited and
+        PermissionDenied (no valid approval) leave everything as it was.
         """
         with self._database.transaction() as connection:
             send = send_rows.load(connection, send_id)
@@ -87,6 +99,9 @@ class Outbox:
             if (earlier := self._earlier(connection, send)) is not None:
                 self._transitions.move(connection, send_id, _RESERVABLE, State.CANCELLED)
                 return Reservation(earlier, replayed=True)
+            if takes_preview and not self._previews.take(connection, send.account, send.content_sha256):
+                late = self._transitions.move(connection, send_id, _RESERVABLE, State.CANCELLED)
+                return Reservation(late, is_late=True)
             self._take(connection, send)
             changes: Changes = {} if send.not_before else {"not_before": hold_until}
             return Reservation(self._transitions.move(connection, send_id, _RESERVABLE, State.RESERVED, changes))
@@ -204,16 +219,13 @@ class Outbox:
 
     def of_drafts(self, account: str, draft_refs: Collection[str]) -> dict[str, Send]:
         """Those of the drafts that belong to such a send, and to which."""
-        wanted = {ref for ref in draft_refs if ref}
         with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT * FROM outbox WHERE account = ?1 AND (draft_ref IN (SELECT value FROM json_each(?2))"
-                " OR staged_ref IN (SELECT value FROM json_each(?2)))"
-                " AND state NOT IN (SELECT value FROM json_each(?3))",
-                (account, json.dumps(list(wanted)), among(FINISHED | {State.PREPARED})),
-            ).fetchall()
-        sends = [send_rows.from_row(row) for row in rows]
-        return {ref: send for send in sends for ref in (send.staged_ref, send.draft_ref) if ref in wanted}
+            return drafts.on_their_way(connection, account, draft_refs)
+
+    def sent_before(self, send: Send) -> Send | None:
+        """Another send of the same saved draft that went out, or may have."""
+        with self._database.read() as connection:
+            return drafts.sent_before(connection, send)
 
     def list(
         self,
@@ -301,6 +313,8 @@ class Outbox:
         return None if held is None or held.send_id == send.send_id else held
 
     def _take(self, connection: sqlite3.Connection, send: Send) -> None:
+        if send.state is State.PREPARED:
+            drafts.check_free(connection, send)
         if send.approval_id and not approvals.consume(
             connection, send.approval_id, send.content_sha256, self._clock.wall()
         ):

@@ -54,6 +54,7 @@ async def ask(gateway: Gateway, order: Order, findings: Sequence[Finding]) -> Se
             expires_at=expires.timestamp(),
             asked=file.fingerprint,
             letter=letter,
+            is_only=True,
         )
     async with dispatch.or_withdrawn(gateway, prepared):
         await gateway.in_thread(gateway.vault.write_pending, *letter(approval.approval_id))

@@ -1,0 +1,59 @@
+"""A saved draft goes into one send at a time, and what became of that is found."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.store.kit import A_DAY, WORK, a_send, brought_to
+
+from postroom.model.errors import Conflict
+from postroom.store import State, Store
+from postroom.store.sends.states import FINISHED
+
+DRAFT = "draft-1"
+ON_ITS_WAY = sorted(frozenset(State) - FINISHED - {State.PREPARED})
+NEVER_SENT = {State.PREPARED, State.CANCELLED, State.EXPIRED, State.REJECTED}
+
+
+@pytest.mark.parametrize("state", ON_ITS_WAY)
+def test_a_draft_on_its_way_is_neither_reserved_nor_asked_about_again(store: Store, state: State) -> None:
+    first = brought_to(store, state, a_send("now", draft_ref=DRAFT))
+    second = store.outbox.prepare(a_send("later", draft_ref=DRAFT))
+    for attempt in (
+        lambda: store.outbox.reserve(second.send_id),
+        lambda: store.approvals.request(second.send_id, expires_at=first.created_at + A_DAY),
+    ):
+        with pytest.raises(Conflict, match=f"already in the outbox as {first.send_id} \\({state.value}\\)") as refusal:
+            attempt()
+        assert refusal.value.reason == "draft_on_its_way"
+        assert refusal.value.details == {"send_id": first.send_id, "state": state.value}
+    assert store.outbox.get(second.send_id).state is State.PREPARED
+
+
+@pytest.mark.parametrize("state", sorted(FINISHED | {State.PREPARED}))
+def test_a_draft_whose_send_is_over_or_was_never_begun_is_free(store: Store, state: State) -> None:
+    brought_to(store, state, a_send("now", draft_ref=DRAFT))
+    second = store.outbox.prepare(a_send("later", draft_ref=DRAFT))
+    assert store.outbox.reserve(second.send_id).send.state is State.RESERVED
+
+
+def test_other_drafts_and_other_accounts_keep_nothing_waiting(store: Store) -> None:
+    brought_to(store, State.HELD, a_send("now", draft_ref=DRAFT, account="home"))
+    brought_to(store, State.HELD, a_send("now", draft_ref="draft-2"))
+    second = store.outbox.prepare(a_send("later", draft_ref=DRAFT))
+    assert store.outbox.reserve(second.send_id).send.state is State.RESERVED
+
+
+@pytest.mark.parametrize("state", sorted(State))
+def test_another_send_of_the_draft_that_may_have_gone_out_is_found(store: Store, state: State) -> None:
+    first = brought_to(store, state, a_send("now", draft_ref=DRAFT))
+    second = store.outbox.prepare(a_send("later", draft_ref=DRAFT))
+    assert store.outbox.sent_before(second) == (None if state in NEVER_SENT else first)
+
+
+def test_of_several_the_last_is_found_and_none_of_another_draft_or_account(store: Store) -> None:
+    sends = [brought_to(store, State.DONE, a_send(str(number), draft_ref=DRAFT)) for number in range(2)]
+    brought_to(store, State.DONE, a_send("now", draft_ref="draft-2"))
+    brought_to(store, State.DONE, a_send("now", draft_ref=DRAFT, account="home"))
+    assert store.outbox.sent_before(store.outbox.prepare(a_send("later", draft_ref=DRAFT))) == sends[1]
+    assert store.outbox.sent_before(sends[1]) == sends[0]
+    assert store.outbox.of_draft(WORK, DRAFT) is None
