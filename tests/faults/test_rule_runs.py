@@ -14,6 +14,7 @@ from tests.gate.rigs import gate_rig
 from tests.unit.service.rules.kit import fill, planned, rule, within
 
 from postroom.service.organising import organise
+from postroom.service.reading import search
 from postroom.service.rules.running import run_rule
 
 ROOT = Path(__file__).parents[2]
@@ -70,6 +71,22 @@ async def test_a_killed_run_goes_on_where_it_was_and_can_be_undone_whole(
         assert await within(gate, "Archive") == set()
         again = await planned(gate, rule("{type: apply_label, label: news}"))
         assert again.matched == len(MAILS), "the label is gone from all of them"
+
+
+async def test_a_run_that_goes_on_leaves_alone_what_somebody_threw_away_meanwhile(tmp_path: Path) -> None:
+    plan_id = await prepared(tmp_path)
+    victim = runner(tmp_path, plan_id, "move", 1, "before")
+    victim.communicate("go\n")
+
+    async with gate_rig(tmp_path) as gate:
+        rows = (await search.list_emails(gate.gateway, account="alice")).results
+        await organise.delete(gate.gateway, [row.email_id for row in rows if row.subject == "two"])
+
+        ran = await run_rule(gate.gateway, plan_id)
+
+        assert (ran.succeeded, ran.skipped) == (2, 1)
+        assert await within(gate, "Trash") == {"two"}
+        assert await within(gate, "Archive") == {"one", "three"}
 
 
 async def test_a_killed_run_can_be_undone_without_finishing_it(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from postroom.store.clock import Clock
 from postroom.store.database import Database
 from postroom.store.handles import checked, unknown
 from postroom.store.mailboxes import Mailboxes, named
+from postroom.store.sends.owner import Owner
 
 KEPT_SECONDS = 30 * 86_400.0
 
@@ -35,16 +36,23 @@ class Operation:
     items: tuple[JournalItem, ...]
     detail: dict[str, Any]
     at: float
-    undone_at: float | None
+    undone_at: float | None  # when that was begun or, without an undoer, done
+    undoer: str | None = None
+
+    @property
+    def is_undone(self) -> bool:
+        return self.undone_at is not None and self.undoer is None
 
 
 class Journal:
     """Kept by mailbox (see `Mailboxes`)."""
 
-    def __init__(self, database: Database, clock: Clock, mailboxes: Mailboxes) -> None:
+    def __init__(self, database: Database, clock: Clock, owner: Owner, mailboxes: Mailboxes) -> None:
         self._database = database
         self._clock = clock
+        self._owner = owner
         self._mailboxes = mailboxes
+        self._undoing: set[str] = set()  # what this store is undoing, as far as it knows itself
 
     def record(
         self,
@@ -79,7 +87,7 @@ class Journal:
         if not items and self._mailboxes.account_of(row["account"]) is None:
             raise unknown(operation_id, Kind.OPERATION)
         account, detail = named(row["account"]), json.loads(row["detail"])
-        return Operation(wanted, account, row["action"], items, detail, row["at"], row["undone_at"])
+        return Operation(wanted, account, row["action"], items, detail, row["at"], row["undone_at"], row["undoer"])
 
     def parts(self, operation_id: str) -> list[Operation]:
         """In the order they were done in."""
@@ -91,26 +99,46 @@ class Journal:
             ).fetchall()
         return [self.load(row["operation_id"]) for row in rows]
 
-    def mark_undone(self, operation_id: str) -> None:
-        """Claim the undoing, exactly once among all processes; Conflict for everyone else."""
+    def begin_undo(self, operation_id: str) -> None:
+        """The right to undo it, for one caller among all processes; Conflict for everyone else. What a process that
+        died had begun to undo can be undone by the next, and so can what was over when its end could not be noted."""
         operation = self.load(operation_id)
         with self._database.transaction() as connection:
-            claimed = connection.execute(
-                "UPDATE operations SET undone_at = ? WHERE operation_id = ? AND undone_at IS NULL",
-                (self._clock.wall(), operation.operation_id),
-            )
-            if claimed.rowcount == 0:
+            undoer, undone_at = connection.execute(
+                "SELECT undoer, undone_at FROM operations WHERE operation_id = ?", (operation.operation_id,)
+            ).fetchone()
+            if undoer is None and undone_at is not None:
                 raise Conflict(
                     f"The operation {operation.operation_id} has already been undone; there is nothing left to undo."
                 )
-
-    def mark_not_undone(self, operation_id: str) -> None:
-        """Give the claim back when nothing of it could be undone, so that it can be tried again."""
-        with self._database.transaction() as connection:
+            if undoer is not None and self._is_busy(undoer, operation.operation_id):
+                raise Conflict(
+                    f"The operation {operation.operation_id} is being undone by another call. Wait until that has "
+                    "ended.",
+                    retry_after=5.0,
+                )
             connection.execute(
-                "UPDATE operations SET undone_at = NULL WHERE operation_id = ?",
-                (checked(operation_id, Kind.OPERATION),),
+                "UPDATE operations SET undone_at = ?, undoer = ? WHERE operation_id = ?",
+                (self._clock.wall(), self._owner.name, operation.operation_id),
             )
+            self._undoing.add(operation.operation_id)
+
+    def _is_busy(self, undoer: str, operation_id: str) -> bool:
+        if undoer == self._owner.name:
+            return operation_id in self._undoing
+        return self._owner.is_alive(undoer)
+
+    def end_undo(self, operation_id: str, *, is_complete: bool) -> None:
+        """What could not be undone, or not all of it, can be tried again."""
+        wanted = checked(operation_id, Kind.OPERATION)
+        try:
+            with self._database.transaction() as connection:
+                connection.execute(
+                    "UPDATE operations SET undoer = NULL, undone_at = iif(?, undone_at, NULL) WHERE operation_id = ?",
+                    (is_complete, wanted),
+                )
+        finally:
+            self._undoing.discard(wanted)  # on a full disk, too: the next undo need not wait for this process to end
 
     def made_folder(self, account: str, folder_ref: str) -> bool:
         """Whether the folder of that ref was ever made, or got its name, by these tools."""

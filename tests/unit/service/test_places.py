@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied
+from postroom.model.errors import Conflict, InvalidRequest, NotFound, PermissionDenied
 from postroom.model.folder import Folder, Role
-from postroom.service.organising.places import Places, check_new_folder
+from postroom.service.organising.places import Places, check_new_folder, check_unlike
 
 INBOX = Folder("1", "INBOX", Role.INBOX)
 SENT = Folder("2", "Gesendet", Role.SENT)
@@ -99,6 +99,14 @@ def test_the_refusal_names_the_folder_that_is_there() -> None:
     assert "A folder cannot be named 'sent'" in refusal.value.message
     assert "means the sent folder" in refusal.value.message
     assert "use 'Gesendet', which exists, or choose" in refusal.value.message
+
+
+@pytest.mark.parametrize("name", ["Plans", "PLANS", "plans"])
+def test_a_folder_that_is_there_in_another_case_is_named_in_place_of_a_second_one(name: str) -> None:
+    with pytest.raises(Conflict, match="'Plans'"):
+        check_unlike(name, [*HERE.folders, PLANS])
+    check_unlike(f"{name} 2", [*HERE.folders, PLANS])
+    check_unlike(PLANS.ref, [*HERE.folders, PLANS])
 
 
 def test_where_there_is_none_the_refusal_names_none() -> None:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from typing import NoReturn
+
 import pytest
 from tests.unit.store.kit import A_DAY, WORK, FakeTime
 
-from postroom.model.errors import Conflict, InvalidRequest, NotFound
+from postroom.model.errors import Conflict, InternalError, InvalidRequest, NotFound
 from postroom.model.ids import Kind, is_handle
 from postroom.store import JournalItem, Operation, Store
+from postroom.store.database import Database
 
 ITEMS = (JournalItem("e0000000001", {"folder": "INBOX"}, {"folder": "Архив"}), JournalItem("e0000000002", {}, {}))
 
@@ -20,10 +23,48 @@ def test_an_operation_is_read_back_as_it_was_recorded(store: Store, time: FakeTi
 
 def test_an_operation_is_undone_once(store: Store, other: Store) -> None:
     operation_id = store.journal.record(WORK, "move", ITEMS)
-    store.journal.mark_undone(operation_id)
+    store.journal.begin_undo(operation_id)
+    store.journal.end_undo(operation_id, is_complete=True)
     with pytest.raises(Conflict, match="already been undone"):
-        other.journal.mark_undone(operation_id)
+        other.journal.begin_undo(operation_id)
     assert store.journal.load(operation_id).undone_at == store.clock.wall()
+    assert store.journal.load(operation_id).is_undone
+
+
+def test_an_operation_is_undone_by_one_at_a_time(store: Store, other: Store) -> None:
+    operation_id = store.journal.record(WORK, "move", ITEMS)
+    store.journal.begin_undo(operation_id)
+    assert not store.journal.load(operation_id).is_undone
+    for busy in (store, other):
+        with pytest.raises(Conflict, match="being undone by another call") as refused:
+            busy.journal.begin_undo(operation_id)
+        assert refused.value.retry_after
+
+
+def test_what_a_process_died_undoing_can_be_undone_by_the_next(store: Store, other: Store) -> None:
+    operation_id = store.journal.record(WORK, "move", ITEMS)
+    other.journal.begin_undo(operation_id)
+    other.close()
+    store.journal.begin_undo(operation_id)
+    store.journal.end_undo(operation_id, is_complete=True)
+    with pytest.raises(Conflict, match="already been undone"):
+        store.journal.begin_undo(operation_id)
+
+
+def test_an_undo_whose_end_could_not_be_noted_may_be_tried_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    operation_id = store.journal.record(WORK, "move", ITEMS)
+    store.journal.begin_undo(operation_id)
+    with monkeypatch.context() as full:
+        full.setattr(Database, "transaction", _full_disk)
+        with pytest.raises(InternalError):
+            store.journal.end_undo(operation_id.upper(), is_complete=True)
+    store.journal.begin_undo(operation_id)
+    with pytest.raises(Conflict, match="being undone by another call"):
+        store.journal.begin_undo(operation_id)
+
+
+def _full_disk(*_: object, **__: object) -> NoReturn:
+    raise InternalError("The disk is full.")
 
 
 def test_an_operation_needs_no_detail_and_its_id_may_be_spelt_in_capitals(store: Store) -> None:
@@ -34,25 +75,26 @@ def test_an_operation_needs_no_detail_and_its_id_may_be_spelt_in_capitals(store:
 
 def test_undoing_one_operation_leaves_the_others(store: Store) -> None:
     first, second = (store.journal.record(WORK, "move", ITEMS) for _ in range(2))
-    store.journal.mark_undone(first)
+    store.journal.begin_undo(first)
     assert store.journal.load(second).undone_at is None
-    store.journal.mark_undone(second)
-    store.journal.mark_not_undone(first)
+    store.journal.begin_undo(second)
+    store.journal.end_undo(second, is_complete=True)
+    store.journal.end_undo(first, is_complete=False)
     assert store.journal.load(first).undone_at is None
     with pytest.raises(Conflict, match=f"The operation {second} has already been undone; there is nothing left"):
-        store.journal.mark_undone(second)
+        store.journal.begin_undo(second)
 
 
 def test_an_undo_that_could_do_nothing_may_be_tried_again(store: Store) -> None:
     operation_id = store.journal.record(WORK, "move", ITEMS)
-    store.journal.mark_undone(operation_id)
-    store.journal.mark_not_undone(operation_id)
-    store.journal.mark_undone(operation_id)
+    store.journal.begin_undo(operation_id)
+    store.journal.end_undo(operation_id, is_complete=False)
+    store.journal.begin_undo(operation_id)
 
 
 def test_an_unknown_operation_says_where_ids_come_from(store: Store) -> None:
     with pytest.raises(NotFound, match="operation_id"):
-        store.journal.mark_undone("o0123456789")
+        store.journal.begin_undo("o0123456789")
     with pytest.raises(InvalidRequest, match="a send id, but an operation id"):
         store.journal.load("s0123456789")
 

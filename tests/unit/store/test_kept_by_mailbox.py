@@ -111,7 +111,7 @@ def test_a_number_is_not_given_to_a_message_of_another_mailbox_whatever_its_fold
 def test_a_change_of_folders_cannot_be_undone_in_another_mailbox(store: Store) -> None:
     operation = store.journal.record(WORK, "create_folder", [], {"folder_ref": "F"})
     settle(store, MOVED)
-    for refused in (store.journal.load, store.journal.mark_undone):
+    for refused in (store.journal.load, store.journal.begin_undo):
         with pytest.raises(NotFound):
             refused(operation)
     assert not store.journal.made_folder(WORK, "F")

@@ -141,14 +141,14 @@ def test_a_run_that_somebody_took_back_is_not_gone_on_with(store: Store, is_part
     undone = store.journal.record("work", "label", [], part_of=whole) if is_part else whole
     assert store.plans.unfinished("r1") is not None
 
-    store.journal.mark_undone(undone)
+    store.journal.begin_undo(undone)
 
     assert store.plans.unfinished("r1") is None
 
 
 def test_what_somebody_took_back_of_another_kind_does_not_matter(store: Store) -> None:
     cut_short(store)
-    store.journal.mark_undone(store.journal.record("work", "label", []))
+    store.journal.begin_undo(store.journal.record("work", "label", []))
 
     assert store.plans.unfinished("r1") is not None
 

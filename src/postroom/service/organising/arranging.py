@@ -3,20 +3,23 @@ other change, so `undo` brings it back."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from postroom.mime.clean import clean_line
 from postroom.model.address import refuse_line_breaks
 from postroom.model.errors import Conflict, InvalidRequest, NotFound, PostroomError
 from postroom.model.folder import match_folder
 from postroom.model.ids import Kind
+from postroom.model.message import Envelope
 from postroom.model.query.tree import Label, Query
 from postroom.providers.protocol import LabelNames
 from postroom.service.accounts.folders import folder_view, folders_now, pick_folder
 from postroom.service.gateway import Account, Gateway
 from postroom.service.ids.handles import BY_HANDLE
-from postroom.service.organising.batch import Plan, Progress, Wanted, carry_out
-from postroom.service.organising.changes import always, check_label, labelling, relabelling
+from postroom.service.organising.batch import Change, Progress, Wanted, carry_out
+from postroom.service.organising.changes import always, check_label, has_label, labelling, relabelling
 from postroom.service.views import FolderView, WriteView
 
 MAX_LABELLED = 10_000  # messages that one call changes
@@ -59,10 +62,15 @@ async def rename_label(
     refuse_line_breaks(new_name, "new_name")
     check_label(new_name)
     opened = await gateway.accounts.open(account)
-    old = await _existing(opened, label)
-    if old.casefold() == new_name.strip().casefold():
+    old, new = await _existing(opened, label), new_name.strip()
+    if old.casefold() == new.casefold():
         raise InvalidRequest("The label has that name already.", details={"field": "new_name"})
-    return await _change_all(gateway, opened, old, always(relabelling(new_name.strip(), old)), progress)
+
+    def change_of(envelope: Envelope) -> Change:
+        """One that has both keeps the new label also when this is undone."""
+        return labelling(old, False) if has_label(envelope, new) else relabelling(new, old)
+
+    return await _change_all(gateway, opened, old, change_of, progress)
 
 
 async def delete_label(
@@ -71,7 +79,7 @@ async def delete_label(
     """Taken off every message that has it; no message is deleted."""
     opened = await gateway.accounts.open(account)
     old = await _existing(opened, label)
-    return await _change_all(gateway, opened, old, always(labelling(old, False)), progress)
+    return await _change_all(gateway, opened, old, lambda _: labelling(old, False), progress)
 
 
 async def _existing(account: Account, label: str) -> str:
@@ -84,25 +92,33 @@ async def _existing(account: Account, label: str) -> str:
 
 
 async def _change_all(
-    gateway: Gateway, account: Account, label: str, plan: Plan, progress: Progress | None
+    gateway: Gateway,
+    account: Account,
+    label: str,
+    change_of: Callable[[Envelope], Change],
+    progress: Progress | None,
 ) -> WriteView:
-    refs = await _labelled(account, label)
-    handles = await gateway.in_thread(gateway.store.handles.issue, Kind.EMAIL, account.name, refs)
-    view = await carry_out(gateway, [Wanted(handles, plan)], account.name, progress, BY_HANDLE)
+    changes: dict[str, tuple[Change, list[str]]] = {}
+    for envelope in await _labelled(account, label):
+        change = change_of(envelope)
+        changes.setdefault(change.action, (change, []))[1].append(envelope.ref)
+    issue = partial(gateway.store.handles.issue, Kind.EMAIL, account.name)
+    wanted = [Wanted(await gateway.in_thread(issue, refs), always(change)) for change, refs in changes.values()]
+    view = await carry_out(gateway, wanted, account.name, progress, BY_HANDLE)
     if not view.failed:
         await _drop_empty(account, label)
     return view
 
 
-async def _labelled(account: Account, label: str) -> list[str]:
-    refs: list[str] = []
+async def _labelled(account: Account, label: str) -> list[Envelope]:
+    found: list[Envelope] = []
     while True:
-        page = await account.mailbox.search(Query(Label(label), anywhere=True), limit=_PAGE, offset=len(refs))
-        refs += [envelope.ref for envelope in page.items]
-        if len(refs) > MAX_LABELLED:
+        page = await account.mailbox.search(Query(Label(label), anywhere=True), limit=_PAGE, offset=len(found))
+        found += page.items
+        if len(found) > MAX_LABELLED:
             raise InvalidRequest(f"More than {MAX_LABELLED} messages have this label. Remove it from some first.")
         if not page.has_more or not page.items:
-            return list(dict.fromkeys(refs))
+            return list({envelope.ref: envelope for envelope in found}.values())
 
 
 async def _drop_empty(account: Account, label: str) -> None:

@@ -9,6 +9,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
+import anyio.lowlevel
+
 from postroom.model.errors import (
     AuthRequired,
     Conflict,
@@ -77,13 +80,19 @@ class Work:
 
 @dataclass
 class Course:
-    """How far a batch has come. `told` are failures of an account that are the result of its messages, and not of the
-    call."""
+    """How far a batch has come. `told` are failures that are the result of the messages they concern, and not of the
+    call; `refusal` is the first of them that another attempt would meet again."""
 
     report: Progress | None
     told: tuple[type[PostroomError], ...]
     total: int = 0
     done: int = 0
+    refusal: PostroomError | None = None
+
+    def tell(self, email_ids: Iterable[str], error: PostroomError, answers: dict[str, ItemView]) -> None:
+        if not isinstance(error, _CLOSED):
+            self.refusal = self.refusal or error
+        answers.update({email_id: ItemView(email_id, False, error=error_view(error)) for email_id in email_ids})
 
     async def advance(self, count: int) -> None:
         self.done += count
@@ -98,20 +107,25 @@ async def carry_out(
     progress: Progress | None,
     ids: IdScheme | None = None,
     part: Part | None = None,
+    *,
+    each_for_itself: bool = False,
 ) -> WriteView:
     """Plan everything, journal it as one operation, apply it; one result per id, in the order given.
 
     The ids are of the scheme `ids`: the dialect's, unless they were taken from the journal. The operation may be `part`
-    of a larger one.
+    of a larger one. `each_for_itself`: what is refused for some messages keeps no others from being changed, and is an
+    error only where nothing succeeded.
     """
     ids = ids or gateway.ids
     answers: dict[str, ItemView] = {}
-    course = Course(progress, () if part else _CLOSED)
+    course = Course(progress, (PostroomError,) if each_for_itself else () if part else _CLOSED)
     works = [work for one in wanted for work in await _planned(gateway, one, ids, account, answers, course)]
     operation_id = await _journalled(gateway, works, ids, part) if works else ""
     course.total = sum(len(work.todo) for work in works)
     for work in works:
         await _apply(gateway, work, ids, answers, course)
+    if each_for_itself and course.refusal is not None and not any(answer.ok for answer in answers.values()):
+        raise course.refusal
     return _written(operation_id, tuple(answers[email_id] for one in wanted for email_id in one.email_ids))
 
 
@@ -130,7 +144,7 @@ async def _planned(
         try:
             work = await _work(gateway, part, name, refs, answers)
         except course.told as error:
-            _fail(refs, error, answers)
+            course.tell(refs, error, answers)
         else:
             works += [work] if work.todo else []
     return works
@@ -203,18 +217,21 @@ async def _journalled(gateway: Gateway, works: Sequence[Work], ids: IdScheme, pa
 async def _apply(gateway: Gateway, work: Work, ids: IdScheme, answers: dict[str, ItemView], course: Course) -> None:
     """In blocks. A block that fails as a whole ends the work in its account: its messages and those behind it are
     answered with the failure. A refusal before anything was done is a failure of the call, unless the account cannot be
-    used now."""
+    used now. A caller who hangs up ends it between two blocks: of what the server has moved, the handles know where
+    to."""
     size = work.account.capabilities.changes_at_once
     for start in range(0, len(work.todo), size):
         block = work.todo[start : start + size]
-        try:
-            results = await work.change.apply(work.account, [envelope.ref for _, envelope in block])
-        except PostroomError as error:
-            if not course.done and not isinstance(error, course.told):
-                raise
-            _fail([email_id for email_id, _ in work.todo[start:]], error, answers)
-            return
-        await _settle(gateway, work.account, ids, block, results, answers)
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        with anyio.CancelScope(shield=True):
+            try:
+                results = await work.change.apply(work.account, [envelope.ref for _, envelope in block])
+            except PostroomError as error:
+                if not course.done and not isinstance(error, course.told):
+                    raise
+                course.tell([email_id for email_id, _ in work.todo[start:]], error, answers)
+                return
+            await _settle(gateway, work.account, ids, block, results, answers)
         await course.advance(len(block))
 
 
@@ -229,16 +246,13 @@ async def _settle(
     """Handles follow their messages to new refs; then each item gets its result."""
     renamed = {result.ref: result.new_ref for result in results if result.ok and result.new_ref}
     if renamed:
-        for kind in (Kind.EMAIL, Kind.DRAFT):  # a draft is also a message, under a handle of its own
+        # A draft is also a message, under a handle of its own; a message without Message-ID is a thread by its own ref.
+        for kind in (Kind.EMAIL, Kind.DRAFT, Kind.THREAD):
             await gateway.in_thread(gateway.store.handles.rename, kind, account.name, renamed)
     for (email_id, _), result in zip(block, results, strict=True):
         error = error_view(result.error) if result.error else None
         moved = ids.show_moved(result.new_ref) if result.ok and result.new_ref else ""
         answers[email_id] = ItemView(email_id, result.ok, moved, error)
-
-
-def _fail(email_ids: Iterable[str], error: PostroomError, answers: dict[str, ItemView]) -> None:
-    answers.update({email_id: ItemView(email_id, False, error=error_view(error)) for email_id in email_ids})
 
 
 def checked_ids(email_ids: Sequence[str], scheme: IdScheme) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from postroom.model.address import refuse_line_breaks
 from postroom.model.errors import InvalidRequest
 from postroom.model.folder import Folder
+from postroom.model.message import Envelope
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag
 from postroom.service.accounts.folders import folders_now
@@ -49,8 +50,12 @@ def putting_back(places: Places, state: dict[str, Any]) -> Change:
     return Change("move", apply, lambda envelope: places.named(*envelope.folders), lambda _: wanted, takes_away=True)
 
 
-def labelling(label: str, wanted: bool) -> Change:
+def has_label(envelope: Envelope, label: str) -> bool:
     """Every provider takes spellings that differ in case for one label."""
+    return label.casefold() in map(str.casefold, envelope.labels)
+
+
+def labelling(label: str, wanted: bool) -> Change:
 
     def apply(account: Account, refs: Sequence[str]) -> Awaitable[list[ItemResult]]:
         verb = account.labels.apply_label if wanted else account.labels.remove_label
@@ -60,7 +65,7 @@ def labelling(label: str, wanted: bool) -> Change:
     return Change(
         "label",
         apply,
-        lambda envelope: {"label": label, "on": label.casefold() in map(str.casefold, envelope.labels)},
+        lambda envelope: {"label": label, "on": has_label(envelope, label)},
         lambda _: {"label": label, "on": wanted},
     )
 
@@ -78,7 +83,7 @@ def relabelling(on: str, off: str) -> Change:
     return Change(
         "rename_label",
         apply,
-        lambda envelope: {"relabel": [off, on] if off in envelope.labels else [on, off]},
+        lambda envelope: {"relabel": [off, on] if has_label(envelope, off) else [on, off]},
         lambda _: {"relabel": [on, off]},
     )
 
@@ -110,3 +115,8 @@ def check_label(label: str) -> None:
     refuse_line_breaks(label, "label")
     if not label.strip() or len(label) > 100:
         raise InvalidRequest("A label has 1 to 100 characters.", details={"field": "label"})
+    if label.strip().casefold() == "$forwarded":  # an index has that mark under this name (`index.labels`)
+        raise InvalidRequest(
+            "$Forwarded is not a label: it marks a message as forwarded. Choose another name.",
+            details={"field": "label"},
+        )

@@ -22,7 +22,7 @@ from postroom.service.gateway import Account, Gateway, IdScheme
 from postroom.service.ids.handles import BY_HANDLE
 from postroom.service.organising.batch import Change, Plan, Progress, Wanted, carry_out, checked_ids
 from postroom.service.organising.changes import always, check_label, labelling, marking, moving, reversing
-from postroom.service.organising.places import Places, check_new_folder, folder_refs
+from postroom.service.organising.places import Places, check_new_folder, check_unlike, folder_refs
 from postroom.service.organising.renaming import rename_back
 from postroom.service.views import FolderView, ItemView, UndoView, WriteView
 from postroom.store import JournalItem, Operation
@@ -99,7 +99,9 @@ async def create_folder(gateway: Gateway, name: str, *, account: str | None = No
         raise InvalidRequest("A folder name has 1 to 255 characters; '/' separates levels.", details={"field": "name"})
     opened = await gateway.accounts.open(account)
     maker = opened.folder_maker
-    check_new_folder(name, await folders_now(opened))
+    folders = await folders_now(opened)
+    check_new_folder(name, folders)
+    check_unlike(name.strip(), folders)
     try:
         folder = await maker.create_folder(name)
     finally:
@@ -117,15 +119,14 @@ async def undo(gateway: Gateway, operation_id: str) -> UndoView:
     """
     operation = await gateway.in_thread(gateway.store.journal.load, operation_id)
     await _require_visible(gateway, operation)
-    await gateway.in_thread(gateway.store.journal.mark_undone, operation_id)
+    await gateway.in_thread(gateway.store.journal.begin_undo, operation_id)
     is_complete = False
     try:
         view = await _UNDOING.get(operation.action, _reverse)(gateway, operation)
         is_complete = not view.failed
     finally:
-        if not is_complete:
-            with anyio.CancelScope(shield=True):
-                await gateway.in_thread(gateway.store.journal.mark_not_undone, operation_id)
+        with anyio.CancelScope(shield=True):
+            await gateway.in_thread(gateway.store.journal.end_undo, operation_id, is_complete=is_complete)
     return view
 
 
@@ -162,7 +163,7 @@ async def _undo_parts(gateway: Gateway, operation: Operation) -> UndoView:
     if await gateway.in_thread(gateway.store.plans.is_running, operation.detail["plan_id"]):
         raise Conflict("The run is still going on. Wait until it has ended, then undo it.", retry_after=5.0)
     parts = await gateway.in_thread(gateway.store.journal.parts, operation.operation_id)
-    undone = [await undo(gateway, part.operation_id) for part in reversed(parts) if part.undone_at is None]
+    undone = [await undo(gateway, part.operation_id) for part in reversed(parts) if not part.is_undone]
     results: dict[str, ItemView] = {}
     for item in (item for view in undone for item in view.results):
         before = results.get(item.email_id)
@@ -180,7 +181,7 @@ async def _reverse(gateway: Gateway, operation: Operation) -> UndoView:
     wanted = [
         Wanted([item.handle for item in group], reversing(group[0].before), group[0].after) for group in groups.values()
     ]
-    view = await carry_out(gateway, wanted, None, None, BY_HANDLE)
+    view = await carry_out(gateway, wanted, None, None, BY_HANDLE, each_for_itself=True)
     folders: tuple[str, ...] = ()
     with suppress(PostroomError):  # what was put back is back, whether or not its folders can be named
         folders = await _folders_again(gateway, operation)

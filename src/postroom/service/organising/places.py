@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from postroom.mime.clean import clean_line
-from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied
+from postroom.model.errors import Conflict, InvalidRequest, NotFound, PermissionDenied
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope
 from postroom.model.role_names import read_as, role_to_come
@@ -85,6 +85,18 @@ def check_new_folder(name: str, folders: Sequence[Folder]) -> None:
         role = None if is_there else read_as(level)
         if role is not None:
             raise _taken(level, role, folders)
+
+
+def check_unlike(name: str, folders: Sequence[Folder]) -> None:
+    """Conflict where one of the same letters is there: tools find folders in any case, so two would be mixed up."""
+    like = unicodedata.normalize("NFC", name).casefold()
+    found = next((folder for folder in folders if folder.name.casefold() == like), None)
+    if found is not None:
+        raise Conflict(
+            f"There is a folder {clean_line(found.name)!r} already. Use it, or choose another name.",
+            reason="already_exists",
+            details={"field": "name"},
+        )
 
 
 def _taken(level: str, role: Role, folders: Sequence[Folder]) -> InvalidRequest:

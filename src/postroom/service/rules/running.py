@@ -26,6 +26,7 @@ from postroom.service.rules.document import read_rule
 from postroom.service.rules.effects import Step, plan_of, steps_of
 from postroom.service.rules.forwarding import forward
 from postroom.service.rules.planning import matching_of
+from postroom.service.rules.resuming import before_run
 from postroom.service.rules.views import RunItem, RunView, as_report, from_report
 from postroom.service.rules.wording import action_text
 from postroom.service.sending.auditing import Record, audit
@@ -119,25 +120,25 @@ async def _run(
 async def _begun(
     gateway: Gateway, account: Account, plan: StoredPlan, definition: Definition, progress: Progress | None
 ) -> Course:
-    """Each message is looked at again. One that an earlier attempt has begun with is not judged a second time: what was
-    done to it may be why it no longer fulfils the rule."""
+    """Each message is looked at again. One that an earlier attempt has begun with is judged as it was before that: what
+    was done to it may be why it no longer fulfils the rule."""
     operation_id = plan.operation_id or await _operation(gateway, plan)
     parts = await gateway.in_thread(gateway.store.journal.parts, operation_id)
     whole = await gateway.in_thread(gateway.store.journal.load, operation_id)
     if any(operation.undone_at is not None for operation in (whole, *parts)):
         raise Conflict("This run was cut short and then undone. Make a new plan with run_rule_plan.")
-    begun = {item.handle for part in parts for item in part.items}
     found = await _envelopes(gateway, account, plan.items)
     there = {handle: envelope for handle, envelope in found.items() if envelope is not None}
-    fresh = [envelope for handle, envelope in there.items() if handle not in begun]
-    matching = await matching_of(gateway, account, definition.rule, fresh, await folders_of(account))
+    folders = await folders_of(account)
+    untouched = before_run(there, parts, folders)
+    matching = await matching_of(gateway, account, definition.rule, untouched, folders)
     refs = {envelope.ref for envelope in matching}
     shown = dict(zip(there, await rows(gateway, account, list(there.values())), strict=True))
     items = {}
     for handle, envelope in found.items():
         if envelope is None:
             items[handle] = RunItem(handle, False, skipped=_GONE)
-        elif handle in begun or envelope.ref in refs:
+        elif envelope.ref in refs:
             items[handle] = RunItem(shown[handle].email_id, True)
         else:
             items[handle] = RunItem(shown[handle].email_id, False, skipped=_CHANGED)
