@@ -50,6 +50,15 @@ async def test_an_update_replaces_the_draft_and_leaves_one(account: RigAccount, 
     assert await mailbox.find_draft(updated.ref) == updated
 
 
+async def test_a_change_shows_in_the_ref_of_a_draft_or_in_its_version(account: RigAccount, mailbox: Any) -> None:
+    saved = await mailbox.create_draft(mail("plan", sender=account.address))
+    before = await mailbox.find_draft(saved.ref)
+    assert (await mailbox.find_draft(saved.ref)).version == before.version
+    updated = await mailbox.update_draft(saved.ref, mail("another plan", sender=account.address))
+    after = await mailbox.find_draft(updated.ref)
+    assert (after.ref, after.version) != (before.ref, before.version)
+
+
 async def test_an_updated_reply_keeps_thread_and_attachment(rig: Rig, account: RigAccount, mailbox: Any) -> None:
     (ref,) = await rig.seed([SeedMail(mail("root", subject="Roof", days_ago=3))])
     thread_ref = (await envelope_of(account, ref)).thread_ref

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _IDS = re.compile(r"<[^<>\s]+>")
 _MAX_NAME = 200
+_RANKS = {"1": Importance.HIGH, "2": Importance.HIGH, "4": Importance.LOW, "5": Importance.LOW}
 _END_OF_HEADERS = re.compile(rb"(?:\A|\n)(?=\r?\n)")
 _BLIND_COPIES = re.compile(rb"^(?:resent-)?bcc[ \t]*:[^\n]*\n?(?:[ \t][^\n]*\n?)*", re.IGNORECASE | re.MULTILINE)
 
@@ -182,8 +183,9 @@ def _is_forwarded(file: File) -> bool:
 
 
 def _importance(saved: Parsed | Message) -> Importance:
-    named = "".join(saved.headers.get("importance", ())[:1]).strip().lower()
-    return Importance(named) if named in ("low", "high") else Importance.NORMAL
+    """Some programs write only X-Priority: 1 and 2 are high, 4 and 5 low."""
+    named, ranked = ("".join(saved.headers.get(name, ())[:1]).strip().lower() for name in ("importance", "x-priority"))
+    return Importance(named) if named in ("low", "high") else _RANKS.get(ranked[:1], Importance.NORMAL)
 
 
 def _threading_of(source: Parsed | Envelope) -> Threading:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
@@ -11,7 +12,7 @@ from postroom.mime.clean import clean_line
 from postroom.mime.read import parse
 from postroom.mime.write import compose, reply
 from postroom.model.draft import Draft, File, SavedDraft
-from postroom.model.errors import NotFound, PermissionDenied, PostroomError, ProviderError
+from postroom.model.errors import Conflict, NotFound, PermissionDenied, PostroomError, ProviderError
 from postroom.model.folder import Role
 from postroom.model.ids import Kind
 from postroom.model.message import Envelope
@@ -28,9 +29,12 @@ from postroom.service.writing import composing
 from postroom.service.writing.composing import DraftRequest, ForwardRequest, ReplyRequest
 from postroom.service.writing.files import attached_files
 from postroom.service.writing.signatures import signed
+from postroom.service.writing.wholeness import check_whole
 
 if TYPE_CHECKING:
     from postroom.providers.protocol import RawAccess
+
+_PEOPLE = ("to", "cc", "bcc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,35 +87,54 @@ async def draft_forward(
 async def update_draft(
     gateway: Gateway, draft_id: str, changes: DraftChanges, *, account: str | None = None
 ) -> DraftView:
-    """Only what `changes` names; recipients, thread, files and the rest stay as they are."""
-    opened, saved = await find_draft(gateway, draft_id, account)
-    await check_unlocked(gateway, opened.name, saved.ref, f"The draft {draft_id}")
-    draft = await _changed(gateway, opened, await load_draft(opened, saved), changes)
-    if _is_logged_only(gateway):
-        return _unsaved(gateway, opened.name, draft)
-    return await _put_in_place(gateway, opened, saved, draft)
+    """Only what `changes` names; recipients, thread, files and the rest stay as they are. Of two calls at once the
+    second changes what the first has made."""
+    async with gateway.one_at_a_time(f"draft {draft_id.casefold()}"):
+        opened, saved = await find_draft(gateway, draft_id, account)
+        await check_unlocked(gateway, opened.name, saved.ref, f"The draft {draft_id}")
+        replaced = [field for field in _PEOPLE if getattr(changes, field) is not None]
+        draft = await _changed(gateway, opened, await load_draft(opened, saved, replaced), changes)
+        if _is_logged_only(gateway):
+            return _unsaved(gateway, opened.name, draft)
+        return await _put_in_place(gateway, opened, saved, draft)
 
 
 async def replace_draft(
     gateway: Gateway, draft_id: str, request: DraftRequest, *, account: str | None = None
 ) -> DraftView:
-    """A new message in place of an old draft. It stays in the same thread, unless it answers another message."""
-    opened, saved = await find_draft(gateway, draft_id, account)
-    await check_unlocked(gateway, opened.name, saved.ref, f"The draft {draft_id}")
-    draft = await composing.new_mail(gateway, opened, request)
-    if not request.in_reply_to:
-        draft = replace(draft, threading=(await load_draft(opened, saved)).threading)
-    if _is_logged_only(gateway):
-        return _unsaved(gateway, opened.name, draft)
-    return await _put_in_place(gateway, opened, saved, draft)
+    """A new message in place of an old draft. It stays in the same thread, unless it answers another message, and keeps
+    the files that somebody attached, unless it has its own. Of two calls at once the second comes after the first."""
+    async with gateway.one_at_a_time(f"draft {draft_id.casefold()}"):
+        opened, saved = await find_draft(gateway, draft_id, account)
+        await check_unlocked(gateway, opened.name, saved.ref, f"The draft {draft_id}")
+        draft = await composing.new_mail(gateway, opened, request)
+        old = await load_draft(opened, saved, _PEOPLE)
+        if not request.in_reply_to:
+            draft = replace(draft, threading=old.threading)
+        if not draft.files:
+            draft = replace(draft, files=old.files, forwarded=old.forwarded)
+        if _is_logged_only(gateway):
+            return _unsaved(gateway, opened.name, draft)
+        return await _put_in_place(gateway, opened, saved, draft)
 
 
 async def _put_in_place(gateway: Gateway, account: Account, saved: SavedDraft, draft: Draft) -> DraftView:
     raw = await gateway.in_thread(compose.compose, draft, date=gateway.now(), keep_bcc=True)
     thread_ref = draft.threading.thread_ref or saved.thread_ref
-    new = await account.drafts.update_draft(saved.ref, raw, thread_ref=thread_ref)
-    await gateway.in_thread(_follow, gateway, account.name, saved, new)
+    await _require_unchanged(account, saved)
+    with anyio.CancelScope(shield=True):  # a caller who hangs up leaves neither both versions nor the id of the old one
+        new = await account.drafts.update_draft(saved.ref, raw, thread_ref=thread_ref)
+        await gateway.in_thread(_follow, gateway, account.name, saved, new)
     return await _view_saved(gateway, account, new)
+
+
+async def _require_unchanged(account: Account, saved: SavedDraft) -> None:
+    """Where a changed draft keeps its ref, what another program saved since it was read would be overwritten."""
+    if saved.version and (await account.drafts.find_draft(saved.ref)).version != saved.version:
+        raise Conflict(
+            "The draft was changed in another program at the same moment. It is as that program saved it: read it "
+            "again, and repeat the call if the change is still wanted."
+        )
 
 
 async def delete_draft(gateway: Gateway, draft_id: str, *, account: str | None = None) -> str:
@@ -167,13 +190,15 @@ def _not_deleted(draft_id: str, error: ErrorView) -> PostroomError:
     return ProviderError(f"The draft {draft_id} could not be moved to the trash. {error.message}")
 
 
-async def load_draft(account: Account, saved: SavedDraft) -> Draft:
-    """Read a saved draft back, files and threading included: from the server, since it may be sent as it is read."""
+async def load_draft(account: Account, saved: SavedDraft, replaced: Collection[str] = ()) -> Draft:
+    """Read a saved draft back, files and threading included: from the server, since it may be sent as it is read.
+    InvalidRequest where something would be lost, other than the recipients that are `replaced`."""
     if not account.capabilities.has_raw:
         message = await account.at_server.fetch(saved.message_ref)
+        check_whole(message, replaced)
         return reply.draft_from(message, await attached_files(account, message))
     raw = await cast("RawAccess", account.at_server).fetch_raw(saved.message_ref)
-    return await anyio.to_thread.run_sync(_read_back, raw)
+    return await anyio.to_thread.run_sync(_read_back, raw, replaced)
 
 
 async def load_own_draft(account: Account, saved: SavedDraft) -> Draft:
@@ -183,8 +208,9 @@ async def load_own_draft(account: Account, saved: SavedDraft) -> Draft:
     return draft if draft.sender.email else replace(draft, sender=identity.address)
 
 
-def _read_back(raw: bytes) -> Draft:
+def _read_back(raw: bytes, replaced: Collection[str]) -> Draft:
     parsed = parse.parse(raw)
+    check_whole(parsed, replaced)
     files = tuple(
         File(part.filename, part.mime_type, parse.extract_part(raw, part.part), part.inline, part.content_id)
         for part in parsed.attachments
@@ -216,7 +242,7 @@ async def _changed(gateway: Gateway, account: Account, draft: Draft, changes: Dr
         "html": changes.body_html,
         "files": changes.body_html if changes.attachments is None else changes.attachments,  # it may show them
         "importance": changes.importance,
-        "sender": changes.identity,
+        "sender": changes.identity if draft.sender.email else "",  # one without a sender gets the usual one
     }
     changed = replace(draft, **{name: getattr(fresh, name) for name, value in taken.items() if value is not None})
     if changes.body is not None and changes.body_html is None:

@@ -15,6 +15,7 @@ from postroom.model.message import Message
 from postroom.service.attachment_files import (
     MAX_FILE_BYTES,
     MAX_FILES,
+    Downloads,
     EncodedFile,
     check_total,
     decode_files,
@@ -38,9 +39,10 @@ async def files_of(
         raise InvalidRequest(f"At most {MAX_FILES} attachments are allowed.", details={"field": "attachments"})
     most = most_bytes(account)
     paths = [name for name in named if not is_attached(name)]
+    allowed, downloads = gateway.settings.safety.attachment_dirs, _downloads(gateway)
 
     def read() -> tuple[tuple[File, ...], tuple[File, ...]]:
-        loaded = load_files(paths, gateway.settings.safety.attachment_dirs, max_bytes=most) if paths else ()
+        loaded = load_files(paths, allowed, max_bytes=most, downloads=downloads) if paths else ()
         return loaded, decode_files(encoded, max_bytes=most)
 
     loaded, decoded = await gateway.in_thread(read)
@@ -51,6 +53,11 @@ async def files_of(
     files += decoded
     check_total(files, most)
     return tuple(files)
+
+
+def _downloads(gateway: Gateway) -> Downloads | None:
+    everybody = gateway.settings.all_downloads
+    return Downloads(everybody, gateway.settings.safety.download_dir) if everybody is not None else None
 
 
 def is_attached(name: str) -> bool:

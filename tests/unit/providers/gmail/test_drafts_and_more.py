@@ -10,7 +10,7 @@ from tests.peers.gmail.methods import COMPOSE, FULL
 
 from postroom.mime.read.parse import parse
 from postroom.model.address import Address
-from postroom.model.errors import Conflict, CursorExpired, InvalidRequest, NotFound, Unsupported
+from postroom.model.errors import Conflict, CursorExpired, InvalidRequest, NotFound, PermissionDenied, Unsupported
 from postroom.model.outcome import SubmitRequest, WireEnvelope
 from postroom.model.rule import Action, Condition, Rule
 from postroom.providers.gmail.mail.twin import with_twin
@@ -101,11 +101,22 @@ async def test_a_delegated_login_creates_aliases_and_no_other_may_try(box: Box) 
     token = box.gmail.token(box.user, {FULL, SHARING}, delegated=True)
     _, mailbox, _ = opened(box.gmail, box.user, token=token, delegated=True)
     assert (await mailbox.connect()).can_create_alias
-    made = await mailbox.create_alias(Address("sales2@elsewhere.example", "Sales"), "<b>Sales</b>")
-    assert (made.address.email, made.signature_html) == ("sales2@elsewhere.example", "<b>Sales</b>")
-    assert made.address not in [one.address for one in await mailbox.identities()]  # until it is verified
+    alias = Address(f"sales2@{Address(box.user.address).domain}", "Sales")
+    made = await mailbox.create_alias(alias, "<b>Sales</b>")
+    assert (made.address, made.signature_html) == (alias, "<b>Sales</b>")
+    assert alias in [one.address for one in await mailbox.identities()]
     with pytest.raises(Conflict):
-        await mailbox.create_alias(made.address, "")
+        await mailbox.create_alias(alias, "")
+    await mailbox.close()
+
+
+async def test_no_alias_is_created_at_an_address_that_google_would_write_to(box: Box) -> None:
+    token = box.gmail.token(box.user, {FULL, SHARING}, delegated=True)
+    _, mailbox, _ = opened(box.gmail, box.user, token=token, delegated=True)
+    for elsewhere in ("mallory@evil.example", f"mallory@sub.{Address(box.user.address).domain}"):
+        with pytest.raises(PermissionDenied, match="nothing is sent without the gate"):
+            await mailbox.create_alias(Address(elsewhere, "what was in the mail"), "")
+        assert elsewhere not in box.user.send_as
     await mailbox.close()
 
 
@@ -121,6 +132,16 @@ async def test_a_record_of_many_changes_is_told_in_pages_without_loss(box: Box) 
         cursor = page.cursor
         assert page.has_more == (len(told) < 5)
     assert (told, cursor) == ([entry["message"]["id"] for entry in many], "2000000")
+
+
+async def test_changes_behind_a_page_without_any_record_are_told(box: Box) -> None:
+    """Seen at Gmail: no `history`, and a token of another page."""
+    cursor = (await box.mailbox.changed_since("", limit=1)).cursor
+    record = {"id": "2000000", "messagesAdded": [{"message": {"id": "19a0000000000001"}}]}
+    for answer in ({"nextPageToken": "2", "historyId": "2000000"}, {"history": [record], "historyId": "2000000"}):
+        box.gmail.answer_next("GET", "history.list", json.dumps(answer))
+    page = await box.mailbox.changed_since(cursor, limit=5)
+    assert (page.changed, page.cursor, page.has_more) == (("19a0000000000001",), "2000000", False)
 
 
 async def test_a_history_that_gmail_has_forgotten_asks_to_read_everything_again(box: Box) -> None:

@@ -84,7 +84,7 @@ def saved_of(entry: JSON) -> SavedDraft:
     ref, message_ref = text_of(entry.get("id")), text_of(inner.get("id"))
     if not ref or not message_ref:
         raise ProviderError("Gmail returned a draft without its ids. Call list_drafts to see whether it was saved.")
-    return SavedDraft(ref, message_ref, text_of(inner.get("threadId")))
+    return SavedDraft(ref, message_ref, text_of(inner.get("threadId")), version=message_ref)
 
 
 def _described(ref: str, thread_ref: str) -> JSON:

@@ -13,6 +13,12 @@ from postroom.providers.gmail.session.wire import JSON, UNITS, Get, objects_of, 
 if TYPE_CHECKING:
     from postroom.settings.accounts import GmailAccount
 
+_WRITTEN_TO = (
+    "Gmail would send an email to this address to verify it, and nothing is sent without the gate. Nothing was "
+    "created. An address at {domain} can be created here; for any other, the user opens Gmail's Settings, Accounts "
+    "and Import, Send mail as."
+)
+
 
 async def identities(client: Client, account: GmailAccount) -> list[Identity]:
     """Those that Gmail has verified, the default first. A login that may not read settings has its own address."""
@@ -31,8 +37,10 @@ async def send_as(client: Client) -> list[JSON]:
     return objects_of((await client.get(Get("settings/sendAs", UNITS["settings"]))).get("sendAs"))
 
 
-async def create(client: Client, address: Address, signature_html: str) -> Identity:
-    """Gmail asks an address outside the organisation to verify itself first; until then it is not listed here."""
+async def create(client: Client, account: GmailAccount, address: Address, signature_html: str) -> Identity:
+    """Only within the organisation: to any other address Gmail itself would write, so that it verifies itself."""
+    if address.domain != Address(account.address).domain:
+        raise PermissionDenied(_WRITTEN_TO.format(domain=Address(account.address).domain), details={"field": "email"})
     wanted = {"sendAsEmail": address.email, "displayName": address.name, "signature": signature_html}
     made = await client.post("settings/sendAs", wanted, units=UNITS["sendAs.create"])
     signature = text_of(made.get("signature")) or signature_html

@@ -27,7 +27,7 @@ from postroom.providers.graph.session.client import Client
 from postroom.providers.graph.session.wire import JSON, text
 from postroom.providers.http.unclear import UnclearWrite
 
-_FIELDS = "id,conversationId,isDraft,parentFolderId"
+_FIELDS = "id,conversationId,isDraft,parentFolderId,changeKey"
 _LARGEST_MIME = 2_900_000  # bytes; in base64 just under the 4 MB of a request
 _LARGEST_FILE = 3 * 1024 * 1024 - 64 * 1024  # bytes of a file that is added in one request
 _IMPORTANCES = ("low", "normal", "high")
@@ -57,24 +57,25 @@ class DraftBox:
         return made
 
     async def update(self, draft_ref: str, raw: bytes) -> SavedDraft:
-        await self.find(draft_ref)
+        old = await self.find(draft_ref)
         new = await self.create(raw)
-        await self._remove_old(draft_ref)
+        await self._remove_old(old)
         return new
 
-    async def _remove_old(self, draft_ref: str) -> None:
-        """Looked at again: an upload takes long, and a message that was sent meanwhile has the same ref."""
+    async def _remove_old(self, old: SavedDraft) -> None:
+        """Looked at again: an upload takes long, and a message that was changed or sent meanwhile has the same ref."""
         try:
-            found = await self.look(draft_ref)
-            if found is not None and found.get("isDraft") is True:
-                return await self.remove(draft_ref)
+            found = await self.look(old.ref)
+            if found is not None and found.get("isDraft") is True and saved_of(found).version == old.version:
+                return await self.remove(old.ref)
         except PostroomError as error:
             raise ProviderError(
                 "The new version of the draft is saved, but the old one could not be removed. List the drafts."
             ) from error
         if found is not None:
+            what = "changed" if found.get("isDraft") is True else "sent"
             raise Conflict(
-                "Somebody sent this draft while it was being changed. What was sent stays as it is, and the new "
+                f"Somebody {what} this draft while it was being changed. What was {what} stays as it is, and the new "
                 "version is saved as a draft of its own. List the drafts."
             )
         return None
@@ -132,7 +133,7 @@ class DraftBox:
 
 def saved_of(message: JSON) -> SavedDraft:
     ref = text(message.get("id"))
-    return SavedDraft(ref, ref, text(message.get("conversationId")) or ref)
+    return SavedDraft(ref, ref, text(message.get("conversationId")) or ref, text(message.get("changeKey")))
 
 
 def _made(message: JSON) -> SavedDraft:
