@@ -7,19 +7,18 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
 import anyio
 import httpx2
 import pytest
+from tests.flows.http_server import serving
 from tests.flows.test_client_tokens import call, post, structured, tools
 from tests.peers.oauth.issuer import RESOURCE, FakeIssuer
 
 from postroom.doors.mcp import log
 from postroom.doors.mcp.http import per_client
-from postroom.doors.mcp.serve import serve_http
 from postroom.settings import Settings, build
 from postroom.settings.clients import Client, create
 
@@ -53,21 +52,6 @@ async def url(served: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     monkeypatch.setattr(per_client, "LOOK_SECONDS", 0.05)
     async with serving(served) as address:
         yield address
-
-
-@asynccontextmanager
-async def serving(settings: Settings) -> AsyncIterator[str]:
-    known, ports = anyio.Event(), list[int]()
-
-    def announce(port: int) -> None:
-        ports.append(port)
-        known.set()
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(serve_http, settings, "127.0.0.1", 0, announce)
-        await known.wait()
-        yield f"http://127.0.0.1:{ports[0]}/mcp"
-        tasks.cancel_scope.cancel()
 
 
 def challenge(answer: httpx2.Response) -> str:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import anyio
 import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from tests.flows.caller import Caller
+from tests.flows.http_server import serving
 
 from postroom.doors.mcp.http import per_client
-from postroom.doors.mcp.serve import serve_http
 from postroom.settings import Settings
 from postroom.settings.clients import FILE, create, revoke
 from postroom.settings.clients import Client as ClientRow
@@ -26,18 +26,8 @@ from postroom.settings.clients import Client as ClientRow
 @pytest.fixture
 async def url(filled: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
     monkeypatch.setattr(per_client, "LOOK_SECONDS", 0.05)
-    port_known = anyio.Event()
-    ports: list[int] = []
-
-    def announce(port: int) -> None:
-        ports.append(port)
-        port_known.set()
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(serve_http, filled, "127.0.0.1", 0, announce)
-        await port_known.wait()
-        yield f"http://127.0.0.1:{ports[0]}/mcp"
-        tasks.cancel_scope.cancel()
+    async with serving(filled) as address:
+        yield address
 
 
 @pytest.fixture
@@ -142,6 +132,30 @@ async def test_the_outbox_of_another_account_is_neither_shown_nor_cancelled(
     assert structured(await call(url, alex, "cancel_send", send_id=sent["send_id"]))["status"] == "cancelled"
 
 
+async def test_a_client_attaches_nothing_that_another_has_downloaded(
+    filled: Settings, token: Callable[..., str]
+) -> None:
+    """Though the operator lets files be attached from the folder in which all of them save theirs."""
+    downloads = filled.safety.download_dir
+    settings = replace(filled, safety=filled.safety.model_copy(update={"attachment_dirs": (downloads,)}))
+    alex, sam = token("a", accounts=("alex",)), token("s", accounts=("sam",))
+    draft = {"to": ["x@demo.example"], "subject": "s", "body": "b"}
+
+    async with serving(settings) as url:
+        found = structured(await call(url, alex, "search_emails", query="has:attachment", limit=1))["results"][0]
+        files = structured(await call(url, alex, "list_attachments", email_id=found["email_id"]))["attachments"]
+        what = {"email_id": found["email_id"], "attachment_id": files[0]["attachment_id"]}
+        saved = Path(structured(await call(url, alex, "download_attachment", **what))["path"])
+        attached = await call(url, alex, "create_draft", **draft, attachments=[str(saved)])
+        refused = [
+            await call(url, sam, "create_draft", **draft, attachments=[path])
+            for path in (str(saved), str(saved.relative_to(downloads)), str(saved.with_name("none")))
+        ]
+
+    assert structured(attached)["has_attachments"]
+    assert {answer["structuredContent"]["error"]["code"] for answer in refused} == {"NOT_FOUND"}
+
+
 async def test_each_client_has_its_own_gate(url: str, token: Callable[..., str]) -> None:
     strict, loose = token("strict", gate="approval"), token("loose", gate="confirm")
     arguments = {"to": ["sam@demo.example"], "subject": "plans", "body": "now", "confirm": True}
@@ -238,18 +252,9 @@ async def test_a_client_left_without_any_tool_is_told_so(
     make_settings: Callable[..., Settings], token: Callable[..., str]
 ) -> None:
     given = token("sender", toolsets=("send",))
-    ports: list[int] = []
-    known = anyio.Event()
 
-    def announce(port: int) -> None:
-        ports.append(port)
-        known.set()
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(serve_http, make_settings(toolsets=["read"]), "127.0.0.1", 0, announce)
-        await known.wait()
-        answer = await post(f"http://127.0.0.1:{ports[0]}/mcp", given, "tools/list")
-        tasks.cancel_scope.cancel()
+    async with serving(make_settings(toolsets=["read"])) as url:
+        answer = await post(url, given, "tools/list")
 
     assert answer.status_code == 403
     assert "toolset" in answer.json()["error"]["message"]

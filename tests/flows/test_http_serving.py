@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import httpx2
 import pytest
 from mcp import Client
 from tests.flows.caller import Caller
+from tests.flows.http_server import serving
 
-from postroom.doors.mcp.serve import serve_http
 from postroom.settings import Settings
 
 
 @pytest.fixture
 async def url(filled: Settings) -> AsyncIterator[str]:
-    port_known = anyio.Event()
-    ports: list[int] = []
-
-    def announce(port: int) -> None:
-        ports.append(port)
-        port_known.set()
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(serve_http, filled, "127.0.0.1", 0, announce)
-        await port_known.wait()
-        yield f"http://127.0.0.1:{ports[0]}"
-        tasks.cancel_scope.cancel()
+    async with serving(filled) as address:
+        yield address.removesuffix("/mcp")
 
 
 async def post(url: str, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -91,3 +82,25 @@ async def test_the_metrics_count_calls_and_repeat_nothing_that_a_caller_wrote(ur
     assert 'postroom_tool_calls_total{tool="search_emails",status="ok",code=""} 1' in shown
     assert 'tool="unknown",status="error"' in shown
     assert "planted" not in shown
+
+
+async def test_a_request_with_two_lengths_is_refused_and_what_follows_it_is_not_taken_for_another(url: str) -> None:
+    parts = urlsplit(url)
+    first = [
+        b"POST /mcp HTTP/1.1",
+        b"Content-Type: application/json",
+        b"Content-Length: 60",
+        b"Transfer-Encoding: chunked",
+    ]
+    second = [b"GET /healthz HTTP/1.1", b"Connection: close"]
+    host = f"Host: {parts.netloc}".encode()
+    received = b""
+
+    async with await anyio.connect_tcp(str(parts.hostname), int(parts.port or 0)) as stream:
+        await stream.send(b"\r\n".join([*first, host, b"", b"0", b"", *second, host, b"", b""]))
+        with anyio.fail_after(60):
+            async for chunk in stream:
+                received += chunk
+
+    assert received.startswith(b"HTTP/1.1 400 ")
+    assert received.count(b"HTTP/1.1 ") == 1

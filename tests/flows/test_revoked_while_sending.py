@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 import pytest
-from tests.flows.test_access_tokens import serving
+from tests.flows.http_server import serving
 from tests.flows.test_client_tokens import post
 from tests.peers.rest import RestPeer
 from tests.peers.rest.service import PASSWORD

@@ -30,13 +30,34 @@ MAX_FILES = 100
 _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")
 
 
-def load_files(paths: Sequence[str], allowed: Sequence[Path], *, max_bytes: int = MAX_FILE_BYTES) -> tuple[File, ...]:
+@dataclass(frozen=True, slots=True)
+class Downloads:
+    """Where the attachments of every client are saved, and this client's part of it."""
+
+    everybody: Path
+    own: Path
+
+    def withhold(self, real: Path, root: Path) -> bool:
+        """Whether another client may have saved that file, from an account that this one may not use. Not where the
+        allowed folder itself is in there: then somebody meant it to be used by all."""
+        everybody, own = Path(os.path.realpath(self.everybody)), Path(os.path.realpath(self.own))
+        is_foreign = real.is_relative_to(everybody) and not real.is_relative_to(own)
+        return is_foreign and everybody not in root.parents
+
+
+def load_files(
+    paths: Sequence[str],
+    allowed: Sequence[Path],
+    *,
+    max_bytes: int = MAX_FILE_BYTES,
+    downloads: Downloads | None = None,
+) -> tuple[File, ...]:
     """Read attachments. Together they may not exceed `max_bytes`; no more is read than it takes to know."""
     if len(paths) > MAX_FILES:
         raise _refused(f"{len(paths)} attachments are given; at most {MAX_FILES} are allowed.")
     files: list[File] = []
     for path in paths:
-        files.append(_load(path, allowed, max_bytes))
+        files.append(_load(path, allowed, max_bytes, downloads))
         check_total(files, max_bytes)
     return tuple(files)
 
@@ -89,8 +110,8 @@ def too_large(max_bytes: int) -> InvalidRequest:
     )
 
 
-def _load(text: str, allowed: Sequence[Path], max_bytes: int) -> File:
-    root, path = _inside(text, allowed)
+def _load(text: str, allowed: Sequence[Path], max_bytes: int, downloads: Downloads | None) -> File:
+    root, path = _inside(text, allowed, downloads)
     content = read_below(root, path.parts, text[:200], max_bytes)
     if len(content) > max_bytes:
         raise _refused(f"{text[:200]} is larger than {max_bytes // 2**20} MB.")
@@ -98,7 +119,7 @@ def _load(text: str, allowed: Sequence[Path], max_bytes: int) -> File:
     return File(path.name, mime_type, content)
 
 
-def _inside(text: str, allowed: Sequence[Path]) -> tuple[Path, Path]:
+def _inside(text: str, allowed: Sequence[Path], downloads: Downloads | None) -> tuple[Path, Path]:
     """The allowed folder, and the way from there to the file, both without links."""
     if not allowed:
         raise PermissionDenied(
@@ -112,10 +133,11 @@ def _inside(text: str, allowed: Sequence[Path]) -> tuple[Path, Path]:
     roots = [Path(os.path.realpath(folder)) for folder in allowed]
     for candidate in candidates:
         real = _without_links(candidate, text)
-        root = next((root for root in roots if real.is_relative_to(root) and real != root), None)
-        if root is not None:
-            if os.path.exists(real):  # noqa: PTH110 (pathlib's raises where a name is too long)
-                return root, real.relative_to(root)
+        holding = [root for root in roots if real.is_relative_to(root) and real != root]
+        if holding:
+            usable = [root for root in holding if downloads is None or not downloads.withhold(real, root)]
+            if usable and os.path.exists(real):  # noqa: PTH110 (pathlib's raises where a name is too long)
+                return usable[0], real.relative_to(usable[0])
         elif given.is_absolute() or ".." in given.parts or candidate.is_symlink():
             raise PermissionDenied(
                 f"{text[:200]} is outside the folders allowed for attachments: "

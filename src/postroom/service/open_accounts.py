@@ -259,11 +259,9 @@ class Accounts:
 
     def _derived(self, owner: str, user_id: str) -> AccountSettings:
         """No configured account has such a name: handles, keys, rate and audit, all kept by account, are its own. So a
-        mailbox that is configured is that account, over whichever login it was asked for; or nobody's, if it is not to
-        be seen here."""
+        mailbox that is configured is that account, over whichever login it was asked for; if it is not to be seen here,
+        it has a name like any other, and is not opened."""
         address = parse_address(user_id).email
-        if _with_address(self._withheld, address) is not None:
-            raise self._unknown(f"{owner}{OF_ANOTHER}{user_id}")
         configured = _with_address(self.configured, address)
         if configured is not None:
             return configured
@@ -309,7 +307,9 @@ class Accounts:
             return self._opener.mailbox(settings)
         owner = await self.open(settings.name.split(OF_ANOTHER, 1)[0])
         if not owner.capabilities.has_shared_mailboxes:
-            raise Unsupported(owner.capabilities.provider, "shared mailboxes")
+            raise Unsupported(owner.capabilities.provider, "shared mailboxes")  # whether it is configured or not
+        if _with_address(self._withheld, settings.address) is not None:
+            raise self._unknown(settings.name)
         return self._opener.shared(settings, owner.mailbox)
 
     async def close(self) -> None:

@@ -10,7 +10,7 @@ import pytest
 from postroom.model.draft import File
 from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied
 from postroom.service import attachment_files
-from postroom.service.attachment_files import load_files, safe_filename, save
+from postroom.service.attachment_files import Downloads, load_files, safe_filename, save
 
 
 @pytest.fixture
@@ -181,3 +181,23 @@ def test_files_within_a_call_count_towards_the_same_limits():
     assert refused.value.reason == "attachment_too_large"
     with pytest.raises(InvalidRequest, match="at most"):
         attachment_files.decode_files([encoded()] * 101)
+
+
+def test_what_other_clients_downloaded_cannot_be_attached_and_is_as_if_it_were_not_there(tmp_path):
+    everybody, own = tmp_path / "downloads", tmp_path / "downloads" / "mine"
+    for folder in (own, everybody / "theirs", everybody / "for-all"):
+        folder.mkdir(parents=True)
+        (folder / "file.txt").write_text(folder.name)
+    (everybody / "file.txt").write_text("the operator's")
+    (own / "link.txt").symlink_to(everybody / "theirs" / "file.txt")
+    downloads, linked = Downloads(everybody, own), tmp_path / "linked"
+    linked.symlink_to(everybody)
+
+    for allowed in ([everybody], [tmp_path], [linked], [own, everybody]):
+        assert load_files([str(own / "file.txt")], allowed, downloads=downloads)[0].content == b"mine"
+        for path in ("theirs/file.txt", "file.txt", "for-all/file.txt", "mine/link.txt", "theirs/none.txt"):
+            with pytest.raises(NotFound, match="There is no file"):
+                load_files([str(everybody / path)], allowed, downloads=downloads)
+    shared = [everybody, everybody / "for-all"]
+    assert load_files([str(everybody / "for-all" / "file.txt")], shared, downloads=downloads)[0].content == b"for-all"
+    assert load_files([str(everybody / "theirs" / "file.txt")], [everybody])[0].content == b"theirs"

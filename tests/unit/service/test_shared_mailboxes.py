@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -116,9 +117,22 @@ async def test_a_client_reaches_no_configured_account_that_it_was_not_given_over
         for attempt in (accounts.open(named), accounts.derived("mine", named.partition("/")[2])):
             with pytest.raises(InvalidRequest, match="There is no account"):
                 await attempt
-        with pytest.raises(InvalidRequest):
-            accounts.of_user(named.partition("/")[2])
+        with pytest.raises(InvalidRequest, match="There is no account"):
+            await accounts.open(accounts.of_user(named.partition("/")[2]))
         assert (await accounts.open(SALES)).name == SALES
+
+
+async def test_a_client_cannot_find_out_whose_mailboxes_are_configured_that_it_was_not_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with provided(monkeypatch, tmp_path, MemoryMailbox, "mine other") as (gateway, _):
+        accounts, said = gateway.accounts.only(["mine"]), []
+        for address in ("other@demo.example", "nobody@demo.example"):
+            with pytest.raises(Unsupported) as refused:
+                await search.list_emails(replace(gateway, accounts=accounts), account=f"mine/{address}")
+            said.append(refused.value.message)
+
+    assert said[0] == said[1]
 
 
 async def test_the_address_of_a_mailbox_that_the_caller_named_is_not_ones_own(

@@ -96,7 +96,9 @@ async def serve_http(settings: Settings, host: str, port: int, announce: Announc
             await super().shutdown(sockets)
 
     authorization = authorization_for(settings)
-    callers, server = Callers(tokens_for(settings, host), settings.home, authorization), server_for(settings)
+    tokens, needs_token = tokens_for(settings, host), not may_go_without_token(settings, host)
+    callers = Callers(tokens, settings.home, authorization, needs_token=needs_token)
+    server = server_for(settings)
     app = http_app(
         server,
         hosts=(host, *served_hosts(settings)),
@@ -166,13 +168,11 @@ def served_hosts(settings: Settings) -> tuple[str, ...]:
 def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:
     """The bearer tokens that admit to everything. An address that others can reach is not served to clients without a
     token, of these or of their own."""
-    from postroom.doors.mcp.http.guard import LOOPBACK
     from postroom.settings.clients import load_clients
     from postroom.settings.secrets import resolve_tokens
 
     tokens, may_trust = resolve_tokens(settings.server), settings.traits.may_trust_network
-    is_trusted = may_trust and settings.server.trust_network
-    if host in LOOPBACK or is_trusted or tokens or settings.authorization.issuer:
+    if tokens or settings.authorization.issuer or may_go_without_token(settings, host):
         return tokens
     if not load_clients(settings.home):
         trust = " If everyone who can reach it may read and send this mail, start with --trust-network."
@@ -182,6 +182,13 @@ def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:
             f"127.0.0.1.{trust if may_trust else ''}"
         )
     return tokens
+
+
+def may_go_without_token(settings: Settings, host: str) -> bool:
+    """Whether only this machine can reach that address, or the operator trusts all who can."""
+    from postroom.doors.mcp.http.guard import LOOPBACK
+
+    return host in LOOPBACK or (settings.traits.may_trust_network and settings.server.trust_network)
 
 
 @contextlib.contextmanager

@@ -106,3 +106,8 @@ def test_a_client_that_asks_too_often_is_told_when_to_come_back() -> None:
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["retry-after"]) <= 10
     assert asking.get("/healthz").status_code == 200
+
+
+def test_what_is_sent_to_a_path_without_a_token_is_not_read() -> None:
+    assert client().post("/mcp", content=b"x" * 1000).text == "1000"
+    assert client(tokens=["right"]).post("/healthz", content=b"x" * 1000).text == "0"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 CLIENT = "postroom.client"  # in the scope of an admitted request; None is the operator's own
 CALLER = "postroom.caller"  # in the scope: the caller's name, or its address where no token is required
+ADMITTED = "postroom.admitted"  # in the scope: the `Caller`; absent where a path is open to everybody
 MISSING = "postroom.missing_scopes"  # in the scope: toolsets that the bearer would have with the scope beside them
 
 
@@ -30,12 +31,18 @@ class Caller:
 
 class Callers:
     """`tokens` admit to everything; the clients of `home` to what each was given, and so do access tokens that
-    `authorization` accepts. With none of them, everybody is admitted: `serve` sees to it that this happens on loopback
-    only."""
+    `authorization` accepts. With none of them everybody is admitted, unless `needs_token`: then nobody is, for the file
+    of clients may be deleted while the server is running."""
 
     def __init__(
-        self, tokens: Iterable[str] = (), home: Path | None = None, authorization: Authorization | None = None
+        self,
+        tokens: Iterable[str] = (),
+        home: Path | None = None,
+        authorization: Authorization | None = None,
+        *,
+        needs_token: bool = False,
     ) -> None:
+        self._needs_token = needs_token
         self._operators = [digest(token) for token in tokens]
         self._file = home / FILE if home else None
         self.authorization = authorization
@@ -45,13 +52,22 @@ class Callers:
     async def by_headers(self, headers: Sequence[str]) -> Caller | None:
         """None: not admitted, and so if there are two, of which a proxy may have read the other. What the
         authorisation server's tokens are refused for is raised; see `oauth.refusals`."""
-        clients = self.clients()
-        if not self._operators and clients is None and self.authorization is None:
+        if self.admit_everybody:
             return Caller()
         scheme, _, given = headers[0].partition(" ") if len(headers) == 1 else ("", "", "")
         if scheme.casefold() != "bearer" or not given.strip():
             return None
-        return self._by_token(given, clients or ()) or await self._by_access_token(given.strip())
+        return self._by_token(given, self.clients() or ()) or await self._by_access_token(given.strip())
+
+    @property
+    def admit_everybody(self) -> bool:
+        return not (self._needs_token or self._operators or self.authorization) and self.clients() is None
+
+    def still_admit(self, caller: Caller) -> bool:
+        """Now that its request is complete, which may have taken a minute. An access token cannot be revoked."""
+        if caller.client is None:
+            return caller.name != "" or self.admit_everybody
+        return caller.client.digest == "" or caller.client in (self.clients() or ())
 
     def _by_token(self, given: str, clients: Iterable[Client]) -> Caller | None:
         """Every token is compared in full, so that timing reveals nothing about any of them."""

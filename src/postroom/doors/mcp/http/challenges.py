@@ -17,7 +17,7 @@ HOW_TO_ASK = "A bearer token is required: send Authorization: Bearer <token>."
 async def identify(callers: Callers, headers: Sequence[str]) -> Caller | Response:
     """Whose request it is, by its Authorization headers, or the refusal."""
     if callers.authorization is None:
-        return await callers.by_headers(headers) or _challenged(401, HOW_TO_ASK, 'Bearer realm="postroom"')
+        return await callers.by_headers(headers) or token_missing(callers)
     from postroom.doors.mcp.http.oauth.refusals import KeysUnavailable, ScopeMissing, TokenRefused, challenge
 
     place = callers.authorization.metadata_url
@@ -31,7 +31,15 @@ async def identify(callers: Callers, headers: Sequence[str]) -> Caller | Respons
         return _challenged(403, missing.message, challenge(place, "insufficient_scope", missing.scopes))
     except KeysUnavailable as unavailable:
         return wait(503, unavailable.message, unavailable.seconds, INTERNAL_ERROR)
-    return caller or _challenged(401, HOW_TO_ASK, challenge(place))
+    return caller or token_missing(callers)
+
+
+def token_missing(callers: Callers) -> Response:
+    if callers.authorization is None:
+        return _challenged(401, HOW_TO_ASK, 'Bearer realm="postroom"')
+    from postroom.doors.mcp.http.oauth.refusals import challenge
+
+    return _challenged(401, HOW_TO_ASK, challenge(callers.authorization.metadata_url))
 
 
 def scope_missing(callers: Callers, scope: str) -> Response:

@@ -1,4 +1,4 @@
-"""The checks every HTTP request passes before anything reads it: host, origin, token, rate, size.
+"""The checks every HTTP request passes before anything reads it: framing, host, origin, token, rate, size.
 
 The SDK guards only its own route and only when bound to loopback; this guard covers all routes.
 """
@@ -12,8 +12,8 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from postroom.doors.mcp.http.callers import CALLER, CLIENT, MISSING, Caller, Callers
-from postroom.doors.mcp.http.challenges import identify
+from postroom.doors.mcp.http.callers import ADMITTED, CALLER, CLIENT, MISSING, Caller, Callers
+from postroom.doors.mcp.http.challenges import identify, token_missing
 from postroom.doors.mcp.http.problems import problem, wait
 from postroom.doors.mcp.http.rate import RequestRate
 
@@ -46,9 +46,12 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        refusal = self._misdirected(headers) or await self._not_admitted(scope, headers) or self._too_long(headers)
+        refusal = await self._refused(scope, headers)
         if refusal is not None:
             await refusal(scope, receive, send)
+            return
+        if scope["path"] in self._open:  # nobody is known there, so nothing that was sent is kept
+            await self._app(_without_token(scope), _replaying(b"", receive), send)
             return
         body = await _read_body(receive, self._max_body)
         if body is None:
@@ -56,7 +59,14 @@ class Guard:
         if len(body) > self._max_body:
             await _too_large(self._max_body)(scope, receive, send)
             return
+        if not self._callers.still_admit(scope[ADMITTED]):
+            await token_missing(self._callers)(scope, receive, send)
+            return
         await self._app(_without_token(scope), _replaying(body, receive), send)
+
+    async def _refused(self, scope: Scope, headers: Headers) -> Response | None:
+        at_once = _ambiguous(headers) or self._misdirected(headers)
+        return at_once or await self._not_admitted(scope, headers) or self._too_long(headers)
 
     def _misdirected(self, headers: Headers) -> Response | None:
         if not self._is_ours(headers.get("host", "")):
@@ -71,7 +81,7 @@ class Guard:
         caller = await identify(self._callers, headers.getlist("authorization"))
         if not isinstance(caller, Caller):
             return caller
-        scope[CLIENT], scope[MISSING] = caller.client, caller.missing
+        scope[ADMITTED], scope[CLIENT], scope[MISSING] = caller, caller.client, caller.missing
         scope[CALLER] = caller.name or (scope.get("client") or ("",))[0]
         seconds = self._rate.seconds_to_wait(scope[CALLER])
         return wait(429, "Too many requests from this client.", seconds) if seconds else None
@@ -86,6 +96,16 @@ class Guard:
         except ValueError:
             return False
         return name is not None and "@" not in host and name.casefold() in self._hosts
+
+
+def _ambiguous(headers: Headers) -> Response | None:
+    """Two lengths (RFC 9112, 6.1): a proxy may have gone by the other, and would take the rest of this request for the
+    next one, of another client. So the connection ends."""
+    if not ("transfer-encoding" in headers and "content-length" in headers):
+        return None
+    refusal = problem(400, "Send Content-Length or Transfer-Encoding, not both.")
+    refusal.headers["connection"] = "close"
+    return refusal
 
 
 def _host_of(origin: str) -> str:

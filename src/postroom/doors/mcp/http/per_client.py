@@ -77,10 +77,12 @@ class PerClient:
         self._callers = callers
         self._build = build
         self._started: dict[Client, _Started] = {}  # whoever asked last is last
+        self._admitted_everybody = False
         self._tasks: TaskGroup
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
+        self._admitted_everybody = self._callers.admit_everybody
         async with self._everything.running(), anyio.create_task_group() as self._tasks:
             self._tasks.start_soon(self._keep_looking)
             yield
@@ -127,6 +129,7 @@ class PerClient:
         while True:
             await anyio.sleep(LOOK_SECONDS)
             self._stop_outdated()
+            self._close_to_everybody()
             for client, started in self._started.items():
                 if self._callers.is_expired(client):
                     started.app.close_streams()
@@ -135,6 +138,12 @@ class PerClient:
         current = self._callers.current()
         for client in [each for each in self._started if each not in current]:
             self._stop(client)
+
+    def _close_to_everybody(self) -> None:
+        """Streams that were opened without a token end once one is required."""
+        before, self._admitted_everybody = self._admitted_everybody, self._callers.admit_everybody
+        if before and not self._admitted_everybody:
+            self._everything.close_streams()
 
     def _stop(self, client: Client) -> None:
         self._tasks.start_soon(self._started.pop(client).end)
