@@ -43,6 +43,7 @@ class Courier:
     mail: Path
     imap: int
     host: str = LOOPBACK
+    outbox: str = ""  # what is put into this folder is given to the program `sendmail`, which keeps it
     _users: Iterator[int] = field(default_factory=itertools.count)
     _listener: subprocess.Popen[bytes] | None = None
 
@@ -57,18 +58,26 @@ class Courier:
     def maildir(self, user: str) -> Path:
         return self.mail / user / "Maildir"
 
+    def left(self) -> list[str]:
+        """What `sendmail` was given."""
+        return [path.read_text() for path in sorted((self.home / "left").iterdir())]
+
     def start(self) -> None:
         arguments = (str(self.imap), str(self.mail), str(self.home / "programs"))
         with (self.home / "courier.log").open("ab") as log:
             self._listener = subprocess.Popen(
                 [sys.executable, "-m", "tests.peers.courier_login", *arguments],
                 cwd=_PROJECT,
+                env=os.environ | self._sending(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
         wait_for_listener(self.imap, self.home / "courier.log")
+
+    def _sending(self) -> dict[str, str]:
+        return {"OUTBOX": self.outbox, "SENDMAIL": str(self.home / "sendmail")} if self.outbox else {}
 
     def kill(self) -> None:
         """The listener and every session, in the middle of whatever they do. It can be started again."""
@@ -91,11 +100,11 @@ def _wait_for_silence(port: int, seconds: float = 10) -> None:
 
 
 @contextmanager
-def running_courier(mail: Path | None = None) -> Iterator[Courier]:
+def running_courier(mail: Path | None = None, outbox: str = "") -> Iterator[Courier]:
     """Start one, wait until it listens, stop it. `mail` holds a folder per user; without one it has its own."""
     require(missing_courier())
     home = Path(tempfile.mkdtemp(prefix="postroom-courier-"))
-    server = Courier(home, mail or home / "mail", free_ports(1)[0])
+    server = Courier(home, mail or home / "mail", free_ports(1)[0], outbox=outbox)
     try:
         _furnish(server)
         server.start()
@@ -112,3 +121,8 @@ def _furnish(server: Courier) -> None:
     (server.home / "programs").mkdir()
     for path in (_UNPACKED / "usr/bin/imapd", *_UNPACKED.glob("usr/lib/**/lib*.so.*")):
         shutil.copy(path, server.home / "programs")
+    left, sendmail = server.home / "left", server.home / "sendmail"
+    left.mkdir()
+    os.chown(left, MAIL_OWNER, MAIL_OWNER)
+    sendmail.write_text(f"#!/bin/sh\nexec cat > {left}/$$\n")
+    sendmail.chmod(0o755)

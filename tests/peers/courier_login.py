@@ -158,6 +158,7 @@ class Listener:
             "IMAP_KEYWORDS": "1",
             "IMAP_USELOCKS": "1",
             "IMAP_IDLE_TIMEOUT": "1",
+            **{name: os.environ[name] for name in ("OUTBOX", "SENDMAIL") if name in os.environ},
         }
 
 

@@ -25,6 +25,8 @@ class Faults:
     swallow_after: bytes | None = (
         None  # once the client has sent this, the server's answers are dropped and it hangs up
     )
+    instead: tuple[bytes, bytes] | None = None  # what of the server's answers to exchange for what
+    refuse: Callable[[bytes], bytes | None] | None = None  # of a command without its tag: what to answer in its place
     silent: bool = False  # nothing goes through any more, the connection stays up
     drip: float = 0.0  # seconds between single bytes from the server
     times: int | None = None  # how many connections are still to suffer; None: all of them
@@ -65,6 +67,7 @@ class _Link:
         self._proxy = proxy
         self._ends = (client, server)
         self._up = b""
+        self._line = b""
         self._down = 0
         self._swallowing = False
         self._is_answered = True
@@ -99,17 +102,35 @@ class _Link:
                 return self.cut()
             if _holds(self._up, self.faults.swallow_after):
                 self._swallowing = True
-            server.write(data)
+            server.write(self._unless_refused(data))
             await server.drain()
             if _holds(self._up, self.faults.cut_on_client) and self._suffers():
                 return self.cut()
         return None
+
+    def _unless_refused(self, data: bytes) -> bytes:
+        """What is passed on: whole lines, without commands that are answered here."""
+        refuse = self.faults.refuse
+        if refuse is None:
+            data, self._line = self._line + data, b""
+            return data
+        *lines, self._line = (self._line + data).split(b"\r\n")
+        passed = b""
+        for line in lines:
+            tag, _, command = line.partition(b" ")
+            answer = refuse(command)
+            if answer is None:
+                passed += line + b"\r\n"
+            else:
+                self._ends[0].write(tag + b" " + answer + b"\r\n")
+        return passed
 
     async def downwards(self, reader: asyncio.StreamReader) -> None:
         client = self._ends[0]
         while data := await reader.read(65536):
             await self._wait_while_silent()
             self._proxy.answered += len(data)
+            data = data.replace(*self.faults.instead) if self.faults.instead else data
             self._is_answered = True
             if self._swallowing:
                 return self.cut()

@@ -49,6 +49,7 @@ class LyingImap:
     capability: str = MODERN
     lie: Lie = lambda _, lines: lines
     refuses: Callable[[str], bool] = lambda _: False
+    refuses_in: Callable[[bytes, str], bool] = lambda *_: False  # the open folder, the command
     refusal: bytes = b"NO not this one"
     hangs_up: Callable[[str], bytes | None] = lambda _: None
     heard: list[str] = field(default_factory=list)
@@ -69,7 +70,7 @@ class _Conversation(socketserver.StreamRequestHandler):
     wbufsize = -1  # one packet for an answer: nobody waits for the confirmation of its first line
 
     def handle(self) -> None:
-        self.box = Box()
+        self.box, self.name = Box(), b""
         self._say(b"* OK ready")
         self.wfile.flush()
         while line := self.rfile.readline():
@@ -97,7 +98,7 @@ class _Conversation(socketserver.StreamRequestHandler):
         if method is None:
             self._say(tag + b" BAD unknown")
             return True
-        is_refused = self.liar.refuses(command)
+        is_refused = self.liar.refuses(command) or self.liar.refuses_in(self.name, command)
         for line in [] if is_refused else self.liar.lie(command, method(command)):
             self._say(line)
         self._say(tag + b" " + (self.liar.refusal if is_refused else b"OK done"))
@@ -122,7 +123,7 @@ class _Conversation(socketserver.StreamRequestHandler):
         for name, box in self.liar.boxes.items():
             lines.append(b'* LIST () "/" ' + _quoted(name))
             if "STATUS" in command:
-                lines.append(_status(name, box))
+                lines.append(_status(name, box, command))
         return lines
 
     def _do_namespace(self, _: str) -> list[bytes]:
@@ -130,16 +131,18 @@ class _Conversation(socketserver.StreamRequestHandler):
 
     def _do_status(self, command: str) -> list[bytes]:
         name = _name(command)
-        return [_status(name, self.liar.boxes[name])] if name in self.liar.boxes else []
+        return [_status(name, self.liar.boxes[name], command)] if name in self.liar.boxes else []
 
     def _do_examine(self, command: str) -> list[bytes]:
-        self.box = box = self.liar.boxes.get(_name(command), Box())
+        self.name = _name(command)
+        self.box = box = self.liar.boxes.get(self.name, Box())
         return [
             b"* FLAGS (\\Seen \\Deleted)",
             b"* %d EXISTS" % len(box.mails),
             b"* OK [UIDVALIDITY %d] ok" % box.validity,
             b"* OK [UIDNEXT %d] ok" % box.next_uid,
             b"* OK [HIGHESTMODSEQ %d] ok" % box.modseq,
+            b"* OK [PERMANENTFLAGS (\\Seen \\Deleted \\*)] ok",
         ]
 
     _do_select = _do_examine
@@ -177,11 +180,11 @@ class _Conversation(socketserver.StreamRequestHandler):
         return b"* %d FETCH (" % place + b" ".join(items) + b")"
 
 
-def _status(name: bytes, box: Box) -> bytes:
-    counts = (len(box.mails), len(box.mails), box.next_uid, box.validity, box.modseq)
-    return (
-        b"* STATUS " + _quoted(name) + b" (MESSAGES %d UNSEEN %d UIDNEXT %d UIDVALIDITY %d HIGHESTMODSEQ %d)" % counts
-    )
+def _status(name: bytes, box: Box, command: str) -> bytes:
+    counts = b"MESSAGES %d UNSEEN %d" % (len(box.mails), len(box.mails))
+    counts += b" UIDNEXT %d UIDVALIDITY %d" % (box.next_uid, box.validity)
+    counts += b" HIGHESTMODSEQ %d" % box.modseq if "HIGHESTMODSEQ" in command else b""
+    return b"* STATUS " + _quoted(name) + b" (" + counts + b")"
 
 
 def _quoted(name: bytes) -> bytes:

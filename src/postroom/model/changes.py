@@ -27,12 +27,13 @@ class ChangePage:
 class FolderState:
     """A folder as the server sees it now. While `cursor` stays the same nothing in it changed; empty where only a
     comparison can tell. `identity` stays the same when the folder is renamed; empty where the server has none. An empty
-    `epoch`: the server names the folder, and did not tell its state."""
+    `epoch`: the server names the folder, and did not tell its state; a `refusal` is why, where that is known."""
 
     folder: Folder
     epoch: str
     cursor: str
     identity: str = ""
+    refusal: str = ""
 
 
 @pickled_by_fields

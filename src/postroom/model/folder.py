@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from postroom.model.characters import is_hidden
 from postroom.model.errors import Conflict, InvalidRequest
 
 MAX_NAME = 255
@@ -28,7 +29,10 @@ class Role(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Folder:
     """`ref` is the provider's own id; `name` is the full path a person reads, parts joined by ``/``, and names one
-    folder. `is_guess`: the role comes from its name only, not from the server."""
+    folder. `is_guess`: the role comes from its name only, not from the server. `is_label`: messages
+    are in it by a label (Gmail). If it has no role, that is one of the user's: messages show its name among their
+    labels, those in Trash that would be in it too, and one with such labels alone is shown in the first by name,
+    without regard to case."""
 
     ref: str
     name: str
@@ -37,6 +41,7 @@ class Folder:
     unread: int | None = None
     selectable: bool = True
     is_guess: bool = False
+    is_label: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +98,8 @@ def _bad_name(reason: str) -> InvalidRequest:
 
 
 def match_folder(folders: list[Folder], wanted: str) -> Folder | None:
-    """Find by ref, exact name, then role, then name without regard to case. Exact names win over roles, and refs over
-    names: if one folder's name equals another one's ref, that ref still names its own folder."""
+    """Find by ref, exact name, then role, then name without regard to case, then as it is shown. Exact names win over
+    roles, and refs over names: if one folder's name equals another one's ref, that ref still names its own folder."""
     for folder in folders:
         if folder.ref == wanted:
             return folder
@@ -105,7 +110,29 @@ def match_folder(folders: list[Folder], wanted: str) -> Folder | None:
     for folder in folders:
         if folder.role is not None and (folder.role.value == low or ALIASES.get(low) == folder.role):
             return folder
-    return next((folder for folder in folders if folder.name.casefold() == low), None)
+    alike = [folder for folder in folders if folder.name.casefold() == low]
+    return alike[0] if alike else _shown_as(folders, wanted)
+
+
+def _shown_as(folders: list[Folder], wanted: str) -> Folder | None:
+    """Names are shown on one line, without what cannot be seen. None where that is how several look."""
+    look = _look_of(wanted)
+    alike = [folder for folder in folders if _look_of(folder.name) == look] if look else []
+    return alike[0] if len(alike) == 1 else None
+
+
+def _look_of(name: str) -> str:
+    line = " ".join(unicodedata.normalize("NFC", name).split())
+    return "".join(char for char in line if not is_hidden(char)).casefold()
+
+
+def told_apart(folders: list[Folder]) -> list[Folder]:
+    """A name on a server may contain a ``/`` of its own, or what stands for one here. Where two folders would be shown
+    alike, the one with a role keeps the name, and others are shown by their refs."""
+    owners: dict[str, str] = {}
+    for folder in sorted(folders, key=lambda folder: (folder.role is None, folder.ref)):
+        owners.setdefault(folder.name, folder.ref)
+    return [folder if owners[folder.name] == folder.ref else replace(folder, name=folder.ref) for folder in folders]
 
 
 # What people and other mail systems call the roles.

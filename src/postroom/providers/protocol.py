@@ -33,7 +33,6 @@ class Mailbox(Protocol):
 
     async def connect(self) -> Capabilities:
         """Log in and detect. Called once before anything else; calling again returns the same value."""
-        ...
 
     async def close(self) -> None: ...
 
@@ -41,31 +40,25 @@ class Mailbox(Protocol):
 
     async def search(self, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
         """Newest first. Listing a folder is a search for `In(folder)`."""
-        ...
 
     async def envelopes(self, refs: Sequence[str]) -> list[Envelope | None]:
         """The current envelope of each ref, in order; None where the message is gone."""
-        ...
 
     async def fetch(self, ref: str) -> Message: ...
 
     async def fetch_part(self, ref: str, part: str) -> bytes:
         """One attachment's decoded bytes, without downloading the rest where the provider can."""
-        ...
 
     async def set_flags(self, refs: Sequence[str], *, add: Sequence[Flag]) -> list[ItemResult]:
         """Flags come as claims: unread/read, starred/unstarred, answered, forwarded. Setting what is set is ok."""
-        ...
 
     async def move(self, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
         """Out of the folder a message is shown in (`Envelope.folder`) and into the one of that ref, where it is then
         shown. Other folders it is in keep it, as labels would be kept; Trash and Junk remove it from all. Moving it
         to where it already is is ok."""
-        ...
 
     async def identities(self) -> list[Identity]:
         """At least the account's own address; the default comes first."""
-        ...
 
 
 @runtime_checkable
@@ -74,7 +67,6 @@ class RawAccess(Protocol):
 
     async def fetch_raw(self, ref: str) -> bytes:
         """The message's RFC 5322 bytes as the provider stores them."""
-        ...
 
 
 @runtime_checkable
@@ -84,7 +76,6 @@ class Threads(Protocol):
 
     async def thread(self, thread_ref: str) -> list[Envelope]:
         """Oldest first, every folder, drafts included. NotFound when no message is left."""
-        ...
 
 
 @runtime_checkable
@@ -100,7 +91,6 @@ class BatchFetch(Protocol):
 
     async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
         """In order; None where the message is gone."""
-        ...
 
 
 @runtime_checkable
@@ -114,7 +104,6 @@ class Drafts(Protocol):
     async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
         """Replace it. NotFound when it is gone; PermissionDenied when the ref is not a draft. The old version is
         removed only after the new one is safe."""
-        ...
 
     async def find_draft(self, draft_ref: str) -> SavedDraft: ...
 
@@ -130,7 +119,6 @@ class Labels(Protocol):
     async def apply_label(self, refs: Sequence[str], label: str) -> list[ItemResult]:
         """Creates the label where it does not exist yet. Where labels are folders, a name that means a role is an
         InvalidRequest (`model.role_names.read_as`): nothing gets into Sent or Drafts through a label."""
-        ...
 
     async def remove_label(self, refs: Sequence[str], label: str) -> list[ItemResult]: ...
 
@@ -141,7 +129,6 @@ class LabelNames(Protocol):
 
     async def forget_label(self, label: str) -> None:
         """Take its name off the list, if no message has it. Ok when it is not there."""
-        ...
 
 
 @runtime_checkable
@@ -150,7 +137,14 @@ class ManyFolders(Protocol):
 
     async def put_into(self, refs: Sequence[str], folder_refs: Sequence[str]) -> list[ItemResult]:
         """The messages are in exactly these folders afterwards (at least one); `undo` reverses a move with it."""
-        ...
+
+
+@runtime_checkable
+class FolderNames(Protocol):
+    """Keeps the names of folders for a while, and writes them into the messages that it reads."""
+
+    def naming(self) -> int:
+        """Another number as soon as it knows of other names, or of others' names, than before."""
 
 
 @runtime_checkable
@@ -159,11 +153,9 @@ class FolderMaker(Protocol):
 
     async def create_folder(self, name: str) -> Folder:
         """``/`` separates levels; missing parents are created. Conflict when it exists."""
-        ...
 
     async def delete_folder(self, folder_ref: str) -> None:
         """Only an empty one (`undo` reverses create_folder with it); Conflict otherwise."""
-        ...
 
 
 @runtime_checkable
@@ -173,7 +165,6 @@ class FolderRenamer(Protocol):
     async def rename_folder(self, folder_ref: str, level: str) -> RenamedFolder:
         """`level` is the new last level of its name; folders below follow. Conflict when the name is taken, or when it
         or one below has a role."""
-        ...
 
 
 @runtime_checkable
@@ -182,7 +173,6 @@ class FolderInRefs(Protocol):
 
     def ref_after_rename(self, ref: str, folders: Mapping[str, str]) -> str:
         """The ref of a message after these folders got new refs; the same one if it is in none of them."""
-        ...
 
 
 @runtime_checkable
@@ -201,16 +191,13 @@ class Rules(Protocol):
 
     async def check_rules(self, rules: Sequence[Rule]) -> dict[str, tuple[str, ...]]:
         """By name of each rule that the server cannot run: which parts cannot be expressed. Nothing is changed."""
-        ...
 
     async def put_rules(self, rules: Sequence[Rule]) -> None:
         """Replaces all rules that Postroom put there before. InvalidRequest, and no change, where one cannot be
         expressed; a `forward` never can: everything that is sent passes the gate."""
-        ...
 
     async def activate_rules(self, active: bool) -> None:
         """Run them, or stop. Conflict where that would stop the rules of another program."""
-        ...
 
 
 @runtime_checkable
@@ -223,11 +210,9 @@ class Vacations(Protocol):
     async def check_vacation(self, wanted: Vacation) -> str:
         """What the person who decides should know besides, or nothing. Unsupported or InvalidRequest where the provider
         cannot reply in this way. Nothing is changed."""
-        ...
 
     async def stop_vacation(self) -> None:
         """Its text is kept where the provider can. Ok when it is off."""
-        ...
 
 
 @runtime_checkable
@@ -238,7 +223,6 @@ class Numbered(Protocol):
 
     async def mail_with_uid(self, uid: int, folder_ref: str) -> Envelope | None:
         """The message with that number in that folder and in no other; None when there is none."""
-        ...
 
 
 @runtime_checkable
@@ -248,7 +232,6 @@ class IdLookup(Protocol):
     async def mails_with_ids(self, message_ids: Sequence[str], *, near: str) -> list[Envelope]:
         """In any order. `near` is the ref of a message that names them: where searching everywhere is expensive, only
         its folder and the folders where answered messages usually are get searched."""
-        ...
 
 
 @runtime_checkable
@@ -258,7 +241,6 @@ class Changes(Protocol):
     async def changed_since(self, cursor: str, *, limit: int) -> ChangePage:
         """At most `limit` refs, or all of them. An empty cursor returns the current one and no changes: what is read
         after that is current or named by the next call. CursorExpired where it was never issued, or is too old."""
-        ...
 
 
 @runtime_checkable
@@ -267,38 +249,31 @@ class FolderSync(Protocol):
 
     async def folder_states(self) -> list[FolderState]:
         """Every folder with messages that are in no other, in one round trip where the server can."""
-        ...
 
     async def newest(self, folder_ref: str, count: int) -> FolderChanges:
         """Only its newest messages as `present`, about so many: as soon in a large folder as in a small one."""
-        ...
 
     async def folder_changes(
         self, folder_ref: str, epoch: str, since: FolderState | None, oldest: datetime | None = None
     ) -> FolderChanges:
         """What changed since that state, or more. Without one, or in another epoch than the last reported, only which
         are `present` of those that arrived since `oldest`, or some more. NotFound when it is gone."""
-        ...
 
     def ref_of(self, folder_ref: str, epoch: str, number: int) -> str: ...
 
     async def identify(self, folder_ref: str, epoch: str, numbers: Sequence[int]) -> list[Identified]:
         """Those that are still there, in any order."""
-        ...
 
     async def search_rest(self, query: Query, rest: Sequence[Rest], *, wanted: int) -> Hits:
         """As `search`, in these parts of folders alone. CursorExpired where an epoch is over."""
-        ...
 
     def bulk(
         self, folder_ref: str, epoch: str, numbers: Sequence[int], *, max_bytes: int
     ) -> AsyncGenerator[list[BulkMail], None]:
         """The first `max_bytes` of each that is there, in order, in bounded batches; nothing where `epoch` is over."""
-        ...
 
     def announced(self, *, max_bytes: int) -> AsyncGenerator[Announced, None]:
         """As `Watcher.changes`, with the new messages themselves where these are few. 0 bytes: never with them."""
-        ...
 
 
 @runtime_checkable
@@ -308,7 +283,6 @@ class Watcher(Protocol):
     def changes(self) -> AsyncGenerator[str, None]:
         """Yields a folder's name as soon as that folder is watched, and then whenever something in it changed or may
         have changed unseen: a caller that checks the folder after each of these misses nothing. Runs until closed."""
-        ...
 
 
 @runtime_checkable
@@ -317,7 +291,6 @@ class SharedMailboxes(Protocol):
 
     def shared_mailbox(self, address: str) -> Mailbox:
         """The mailbox of that address over this one's login. No request is made before its `connect`."""
-        ...
 
 
 @runtime_checkable
@@ -326,7 +299,6 @@ class RecipientCheck(Protocol):
 
     async def unreachable(self, recipients: Sequence[str]) -> list[str]:
         """The addresses for which a submission would be refused; nothing is sent to find out."""
-        ...
 
 
 @runtime_checkable
@@ -338,12 +310,10 @@ class Transport(Protocol):
         response is `unknown`, not an error. Files a copy in Sent when asked to and where the server does not.
 
         A request with `native` or `staged_ref` goes only to a transport that offers `NativeActions` or `Staging`."""
-        ...
 
     async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
         """After `unknown`: look for evidence. accepted or retryable only when sure, else unknown. Also asked where
         something may have been staged that can no longer be found: somebody may have sent it."""
-        ...
 
     async def close(self) -> None: ...
 
@@ -358,21 +328,17 @@ class Staging(Protocol):
     async def stage(self, request: SubmitRequest) -> str:
         """Put exactly these bytes, blind copies included where recipients are read from them, where `submit` takes them
         from; the ref of that. It may be the saved draft of `request.draft_ref` with these bytes in it."""
-        ...
 
     async def find_staged(self, request: SubmitRequest) -> str:
         """The ref that an earlier `stage` of the same `attempt_id` created and whose response was lost; empty when
         there is none. By its `message_id` or `attempt_id`: the bytes may be gone by now."""
-        ...
 
     async def staged(self, request: SubmitRequest) -> Staged | None:
         """What is stored under `request.staged_ref` now, read again, and everyone whom `submit` would send it to;
         None when it is gone or can no longer be sent. Also read before anything is discarded."""
-        ...
 
     async def discard_staged(self, staged_ref: str) -> None:
         """Remove it; ok when it is gone. Only what was not sent: the draft and what was sent may have one ref."""
-        ...
 
 
 @runtime_checkable
@@ -383,12 +349,10 @@ class NativeActions(Protocol):
     @property
     def native_kinds(self) -> frozenset[NativeKind]:
         """The methods it has; everything else is composed as bytes."""
-        ...
 
     async def recipients_of(self, action: NativeAction) -> Recipients:
         """Everyone whom submitting the action would reach now: those it names and those the provider adds itself. Read
         from the original again each time, regardless of `action.everyone`. NotFound when the original is gone."""
-        ...
 
 
 @runtime_checkable
@@ -397,4 +361,3 @@ class LoginCheck(Protocol):
 
     async def check_login(self) -> bool:
         """Log in as for a submission, then disconnect; raises what failed. False where no login is required."""
-        ...

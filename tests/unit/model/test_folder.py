@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 
+from postroom.mime.clean import clean_line
 from postroom.model.errors import InvalidRequest
 from postroom.model.folder import Folder, Role, check_folder_name, match_folder
 
@@ -42,6 +45,22 @@ def test_an_exact_name_wins_over_a_role() -> None:
     found = match_folder(FOLDERS, "sent")
     assert found is not None
     assert found.ref == "6"
+
+
+@pytest.mark.parametrize("name", ["trailing ", "会議　資料", "two  spaces", "zero\u200bwidth", "Cafe\u0301", "a\xa0b"])
+def test_a_folder_is_found_by_what_is_shown_of_its_name(name: str) -> None:
+    folders = [*FOLDERS, Folder("7", name)]
+    for wanted in (clean_line(name), clean_line(name).upper(), unicodedata.normalize("NFC", clean_line(name))):
+        found = match_folder(folders, wanted)
+        assert found is not None
+        assert found.ref == "7"
+
+
+def test_of_folders_that_look_the_same_none_is_guessed() -> None:
+    folders = [Folder("1", "Plan "), Folder("2", "Plan\u200b")]
+    assert match_folder(folders, "Plan") is None
+    assert match_folder(folders, "Plan ") == folders[0]
+    assert match_folder([*folders, Folder("3", "\u200b")], "") is None
 
 
 def test_an_unknown_folder_is_not_guessed() -> None:

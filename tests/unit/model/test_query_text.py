@@ -50,6 +50,8 @@ def parsed(text: str) -> Node | None:
         ("a AND b", And((A, B))),
         ('"a b"', Text("a b", phrase=True)),
         ('"say \\"hi\\""', Text('say "hi"', phrase=True)),
+        ('"a\\\\b"', Text("a\\b", phrase=True)),
+        ('"C:\\temp"', Text("C:\\temp", phrase=True)),
         ("invoi*", Text("invoi", prefix=True)),
         ("-a", Not(A)),
         ("NOT a", Not(A)),

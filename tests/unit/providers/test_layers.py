@@ -180,6 +180,23 @@ async def test_retry_gives_up_after_its_attempts_with_the_providers_own_error() 
     assert len(bare.calls) == 4
 
 
+async def test_what_is_refused_of_one_folder_is_asked_again_by_readers_and_not_by_rounds_over_all_folders() -> None:
+    class Synced(Plain):
+        async def folder_changes(self) -> str:
+            return await self._answer("folder_changes")
+
+    refusals = [ProviderUnavailable("in use") for _ in range(2)]
+    for refusal in refusals:
+        refusal.refused_folder = "Sums"
+    waits, bare = Waits(), Synced(list(refusals))
+    with pytest.raises(ProviderUnavailable, match="in use"):
+        await retrying(bare, waits).folder_changes()
+    assert (waits.slept, bare.calls) == ([], ["folder_changes"])
+    assert await retrying(bare, waits).fetch("7") == "fetch 7"
+    bare.failures = [ProviderUnavailable("down")]
+    assert await retrying(bare, waits).folder_changes() == "folder_changes"
+
+
 async def test_retry_honours_what_the_server_asked_for() -> None:
     waits, bare = Waits(), Plain([RateLimited("slow", retry_after=3)])
     assert await retrying(bare, waits).folders() == "folders"

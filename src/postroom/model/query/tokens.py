@@ -69,7 +69,7 @@ def _phrase(text: str, position: int) -> tuple[list[Token], int]:
     found = _PHRASE.match(text, position)
     if found is None:
         raise refusal('A quotation mark is never closed. Write "the phrase" with one on each side.')
-    return [Token("phrase", re.sub(r"\\(.)", r"\1", found[1]))], found.end()
+    return [Token("phrase", re.sub(r'\\(["\\])', r"\1", found[1]))], found.end()
 
 
 def _word_tokens(word: str, following: str) -> Iterator[Token]:

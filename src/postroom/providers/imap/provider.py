@@ -126,14 +126,17 @@ class ImapMailbox(ScriptVerbs, SyncVerbs):
         places = [
             (*place, parts[place[0].ref]) for place in await self._directory.places(query) if place[0].ref in parts
         ]
-        return searching.newest(await self._find(places, required=query.names_folder, wanted=wanted), wanted)
+        found = await self._find(places, required=query.names_folder, refused_too=False, wanted=wanted)
+        return searching.newest(found, wanted)
 
-    async def _find(self, places: Sequence[tuple[Any, ...]], *, required: bool, wanted: int) -> list[searching.Hits]:
+    async def _find(
+        self, places: Sequence[tuple[Any, ...]], *, required: bool, wanted: int, refused_too: bool = True
+    ) -> list[searching.Hits]:
         """`places` are the arguments of `searching.find`."""
         found: list[searching.Hits] = [searching.Hits((), 0)] * len(places)
 
         async def look(index: int, folder: Folder, *rest: Any) -> None:
-            async with self._if_there(required=required):
+            async with self._if_there(required=required, refused_too=refused_too):
                 found[index] = await self._pool.run(folder.ref, searching.find, folder, *rest, wanted=wanted)
 
         await concurrently([partial(look, index, *place) for index, place in enumerate(places)])
@@ -145,14 +148,17 @@ class ImapMailbox(ScriptVerbs, SyncVerbs):
         return Page((), 0, limit, offset, has_more=False)
 
     @asynccontextmanager
-    async def _if_there(self, *, required: bool = False) -> AsyncGenerator[None, None]:
-        """For one folder of many: one that was removed since the listing counts as empty."""
+    async def _if_there(self, *, required: bool = False, refused_too: bool = True) -> AsyncGenerator[None, None]:
+        """For one folder of many: one that was removed since the listing counts as empty, and so does one that the
+        server lists and refuses to open without a reason: perhaps nobody may read it. Unless `refused_too`, that is
+        known to be otherwise."""
         try:
             yield
-        except NotFound:
-            self._directory.forget()
-            if required:
+        except (NotFound, ProviderUnavailable) as error:
+            is_refused = bool(error.refused_folder) and not error.details and refused_too
+            if required or not (isinstance(error, NotFound) or is_refused):
                 raise
+            self._directory.forget()
 
     async def envelopes(self, refs: Sequence[str]) -> list[Envelope | None]:
         found: dict[str, Envelope] = {}

@@ -38,17 +38,22 @@ async def watch(account: ImapAccount, credentials: Credentials, folder: str) -> 
 async def announced(
     account: ImapAccount, credentials: Credentials, folder: str, *, max_bytes: int
 ) -> AsyncGenerator[Announced, None]:
-    """As `watch`, with the new messages of `folder` themselves where these are few."""
-    pause = 0.0
+    """As `watch`, with the new messages of `folder` themselves where these are few.
+
+    Listening keeps a thread for as long as it lasts. It is none of those that everything else takes turns with: forty
+    that listen would leave nobody else any.
+    """
+    pause, own = 0.0, anyio.CapacityLimiter(1)
     while True:
         began = anyio.current_time()
         try:
-            session = await anyio.to_thread.run_sync(_listening, account, credentials, folder)
-        except (*CONNECTION_LOST, ProviderUnavailable):
-            pass
+            session = await anyio.to_thread.run_sync(_listening, account, credentials, folder, limiter=own)
+        except (*CONNECTION_LOST, ProviderError, RateLimited) as error:
+            if not _may_pass(error):
+                raise
         else:
             yield Announced(folder)  # for earlier changes
-            async with aclosing(_news(_Listener(session, max_bytes))) as news:
+            async with aclosing(_news(_Listener(session, max_bytes), own)) as news:
                 async for one in news:
                     yield one
         held = anyio.current_time() - began >= _HELD
@@ -56,17 +61,24 @@ async def announced(
         await sleep(pause)
 
 
-async def _news(listener: _Listener) -> AsyncGenerator[Announced, None]:
+def _may_pass(error: Exception) -> bool:
+    """A server that is away comes back, and a folder that it refuses may be opened later."""
+    if isinstance(error, (ProviderError, RateLimited)):
+        return isinstance(error, ProviderUnavailable) or bool(error.refused_folder)
+    return True
+
+
+async def _news(listener: _Listener, own: anyio.CapacityLimiter) -> AsyncGenerator[Announced, None]:
     """Each change, until the connection is lost."""
     is_waiting = False
     try:
         while True:
             is_waiting = True
-            changed = await anyio.to_thread.run_sync(listener.wait, abandon_on_cancel=True)
+            changed = await anyio.to_thread.run_sync(listener.wait, abandon_on_cancel=True, limiter=own)
             is_waiting = False
             for one in changed:
                 yield one
-    except (*CONNECTION_LOST, ProviderError):  # a server that refuses IDLE now may accept it later
+    except (*CONNECTION_LOST, ProviderError, RateLimited):  # a server that refuses IDLE now may accept it later
         is_waiting = False
     finally:
         if is_waiting:

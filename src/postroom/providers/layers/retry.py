@@ -18,6 +18,9 @@ from postroom.providers.layers.verbs import READING
 
 T = TypeVar("T")
 
+# A mirror asks these of one folder after the other, round after round: one that is refused delays the others only once.
+_NEXT_ROUND = frozenset({"newest", "folder_changes", "identify"})
+
 
 @dataclass(frozen=True, slots=True)
 class Retry:
@@ -40,19 +43,20 @@ class Retry:
             return call
 
         async def retried(*args: Any, **kwargs: Any) -> Any:
-            return await self.repeat(lambda: call(*args, **kwargs))
+            return await self.repeat(lambda: call(*args, **kwargs), refused_too=verb not in _NEXT_ROUND)
 
         return retried
 
-    async def repeat(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Until it answers, fails for good, or the attempts or the patience are used up."""
+    async def repeat(self, call: Callable[[], Awaitable[T]], *, refused_too: bool = True) -> T:
+        """Until it answers, fails for good, or the attempts or the patience are used up. `refused_too`: what a server
+        refuses of one folder, too."""
         deadline = self.clock() + self.patience
         attempt = 1
         while True:
             try:
                 return await call()
             except PostroomError as error:
-                if not error.retryable or error.tries > 1:
+                if not error.retryable or error.tries > 1 or (error.refused_folder and not refused_too):
                     raise
                 wait = self._wait(attempt, error.retry_after)
                 if attempt >= self.attempts or self.clock() + wait > deadline:

@@ -68,5 +68,5 @@ WRITING = frozenset(
 
 # Not calls that return a result: passed through as they are.
 PLAIN = frozenset(
-    {"close", "changes", "announced", "bulk", "ref_of", "ref_after_rename", "native_kinds", "shared_mailbox"}
+    {"close", "changes", "announced", "bulk", "naming", "ref_of", "ref_after_rename", "native_kinds", "shared_mailbox"}
 )

@@ -13,8 +13,11 @@ from tests.peers.dovecot import PASSWORD, Dovecot, running_dovecot
 
 from postroom.model.errors import NotFound
 from postroom.model.query.tree import HasAttachment, In, Query, Text
+from postroom.providers.imap.mail.reading import rows
+from postroom.providers.imap.mail.refs import read_ref
 from postroom.providers.imap.provider import ImapMailbox
 from postroom.providers.imap.session import wire
+from postroom.providers.imap.session.client import Session
 
 PLAIN_SERVER = "IMAP4rev1 NAMESPACE"
 SERVERS = ["full", "without MOVE", "plain"]
@@ -108,6 +111,14 @@ async def test_a_folder_of_odd_letters_is_read_written_and_named_in_refs(dovecot
         assert (await mailbox.fetch(moved.new_ref)).envelope.folder == folder.name
         page = await mailbox.search(Query(In(folder.name)), limit=10, offset=0)
         assert [row.ref for row in page.items] == [moved.new_ref]
+
+
+async def test_a_folder_below_the_inbox_is_found_however_the_inbox_was_written(dovecot: Dovecot) -> None:
+    async with opened(imap_account(dovecot)) as mailbox:
+        made = await mailbox.create_folder("Inbox/Plans")
+        assert made.name == "INBOX/Plans"
+        assert made.ref in [folder.ref for folder in await mailbox.folders()]
+        await mailbox.delete_folder(made.ref)
 
 
 async def test_what_takes_too_long_to_count_is_not_counted(dovecot: Dovecot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,3 +226,34 @@ async def test_of_two_mails_with_one_message_id_neither_takes_the_others_place(
 
         assert (result.ok, result.new_ref) == (True, "")
         assert alone.new_ref.startswith("Archive|")
+
+
+async def test_a_message_that_is_removed_while_it_is_listed_is_not_listed_as_an_empty_one(dovecot: Dovecot) -> None:
+    account = imap_account(dovecot)
+    async with opened(account) as mailbox:
+        kept, taken = await put(mailbox, "kept", "taken")
+
+        def list_while_it_goes(session: Session) -> list[str]:
+            validity = session.open("INBOX").validity
+            with logged_in(dovecot, account.username) as other:
+                other.select_folder("INBOX")
+                other.move([read_ref(taken).uid], "Archive")
+            found = rows(session, "INBOX", "INBOX", validity, [read_ref(kept).uid, read_ref(taken).uid])
+            return [row.subject for row in found.values()]
+
+        assert await mailbox._pool.run("INBOX", list_while_it_goes) == ["kept"]
+
+
+async def test_a_message_that_is_removed_while_it_is_fetched_does_not_enter_a_mirror_empty(dovecot: Dovecot) -> None:
+    account = imap_account(dovecot)
+    async with opened(account) as mailbox:
+        kept, taken = await put(mailbox, "kept", "taken")
+
+        def fetch_while_it_goes(session: Session) -> list[int]:
+            session.open("INBOX")
+            with logged_in(dovecot, account.username) as other:
+                other.select_folder("INBOX")
+                other.move([read_ref(taken).uid], "Archive")
+            return list(session.fetch([read_ref(kept).uid, read_ref(taken).uid], "UID BODY.PEEK[]<0.1000>"))
+
+        assert await mailbox._pool.run("INBOX", fetch_while_it_goes) == [read_ref(kept).uid]

@@ -20,6 +20,8 @@ class Pretended:
     made: ClassVar[list[Pretended]] = []
     opened = None
 
+    is_over = False
+
     def __init__(self, account: ImapAccount, credentials: object = None) -> None:
         self.is_gone = self.is_closed = False
         self.made.append(self)

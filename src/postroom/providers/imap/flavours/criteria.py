@@ -40,6 +40,8 @@ class Keys:
 
 ALL = Keys((b"ALL",))
 NONE = Keys((b"NOT", b"ALL"))
+_SINCE_1980, _BEFORE_2100 = Keys((b"SENTSINCE", b"1-Jan-1980")), Keys((b"SENTBEFORE", b"1-Jan-2100"))
+_READABLE = Keys((*_SINCE_1980.words, *_BEFORE_2100.words), is_one=False)  # a Date that every server reads alike
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _FLAGS = {
@@ -78,9 +80,9 @@ def said(leaf: Leaf) -> Bounds[Keys]:  # noqa: C901 - one arm per leaf of the la
         case Smaller():
             return exact(Keys((b"SMALLER", b"%d" % max(leaf.size, 0))))
         case After():
-            return Bounds(dated(b"SENTSINCE", leaf.moment, -1), dated(b"SENTSINCE", leaf.moment, 2))
+            return _after(leaf.moment)
         case Before():
-            return Bounds(dated(b"SENTBEFORE", leaf.moment, 2), dated(b"SENTBEFORE", leaf.moment, -1))
+            return _before(leaf.moment)
         case HasAttachment():
             return _maybe_attached(b"$HasAttachment")
         case Filename():
@@ -121,6 +123,19 @@ def dated(key: bytes, moment: datetime, days: int) -> Keys:
     with suppress(OverflowError):  # at either end of the calendar there is no room for a margin
         day += timedelta(days=days)
     return Keys((key, f"{day.day}-{_MONTHS[day.month - 1]}-{day.year:04d}".encode()))
+
+
+def _after(moment: datetime) -> Bounds[Keys]:
+    """A message without a Date that can be read has the date of its arrival. Servers that put it in 1970, or that find
+    it by no date, leave it to be decided here; so does Dovecot, for which 1969 comes after 2100."""
+    undated = _all_of([_negated(_READABLE), dated(b"SINCE", moment, -1)])
+    surely = _all_of([dated(b"SENTSINCE", moment, 2), _BEFORE_2100])
+    return Bounds(any_of([dated(b"SENTSINCE", moment, -1), undated]), surely)
+
+
+def _before(moment: datetime) -> Bounds[Keys]:
+    surely = _all_of([dated(b"SENTBEFORE", moment, -1), _SINCE_1980])
+    return Bounds(any_of([dated(b"SENTBEFORE", moment, 2), _negated(_READABLE)]), surely)
 
 
 def not_before(moment: datetime) -> Keys:

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from postroom.model.errors import Conflict, InvalidRequest, NotFound, PostroomError
+from postroom.model.errors import Conflict, InvalidRequest, NotFound, PostroomError, ProviderError, RateLimited
 from postroom.model.folder import Folder, RenamedFolder, Role, check_folder_name, check_level, check_renaming
 from postroom.model.role_names import role_by_name
 from postroom.providers.imap.folders.roles import special_use
 from postroom.providers.imap.session import wire
 from postroom.providers.imap.session.client import Session
+from postroom.providers.imap.session.failures import unless_refused
+from postroom.providers.imap.session.listed import can_be_opened, read_row
 
 _PLAIN = frozenset(role.value for role in Role)
 
@@ -51,17 +53,24 @@ def list_folders(session: Session, *, counted: bool) -> list[Folder]:
 
 def list_with_status(
     session: Session, items: Sequence[str], *, is_current: bool = False
-) -> list[tuple[Folder, dict[str, str]]]:
+) -> list[tuple[Folder, dict[str, str], str]]:
     """Everything that can be opened, with these items of STATUS; those that the server left out are asked for, and
-    are empty where it does not tell. `is_current`: a folder that is open was refreshed just now."""
+    are empty where it does not tell. Then there may be a reason, too. `is_current`: a folder that is open was refreshed
+    just now."""
     lines, statuses = session.list_folders(*_wanted(session, items), is_current=is_current)
     folders, _ = _read(session, lines)
     counts = _statuses(session, statuses)
     listed = []
     for folder in folders:
-        status = counts.get(folder.ref) or session.raw_status(folder.ref, items)
+        status, refusal = counts.get(folder.ref), ""
+        try:
+            status = status or session.raw_status(folder.ref, items)
+        except (ProviderError, RateLimited) as error:
+            if not error.refused_folder:
+                raise
+            status, refusal = {}, error.message
         if status is not None:
-            listed.append((_with_counts(session, folder, _numbers(status)), status))
+            listed.append((_with_counts(session, folder, _numbers(status)), status, refusal))
     return listed
 
 
@@ -75,9 +84,9 @@ def _listed(session: Session, *, counted: bool) -> tuple[list[Folder], Tree]:
 
 
 def _read(session: Session, lines: Sequence[wire.Raw]) -> tuple[list[Folder], Tree]:
-    rows = [row for line in lines if (row := _row(session, line)) and session.can_name(row[2])]
+    rows = [row for line in lines if (row := read_row(session, line)) and session.can_name(row[2])]
     tree = Tree(next((separator for _, separator, _ in rows if separator), ""), session.namespace_prefix())
-    folders = [Folder(ref, tree.shown(ref), _role(ref, flags)) for flags, _, ref in rows if _can_be_opened(flags)]
+    folders = [Folder(ref, tree.shown(ref), _role(ref, flags)) for flags, _, ref in rows if can_be_opened(flags)]
     folders = _with_named_roles(_told_apart(folders))
     return sorted(folders, key=lambda folder: (folder.role != Role.INBOX, folder.name.casefold())), tree
 
@@ -87,18 +96,6 @@ def _wanted(session: Session, items: Sequence[str]) -> list[str]:
         return []
     wanted = ["SPECIAL-USE"] if session.has("SPECIAL-USE") else []
     return [*wanted, f"STATUS ({' '.join(items)})"] if items and session.has("LIST-STATUS") else wanted
-
-
-def _row(session: Session, line: wire.Raw) -> tuple[list[str], str, str] | None:
-    tokens = wire.read_tokens([line])
-    if len(tokens) < 3 or not isinstance(tokens[0], list):
-        return None
-    flags = [flag.decode("ascii", "replace").lower() for flag in tokens[0] if isinstance(flag, bytes)]
-    return flags, (tokens[1] or b"").decode("ascii", "replace"), session.read_name(tokens[2])
-
-
-def _can_be_opened(flags: list[str]) -> bool:
-    return not {"\\noselect", "\\nonexistent"}.intersection(flags)
 
 
 def _role(ref: str, flags: list[str]) -> Role | None:
@@ -147,7 +144,9 @@ def _statuses(session: Session, lines: Sequence[wire.Raw]) -> dict[str, dict[str
 
 def _with_counts(session: Session, folder: Folder, counts: dict[str, int] | None) -> Folder:
     if counts is None:
-        counts = session.status(folder.ref, "MESSAGES", "UNSEEN")
+        counts = {}
+        with unless_refused():  # how many there are in one says nothing about the others
+            counts = session.status(folder.ref, "MESSAGES", "UNSEEN")
     return replace(folder, total=counts.get("MESSAGES"), unread=counts.get("UNSEEN"))
 
 
@@ -166,6 +165,8 @@ def create_folder(session: Session, name: str) -> Folder:
     folders, tree = _listed(session, counted=False)
     levels = [unicodedata.normalize("NFC", level.strip()) for level in name.split("/")]
     check_folder_name("/".join(levels))
+    if levels[0].upper() == "INBOX":  # the one name whose case means nothing: the server lists it in capitals
+        levels[0] = "INBOX"
     ref = tree.written("/".join(levels))
     if any(folder.ref == ref for folder in folders) or ref.upper() == "INBOX":
         raise Conflict(

@@ -14,7 +14,7 @@ from postroom.providers.imap.folders.listing import delete_folder, list_folders
 from postroom.providers.imap.mail.convert import as_bytes, read_flags
 from postroom.providers.imap.mail.refs import MailRef, gone, uids_of
 from postroom.providers.imap.session.client import Session
-from postroom.providers.imap.session.failures import CONNECTION_LOST
+from postroom.providers.imap.session.failures import CONNECTION_LOST, lost
 from postroom.providers.imap.session.opened import Opened
 from postroom.providers.imap.session.uid_sets import chunks
 
@@ -103,16 +103,30 @@ def _answered(refs: Sequence[MailRef], results: Results) -> Results:
 
 
 def move(session: Session, folder: str, refs: Sequence[MailRef], target: str) -> Results:
-    """To another folder. A chunk is moved whole or not at all; chunks before a failure are reported as moved."""
+    """To another folder. A chunk is moved whole or not at all; chunks before a failure are reported as moved. Where the
+    connection breaks during a later one, of that alone it is unclear, and those after it were not begun."""
     there = _present(session, folder, refs)
     ids = {} if session.has("UIDPLUS") else _message_ids(session, sorted(there))
     new: dict[int, str] = {}
     failed: dict[int, PostroomError] = {}
+    done: set[int] = set()
+    # A server that names what it moved did not find the rest. Where folders are labels, one may have been there before.
+    names_all = not flavour_of(session).label_item
     for chunk in chunks(sorted(there), _MOVED_AT_ONCE):
         try:
-            new.update(_moved(session, chunk, target))
+            moved = _moved(session, chunk, target)
+            new.update(moved)
+            failed.update({uid: gone() for uid in chunk if moved and uid not in moved and names_all})
         except PostroomError as refusal:
             failed.update(dict.fromkeys(chunk, refusal))
+        except CONNECTION_LOST as error:
+            if not done:
+                raise
+            failed |= dict.fromkeys(there.keys() - done, lost(error, unclear=False))
+            failed |= dict.fromkeys(chunk, lost(error, unclear=True))
+            session.abort()
+            break
+        done.update(chunk)
     # Only now: opening the target closes the source. Without a connection they are moved all the same.
     unnamed = {uid: ids[uid] for uid in ids if uid not in failed and uid not in new}
     try:

@@ -6,44 +6,34 @@ IMAPClient sends the commands; raw responses are parsed by `wire`.
 from __future__ import annotations
 
 import contextlib
-import imaplib
-import selectors
-import socket
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from postroom.model.errors import NotFound, PermissionDenied, ProviderError
+from postroom.model.errors import NotFound, PermissionDenied, ProviderError, RateLimited
 from postroom.providers.imap.session import imapclient_internals as internals
 from postroom.providers.imap.session import wire
 from postroom.providers.imap.session.auth import Credentials
 from postroom.providers.imap.session.connecting import connect_and_log_in
+from postroom.providers.imap.session.connection import CHANGED, Connection, readable
 from postroom.providers.imap.session.encoding import agree
-from postroom.providers.imap.session.failures import CONNECTION_LOST, refused, unknown_folder
+from postroom.providers.imap.session.failures import about, refused_to_open, unknown_folder, unless_refused
+from postroom.providers.imap.session.listed import can_be_opened, read_row
 from postroom.providers.imap.session.opened import Opened, read_opened
+from postroom.providers.imap.session.sending_folder import require_no_sending
 from postroom.providers.imap.session.uid_sets import chunks
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
 
-_QUIET = 30.0  # seconds after which a connection is asked whether it is still there
-_PATIENCE = 5.0  # seconds for the response to that: a new connection is better than a long wait
-
-_CHANGED = frozenset({"EXISTS", "EXPUNGE", "VANISHED", "FETCH"})  # announcements that the open folder has changed
-
-T = TypeVar("T")
 Keys = Sequence[bytes]  # search keys, word by word; non-ASCII text without quotes
 
 
-class Session:
-    """Raises model errors for refusals, and the members of CONNECTION_LOST when the connection breaks."""
+class Session(Connection):
+    """A connection that is logged in."""
 
     def __init__(self, account: ImapAccount, credentials: Credentials | None = None) -> None:
-        self._client = connect_and_log_in(account, credentials or Credentials(account))
+        super().__init__(connect_and_log_in(account, credentials or Credentials(account)))
         self.opened: Opened | None = None
-        self._last_used = time.monotonic()
-        self._memory: dict[str, Any] = {}
-        self._changes = 0
         self._prefix: str | None = None
         self._enabled: set[str] = set()
         try:
@@ -64,16 +54,29 @@ class Session:
         """Open it and get its current state; an open folder is only refreshed."""
         opened = self.opened
         if opened is not None and opened.folder == folder and opened.writable >= write:
-            self._ask(self._client.noop)
-            return opened
+            with contextlib.suppress(ProviderError, RateLimited):  # refused: it may help to open it again
+                self._ask(self._client.noop)
+                return opened
         self.opened = None
         self._forget()
-        try:
-            answer = self._ask(self._client.select_folder, folder, readonly=not write)
-        except ProviderError as refusal:
-            raise refusal if refusal.details else unknown_folder() from None  # most servers give no reason by code
-        self.opened = read_opened(folder, write, answer)
+        self.opened = read_opened(folder, write, self._select(folder, write=write))
         return self.opened
+
+    def _select(self, folder: str, *, write: bool) -> Any:
+        """Most servers give no reason by code when they refuse. What they still list is there."""
+        try:
+            with about(folder):
+                return self._ask(self._client.select_folder, folder, readonly=not write)
+        except ProviderError as refusal:
+            if refusal.details:
+                raise
+        raise refused_to_open(folder) if folder in self.names() else unknown_folder()
+
+    def names(self) -> list[str]:
+        """Of the folders that can be opened."""
+        lines, _ = self.list_folders(is_current=True)
+        rows = [row for line in lines if (row := read_row(self, line))]
+        return [name for flags, _, name in rows if can_be_opened(flags)]
 
     def reopen(self, folder: str) -> Opened:
         """Open it again: some facts, such as its keywords, are reported only then."""
@@ -90,7 +93,7 @@ class Session:
             return
         can = self.has("UNSELECT")
         if not can and self.opened.writable:
-            self.open("INBOX")
+            self.leave(self.opened.folder)
             return
         self._ask(self._client.unselect_folder if can else self._client.close_folder)
         self.opened = None
@@ -114,7 +117,8 @@ class Session:
     def leave(self, folder: str) -> None:
         """Make sure that this folder is not open; some servers refuse to delete an open one."""
         if self.opened is not None and self.opened.folder == folder:
-            self.open("INBOX")
+            with unless_refused():  # where it is, no folder is open (RFC 9051, 6.3.2)
+                self.open("INBOX")
 
     def list_folders(self, *returning: str, is_current: bool = False) -> tuple[list[wire.Raw], list[wire.Raw]]:
         """The LIST responses and, where requested and supported, the STATUS responses.
@@ -127,28 +131,38 @@ class Session:
         is_current = is_current or self.opened is None
         self._clear()
         if not is_current:
-            self._ask(internals.command_and_noop, self._client, *words)
-        if is_current or not _CHANGED.isdisjoint(internals.announcements(self._client)):
+            try:
+                self._ask(internals.command_and_noop, self._client, *words)
+            except (
+                ProviderError,
+                RateLimited,
+            ):  # of an open folder that cannot be refreshed, or told below
+                self.deselect()
+                is_current = True
+        if is_current or not CHANGED.isdisjoint(internals.announcements(self._client)):
             self._clear()
             self._ask(internals.simple_command, self._client, *words)
         taken = internals.announcements(self._client)
         return taken.pop("LIST", []), taken.pop("STATUS", [])
 
     def status(self, folder: str, *what: str) -> dict[str, int]:
-        answer = self._ask(self._client.folder_status, folder, what)
+        with about(folder):
+            answer = self._ask(self._client.folder_status, folder, what)
         return {name.decode("ascii"): value for name, value in answer.items() if isinstance(value, int)}
 
     def raw_status(self, folder: str, what: Sequence[str]) -> dict[str, str] | None:
         """As the server wrote it. None where there is no such folder, or it may not be read; empty where the server
-        does not tell, which says nothing about the folder: most refusals give no reason by code."""
+        does not tell, which says nothing about the folder: most refusals give no reason by code. Raised where one
+        does."""
         self._clear()
         try:
             words = (self._speech.write_name(folder), f"({' '.join(what)})")
-            self._ask(internals.simple_command, self._client, "STATUS", *words)
+            with about(folder):
+                self._ask(internals.simple_command, self._client, "STATUS", *words)
         except (NotFound, PermissionDenied):
             return None
         except ProviderError as refusal:
-            if refusal.retryable:
+            if "response_code" in refusal.details:
                 raise
             return {}
         lines = internals.announcements(self._client).pop("STATUS", [])
@@ -194,52 +208,40 @@ class Session:
     def search(self, keys: Keys) -> list[int]:
         """UIDs in ascending order."""
         words = self._speech.search_words(keys)
-        if self.has("ESEARCH"):  # ranges instead of 50,000 numbers
-            for line in self._uid_command(b"SEARCH", [b"RETURN", b"(ALL)", *words], "ESEARCH"):
-                return sorted(wire.read_found(line))
-            return []
-        lines = self._uid_command(b"SEARCH", words, "SEARCH")
+        with about(self._here, only_for_now=True):
+            if self.has("ESEARCH"):  # ranges instead of 50,000 numbers
+                for line in self._uid_command(b"SEARCH", [b"RETURN", b"(ALL)", *words], "ESEARCH"):
+                    return sorted(wire.read_found(line))
+                return []
+            lines = self._uid_command(b"SEARCH", words, "SEARCH")
         return sorted(set(wire.read_numbers(lines)))
 
     def sort(self, keys: Keys) -> list[int]:
         """UIDs, latest date first; within one second, the latest arrival first. Only where the server has SORT."""
-        lines = self._uid_command(b"SORT", [b"(DATE)", *self._speech.sort_words(keys)], "SORT")
+        with about(self._here, only_for_now=True):
+            lines = self._uid_command(b"SORT", [b"(DATE)", *self._speech.sort_words(keys)], "SORT")
         return wire.read_numbers(lines)[::-1]
 
-    def remember(self, key: str, find_out: Callable[[], T]) -> T:
-        """A fact about the open folder, computed again only after something in it changed."""
-        if key in self._memory:
-            known: T = self._memory[key]
-            return known
-        before = self._changes
-        fact = find_out()
-        if before == self._changes:
-            self._memory[key] = fact
-        return fact
-
-    def _forget(self) -> None:
-        self._changes += 1
-        self._memory.clear()
-
     def fetch(self, uids: Iterable[int], items: str) -> dict[int, wire.Item]:
-        """Only the UIDs that still exist. A message that came after the folder was opened may not be in this
-        connection's view of it yet (in Dovecot and Cyrus it is not before some command has reported it): where one is
-        missing, the view is refreshed and it is asked for again."""
+        """Only the UIDs that still exist. What came or went after the folder was opened may not be in this connection's
+        view of it yet (in Dovecot and Cyrus it is not before some command has reported it): where a message is missing
+        or empty, the view is refreshed and it is asked for again."""
         newest = self.opened.next_uid if self.opened is not None else 0
         found: dict[int, wire.Item] = {}
         for chunk in chunks(list(uids)):
-            found.update(self._fetched(chunk, items))
-            late = [uid for uid in chunk if uid >= newest and uid not in found]
-            if late:
+            there = self._fetched(chunk, items)
+            unsure = [uid for uid in chunk if (wire.is_hollow(there[uid]) if uid in there else uid >= newest)]
+            if unsure:
                 self._ask(self._client.noop)
-                found.update(self._fetched(late, items))
+                there = {uid: item for uid, item in there.items() if uid not in unsure} | self._fetched(unsure, items)
+            found.update(there)
         return found
 
     def _fetched(self, uids: Sequence[int], items: str) -> dict[int, wire.Item]:
         lines = self._fetch_command(wire.as_set(uids), f"({items})".encode())
         wanted = set(uids)
         answers = {uid: item for uid, item in wire.read_fetches(lines).items() if uid in wanted}
-        if len(answers) != wire.count(lines) or any(map(_is_deleted, answers.values())):
+        if len(answers) != wire.count(lines) or any(map(wire.is_deleted, answers.values())):
             self._forget()  # the responses contained changes
         return answers
 
@@ -265,6 +267,7 @@ class Session:
         return self._transfer(b"COPY", uids, folder)
 
     def _transfer(self, command: bytes, uids: Sequence[int], folder: str) -> tuple[int, dict[int, int]]:
+        require_no_sending(self.capabilities, folder)
         self._forget()
         self._uid_command(command, [wire.as_set(uids), self._speech.write_name(folder)], "FETCH")
         return wire.read_copied(internals.announcements(self._client).pop("COPYUID", []))
@@ -277,6 +280,7 @@ class Session:
 
     def append(self, folder: str, raw: bytes, flags: Sequence[str]) -> tuple[int, int] | None:
         """UIDVALIDITY and UID of the new message, where the server reports them."""
+        require_no_sending(self.capabilities, folder)
         self._forget()
         answer = self._ask(self._speech.append, folder, raw, flags)
         return wire.read_appended(answer if isinstance(answer, bytes) else b"")
@@ -291,10 +295,9 @@ class Session:
         """Wait until something changes, at most this long: the names of the folders, as far as it is told."""
         news = list(self._ask(self._begin_idling))
         if not news and not self._has_unread_input():
-            _readable(self._client.socket(), seconds)
+            readable(self._client.socket(), seconds)
         news += self._ask(self._client.idle_done)[1]
-        here = self.opened.folder if self.opened is not None else ""
-        return {self.read_name(name) if name else here for name in wire.changed_folders(news)}
+        return {self.read_name(name) if name else self._here for name in wire.changed_folders(news)}
 
     def _begin_idling(self) -> list[Sequence[Any]]:
         """What changed already: a server may report that before it accepts IDLE."""
@@ -302,59 +305,7 @@ class Session:
         internals.begin_idling(self._client)
         told = internals.announcements(self._client)
         there = [(b"STATUS", *wire.read_tokens([line])) for line in told.get("STATUS", ())]
-        return [*there, *((name.encode(),) for name in _CHANGED.intersection(told))]
-
-    def is_alive(self) -> bool:
-        """By a quick check of the socket after recent traffic, by a NOOP otherwise."""
-        try:
-            if time.monotonic() - self._last_used < _QUIET and not self._has_unread_input():
-                return True
-            with self._answered_within(_PATIENCE):
-                self._ask(self._client.noop)
-        except (*CONNECTION_LOST, imaplib.IMAP4.error):
-            return False
-        return True
-
-    @contextlib.contextmanager
-    def _answered_within(self, seconds: float) -> Iterator[None]:
-        """A shorter timeout than the account's own; a connection that exceeds it is unusable."""
-        sock = self._client.socket()
-        usual = sock.gettimeout()
-        sock.settimeout(min(seconds, usual or seconds))
-        try:
-            yield
-        finally:
-            sock.settimeout(usual)
-
-    def interrupt(self) -> None:
-        """End the connection from another thread: the thread that waits on it gets an error, and closes it."""
-        with contextlib.suppress(OSError, ValueError):
-            self._client.socket().shutdown(socket.SHUT_RDWR)
-
-    def abort(self) -> None:
-        """Close the connection without LOGOUT. Only for the thread that uses it: a closed socket wakes no other."""
-        self.interrupt()
-        with contextlib.suppress(OSError, ValueError):
-            internals.shut_down(self._client)
-
-    def close(self) -> None:
-        with contextlib.suppress(*CONNECTION_LOST, imaplib.IMAP4.error):
-            self._client.logout()
-        self.abort()
-
-    def _has_unread_input(self) -> bool:
-        """Unsolicited bytes (changes, BYE, end of stream), in the kernel's, TLS's or imaplib's buffer."""
-        sock = self._client.socket()
-        if _readable(sock, 0) or getattr(sock, "pending", int)():
-            return True
-        before = sock.gettimeout()
-        sock.settimeout(0)
-        try:
-            return internals.has_buffered_input(self._client)
-        except OSError:  # nothing there
-            return False
-        finally:
-            sock.settimeout(before)
+        return [*there, *((name.encode(),) for name in CHANGED.intersection(told))]
 
     def _uid_command(self, command: bytes, words: Sequence[bytes], answer: str) -> list[wire.Raw]:
         self._clear()
@@ -362,36 +313,9 @@ class Session:
 
     def _fetch_command(self, *words: bytes) -> list[wire.Raw]:
         self._clear()
-        return [line for line in self._ask(internals.uid_fetch, self._client, words) if line]
+        with about(self._here):
+            return [line for line in self._ask(internals.uid_fetch, self._client, words) if line]
 
-    def _clear(self) -> None:
-        """Discards what must not be read by a later command."""
-        internals.announcements(self._client).clear()
-
-    def _ask(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        try:
-            answer = call(*arguments, **named)
-        except imaplib.IMAP4.readonly:  # imaplib derives it from `abort`
-            raise PermissionDenied("This account has read-only access to that folder.") from None
-        except imaplib.IMAP4.abort:
-            raise
-        except imaplib.IMAP4.error as error:
-            raise refused(error) from None
-        except (ValueError, LookupError):  # a number that is none, an answer that lacks a part
-            raise ProviderError("The mail server's answer cannot be understood.", details={"is_read": False}) from None
-        except (OverflowError, MemoryError):  # a literal that is said to be larger than any memory: no way past it
-            raise imaplib.IMAP4.abort("a literal of an impossible size") from None
-        self._last_used = time.monotonic()
-        if not _CHANGED.isdisjoint(internals.announcements(self._client)):
-            self._forget()
-        return answer
-
-
-def _is_deleted(item: wire.Item) -> bool:
-    return any(isinstance(flag, bytes) and flag.lower() == b"\\deleted" for flag in item.get("FLAGS") or ())
-
-
-def _readable(sock: Any, seconds: float) -> bool:
-    with selectors.DefaultSelector() as selector:
-        selector.register(sock, selectors.EVENT_READ)
-        return bool(selector.select(seconds))
+    @property
+    def _here(self) -> str:
+        return self.opened.folder if self.opened is not None else ""

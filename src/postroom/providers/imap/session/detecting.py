@@ -5,24 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from postroom.model.capabilities import Capabilities
-from postroom.model.errors import PermissionDenied
+from postroom.model.errors import PermissionDenied, ProviderError, RateLimited
 from postroom.providers.imap.session.client import Session
+from postroom.providers.imap.session.failures import unless_refused
 from postroom.providers.imap.session.opened import Opened
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
 
 PROVIDER = "imap"
+_TRIED = 10  # folders
 _GROWTH = 1.37  # base64 with its line breaks
 
 
 def detect(session: Session, account: ImapAccount) -> Capabilities:
-    inbox = _inbox(session)
+    takes_keywords = _takes_keywords(session)
     return Capabilities(
         PROVIDER,
         can_draft=True,
         can_send=bool(account.smtp_host),
-        can_label=inbox.takes_keywords,
+        can_label=takes_keywords,
         can_create_folder=True,
         can_rename_folder=True,
         has_threading=True,
@@ -36,12 +38,26 @@ def detect(session: Session, account: ImapAccount) -> Capabilities:
     )
 
 
-def _inbox(session: Session) -> Opened:
+def _takes_keywords(session: Session) -> bool:
+    """As the inbox tells; while the server refuses to open that, as another folder does. False where none can be
+    opened: then nobody knows, and nothing is claimed."""
+    try:
+        return _opened(session, "INBOX").takes_keywords
+    except (ProviderError, RateLimited) as refusal:
+        if not refusal.refused_folder:
+            raise
+    for folder in session.names()[:_TRIED]:
+        with unless_refused():
+            return _opened(session, folder).takes_keywords
+    return False
+
+
+def _opened(session: Session, folder: str) -> Opened:
     """For writing, since servers report no permanent flags in read-only mode; some shared mailboxes are read-only."""
     try:
-        return session.open("INBOX", write=True)
+        return session.open(folder, write=True)
     except PermissionDenied:
-        return session.open("INBOX")
+        return session.open(folder)
 
 
 def _largest_attachment(session: Session) -> int | None:

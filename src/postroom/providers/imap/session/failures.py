@@ -6,6 +6,8 @@ import imaplib
 import re
 import socket
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from postroom.model.errors import (
     AuthRequired,
@@ -27,6 +29,15 @@ _CODE = re.compile(r"\[([A-Z][A-Z0-9-]*)")
 # Gmail and older Dovecots refuse a login for too many connections without a response code.
 _TOO_MANY = re.compile(r"(too many|maximum number of)\b[\w ]*\b(connections|sessions)", re.IGNORECASE)
 
+_NO_BYE = re.compile(r"socket error|unexpected (tagged )?response|ended within a response|of an impossible size")
+# Of a BYE: what the server says of itself or of the account, whatever was asked for.
+_OF_ALL = re.compile(
+    r"\[(UNAVAILABLE|LIMIT|INUSE|OVERQUOTA|EXPIRED|PRIVACYREQUIRED)\b"
+    r"|\b(shutting down|shutdown|limits?|exceeded|too many|inactivity|autologout|session expired)\b",
+    re.IGNORECASE,
+)
+_ABSENT_TEXT = re.compile(r"Mailbox doesn't exist\b", re.IGNORECASE)  # Dovecot 2.3, which may still list it
+
 
 def response_code(error: Exception) -> str:
     """The code in brackets of RFC 5530 (``NONEXISTENT``, ``OVERQUOTA``, ...), or an empty string."""
@@ -37,6 +48,8 @@ def response_code(error: Exception) -> str:
 def refused(error: Exception) -> PostroomError:
     """A tagged NO or BAD as one of our errors."""
     code = "LIMIT" if _TOO_MANY.search(str(error)) else response_code(error)
+    if not code and _ABSENT_TEXT.search(str(error)):
+        code = "NONEXISTENT"
     kind, message = _MEANINGS.get(code, (ProviderError, "The mail server refused the command."))
     return kind(message, reason=_REASONS.get(code), details={"response_code": code} if code else None)
 
@@ -46,8 +59,44 @@ def unknown_folder() -> NotFound:
     return kind(message, reason="folder_unknown")
 
 
-def lost(error: Exception, *, unclear: bool) -> PostroomError:
-    """A connection that broke. `unclear` when a change was under way and may or may not have happened."""
+def refused_to_open(folder: str) -> ProviderUnavailable:
+    refusal = ProviderUnavailable("The mail server refused to open a folder that it has. Try again later.")
+    refusal.refused_folder = folder
+    return refusal
+
+
+@contextmanager
+def about(folder: str, *, only_for_now: bool = False) -> Iterator[None]:
+    """What is refused in here is that folder: the server answers for others. `only_for_now`: a refusal that does not
+    say "later" may be of the command."""
+    try:
+        yield
+    except (ProviderError, RateLimited) as refusal:
+        if refusal.details.get("is_read", True) and (refusal.retryable or not only_for_now):
+            refusal.refused_folder = folder
+        raise
+
+
+@contextmanager
+def unless_refused() -> Iterator[None]:
+    """Goes on where one folder is gone or refused. What concerns the connection or the account is raised."""
+    try:
+        yield
+    except (NotFound, PermissionDenied):
+        pass
+    except (ProviderError, RateLimited) as refusal:
+        if not refusal.refused_folder:
+            raise
+
+
+class HungUp(ProviderUnavailable):
+    """The server ended a connection that had worked so far with a BYE, in the middle of a command, and not for a reason
+    that holds for any other: whoever then looks for the cause makes many connections."""
+
+
+def lost(error: Exception, *, unclear: bool, began: bool = False) -> PostroomError:
+    """A connection that broke. `unclear` when a change was under way and may or may not have happened; `began` when the
+    connection had been made."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return ProviderError(
             "The mail server's certificate could not be verified. "
@@ -59,7 +108,14 @@ def lost(error: Exception, *, unclear: bool) -> PostroomError:
             "List the folder to check before trying again.",
             reason="connection_lost",
         )
-    return ProviderUnavailable(_what_to_look_at(error))
+    kind = HungUp if began and _is_bye_over_a_command(error) else ProviderUnavailable
+    return kind(_what_to_look_at(error))
+
+
+def _is_bye_over_a_command(error: Exception) -> bool:
+    """imaplib raises the same for a BYE, with its text, and for a socket that is closed without one."""
+    is_said = isinstance(error, imaplib.IMAP4.abort) and not _NO_BYE.search(str(error))
+    return is_said and not _OF_ALL.search(str(error))
 
 
 def _what_to_look_at(error: Exception) -> str:
@@ -98,7 +154,7 @@ _MEANINGS: dict[str, tuple[type[PostroomError], str]] = {
     "EXPIRED": _LOGIN,
     "PRIVACYREQUIRED": (AuthRequired, 'The mail server requires an encrypted connection: set security to "starttls".'),
     "UNAVAILABLE": _LATER,
-    "INUSE": _LATER,
+    "INUSE": (ProviderUnavailable, "The mail server says that another program is using it. Try again later."),
     "SERVERBUG": (ProviderError, "The mail server reports an internal error. Contact its administrator."),
     "CONTACTADMIN": (ProviderError, "The mail server asks to contact its administrator."),
     "LIMIT": (RateLimited, "The mail server's limit for this account is reached. Try again later."),

@@ -102,7 +102,7 @@ class Pool:
                 if not loan.expired:
                     self.drop_idle()  # what ended this one has most likely ended them all
                 if not (repeatable and repeats and loan.is_worth_another(error)):
-                    raise lost(error, unclear=changes and began) from None
+                    raise lost(error, unclear=changes and began, began=loan.began) from None
                 repeats -= loan.is_new  # one that died while idle does not count
 
     def _with_session(self, work: Callable[[Session], T], loan: _Loan) -> T:
@@ -120,7 +120,7 @@ class Pool:
             raise
         finally:
             loan.end()
-            self._give_back(kept)
+            self._give_back(None if kept is None or kept.is_over else kept)
         return result
 
     def _take(self, loan: _Loan) -> Session:

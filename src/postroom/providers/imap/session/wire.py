@@ -58,6 +58,14 @@ def read_fetches(answers: Sequence[Raw | None]) -> dict[int, Item]:
     return items
 
 
+def is_hollow(item: Item) -> bool:
+    """As Dovecot answers for a message that another connection has removed, before it reports that to this one: NIL or
+    0 for whatever its cache does not have."""
+    if any(name in item and item[name] is None for name in ("HEADERS", "BODY[]", "BODY[HEADER]")):
+        return True
+    return item.get("RFC822.SIZE") == b"0" and bool((item.get("HEADERS") or b"").strip())
+
+
 def _read_whole(group: Sequence[Raw]) -> Item | None:
     """What `read_tokens` reads, in a fraction of the time. None where it is not of that form."""
     first, end = group[0], group[-1]
@@ -161,6 +169,10 @@ def _read_name(token: Any) -> str:
 
 
 _usual_name = lru_cache(maxsize=256)(_read_name)  # every message has the same few
+
+
+def is_deleted(item: Item) -> bool:
+    return any(isinstance(flag, bytes) and flag.lower() == b"\\deleted" for flag in item.get("FLAGS") or ())
 
 
 def as_set(uids: Iterable[int]) -> bytes:

@@ -16,7 +16,8 @@ from postroom.providers.imap.mail.refs import MailRef
 from postroom.providers.imap.session import wire
 from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.pool import Pool
-from postroom.providers.imap.sync.changes import identity_item, identity_of, is_at, marks_of
+from postroom.providers.imap.sync.apart import Asking
+from postroom.providers.imap.sync.changes import identity_item, identity_of, is_at, marks_of, uids_in
 
 _MEASURED = 2_000  # messages whose sizes are asked for at once
 _BATCH, _BATCH_BYTES = 250, 4 * 1024 * 1024
@@ -34,12 +35,26 @@ class Measured(NamedTuple):
 async def bulk(
     pool: Pool, folder: str, name: str, epoch: str, uids: Sequence[int], max_bytes: int
 ) -> AsyncGenerator[list[BulkMail], None]:
+    measuring: Asking[int, Measured] = Asking(
+        pool,
+        folder,
+        fetch=lambda session, some: _measure(session, folder, epoch, some),
+        instead=lambda session, uid: _unmeasured(session, folder, epoch, uid),
+        is_read=lambda session, some: _hands_out_others(session, folder, epoch, some),
+    )
+    fetching: Asking[Measured, BulkMail] = Asking(
+        pool,
+        folder,
+        fetch=lambda session, some: _fetch(session, folder, name, epoch, some, max_bytes),
+        instead=lambda _, mail: [received(mail, {}, str(MailRef(folder, int(epoch), mail.uid)), name, max_bytes)],
+        is_read=lambda session, some: _hands_out_others(session, folder, epoch, [mail.uid for mail in some]),
+    )
     under_way: deque[asyncio.Task[list[BulkMail]]] = deque()
     try:
         for start in range(0, len(uids), _MEASURED):
-            found = await pool.run(folder, _measure, folder, epoch, uids[start : start + _MEASURED])
+            found = await measuring.all(uids[start : start + _MEASURED])
             for batch in _batches(found, max_bytes):
-                under_way.append(asyncio.create_task(pool.run(folder, _fetch, folder, name, epoch, batch, max_bytes)))
+                under_way.append(asyncio.create_task(fetching.all(batch)))
                 if len(under_way) >= _UNDER_WAY:
                     yield await under_way.popleft()
         while under_way:
@@ -58,6 +73,13 @@ def _measure(session: Session, folder: str, epoch: str, uids: Sequence[int]) -> 
         return []
     items = session.fetch(uids, measure_items(session))
     return [mail for uid in uids if (item := items.get(uid)) is not None and (mail := measured(uid, item)) is not None]
+
+
+def _unmeasured(session: Session, folder: str, epoch: str, uid: int) -> list[Measured]:
+    """A message of which the server tells no more than its flags."""
+    item = session.fetch([uid], "UID FLAGS").get(uid) if is_at(session, folder, epoch) else None
+    marks = marks_of(item) if item is not None else None
+    return [Measured(uid, 0, None, "", marks)] if marks is not None else []
 
 
 def measure_items(session: Session) -> str:
@@ -92,7 +114,7 @@ def _fetch(
 ) -> list[BulkMail]:
     if not is_at(session, folder, epoch):
         return []
-    items = _bodies(session, [mail.uid for mail in batch], max_bytes)
+    items = _bodies(session, folder, [mail.uid for mail in batch], max_bytes)
     there = [(mail, items[mail.uid], str(MailRef(folder, int(epoch), mail.uid))) for mail in batch if mail.uid in items]
     return [received(mail, item, ref, name, max_bytes) for mail, item, ref in there]
 
@@ -104,9 +126,47 @@ def received(mail: Measured, item: wire.Item, ref: str, name: str, max_bytes: in
     return BulkMail(mail.uid, ref, mail.identity, raw, mail.size, mail.arrived, mail.marks, name, is_whole)
 
 
-def _bodies(session: Session, uids: Sequence[int], max_bytes: int) -> dict[int, wire.Item]:
+def _bodies(session: Session, folder: str, uids: Sequence[int], max_bytes: int) -> dict[int, wire.Item]:
     """A message that the server refuses to hand out (Exchange, of one that it cannot convert) takes no other with it,
     and is found by its headers."""
+    try:
+        return session.fetch(uids, f"UID BODY.PEEK[]<0.{max_bytes}>")
+    except ProviderError as refusal:
+        if refusal.retryable or not _hands_out_any(session, folder, uids):
+            raise
+    return _bodies_one_by_one(session, uids, max_bytes)
+
+
+def _hands_out_any(session: Session, folder: str, uids: Sequence[int]) -> bool:
+    """Whether some message of the folder can be read, one of these or another. Where none can, it is the folder that is
+    refused: its messages would be in the mirror without their words, for good."""
+    return any(_is_handed_out(session, uid) for uid in _some(uids)) or _hands_out_another(session, folder, uids)
+
+
+def _hands_out_others(session: Session, folder: str, epoch: str, uids: Sequence[int]) -> bool:
+    return is_at(session, folder, epoch) and _hands_out_another(session, folder, uids)
+
+
+def _hands_out_another(session: Session, folder: str, uids: Sequence[int]) -> bool:
+    others = sorted(set(uids_in(session, folder, [b"ALL"])).difference(uids))
+    return any(_is_handed_out(session, uid) for uid in _some(others))
+
+
+def _is_handed_out(session: Session, uid: int) -> bool:
+    try:
+        return uid in session.fetch([uid], "UID BODY.PEEK[]<0.1>")
+    except ProviderError as refusal:
+        if refusal.retryable:
+            raise
+        return False
+
+
+def _some(uids: Sequence[int]) -> set[int]:
+    return {uids[0], uids[len(uids) // 2], uids[-1]} if uids else set()
+
+
+def _bodies_one_by_one(session: Session, uids: Sequence[int], max_bytes: int) -> dict[int, wire.Item]:
+    """In halves, as far as those are refused."""
     try:
         return session.fetch(uids, f"UID BODY.PEEK[]<0.{max_bytes}>")
     except ProviderError as refusal:
@@ -115,7 +175,8 @@ def _bodies(session: Session, uids: Sequence[int], max_bytes: int) -> dict[int, 
     if len(uids) == 1:
         return _headers(session, uids)
     middle = len(uids) // 2
-    return {**_bodies(session, uids[:middle], max_bytes), **_bodies(session, uids[middle:], max_bytes)}
+    halves = (_bodies_one_by_one(session, half, max_bytes) for half in (uids[:middle], uids[middle:]))
+    return {uid: item for half in halves for uid, item in half.items()}
 
 
 def _headers(session: Session, uids: Sequence[int]) -> dict[int, wire.Item]:

@@ -8,13 +8,13 @@ from datetime import datetime
 from functools import lru_cache
 
 from postroom.model.changes import FolderChanges, FolderState, Identified, Marks
-from postroom.model.errors import NotFound, ProviderUnavailable
+from postroom.model.errors import NotFound
 from postroom.providers.imap.flavours.criteria import dated
-from postroom.providers.imap.folders.listing import list_folders
 from postroom.providers.imap.mail.convert import read_flags
 from postroom.providers.imap.mail.refs import MailRef
 from postroom.providers.imap.session import wire
-from postroom.providers.imap.session.client import Session
+from postroom.providers.imap.session.client import Keys, Session
+from postroom.providers.imap.session.failures import about
 from postroom.providers.imap.session.opened import Opened
 from postroom.providers.imap.sync.states import KEPT_OPEN, read_modseq
 from postroom.providers.keywords import labels_of
@@ -29,7 +29,7 @@ def newest(session: Session, folder: str, count: int) -> FolderChanges:
     the last of more."""
     opened = session.open(folder)
     first = opened.messages - count + 1
-    found = session.search([b"%d:*" % first if first > 1 else b"ALL"])
+    found = uids_in(session, folder, [b"%d:*" % first if first > 1 else b"ALL"])
     return FolderChanges(str(opened.validity), {}, present=found[-count:])
 
 
@@ -40,16 +40,22 @@ def folder_changes(
         session.enable("QRESYNC")
     epoch = str(_refreshed(session, folder, epoch).validity)
     if since is None or since.epoch != epoch:
-        return FolderChanges(epoch, {}, present=session.search(_arrived(oldest)))
+        return FolderChanges(epoch, {}, present=uids_in(session, folder, _arrived(oldest)))
     modseq = read_modseq(since.cursor)
     if modseq and session.has("QRESYNC"):
         items, gone = session.fetch_range(_ANY, _MARKS, f"CHANGEDSINCE {modseq} VANISHED")
         return FolderChanges(epoch, _marks(items), gone)
     if modseq and session.has("CONDSTORE"):
         items, _ = session.fetch_range("1:*", _MARKS, f"CHANGEDSINCE {modseq}")
-        return FolderChanges(epoch, _marks(items), present=session.search([b"ALL"]))
+        return FolderChanges(epoch, _marks(items), present=uids_in(session, folder, [b"ALL"]))
     items, _ = session.fetch_range("1:*", _MARKS)
     return FolderChanges(epoch, _marks(items), present=list(items))
+
+
+def uids_in(session: Session, folder: str, keys: Keys) -> list[int]:
+    """Of the open folder. Every server understands these keys: where it refuses, it is the folder that it refuses."""
+    with about(folder):
+        return session.search(keys)
 
 
 def _arrived(oldest: datetime | None) -> Sequence[bytes]:
@@ -108,14 +114,10 @@ def identify(session: Session, folder: str, epoch: str, uids: list[int]) -> list
 
 
 def is_at(session: Session, folder: str, epoch: str) -> bool:
-    """The folder open. False where its epoch is over, or it is gone. Most servers give no reason by code when they
-    refuse to open one: what they still list is there, and its messages must not be taken for gone."""
+    """The folder open. False where its epoch is over, or it is gone."""
     try:
         return str(session.at(folder).validity) == epoch
     except NotFound:
-        if any(one.ref == folder for one in list_folders(session, counted=False)):
-            message = "The mail server refused to open a folder that it has. Try again later."
-            raise ProviderUnavailable(message) from None
         return False
 
 

@@ -3,17 +3,17 @@ CONDSTORE; without CONDSTORE no counter shows a changed flag, and cursors are em
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 from postroom.model.changes import FolderState
-from postroom.model.errors import NotFound, PermissionDenied, Unsupported
+from postroom.model.errors import Unsupported
 from postroom.model.folder import Folder
 from postroom.providers.imap.flavours.flavour import flavour_of
 from postroom.providers.imap.folders.listing import list_with_status
 from postroom.providers.imap.session import wire
 from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.detecting import PROVIDER
+from postroom.providers.imap.session.failures import unless_refused
 
 KEPT_OPEN = "INBOX"
 _COUNTS = ("MESSAGES", "UNSEEN", "UIDNEXT", "UIDVALIDITY")
@@ -46,7 +46,7 @@ def folder_states(session: Session) -> list[FolderState]:
     is_current = _prepare(session)
     collections = flavour_of(session).collections
     listed = list_with_status(session, wanted, is_current=is_current)
-    return [_state(folder, status) for folder, status in listed if folder.role not in collections]
+    return [_state(*one) for one in listed if one[0].role not in collections]
 
 
 def _prepare(session: Session) -> bool:
@@ -57,14 +57,14 @@ def _prepare(session: Session) -> bool:
         if session.has("QRESYNC"):
             session.enable("QRESYNC")  # later it would have to be closed for that
         is_open = session.opened is not None and session.opened.folder == KEPT_OPEN
-        with suppress(NotFound, PermissionDenied):
+        with unless_refused():
             session.at(KEPT_OPEN)
             return not is_open
     session.deselect()
     return True
 
 
-def _state(folder: Folder, status: dict[str, str]) -> FolderState:
+def _state(folder: Folder, status: dict[str, str], refusal: str) -> FolderState:
     numbers = {name: wire.number(value.encode()) for name, value in status.items()}
     cursor = Cursor(numbers.get("UIDNEXT", 0), numbers.get("MESSAGES", 0), numbers.get("HIGHESTMODSEQ", 0))
-    return FolderState(folder, str(numbers.get("UIDVALIDITY", 0)) if status else "", str(cursor))
+    return FolderState(folder, str(numbers.get("UIDVALIDITY", 0)) if status else "", str(cursor), refusal=refusal)
