@@ -76,12 +76,45 @@ def test_readers_that_die_while_they_have_nothing_to_do_cost_nothing(monkeypatch
 
 
 @pytest.mark.usefixtures("few_are_many")
-def test_where_mail_after_mail_ends_its_reader_the_caller_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_every_mail_ends_its_reader_the_caller_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "_MOST_LOST", 2)
-    mails = ["die", *"abcd", "die", *"efgh"]
-    found = results(mails)
-    assert texts(found) == ["instead of die", *"ABCD", "instead of die", *"EFGH"]
+    found = results(["die", "die", *"abcdefgh"])
+    assert texts(found) == ["instead of die", "instead of die", *"ABCDEFGH"]
     assert found[-1][1][1] == os.getpid()
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_however_many_mails_end_their_readers_the_caller_reads_none_where_others_were_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(readers, "_MOST_LOST", 2)
+    mails = [*"abcd", *["die"] * 4, *"ef", "die", "g"]
+    found = results(mails)
+    assert texts(found) == ["instead of die" if mail == "die" else mail.upper() for mail in mails]
+    assert found[-1][1][1] != os.getpid()
+
+
+def test_what_a_lost_reader_was_given_does_not_end_the_readers_that_replace_it() -> None:
+    with readers.Readers(odd_mails.read, odd_mails.instead, 1) as ours:
+        lost = [ours.give(mails) for mails in (["die"], ["a"], ["b"])]
+        assert ours.results(lost[0]) is None
+        assert ours.read_alone("die")[0] == "instead of die"
+        later = [ours.give([mail]) for mail in "cdef"]
+        for mail, given in zip("ab", lost[1:], strict=True):
+            assert ours.results(given) is None
+            assert ours.read_alone(mail)[0] == mail.upper()
+        found = [ours.results(given) for given in later]
+    assert [[text for text, _ in one or []] for one in found] == [["C"], ["D"], ["E"], ["F"]]
+
+
+def test_a_mail_that_is_read_alone_is_not_blamed_for_what_others_do_to_their_reader() -> None:
+    with readers.Readers(odd_mails.read, odd_mails.instead, 1) as ours:
+        assert ours.results(ours.give(["die"])) is None
+        process = ours.read_alone("a")[1]
+        assert ours.results(ours.give(["die"])) is None
+        assert ours.read_alone("b") == ("B", process)
+        os.kill(process, signal.SIGKILL)
+        assert ours.read_alone("c")[0] == "C"
 
 
 @pytest.mark.usefixtures("few_are_many")

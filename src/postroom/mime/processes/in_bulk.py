@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar
 
-from postroom.mime.processes.readers import PATIENCE, Readers, cores, read_or
+from postroom.mime.processes.readers import PATIENCE, Given, Readers, cores, read_or
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -63,7 +63,7 @@ class _Given(Generic[T, R]):
 
     mails: list[T]
     size: int
-    results: Iterator[list[R]] | None  # None: their readers were lost
+    results: Given[R] | None  # None: their readers were lost
 
 
 def _by_readers(readers: Readers[T, R], mails: Iterator[T], size: Callable[[T], int]) -> Iterator[tuple[T, R]]:

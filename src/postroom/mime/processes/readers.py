@@ -1,11 +1,12 @@
 """Processes that read messages. A message may crash one, or keep it busy until the system kills it: then all are
-replaced, and the message is identified when the same happens again with it alone."""
+replaced, and the message is identified when the same happens again with it alone, to a process that has no other."""
 
 from __future__ import annotations
 
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R")
-A = TypeVar("A")
 B = TypeVar("B")
 
 PATIENCE = 30.0  # seconds for one message or some read together; the slowest known takes a third of one second
 _START = 60.0  # seconds until new processes respond
 _GARBAGE = 50_000  # objects
-_MOST_LOST = 3  # messages that crashed their reader: beyond that the cause is something else
+_TRIES = 2  # with one message alone: its reader may have been killed for another reason, such as a lack of memory
+_MOST_LOST = 10  # messages that crashed their reader before any was read: beyond that the cause is something else
 
 
 def cores() -> int:
@@ -45,9 +46,18 @@ def look_rarely_for_garbage() -> None:
     gc.set_threshold(_GARBAGE)  # and what is read has few cycles
 
 
+@dataclass(frozen=True, slots=True)
+class Given(Generic[R]):
+    """What the readers of one pool are reading; without a pool, what was read here."""
+
+    results: Iterator[list[R]]
+    pool: ProcessPoolExecutor | None = None
+
+
 class Readers(Generic[T, R]):
     """`read` takes some messages and raises if it cannot read one of them; then it is given them one by one. If no
-    process can be started, messages are read in the caller's own."""
+    process can be started, messages are read in the caller's own. One thread may give messages while another takes the
+    results."""
 
     def __init__(
         self,
@@ -61,8 +71,10 @@ class Readers(Generic[T, R]):
         self._count = count
         self._patience = patience
         self._lost = 0
-        self._is_whole = True
+        self._has_read = False
+        self._broken: ProcessPoolExecutor | None = None
         self._pool = _pool(count)
+        self._alone: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -72,44 +84,66 @@ class Readers(Generic[T, R]):
     ) -> None:
         self._close()
 
-    def give(self, mails: list[T]) -> Iterator[list[R]] | None:
+    def give(self, mails: list[T]) -> Given[R] | None:
         """Starts reading them; `results` waits for the outcome. None if a reader was lost before."""
-        if self._pool is None:
-            return iter([[read_or(self._instead, self._read, mail) for mail in mails]])
-        task = partial(_read_all, self._read, self._instead, self._patience)
-        return self._unless_lost(lambda pool: pool.map(task, [mails]), self._pool)
+        return self._given(self._pool, mails)
 
-    def results(self, given: Iterator[list[R]] | None) -> list[R] | None:
+    def _given(self, pool: ProcessPoolExecutor | None, mails: list[T]) -> Given[R] | None:
+        if pool is None:
+            return Given(iter([[read_or(self._instead, self._read, mail) for mail in mails]]))
+        task = partial(_read_all, self._read, self._instead, self._patience)
+        results = self._unless_lost(lambda: pool.map(task, [mails]), pool)
+        return None if results is None else Given(results, pool)
+
+    def results(self, given: Given[R] | None) -> list[R] | None:
         """None if a reader was lost, with these messages or with others."""
-        return self._unless_lost(next, given) if given is not None else None
+        if given is None:
+            return None
+        results = self._unless_lost(lambda: next(given.results), given.pool)
+        self._has_read = self._has_read or results is not None
+        return results
 
     def read_alone(self, mail: T) -> R:
-        self._mend()
-        results = self.results(self.give([mail]))
-        if results is not None:
-            return results[0]
+        for _ in range(_TRIES):
+            self._mend()
+            results = self.results(self._given(self._alone, [mail]))
+            if results is not None:
+                return results[0]
+            _end(self._alone)
+            self._alone = None
         self._lost += 1
         return self._instead(mail)
 
-    def _unless_lost(self, act: Callable[[A], B], on: A) -> B | None:
-        done = _unless_lost(act, on)
-        self._is_whole = self._is_whole and done is not None
+    def _unless_lost(self, act: Callable[[], B], pool: ProcessPoolExecutor | None) -> B | None:
+        done = _unless_lost(act)
+        if done is None and pool is self._pool:  # what an earlier one was given is lost with that one
+            self._broken = pool
         return done
 
     def _mend(self) -> None:
-        """New processes for lost ones, if any can be started."""
-        if self._is_whole:
+        """New processes for lost ones, if any can be started. If they have read something before, they are not to
+        blame: in the caller's own process, the next message of that kind would end the caller."""
+        if self._pool is None:
             return
-        self._close()
-        self._pool = _pool(self._count) if self._lost < _MOST_LOST else None
-        if self._pool is not None and not _answers(self._pool):
-            self._close()
-        self._is_whole = True
+        if self._pool is self._broken:
+            lost, self._pool = self._pool, _pool(self._count)
+            _end(lost)
+        if self._alone is None:
+            is_hopeless = self._lost >= _MOST_LOST and not self._has_read
+            self._alone = None if is_hopeless else _pool(1)
+            if self._alone is None or not _answers(self._alone):
+                self._close()
 
     def _close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-        self._pool = None
+        ended = self._pool, self._alone
+        self._pool = self._alone = None
+        for pool in ended:
+            _end(pool)
+
+
+def _end(pool: ProcessPoolExecutor | None) -> None:
+    if pool is not None:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _pool(count: int) -> ProcessPoolExecutor | None:
@@ -124,15 +158,15 @@ def _pool(count: int) -> ProcessPoolExecutor | None:
 
 
 def _answers(pool: ProcessPoolExecutor) -> bool:
-    return _unless_lost(lambda asked: next(asked.map(abs, [1], timeout=_START)), pool) is not None
+    return _unless_lost(lambda: next(pool.map(abs, [1], timeout=_START))) is not None
 
 
-def _unless_lost(act: Callable[[A], B], on: A) -> B | None:
-    from concurrent.futures import BrokenExecutor
+def _unless_lost(act: Callable[[], B]) -> B | None:
+    from concurrent.futures import BrokenExecutor, CancelledError
 
     try:
-        return act(on)
-    except (BrokenExecutor, OSError, TimeoutError):  # the last two: none could be started
+        return act()
+    except (BrokenExecutor, CancelledError, OSError, TimeoutError):  # the last two: none could be started
         return None
 
 
