@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from tests.peers.graph import attachments, kql, shown
 from tests.peers.graph.call import Call
-from tests.peers.graph.errors import bad, inefficient
+from tests.peers.graph.errors import Refused, bad, inefficient
 from tests.peers.graph.filters import Filter, is_efficient, order_of
 from tests.peers.graph.stored import StoredMessage
 
@@ -28,10 +28,16 @@ def list_messages(call: Call) -> dict[str, Any]:
     value: dict[str, Any] = {"@odata.context": f"{call.graph.url}/v1.0/$metadata#users('x')/messages"}
     if call.text("$count") == "true":
         value["@odata.count"] = len(found)
+    if any(has_unreadable_body(call, each) for each in found[skip : skip + top]):
+        raise Refused(500, "Error while processing response.")
     value["value"] = [shown_in(call, each) for each in found[skip : skip + top]]
     if len(found) > skip + top:
         value["@odata.nextLink"] = _next_link(call, skip + top)
     return value
+
+
+def has_unreadable_body(call: Call, stored: StoredMessage) -> bool:
+    return stored.damage == "body" and (not call.names("$select") or "body" in call.names("$select"))
 
 
 def count(call: Call) -> int:

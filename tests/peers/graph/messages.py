@@ -33,11 +33,16 @@ _CONFLICT = (
 
 
 def get(call: Call) -> dict[str, Any]:
+    if listing.has_unreadable_body(call, call.message):
+        said = "Content conversion failed., Content conversion: Body conversion failed."
+        raise Refused(500, said, "ErrorContentConversionFailed")
     return listing.shown_in(call, call.message)
 
 
 def mime(call: Call) -> Answer:
     stored = call.message
+    if stored.damage:
+        raise Refused(500, "MIME content conversion failed.", "ErrorMimeContentConversionFailed")
     raw = rewritten(stored.content) if call.graph.rewrites_mime else stored.raw
     return Answer(200, raw, {"content-type": "text/plain"})
 

@@ -7,7 +7,7 @@ import re
 import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from tests.peers.graph.content import Content
 
@@ -39,6 +39,7 @@ class StoredMessage:
     immutable_id: str = field(default_factory=lambda: new_id("AAkALgAA"))
     entry_id: str = field(default_factory=lambda: new_id("AAMkAGI2"))  # another one after each move
     change: int = 0
+    damage: Literal["", "mime", "body"] = ""  # what of it Exchange cannot convert: S/MIME has no MIME for many apps
 
     @property
     def raw(self) -> bytes:

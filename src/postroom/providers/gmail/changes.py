@@ -10,6 +10,7 @@ from postroom.model.changes import ChangePage
 from postroom.model.errors import CursorExpired, PostroomError
 from postroom.providers.gmail.session.client import Client, is_gone
 from postroom.providers.gmail.session.wire import JSON, UNITS, Get, object_of, objects_of, text_of
+from postroom.providers.http.paging import pages
 
 _CURSOR = re.compile(r"(\d{1,20})(?:\+(\d{1,6}))?\Z", re.ASCII)
 _KINDS = ("messagesAdded", "labelsAdded", "labelsRemoved", "messagesDeleted")
@@ -39,18 +40,28 @@ async def changed_since(client: Client, cursor: str, *, limit: int) -> ChangePag
     removed = {step.ref for step in told if step.is_removal}
     changed = dict.fromkeys(step.ref for step in told if step.ref not in removed)
     after = _after(start, steps, skipped + len(told)) if is_more else text_of(page.get("historyId")) or cursor
-    if is_more and not told:
-        records = [text_of(record.get("id")) for record in objects_of(page.get("history"))]
-        after, is_more = (records[-1], True) if records else (start, False)
+    if is_more and not told:  # records that name no message
+        after = text_of(objects_of(page.get("history"))[-1].get("id"))
     return ChangePage(tuple(changed), tuple(removed), after, is_more)
 
 
 async def _history(client: Client, start: str, most: int) -> JSON:
+    """The first page that has something, or the last: Gmail was seen to give one without any record and with the token
+    of another."""
     params = {"startHistoryId": start, "maxResults": min(most + 1, 500), "historyTypes": _ASKED}
+
+    async def fetch(token: str) -> tuple[list[JSON], str]:
+        asked = {**params, "pageToken": token} if token else params
+        page = await client.get(Get("history", UNITS["history"], asked))
+        return [page], "" if objects_of(page.get("history")) else text_of(page.get("nextPageToken"))
+
+    found: JSON = {}
     try:
-        return await client.get(Get("history", UNITS["history"], params))
+        async for (page,) in pages(fetch):
+            found = page
     except PostroomError as error:
         raise _expired() if is_gone(error) else error from None
+    return found
 
 
 def _steps(page: JSON) -> Iterator[_Step]:

@@ -53,8 +53,8 @@ CAPABILITIES = Capabilities(
 
 
 class GmailMailbox:
-    """Mailbox, RawAccess, Threads, BatchFetch, IdLookup, Drafts, Labels, ManyFolders, FolderMaker, Rules, Changes,
-    AliasMaker, Vacations."""
+    """Mailbox, RawAccess, Threads, BatchFetch, IdLookup, Drafts, Labels, ManyFolders, FolderNames, FolderMaker, Rules,
+    Changes, AliasMaker, Vacations."""
 
     def __init__(self, account: GmailAccount, context: ProviderContext) -> None:
         self._account = account
@@ -100,12 +100,15 @@ class GmailMailbox:
         """Google lets only a service account with domain-wide delegation do this."""
         if not self._account.delegated:
             raise Unsupported(PROVIDER, "creating aliases")
-        return await identities.create(self.client, address, signature_html)
+        return await identities.create(self.client, self._account, address, signature_html)
 
     # --- reading
 
     async def folders(self) -> list[Folder]:
         return await self._labels.counted()
+
+    def naming(self) -> int:
+        return self._labels.naming
 
     async def search(self, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
         return await self._searcher.page(query, limit=limit, offset=offset)

@@ -18,6 +18,7 @@ from postroom.model.folder import (
     check_renaming,
     match_folder,
     renamed_path,
+    told_apart,
 )
 from postroom.model.query.tree import In, Query
 from postroom.model.role_names import role_by_name
@@ -168,7 +169,7 @@ class Directory:
 def read_folders(listed: Any) -> list[Folder]:
     rows = {row["id"]: row for row in listed or () if isinstance(row, dict) and is_id(str(row.get("id", "")))}
     folders = [_folder(row, rows) for row in rows.values()]
-    folders = _with_named_roles(_told_apart(folders))
+    folders = _with_named_roles(told_apart(folders))
     return sorted(folders, key=lambda folder: (folder.role != Role.INBOX, folder.name.casefold()))
 
 
@@ -189,14 +190,6 @@ def _path(row: dict[str, Any], rows: dict[str, dict[str, Any]]) -> str:
 def _count(row: dict[str, Any], name: str) -> int | None:
     value = row.get(name)
     return value if isinstance(value, int) else None
-
-
-def _told_apart(folders: list[Folder]) -> list[Folder]:
-    """A name may contain a ``/`` of its own. Where two would be shown alike, the one with a role keeps the name."""
-    owners: dict[str, str] = {}
-    for folder in sorted(folders, key=lambda folder: (folder.role is None, folder.ref)):
-        owners.setdefault(folder.name, folder.ref)
-    return [folder if owners[folder.name] == folder.ref else replace(folder, name=folder.ref) for folder in folders]
 
 
 def _with_named_roles(folders: list[Folder]) -> list[Folder]:

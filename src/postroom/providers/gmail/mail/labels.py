@@ -11,6 +11,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from postroom.model.errors import Conflict, InvalidRequest, NotFound, PostroomError
@@ -62,7 +64,9 @@ class LabelSet:
         self.own = sorted(labels, key=lambda label: label.name.casefold())
         self._by_id = {label.id: label for label in self.own}
         self._by_name = {label.name.casefold(): label for label in self.own}
-        self.archive = "Archived" if "archive" in self._by_name else "Archive"
+        self._marks = [label for label in self.own if label.name in MARKS]
+        names = chain(("Archive", "Archived"), (f"Archive {number}" for number in count(2)))
+        self.archive = next(name for name in names if name.casefold() not in self._by_name)
 
     def knows(self, ids: Iterable[str]) -> bool:
         return all(label in self._by_id or label.isupper() for label in ids)
@@ -82,7 +86,8 @@ class LabelSet:
         return tuple(self.name_of(label) for label in self.user_ids(ids))
 
     def marks(self, ids: Iterable[str]) -> set[str]:
-        return {label.name for label in self.own if label.id in set(ids)}.intersection(MARKS)
+        wanted = set(ids)
+        return {label.name for label in self._marks if label.id in wanted}
 
     def place_ids(self, ids: Sequence[str]) -> list[str]:
         """Refs of the folders a message is in, the one it is shown in first."""
@@ -95,14 +100,21 @@ class LabelSet:
     def places(self, ids: Sequence[str]) -> list[str]:
         return [self._folder_name(place) for place in self.place_ids(ids)]
 
+    @cached_property
+    def _folders(self) -> list[Folder]:
+        return self.folders()
+
     def folders(self, counts: dict[str, JSON] | None = None) -> list[Folder]:
         fixed = [(place, name, role) for place, (name, role) in PLACES.items()]
         own = [(label.id, label.name, None) for label in self.own if label.name not in MARKS]
         entries = [*fixed, (ARCHIVE, self.archive, Role.ARCHIVE), *own]
         return [_folder(*entry, (counts or {}).get(entry[0], {})) for entry in entries]
 
+    def find(self, wanted: str) -> Folder | None:
+        return match_folder(self._folders, wanted)
+
     def folder(self, wanted: str) -> Folder:
-        found = match_folder(self.folders(), wanted)
+        found = self.find(wanted)
         if found is None:
             raise NotFound("There is no such folder. Call list_folders to see their names.", reason="folder_unknown")
         return found
@@ -118,7 +130,7 @@ class LabelSet:
 
 def _folder(ref: str, name: str, role: Role | None, counts: JSON) -> Folder:
     total, unread = (number_of(counts[key]) if key in counts else None for key in ("messagesTotal", "messagesUnread"))
-    return Folder(ref, name, role, total, unread)
+    return Folder(ref, name, role, total, unread, is_label=True)
 
 
 class Labels:
@@ -129,6 +141,7 @@ class Labels:
         self._clock = clock
         self._known = LabelSet()
         self._asked_at: float | None = None
+        self.naming = 0  # see `protocol.FolderNames`
 
     async def current(self) -> LabelSet:
         return self._accept(await self._client.get(Get("labels", UNITS["labels"])))
@@ -189,7 +202,9 @@ class Labels:
             for one in objects_of(answer.get("labels"))
             if one.get("type") == "user" and one.get("id") and one.get("name")
         ]
-        self._known, self._asked_at = LabelSet(found), self._clock()
+        new = LabelSet(found)
+        self.naming += new.own != self._known.own
+        self._known, self._asked_at = new, self._clock()
         return self._known
 
 

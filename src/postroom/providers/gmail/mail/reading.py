@@ -41,8 +41,8 @@ ROW = "id,threadId,labelIds,sizeEstimate,internalDate,payload"
 
 @dataclass
 class Reader:
-    """Whoever reads a thread opens its messages next, and they came with it: those of the last thread are kept for a
-    moment, unless something is changed in between."""
+    """Whoever reads a thread opens its messages next, and a mirror those of a page; they came with it. So the last that
+    came together are kept for a moment, unless something is changed in between."""
 
     client: Client
     labels: Labels
@@ -51,17 +51,22 @@ class Reader:
     def __post_init__(self) -> None:
         self.known = Known(self.client)
         self._threads = anyio.CapacityLimiter(4)
-        self._of_thread: dict[str, JSON] = {}
+        self._together: dict[str, JSON] = {}
         self._kept_until = 0.0
 
     def forget(self) -> None:
-        self._of_thread = {}
+        self._together = {}
+
+    def _keep(self, messages: Sequence[JSON]) -> None:
+        self._together = {text_of(one.get("id")): one for one in messages}
+        self._kept_until = self.clock() + _KEPT
 
     async def rows(self, refs: Sequence[str]) -> list[Row | None]:
         """In order; None where the message is gone."""
         before = self.known.cursor
         found = await self.messages(refs, fields=ROW)
-        rows = await self.read([one for one in found if one is not None])
+        self._keep(there := [one for one in found if one is not None])
+        rows = await self.read(there)
         self.known.keep(((row.envelope, row.labels) for row in rows), read_at=before)
         read = iter(rows)
         return [None if one is None else next(read) for one in found]
@@ -94,7 +99,7 @@ class Reader:
         return row.message
 
     async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
-        kept = self._of_thread if self.clock() < self._kept_until else {}
+        kept = self._together if self.clock() < self._kept_until else {}
         missing = [ref for ref in refs if ref not in kept]
         read = {**kept, **dict(zip(missing, await self.messages(missing), strict=True))}
         found = [(one := read[ref]) and await self._completed(one, ref) for ref in refs]
@@ -123,8 +128,7 @@ class Reader:
         found = objects_of((await self.one(thread(thread_ref), "thread")).get("messages"))
         if not found:
             raise gone("thread")
-        self._of_thread = {text_of(one.get("id")): one for one in found}
-        self._kept_until = self.clock() + _KEPT
+        self._keep(found)
         rows = await self.read(found)
         self.known.keep(((row.envelope, row.labels) for row in rows), read_at=before)
         return rows

@@ -11,7 +11,6 @@ import anyio.to_thread
 
 from postroom.mime import guarded
 from postroom.model.errors import InvalidRequest
-from postroom.model.folder import match_folder
 from postroom.model.message import Envelope, Page
 from postroom.model.query.tree import And, Filename, In, Is, Label, MessageId, Node, Or, Query, Text
 from postroom.providers.gmail.mail.convert import Row
@@ -86,7 +85,7 @@ class Searcher:
         for leaf in query.leaves():
             if isinstance(leaf, Label) and known.named(leaf.name) is None:
                 return await self.labels.current()
-            if isinstance(leaf, In) and match_folder(known.folders(), leaf.folder) is None:
+            if isinstance(leaf, In) and known.find(leaf.folder) is None:
                 return await self.labels.current()
         return known
 

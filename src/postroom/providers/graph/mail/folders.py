@@ -22,6 +22,7 @@ from postroom.model.folder import (
     check_renaming,
     match_folder,
     renamed_path,
+    told_apart,
 )
 from postroom.providers.graph.session import wire
 from postroom.providers.graph.session.batch import Step
@@ -61,7 +62,7 @@ class Directory:
         while parents:
             levels = await all_of([partial(self._below, one, found) for one in parents])
             parents = [folder for level in levels for folder in level]
-        self._folders = sorted(found.values(), key=lambda folder: folder.name.casefold())
+        self._folders = sorted(told_apart(list(found.values())), key=lambda folder: folder.name.casefold())
         self._listed_at = time.monotonic()
         return self._folders
 

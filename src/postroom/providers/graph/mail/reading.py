@@ -1,7 +1,8 @@
 """Envelopes, whole messages, single attachments.
 
 A message of moderate size is read as MIME: both of its texts, its headers and its files are then what was sent. Of a
-larger one Graph's JSON is read, and its files one by one when they are wanted.
+larger one, and of one that Exchange cannot convert to MIME (encrypted ones, for many apps), Graph's JSON is read, and
+its files one by one when they are wanted.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import anyio.to_thread
 from postroom.mime import guarded
 from postroom.mime.quotes.folding import context_of
 from postroom.mime.read.parse import Parsed, extract_part
-from postroom.model.errors import NotFound, Unsupported
+from postroom.model.errors import NotFound, ProviderError, Unsupported
 from postroom.model.message import Body, Envelope, Message
 from postroom.providers.graph.mail.convert import (
     REFERENCE,
@@ -32,6 +33,7 @@ from postroom.providers.graph.mail.folders import Directory
 from postroom.providers.graph.session import wire
 from postroom.providers.graph.session.batch import Step
 from postroom.providers.graph.session.client import Client
+from postroom.providers.graph.session.problems import is_unconvertible
 from postroom.providers.graph.session.wire import JSON, text
 from postroom.providers.http.concurrency import all_of
 
@@ -39,6 +41,7 @@ T = TypeVar("T")
 PROVIDER = "graph"
 LARGEST_MESSAGE = 200 * 1024 * 1024  # bytes
 LISTED = {"$select": f"{wire.ROW},body", "$expand": wire.EXTRAS}
+WITHOUT_TEXT = {"$select": wire.ROW, "$expand": wire.EXTRAS}
 _WHOLE = 1024 * 1024  # bytes; up to here a message is read as MIME
 _SMALL = 150 * 1024  # bytes; up to here its MIME is read in a batch with others, of 3 MB together
 _SNIPPET = 98_304  # characters
@@ -57,7 +60,8 @@ class Reader:
 
     async def envelopes(self, refs: Sequence[str]) -> list[Envelope | None]:
         asked = [ref for ref in dict.fromkeys(refs) if wire.is_ref(ref)]
-        found = await self._client.present([Step("GET", wire.message(ref), LISTED) for ref in asked])
+        steps = [Step("GET", wire.message(ref), LISTED) for ref in asked]
+        found = await self._client.present(steps, instead=WITHOUT_TEXT)
         present = [one for one in found if one is not None]
         by_ref = {row.ref: row for row in await self.rows(present)}
         return [by_ref.get(ref) for ref in refs]
@@ -107,7 +111,12 @@ class Reader:
         (row,) = await self.bare_rows([message])
         if row.size > _WHOLE:
             return await anyio.to_thread.run_sync(_from_json, message, row, limiter=self._threads)
-        raw = raw or await _or_gone(ref, lambda: self._client.mime(wire.message(ref, "$value")))
+        try:
+            raw = raw or await _or_gone(ref, lambda: self._client.mime(wire.message(ref, "$value")))
+        except ProviderError as error:
+            if not is_unconvertible(error):
+                raise
+            return await anyio.to_thread.run_sync(_from_json, message, row, limiter=self._threads)
         return await anyio.to_thread.run_sync(_from_mime, message, row, raw, limiter=self._threads)
 
     async def fetch_raw(self, ref: str) -> bytes:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from typing import TypeVar
 
-from postroom.model.errors import InvalidRequest
+from postroom.model.errors import InvalidRequest, ProviderUnavailable
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope, Page
 from postroom.model.query.tree import And, In, Leaf, Node, Not, Query
 from postroom.providers.graph.mail.folders import Directory
-from postroom.providers.graph.mail.reading import LISTED, Reader
+from postroom.providers.graph.mail.reading import LISTED, WITHOUT_TEXT, Reader
 from postroom.providers.graph.search import filters, kql
 from postroom.providers.graph.session import wire
 from postroom.providers.graph.session.client import Client
 from postroom.providers.graph.session.wire import COUNT, JSON, objects, text
 from postroom.providers.querying.judging import Judge
 
+T = TypeVar("T")
 _MOST_CHECKED = 10_000  # messages that are looked at to fill one page
 _LARGE_PAGE = 250
-_JUDGED = {"$select": wire.ROW, "$expand": wire.EXTRAS}
 _UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -61,12 +63,16 @@ class Searcher:
         return await self._checked(plan, limit, offset)
 
     async def with_ids(self, ids: Sequence[str]) -> list[Envelope]:
-        return await self._reader.rows(await self._by_message_id("/messages", ids, LISTED))
+        return await self._reader.rows(await _listed(partial(self._by_message_id, "/messages", ids)))
 
     async def in_conversation(self, conversation: str) -> list[Envelope]:
         """In any order, in every folder. An order would need a filter that begins with the date."""
-        params = {**LISTED, "$filter": f"conversationId eq {wire.literal(conversation)}", "$top": str(wire.PER_PAGE)}
-        return await self._reader.rows([one async for page in self._client.pages("/messages", params) for one in page])
+        params = {"$filter": f"conversationId eq {wire.literal(conversation)}", "$top": str(wire.PER_PAGE)}
+
+        async def ask(fields: Mapping[str, str]) -> list[JSON]:
+            return [one async for page in self._client.pages("/messages", {**fields, **params}) for one in page]
+
+        return await self._reader.rows(await _listed(ask))
 
     async def _planned(self, query: Query) -> Plan:
         """Folders by their names; without one, all but the deleted and the junk."""
@@ -89,22 +95,29 @@ class Searcher:
 
     async def _filtered(self, plan: Plan, limit: int, offset: int) -> Page[Envelope]:
         """Decided, ordered, counted and paged by the service."""
-        params = {**LISTED, "$top": str(max(1, limit)), "$skip": str(offset), "$count": "true"}
-        messages: list[JSON] = []
-        async for page in self._client.whole_pages(plan.path, {**params, **_ordered(plan)}):
-            messages += objects(page.get("value"))
-            if len(messages) >= limit:  # a page may have fewer than were asked for
-                break
+        params = {"$top": str(max(1, limit)), "$skip": str(offset), "$count": "true", **_ordered(plan)}
+        messages, page = await _listed(partial(self._so_many, plan.path, params, limit))
         total = page.get(COUNT)
         rows = tuple(await self._reader.rows(messages[:limit]))
         if not isinstance(total, int):
             return Page(rows, None, limit, offset, has_more=bool(page.get(wire.NEXT)))
         return Page(rows, total, limit, offset, has_more=total > offset + len(rows) and bool(rows))
 
+    async def _so_many(
+        self, path: str, params: Mapping[str, str], limit: int, fields: Mapping[str, str]
+    ) -> tuple[list[JSON], JSON]:
+        """And the last page that was read for them."""
+        messages: list[JSON] = []
+        async for page in self._client.whole_pages(path, {**fields, **params}):
+            messages += objects(page.get("value"))
+            if len(messages) >= limit:  # a page may have fewer than were asked for
+                break
+        return messages, page
+
     async def _found(self, plan: Plan, limit: int, offset: int) -> Page[Envelope]:
         """All that the service finds, decided here and put in order: it orders no search."""
         ids = () if kql.is_narrowed(plan.node) else filters.message_ids(plan.node)
-        candidates = await (self._by_message_id(plan.path, ids, _JUDGED) if ids else self._by_words(plan))
+        candidates = await (self._by_message_id(plan.path, ids, WITHOUT_TEXT) if ids else self._by_words(plan))
         matching = await self._accepted(await self._judge(plan), candidates)
         matching.sort(key=lambda row: row.date or _UNDATED, reverse=True)
         is_all = len(candidates) < wire.MOST_SEARCHED
@@ -113,7 +126,7 @@ class Searcher:
     async def _checked(self, plan: Plan, limit: int, offset: int) -> Page[Envelope]:
         """Newest first, until the page is full."""
         judge, wanted = await self._judge(plan), offset + limit + 1
-        params = {**_JUDGED, **_ordered(plan), "$top": str(min(_LARGE_PAGE, max(25, wanted + 5)))}
+        params = {**WITHOUT_TEXT, **_ordered(plan), "$top": str(min(_LARGE_PAGE, max(25, wanted + 5)))}
         matching: list[Envelope] = []
         checked = 0
         async for page in self._client.pages(plan.path, params):
@@ -135,7 +148,7 @@ class Searcher:
         return Page(present, total, limit, offset, has_more=len(rows) > offset + limit)
 
     async def _by_words(self, plan: Plan) -> list[JSON]:
-        return [one async for one in self._search(plan.path, kql.wide(plan.node), _JUDGED)]
+        return [one async for one in self._search(plan.path, kql.wide(plan.node), WITHOUT_TEXT)]
 
     async def _search(self, path: str, words: str, fields: Mapping[str, str]) -> AsyncIterator[JSON]:
         params = {**fields, "$search": kql.quoted(words), "$top": str(_LARGE_PAGE)}
@@ -181,6 +194,16 @@ class Searcher:
     async def _accepted(self, judge: Judge[str], messages: Sequence[JSON]) -> list[Envelope]:
         rows = await self._reader.bare_rows(messages)
         return [row for row in rows if judge.accepts(row.ref, row)]
+
+
+async def _listed(ask: Callable[[Mapping[str, str]], Awaitable[T]]) -> T:
+    """One message whose text Exchange cannot convert fails a whole page: then it is asked for without any text."""
+    try:
+        return await ask(LISTED)
+    except ProviderUnavailable as error:
+        if error.details.get("status") != 500:
+            raise
+        return await ask(WITHOUT_TEXT)
 
 
 def _ordered(plan: Plan) -> dict[str, str]:

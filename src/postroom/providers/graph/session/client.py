@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -11,7 +12,7 @@ from postroom.model.errors import NotFound, PostroomError, ProviderError, Provid
 from postroom.providers.credentials.choosing import token_source
 from postroom.providers.graph.session import batch
 from postroom.providers.graph.session.batch import Step
-from postroom.providers.graph.session.problems import read_problem
+from postroom.providers.graph.session.problems import is_unconvertible, read_problem
 from postroom.providers.graph.session.wire import JSON, NEXT, PER_BATCH, TAKEN, objects, prefer, query, text
 from postroom.providers.http.answer import Answer
 from postroom.providers.http.api import Api
@@ -129,10 +130,16 @@ class Client:
                 return [*found, *[error] * len(some), *[untried] * (len(steps) - start - len(some))]
         return found
 
-    async def present(self, steps: Sequence[Step]) -> list[JSON | None]:
-        """As `together`, for reads: None where there is nothing; any other failure is raised."""
+    async def present(self, steps: Sequence[Step], *, instead: Mapping[str, str] | None = None) -> list[JSON | None]:
+        """As `together`, for reads: None where there is nothing; any other failure is raised. `instead` is asked of a
+        message whose text Exchange cannot convert."""
+        answers = await self.together(steps)
+        damaged = [number for number, one in enumerate(answers) if is_unconvertible(one)] if instead else []
+        again = await self.together([replace(steps[number], params=instead or {}) for number in damaged])
+        for number, one in zip(damaged, again, strict=True):
+            answers[number] = one
         found: list[JSON | None] = []
-        for one in await self.together(steps):
+        for one in answers:
             if isinstance(one, PostroomError) and not isinstance(one, NotFound):
                 raise one
             found.append(None if isinstance(one, PostroomError) else one)

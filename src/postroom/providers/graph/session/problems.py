@@ -27,6 +27,11 @@ _NO_MAILBOX = (
     "Microsoft has no mailbox for this account that programs can open: its Exchange Online licence is missing or has "
     "lapsed, or the mailbox is on the organisation's own server. Ask the administrator; over IMAP it may still work."
 )
+_UNCONVERTIBLE = frozenset({"ErrorMimeContentConversionFailed", "ErrorContentConversionFailed", "ErrorItemCorrupt"})
+_OPEN_ELSEWHERE = (
+    "Microsoft cannot convert this message for programs: it is encrypted, or damaged. Open it in Outlook; other"
+    " messages are not concerned."
+)
 BAD_RECIPIENTS = "ErrorInvalidRecipients"
 _DEEPEST = 5
 _QUOTED = re.compile(r"'((?=[^'\s]+?@[^'\s])[^'\s]++)'")
@@ -55,8 +60,9 @@ _KINDS: dict[str, type[PostroomError]] = {
     "ErrorMessageSizeExceeded": InvalidRequest,
     "ErrorAttachmentSizeLimitExceeded": InvalidRequest,
     BAD_RECIPIENTS: InvalidRequest,
-    **dict.fromkeys(NO_MAILBOX, ProviderError),
+    **dict.fromkeys(NO_MAILBOX | _UNCONVERTIBLE, ProviderError),
 }
+_ADVICE = {**dict.fromkeys(NO_MAILBOX, _NO_MAILBOX), **dict.fromkeys(_UNCONVERTIBLE, _OPEN_ELSEWHERE)}
 _BY_CODE = {code.casefold(): (code, kind) for code, kind in _KINDS.items()}
 
 
@@ -69,9 +75,13 @@ def read_problem(answer: Answer) -> Problem | None:
     if not known:
         return Problem(codes[0]) if codes else None
     code, kind = known[-1]
-    advice = _NO_MAILBOX if code in NO_MAILBOX else ""
     named = {"recipients": _QUOTED.findall(text(error.get("message")))} if code == BAD_RECIPIENTS else {}
-    return Problem(code, kind, details=named, advice=advice)
+    return Problem(code, kind, details=named, advice=_ADVICE.get(code, ""))
+
+
+def is_unconvertible(error: object) -> bool:
+    """Whether it is about one message that Exchange itself cannot convert, however often it is asked."""
+    return isinstance(error, PostroomError) and has_code(error, *_UNCONVERTIBLE)
 
 
 def has_code(error: PostroomError, *codes: str) -> bool:
