@@ -18,8 +18,8 @@ from postroom.model.message import Envelope
 ENVELOPE = """mail.ref, mail.thread, (SELECT name FROM folder WHERE folder.id = mail.folder), mail.people, mail.subject,
     mail.date, mail.snippet, mail.unread, mail.starred, mail.answered, mail.draft, mail.has_attachments,
     iif(EXISTS (SELECT 1 FROM mail_label WHERE mail_label.mail = mail.id),
-        (SELECT json_group_array(name) FROM (SELECT label.name FROM mail_label JOIN label ON label.id = mail_label.label
-            WHERE mail_label.mail = mail.id ORDER BY label.name)), NULL),
+        (SELECT json_group_array(label.name) FROM mail_label JOIN label ON label.id = mail_label.label
+            WHERE mail_label.mail = mail.id), NULL),
     mail.size, mail.message_id, mail.in_reply_to, mail.mail_references,
     iif(EXISTS (SELECT 1 FROM mail_folder WHERE mail_folder.mail = mail.id),
         (SELECT json_group_array(name) FROM (SELECT folder.name FROM mail_folder
@@ -86,7 +86,7 @@ def _envelope(row: Sequence[Any], by_headers: bool) -> Envelope:
         FORWARDED in labels,
         bool(row[10]),
         bool(row[11]),
-        tuple([label for label in labels if label != FORWARDED]) if labels else (),
+        tuple(sorted([label for label in labels if label != FORWARDED], key=str.casefold)) if labels else (),
         row[13],
         row[14],
         row[15],

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 import anyio
 
 from postroom.model.errors import PostroomError
-from postroom.sync import changing, identity
+from postroom.sync import changing, identity, refusals
 from postroom.sync.access import Access
 from postroom.sync.changing import Arrival
 from postroom.sync.limits import Limits
@@ -117,15 +117,22 @@ class Arriving:
 
         await self.take(turns())
 
-    async def take(self, turns: AsyncIterable[Turn], after: Callable[[], Awaitable[None]] | None = None) -> None:
-        """`after` is called after each block that was written. What was fetched before a failure is still written."""
+    async def take(
+        self,
+        turns: AsyncIterable[Turn],
+        after: Callable[[], Awaitable[None]] | None = None,
+        skip: Callable[[Turn, PostroomError], Awaitable[None]] | None = None,
+    ) -> None:
+        """`after` is called after each block that was written. What was fetched before a failure is still written.
+        Where one folder alone cannot be read, `skip` is told, and the next turn follows; without it, that is a
+        failure."""
         send, receive = anyio.create_memory_object_stream[_Batch](_WAITING)
         room = _Room()
         failures: list[PostroomError] = []
 
         async def fetch() -> None:
             try:
-                await self._fetch(turns, send, room)
+                await self._fetch(turns, send, room, skip)
             except PostroomError as error:
                 failures.append(error)
 
@@ -139,13 +146,24 @@ class Arriving:
         if failures:
             raise failures[0]
 
-    async def _fetch(self, turns: AsyncIterable[Turn], send: MemoryObjectSendStream[_Batch], room: _Room) -> None:
+    async def _fetch(
+        self,
+        turns: AsyncIterable[Turn],
+        send: MemoryObjectSendStream[_Batch],
+        room: _Room,
+        skip: Callable[[Turn, PostroomError], Awaitable[None]] | None,
+    ) -> None:
         async with send:
             async for turn in turns:
-                async with aclosing(self._batches(turn)) as batches:
-                    async for batch in batches:
-                        await room.enter(batch.waiting_bytes)
-                        await send.send(batch)
+                try:
+                    async with aclosing(self._batches(turn)) as batches:
+                        async for batch in batches:
+                            await room.enter(batch.waiting_bytes)
+                            await send.send(batch)
+                except PostroomError as error:
+                    if skip is None or not refusals.is_of_one_folder(error):
+                        raise
+                    await skip(turn, error)
 
     async def _batches(self, turn: Turn) -> AsyncGenerator[_Batch, None]:
         """The last one of a turn lowers to its last number, even where the messages there are gone; the last of all to

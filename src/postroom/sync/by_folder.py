@@ -11,15 +11,14 @@ import sqlite3
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
 from postroom.model.changes import FolderChanges, FolderState, Identified, Marks
-from postroom.model.errors import NotFound, PermissionDenied, ProviderError
+from postroom.model.errors import PostroomError
 from postroom.model.folder import Role
-from postroom.sync import changing, identity, places
+from postroom.sync import changing, identity, places, refusals
 from postroom.sync.access import Access
 from postroom.sync.arriving import Arriving, Turn
 from postroom.sync.places import Place
@@ -27,6 +26,8 @@ from postroom.sync.status import note_answer
 
 if TYPE_CHECKING:
     from postroom.providers.protocol import FolderSync
+
+T = TypeVar("T")
 
 _FIRST_PAGE = 50
 _ONE_BY_ONE = 1_000  # messages looked up by number, where the whole folder need not be read
@@ -64,11 +65,14 @@ class ByFolder:
         self.stated_at = 0.0
         self._has_begun = False
         self._first: Turn | None = None  # of an empty mirror
+        self._refused: set[int] = set()  # numbers of the folders that could not be read in this round
+        self._unfillable: set[int] = set()  # the same in a fill: another run tries again
 
     async def round(self) -> bool:
         """Everything as the server has it now, as far as it is filled. True if something may have changed. The first
         one of an empty mirror is partial: it only begins the inbox, whose first page is what somebody waits for."""
         asked_at = self._clock()
+        self._refused.clear()
         states = {state.folder.ref: state for state in await self._mailbox.folder_states()}
         self.stated_at = time.monotonic()
         known = await self._access.write(self._take_over, list(states.values()))
@@ -87,10 +91,13 @@ class ByFolder:
         self.is_partial = is_first and (len(mirrored) > 1 or not looked)
         await self._adopt(looked)
         for one in looked:
-            if not one.is_new:
-                await self._arriving.take_new(one.place, one.changes.epoch, one.new)
+            if not (one.is_new or one.place.number in self._refused):
+                await self._unless_refused(
+                    one.place, self._arriving.take_new(one.place, one.changes.epoch, one.new), self._refused
+                )
         for one in looked:  # after all that is new, so that a message that was moved is there before it is missed
-            await self._access.write(self._settle, one, asked_at)
+            if one.place.number not in self._refused:
+                await self._access.write(self._settle, one, asked_at)
         self._first = _first_page(looked) if only_newest else None
         unchanged = [place for place in mirrored if place not in changed and place.low is not None]
         await self._access.write(self._conclude, unchanged, asked_at)
@@ -102,29 +109,42 @@ class ByFolder:
         return places.places(connection)
 
     async def _look(self, place: Place, state: FolderState, *, only_newest: bool) -> _Looked | None:
-        """None where the folder disappeared since, or is listed and cannot be opened: it stays as it is, without being
+        """None where the folder disappeared since, or is listed and cannot be read: it stays as it is, without being
         confirmed. `only_newest`: listing all takes the longer the more there are."""
-        if only_newest:
-            changes = await _unless_refused(self._mailbox.newest(place.ref, _FIRST_PAGE))
-        else:
-            changes = await self._changes(place, state.epoch, place.since if place.low is not None else None)
+        since = place.since if place.low is not None else None
+        answer = (
+            self._mailbox.newest(place.ref, _FIRST_PAGE)
+            if only_newest
+            else self._mailbox.folder_changes(place.ref, state.epoch, since)
+        )
+        changes = await self._unless_refused(place, answer, self._refused)
         if changes is None:
             return None
         is_new = place.low is None or place.epoch != changes.epoch
         return await self._access.read(_compared, _Looked(place, state, changes, is_new))
 
-    async def _changes(
-        self, place: Place, epoch: str, since: FolderState | None, oldest: datetime | None = None
-    ) -> FolderChanges | None:
-        return await _unless_refused(self._mailbox.folder_changes(place.ref, epoch, since, oldest))
+    async def _unless_refused(self, place: Place, answer: Awaitable[T], refused: set[int]) -> T | None:
+        """None where the folder is gone, or the server refuses it, which is noted: others go on."""
+        try:
+            return await answer
+        except PostroomError as error:
+            if not refusals.is_of_one_folder(error):
+                raise
+            await self._note_refusal(place, error, refused)
+            return None
+
+    async def _note_refusal(self, place: Place, error: PostroomError, refused: set[int]) -> None:
+        refused.add(place.number)
+        await self._access.write(refusals.note, place.number, error, self._clock())
 
     async def _adopt(self, looked: Sequence[_Looked]) -> None:
         """New messages that are known from another place take their row with them instead of being fetched."""
         lost = await self._access.read(_lost, {ref for one in looked for ref in one.gone})
         for one in looked:
             if lost and one.new:
-                found = await self._mailbox.identify(one.place.ref, one.changes.epoch, one.new)
-                await self._access.write(self._take_rows, one, found, lost)
+                answer = self._mailbox.identify(one.place.ref, one.changes.epoch, one.new)
+                found = await self._unless_refused(one.place, answer, self._refused)
+                await self._access.write(self._take_rows, one, found or [], lost)
 
     def _take_rows(
         self, connection: sqlite3.Connection, one: _Looked, found: list[Identified], lost: dict[str, list[str]]
@@ -149,6 +169,8 @@ class ByFolder:
             "UPDATE mirrored_folder SET epoch = ?, cursor = ?, as_of = ? WHERE number = ?",
             (one.changes.epoch, one.state.cursor, asked_at, one.place.number),
         )
+        if one.place.number not in self._unfillable:
+            refusals.forget(connection, one.place.number)
         if one.is_new:  # the fill does the rest
             top = max(one.changes.present or (), default=0)
             connection.execute(
@@ -163,7 +185,10 @@ class ByFolder:
     # --- the first fill
 
     async def is_behind(self) -> bool:
-        return self.is_partial or bool(await self._access.read(_unfilled))
+        """A folder that the server refused to fill is left to another run."""
+        return self.is_partial or any(
+            place.number not in self._unfillable for place in await self._access.read(_unfilled)
+        )
 
     async def fill(self, after: Callable[[], Awaitable[None]] | None = None) -> None:
         """All folders that are not filled, in turns: a first page of each, the inbox first, then the rest. `after` is
@@ -175,7 +200,11 @@ class ByFolder:
                 await after()
             written.set()
 
-        await self._arriving.take(self._turns(written), note_written)
+        async def skip(turn: Turn, error: PostroomError) -> None:
+            await self._note_refusal(turn.place, error, self._unfillable)
+            written.set()  # the others need not wait for it
+
+        await self._arriving.take(self._turns(written), note_written, skip)
 
     async def _turns(self, written: anyio.Event) -> AsyncGenerator[Turn, None]:
         """Folders that are begun meanwhile join in. Until a block is `written`, there is nothing beside the very first
@@ -187,24 +216,33 @@ class ByFolder:
             await written.wait()
         while True:
             for place in await self._access.read(_unfilled):
-                if place.number not in waiting:
-                    waiting[place.number] = remaining = await self._remaining(place, first)
-                    yield remaining.turn(_FIRST_PAGE, is_urgent=True)
+                if place.number not in waiting and place.number not in self._unfillable:
+                    remaining = await self._remaining(place, first)
+                    if remaining is not None:
+                        waiting[place.number] = remaining
+                        yield remaining.turn(_FIRST_PAGE, is_urgent=True)
             unfinished = [remaining for remaining in waiting.values() if remaining.numbers]
             if not unfinished:
                 return
             for remaining in unfinished:
-                yield remaining.turn(_TURN)
+                if remaining.place.number in self._unfillable:
+                    remaining.numbers.clear()
+                else:
+                    yield remaining.turn(_TURN)
 
-    async def _remaining(self, place: Place, first: Turn | None) -> _Remaining:
+    async def _remaining(self, place: Place, first: Turn | None) -> _Remaining | None:
         """Nothing in another epoch, and not the first page, where that is on its way already. Where only newer messages
-        are wanted, the others are anywhere among the numbers: one that was copied into the folder keeps its date."""
+        are wanted, the others are anywhere among the numbers: one that was copied into the folder keeps its date. None
+        where the folder is gone, or refused."""
         low, coming = place.low or 0, set[int]()
         if first is not None and (first.place.number, first.epoch) == (place.number, place.epoch):
             low, coming = min(low, first.numbers[-1]), set(first.numbers)
-        changes = await self._changes(place, place.epoch, None, self._arriving.oldest)
+        answer = self._mailbox.folder_changes(place.ref, place.epoch, None, self._arriving.oldest)
+        changes = await self._unless_refused(place, answer, self._unfillable)
         if changes is None:
-            return _Remaining(place, "", [], low)
+            return None
+        if place.refusal:
+            await self._access.write(refusals.forget, place.number)
         known = coming | await self._access.read(_numbers, place)
         present = changes.present or () if changes.epoch == place.epoch else ()
         numbers = sorted(number for number in present if number not in known)
@@ -234,16 +272,6 @@ def _first_page(looked: Sequence[_Looked]) -> Turn | None:
     if not numbers:
         return None
     return Turn(looked[0].place, looked[0].changes.epoch, numbers, numbers[0] + 1, below=1, is_urgent=True)
-
-
-async def _unless_refused(answer: Awaitable[FolderChanges]) -> FolderChanges | None:
-    """None where the folder is gone, or cannot be opened."""
-    try:
-        return await answer
-    except (NotFound, PermissionDenied, ProviderError) as error:
-        if error.retryable:
-            raise
-        return None
 
 
 def _may_have_changed(place: Place, state: FolderState) -> bool:
@@ -296,6 +324,9 @@ def _confirm(connection: sqlite3.Connection, unchanged: Sequence[Place], asked_a
     connection.executemany(
         "UPDATE mirrored_folder SET as_of = ? WHERE number = ?", [(asked_at, place.number) for place in unchanged]
     )
+    for place in unchanged:
+        if place.refusal and place.is_filled:  # nothing of it is missing
+            refusals.forget(connection, place.number)
 
 
 def _unfilled(connection: sqlite3.Connection) -> list[Place]:

@@ -12,13 +12,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
 
+from postroom.index.labels import FORWARDED
 from postroom.model.changes import ChangePage, FolderState, Marks
 from postroom.model.errors import CursorExpired, NotFound
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope
 from postroom.model.query.tree import Query
-from postroom.providers.protocol import Changes
-from postroom.sync import changing, identity, leaving, places
+from postroom.providers.protocol import Changes, FolderNames
+from postroom.sync import changing, identity, labelling, leaving, places
 from postroom.sync.access import Access
 from postroom.sync.changing import Arrival
 from postroom.sync.fetching import fetched
@@ -41,6 +42,7 @@ _WALKS = 3  # a server with messages that no page shows is read again, but not f
 _LOOKS = 3  # at folders that are made or renamed while messages are read
 _RELISTED = 15 * 60.0  # seconds after which everything is compared where the provider reports no changes
 CURSOR, WALK, OUTLINE, WALKED_AT = "cursor", "walk", "outline", "walked_at"
+IS_MIDWAY = "is_midway"  # there are more pages of changes after the cursor, as of when the first one was read
 FROM_NOTHING = "from_nothing"  # everything in the mirror was seen or reported since the cursor that it began with
 
 
@@ -62,14 +64,21 @@ class ByListing:
         self.stated_at = 0.0  # nothing is announced with its messages
         self._reports = isinstance(mailbox, Changes)
         self._is_walking = False
-        self._names: set[str] = set()  # of all folders, as they were last listed
+        self._names: dict[str, str] = {}  # of all folders by ref, as they were last listed
+        self._naming = 0  # see `FolderNames`
+        self._late: set[str] = set()  # folders that were found after the changes in them were asked for
 
     async def round(self) -> bool:
         asked_at = self._clock()
+        late = set(self._late)
         folders = await self._take_folders()
+        self._late = set(late)
         changed = await (self._take_changes() if self._reports else self._take_outline(folders))
+        await self._look_again(await self._access.read(leaving.inside, late))
+        self._late -= late
         if not await self.is_behind():
             await self._look_again(await self._access.read(leaving.in_gone_folders))
+            await self._look_again(await self._access.read(labelling.without_folder))
         await self._access.write(_confirm, asked_at, self._low())
         await self._access.write(self._remove_folders)
         return changed
@@ -79,17 +88,24 @@ class ByListing:
 
     async def _take_folders(self) -> list[Folder]:
         listed = await self._mailbox.folders()
-        self._names = {folder.name for folder in listed}
+        self._names, self._naming = {folder.ref: folder.name for folder in listed}, self._naming_now()
         folders = [folder for folder in listed if folder.selectable]
         states = [FolderState(one, "-", "", one.ref) for one in folders if one.role not in _COLLECTIONS]
         await self._access.write(self._take_over, states)
         return folders
 
     def _take_over(self, connection: sqlite3.Connection, states: Sequence[FolderState]) -> None:
-        """Of what is in a folder that was left out until now, nothing is reported as changed."""
-        left_out = {place.number for place in places.places(connection) if place.is_left_out}
+        """Of what is in a folder that was left out until now, nothing is reported as changed. Nor is what was put into
+        another folder because that one had its folder's name until a moment ago."""
+        before = places.places(connection)
         places.take_over(connection, states, self._leave_out, lambda _folder, _epoch, _number: "")
-        if any(place.number in left_out and not place.is_left_out for place in places.places(connection)):
+        labelling.take_over(connection, before, [state.folder for state in states])
+        now = places.places(connection)
+        self._late |= {place.ref for place in now} - {place.ref for place in before} if self._reports else set()
+        left_out = {place.number for place in before if place.is_left_out}
+        is_wanted = any(place.number in left_out and not place.is_left_out for place in now)
+        is_doubtful = not isinstance(self._mailbox, FolderNames) and places.has_passed_on_a_name(before, now)
+        if is_wanted or is_doubtful:
             _note_due(connection)
         if not self._reports:  # nothing tells what changed in the part that is there
             connection.execute("UPDATE mirrored_folder SET low = NULL WHERE NOT is_filled")
@@ -114,6 +130,7 @@ class ByListing:
         if not cursor:
             page = await mailbox.changed_since("", limit=_CHANGES)
             await self._access.write(_compare_from, page.cursor)
+            await self._take_folders()  # of what is in one that was made before the cursor, nothing is reported
             return True
         try:
             return await self._follow(mailbox, cursor)
@@ -143,7 +160,9 @@ class ByListing:
     async def _follow(self, mailbox: Changes, cursor: str) -> bool:
         changed, has_more = False, True
         known = {cursor}
-        while has_more:
+        is_midway = bool(await self._access.read(fact, IS_MIDWAY))
+        while has_more or is_midway:
+            is_midway = is_midway and has_more  # what an interrupted run began is as old as that: once more
             page = await mailbox.changed_since(cursor, limit=_CHANGES)
             await self._settle(page)
             if page.has_more and page.cursor in known:
@@ -161,11 +180,12 @@ class ByListing:
             rows = await self._mailbox.envelopes(some)
             await self._take([row for row in rows if row is not None], walk=None)
             gone += [ref for ref, row in zip(some, rows, strict=True) if row is None]
-        await self._access.write(self._remove, [*page.removed, *gone], page.cursor)
+        await self._access.write(self._remove, [*page.removed, *gone], page)
 
-    def _remove(self, connection: sqlite3.Connection, refs: Sequence[str], cursor: str) -> None:
+    def _remove(self, connection: sqlite3.Connection, refs: Sequence[str], page: ChangePage) -> None:
         self._miss(connection, refs)
-        note_fact(connection, CURSOR, cursor)
+        note_fact(connection, CURSOR, page.cursor)
+        note_fact(connection, IS_MIDWAY, "1" if page.has_more else "")
 
     def _miss(self, connection: sqlite3.Connection, refs: Sequence[str]) -> None:
         changing.remove(connection, refs, self._clock(), seen_at=_confirmed_at(connection))
@@ -228,18 +248,19 @@ class ByListing:
         for start in range(0, len(new), _FETCHED):
             some = new[start : start + _FETCHED]
             arrivals = await fetched(self._mailbox, some, self._limits)
-            folders = {row.ref: row.folders for row in some}
-            await self._access.write(_add, arrivals, folders, self._clock(), walk)
+            listed = {row.ref: row for row in some}
+            await self._access.write(_add, arrivals, listed, self._clock(), walk)
 
     def _update(self, connection: sqlite3.Connection, rows: Sequence[Envelope], walk: int | None) -> list[Envelope]:
         """Those that are to be fetched. One that is in no mirrored folder any more is not kept."""
         names = _mirrored_names(connection)
         known = changing.known(connection, [row.ref for row in rows])
         kept = [row for row in rows if names.intersection(row.folders)]
-        same = known - revised(connection, kept, is_reported=self._reports)
+        again, moved = revised(connection, kept, names, is_reported=self._reports)
+        same = known - again
         there = [row for row in kept if row.ref in same]
-        changing.set_marks(connection, {row.ref: _marks(row) for row in there})
-        for row in there:
+        changing.set_marks(connection, {row.ref: _marks(row) for row in moved})
+        for row in moved:
             changing.place_in(connection, row.ref, [name for name in row.folders if name in names])
         changing.remove(connection, list(known - {row.ref for row in kept}), self._clock())
         if walk is not None:
@@ -247,16 +268,31 @@ class ByListing:
         return [row for row in kept if row.ref not in same]
 
     async def _placed(self, rows: Sequence[Envelope]) -> Sequence[Envelope]:
-        """In folders that are known. One may have been made or renamed since they were listed, and no message that is
-        in it is reported again."""
+        """With names that mean here what they meant when the rows were read: since the folders were listed, one may
+        have been made, or have got another name, even that of another. No message in it is reported again. A name that
+        is unknown before and after a look is that of a hidden folder."""
+        hidden: set[str] = set()
         for _ in range(_LOOKS):
-            odd = [row.ref for row in rows if not self._names.issuperset(filter(None, row.folders))]
-            if not odd:
+            before, unknown = self._names, self._unknown(rows, hidden)
+            if not unknown and self._naming == self._naming_now():
                 break
             await self._take_folders()
+            changed = set().union(*unknown.values(), (name for _, name in before.items() ^ self._names.items()))
+            odd = [row.ref for row in rows if changed.intersection((*row.folders, *row.labels))]
             again = dict(zip(odd, await self._mailbox.envelopes(odd), strict=True))
             rows = [now for row in rows if (now := again.get(row.ref, row)) is not None]
+            still = self._unknown(rows, hidden)
+            hidden |= {name for ref, names in still.items() for name in names & unknown.get(ref, set())}
         return rows
+
+    def _unknown(self, rows: Sequence[Envelope], hidden: set[str]) -> dict[str, set[str]]:
+        """By the refs of those in folders that are neither listed nor hidden: the names of these."""
+        known = {"", *self._names.values(), *hidden}
+        return {row.ref: names for row in rows if (names := set(row.folders) - known)}
+
+    def _naming_now(self) -> int:
+        """Where the mailbox itself writes names into the rows, and says when they change."""
+        return self._mailbox.naming() if isinstance(self._mailbox, FolderNames) else 0
 
 
 def _marks(row: Envelope) -> Marks:
@@ -266,17 +302,19 @@ def _marks(row: Envelope) -> Marks:
 def _add(
     connection: sqlite3.Connection,
     arrivals: Sequence[Arrival],
-    folders: Mapping[str, Sequence[str]],
+    rows: Mapping[str, Envelope],
     now: float,
     walk: int | None,
 ) -> None:
-    """Only into folders that are mirrored. They are those of the listing: meanwhile one may have got another name."""
+    """Only into folders that are mirrored. Folders and labels are those of the listing: meanwhile one may have got
+    another name."""
     names = _mirrored_names(connection)
     filed = []
     for arrival in arrivals:
-        record = arrival.record
-        if wanted := [name for name in folders[record.ref] if name in names]:
-            filed.append(changing.filed(arrival, wanted, record.thread_ref))
+        row = rows[arrival.record.ref]
+        if wanted := [name for name in row.folders if name in names]:
+            labels = (*row.labels, FORWARDED) if row.forwarded else row.labels
+            filed.append(changing.filed(arrival, wanted, arrival.record.thread_ref, labels))
     added = changing.put(connection, filed, now)
     if walk is not None:
         connection.executemany("UPDATE mirrored SET walk = ? WHERE ref = ?", [(walk, ref) for ref in added])
@@ -323,6 +361,7 @@ def _compare_from(connection: sqlite3.Connection, cursor: str) -> None:
     note_fact(connection, FROM_NOTHING, "1" if is_empty else "")
     connection.execute("UPDATE mirrored_folder SET low = NULL, as_of = NULL WHERE NOT is_filled")
     note_fact(connection, CURSOR, cursor)
+    note_fact(connection, IS_MIDWAY, "")
     _note_due(connection)
 
 

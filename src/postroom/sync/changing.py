@@ -37,12 +37,16 @@ class Arrival(NamedTuple):
         return len(self.record.texts.body) + (len(self.content.content) if self.content is not None else 0)
 
 
-def filed(arrival: Arrival, folders: Sequence[str], thread_ref: str = "") -> Arrival:
-    """In the folders of these names, shown in the first."""
+def filed(
+    arrival: Arrival, folders: Sequence[str], thread_ref: str = "", labels: tuple[str, ...] | None = None
+) -> Arrival:
+    """In the folders of these names, shown in the first, and with these labels where any are given."""
     record = arrival.record
-    if record.folders == (*folders,) and record.thread_ref == thread_ref:
+    wanted = (*folders,), thread_ref, record.labels if labels is None else labels
+    if wanted == (record.folders, record.thread_ref, record.labels):
         return arrival
-    return arrival._replace(record=record._replace(folders=(*folders,), thread_ref=thread_ref))
+    places, thread, tags = wanted
+    return arrival._replace(record=record._replace(folders=places, thread_ref=thread, labels=tags))
 
 
 def add(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float) -> list[str]:

@@ -77,11 +77,15 @@ class Consulting:
         """From the server, or from the mirror where that does not answer."""
         try:
             return cast("R", await self.ask(ask, *args, **kwargs))
-        except UNREACHABLE:
-            found = await self.last_resort(look)
+        except PostroomError as error:
+            found = await self.instead_of(error, look)
             if found is None:
                 raise
             return found
+
+    async def instead_of(self, error: PostroomError, look: Look[R]) -> R | None:
+        """What the mirror has, where the server cannot be reached, or refuses a folder."""
+        return await self.last_resort(look) if isinstance(error, UNREACHABLE) or error.refused_folder else None
 
     async def current(self, look: Look[R]) -> R | None:
         """What the mirror says now, after catching up where that can help."""
@@ -115,8 +119,11 @@ class Consulting:
                 await self._mailbox.connect()
                 self._is_connected = True
             answer = await telling(self._mirror, self._account, partial(ask, *args, **kwargs))
-        except UNREACHABLE:
-            self.outage.begin()
+        except PostroomError as error:
+            if error.refused_folder:
+                self.outage.end()
+            elif isinstance(error, UNREACHABLE):
+                self.outage.begin()
             raise
         self.outage.end()
         return answer
@@ -129,12 +136,12 @@ class Consulting:
         try:
             if self._at_once.is_advisable:
                 at_once = Trust(trust.since, trust.is_last_resort, at_once=True)
-                with suppress(TooMuch, PostroomError):
+                with suppress(TooMuch, PostroomError, OSError):
                     return self._at_once.timed(partial(self._run, look, at_once))
             if not self._mirror.path.exists():
                 return None
             return await anyio.to_thread.run_sync(self._run, look, trust, limiter=self._readers)
-        except PostroomError:
+        except (PostroomError, OSError):
             return None
 
     def _run(self, look: Look[R], trust: Trust) -> R | None:

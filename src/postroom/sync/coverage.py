@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from postroom.index.folders import list_folders
 from postroom.model.folder import Role, match_folder
@@ -20,13 +21,31 @@ _UNSEARCHED = (Role.TRASH, Role.JUNK)  # unless a query names a folder
 class Coverage:
     """`is_known`: the mirror has a folder by that name at all. `is_whole`: each folder concerned is complete.
     `leaves_out`: some folder concerned is not mirrored. `as_of`: the least fresh of them; None: never confirmed.
-    `is_stale`: something was changed through us since."""
+    `is_stale`: something was changed through us since.
+
+    Where the server refuses some of them, `refused_at` is when it last did, and `others` is the coverage of the rest;
+    None where it refuses none, or all."""
 
     is_known: bool = False
     is_whole: bool = False
     leaves_out: bool = False
     as_of: datetime | None = None
     is_stale: bool = False
+    refused_at: datetime | None = None
+    others: Coverage | None = None
+
+
+class _State(NamedTuple):
+    ref: str
+    is_filled: int
+    as_of: float | None
+    is_left_out: int
+    refused_at: float | None
+
+    @property
+    def is_unknown(self) -> bool:
+        """The server never let it be read: there is nothing of it."""
+        return self.as_of is None and self.refused_at is not None
 
 
 def coverage_of(connection: sqlite3.Connection, query: Query) -> Coverage:
@@ -54,24 +73,38 @@ def coverage_of_all(connection: sqlite3.Connection) -> Coverage:
 
 def coverage_of_folders(connection: sqlite3.Connection, refs: Collection[str]) -> Coverage:
     states, stale_at = remembered(connection, _states)
-    concerned = [(is_filled, as_of, left_out) for ref, is_filled, as_of, left_out in states if ref in refs]
-    mirrored = [(is_filled, as_of) for is_filled, as_of, left_out in concerned if not left_out]
-    as_of = _least([as_of for _, as_of in mirrored])
+    concerned = [state for state in states if state.ref in refs]
+    coverage = _coverage(concerned, len(refs), stale_at)
+    refusals = [state.refused_at for state in concerned if state.refused_at is not None]
+    if not refusals:
+        return coverage
+    others = [state for state in concerned if state.refused_at is None]
+    refused_at = datetime.fromtimestamp(min(refusals), UTC)
+    is_known = any(not state.is_left_out for state in others)
+    return replace(
+        coverage, refused_at=refused_at, others=_coverage(others, len(others), stale_at) if is_known else None
+    )
+
+
+def _coverage(concerned: Sequence[_State], wanted: int, stale_at: float) -> Coverage:
+    mirrored = [state for state in concerned if not state.is_left_out]
+    begun = [state for state in mirrored if not state.is_unknown]
+    as_of = _least([state.as_of for state in begun])
     return Coverage(
-        is_known=bool(mirrored) and len(concerned) == len(refs),
-        is_whole=bool(mirrored) and all(is_filled for is_filled, _ in mirrored),
+        is_known=bool(begun) and len(concerned) == wanted,
+        is_whole=bool(mirrored) and all(state.is_filled for state in mirrored),
         leaves_out=len(mirrored) < len(concerned),
         as_of=None if as_of is None else datetime.fromtimestamp(as_of, UTC),
         is_stale=as_of is not None and as_of <= stale_at,
     )
 
 
-def _states(connection: sqlite3.Connection) -> tuple[list[tuple[str, int, float | None, int]], float]:
-    states = connection.execute(
-        "SELECT ref, is_filled, as_of, is_left_out"
+def _states(connection: sqlite3.Connection) -> tuple[list[_State], float]:
+    rows = connection.execute(
+        "SELECT ref, is_filled, as_of, is_left_out, refused_at"
         " FROM folder JOIN mirrored_folder ON mirrored_folder.number = folder.id"
-    ).fetchall()
-    return states, float(fact(connection, STALE_AT) or 0)
+    )
+    return [_State(*row) for row in rows], float(fact(connection, STALE_AT) or 0)
 
 
 def _least(moments: Sequence[float | None]) -> float | None:

@@ -95,11 +95,15 @@ def find_again(
     found: Callable[[sqlite3.Connection, str, str], None],
 ) -> None:
     """`appeared` are identities and refs. Calls `found` with the old and the new ref of each that had disappeared; it
-    is then forgotten. One that is back under its own ref is itself, whatever copies of it disappeared, too."""
+    is then forgotten. One that is back under its own ref is itself, whatever copies of it disappeared, too; otherwise
+    it is the one that disappeared last."""
     if connection.execute("SELECT 1 FROM former LIMIT 1").fetchone() is None:
         return
     for own, ref in appeared:
-        sql = "SELECT ref FROM former WHERE identity != '' AND identity = ? ORDER BY ref = ? DESC LIMIT 1"
+        sql = (
+            "SELECT ref FROM former WHERE identity != '' AND identity = ?"
+            " ORDER BY ref = ? DESC, gone_at DESC, ref LIMIT 1"
+        )
         if (former := connection.execute(sql, (own, ref)).fetchone()) is not None:
             connection.execute("DELETE FROM former WHERE ref = ?", former)
             if former[0] != ref:

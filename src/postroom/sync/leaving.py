@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 
 from postroom.index import placing
 from postroom.sync import changing, places
@@ -17,6 +18,20 @@ def in_gone_folders(connection: sqlite3.Connection) -> list[str]:
         " JOIN mirrored_folder ON number = mail_folder.folder AND is_gone"
     )
     return [ref for (ref,) in rows]
+
+
+def inside(connection: sqlite3.Connection, folder_refs: Iterable[str]) -> list[str]:
+    """The refs of what is in these folders."""
+    found: list[str] = []
+    for folder in folder_refs:
+        rows = connection.execute(
+            "SELECT mail.ref FROM mail JOIN folder ON folder.id = mail.folder AND folder.ref = ?1"
+            " UNION SELECT mail.ref FROM mail JOIN mail_folder ON mail = mail.id"
+            " JOIN folder ON folder.id = mail_folder.folder AND folder.ref = ?1",
+            (folder,),
+        )
+        found += [ref for (ref,) in rows]
+    return found
 
 
 def leave_folders(connection: sqlite3.Connection, now: float) -> None:

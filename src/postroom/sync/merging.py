@@ -15,6 +15,7 @@ import heapq
 import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 
@@ -31,7 +32,7 @@ from postroom.sync.trust import Trust
 class Half:
     """What the mirror has, down to as many hits as are `wanted`, and which parts of folders it does not have.
     `coverage` is that of the folders it has begun. `is_bounded`: only as much of the rest is asked for as may come
-    before the last of these hits."""
+    before the last of these hits. `lacks`: the server refuses folders of which parts are missing, too."""
 
     mine: Hits
     rest: tuple[Rest, ...]
@@ -39,6 +40,7 @@ class Half:
     leaves_out: bool
     wanted: int
     is_bounded: bool
+    lacks: bool = False
 
 
 def is_enough(found: Page[Envelope] | Half | None) -> bool:
@@ -51,7 +53,7 @@ def half_of(connection: sqlite3.Connection, trust: Trust, query: Query, wanted: 
     concerned = folders_concerned(connection, query)
     if not concerned:
         return None
-    begun, rest = _divided(connection, concerned)
+    begun, rest, lacks = _divided(connection, trust, concerned)
     coverage = coverage_of_folders(connection, begun)
     if rest is None or not trust.accepts(coverage, whole=False):
         return None
@@ -61,28 +63,37 @@ def half_of(connection: sqlite3.Connection, trust: Trust, query: Query, wanted: 
     is_bounded = len(mine.hits) >= wanted and any(isinstance(leaf, Text) for leaf in query.leaves())
     if is_bounded:
         rest = [replace(part, since=mine.hits[-1].date) for part in rest]
-    return Half(mine, tuple(rest), coverage, leaves_out, wanted, is_bounded)
+    return Half(mine, tuple(rest), coverage, leaves_out, wanted, is_bounded, lacks)
 
 
-def _divided(connection: sqlite3.Connection, refs: Collection[str]) -> tuple[set[str], list[Rest] | None]:
+def _divided(
+    connection: sqlite3.Connection, trust: Trust, refs: Collection[str]
+) -> tuple[set[str], list[Rest] | None, bool]:
     """The folders that are begun, and what is missing. None where messages are there that the fill has not reached
-    (a folder was numbered anew, and they were recognised): they would be found twice."""
+    (a folder was numbered anew, and they were recognised): they would be found twice. And whether some of what is
+    missing need not be asked for: the server refused those folders just now, and there are others."""
     rows = connection.execute(
-        "SELECT ref, epoch, low, is_filled, (SELECT min(mirrored.number) FROM mirrored WHERE folder = folder.id)"
+        "SELECT ref, epoch, low, is_filled, refused_at,"
+        " (SELECT min(mirrored.number) FROM mirrored WHERE folder = folder.id)"
         " FROM folder JOIN mirrored_folder ON mirrored_folder.number = folder.id WHERE NOT is_left_out"
     )
-    begun: set[str] = set()
+    here = [row for row in rows if row[0] in refs]
+    begun = {ref for ref, _, low, *_ in here if low is not None}
+    refused = {ref for ref, *_, refused_at, _ in here if refused_at is not None and trust.counts(_moment(refused_at))}
+    if len(refused) == len(here):
+        refused.clear()
     rest: list[Rest] = []
-    is_clear = True
-    for ref, epoch, low, is_filled, lowest in rows:
-        if ref not in refs:
-            continue
-        if low is not None:
-            begun.add(ref)
+    is_clear, lacks = True, False
+    for ref, epoch, low, is_filled, _, lowest in here:
         if not is_filled:
-            rest.append(Rest(ref, epoch, low))
             is_clear = is_clear and (lowest is None or (low is not None and lowest >= low))
-    return begun, rest if is_clear else None
+            lacks = lacks or ref in refused
+            rest += [] if ref in refused else [Rest(ref, epoch, low)]
+    return begun, rest if is_clear else None, lacks
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def merged(half: Half, rest: Hits, *, limit: int, offset: int) -> tuple[list[str], int | None, bool]:

@@ -53,6 +53,7 @@ class Mirror:
         self._wait_for_lock = wait_for_lock
         self._database: Database | None = None
         self._inode = 0
+        self.opened = 0  # how often: another number, perhaps another file
         self._opening = threading.Lock()
 
     @contextmanager
@@ -170,6 +171,7 @@ class Mirror:
                 except UnicodeDecodeError:  # SQLite quotes the damaged bytes in its error, and Python cannot read that
                     raise translate(Damaged(), self.path, _FILE) from None
                 self._database, self._inode = database, _inode(self.path)
+                self.opened += 1
             return self._database
 
     def _already_open(self) -> Database:

@@ -17,25 +17,21 @@ as before), with the same answers.
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import anyio
-import anyio.to_thread
-
 from postroom.index.folders import list_folders
 from postroom.index.search import is_quick
 from postroom.model.capabilities import Capabilities
 from postroom.model.changes import Hits
-from postroom.model.errors import CursorExpired, NotFound, PostroomError
+from postroom.model.errors import CursorExpired, PostroomError
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import Query, Text
 from postroom.providers.layers.layered import Call, Layered
-from postroom.providers.protocol import FolderSync, Mailbox, Numbered, Transport
-from postroom.sync import abilities, contents, noting
+from postroom.providers.protocol import FolderSync, Mailbox, Transport
+from postroom.sync import abilities, contents
 from postroom.sync.consulting import UNREACHABLE, CatchUp, Consulting
 from postroom.sync.conversations import Conversations
 from postroom.sync.coverage import Coverage, coverage_of, coverage_of_all
@@ -44,10 +40,10 @@ from postroom.sync.lookup import AT_ONCE, Lookup, trusted
 from postroom.sync.merging import Half, half_of, is_enough, merged
 from postroom.sync.trust import MAX_AGE, Outage, Trust
 from postroom.sync.word_searches import WordSearches
+from postroom.sync.writes import Writes, noted, then_stale
 
 if TYPE_CHECKING:
     from postroom.model.folder import Folder
-    from postroom.model.outcome import ItemResult
     from postroom.settings.accounts import ServerAccount
     from postroom.sync.mirror import Mirror
 
@@ -79,7 +75,7 @@ def noticing_sends(transport: Transport, mirror: Mirror, provider: str) -> Trans
     """What was sent is in Sent, and a draft that was sent is gone: the next read looks."""
 
     def layer(verb: str, call: Call) -> Call:
-        return partial(_then_stale, mirror, call) if verb in _SENDING else call
+        return partial(then_stale, mirror, call) if verb in _SENDING else call
 
     return cast("Transport", Layered(transport, provider, [layer]))
 
@@ -103,6 +99,7 @@ class MirrorLayer:
         self._word_searches = WordSearches()
         self._lookup = Lookup(threads_by_headers=(by_headers := isinstance(mailbox, FolderSync)))
         self.conversations = Conversations(mailbox, self._consult, self._lookup.thread) if by_headers else None
+        writes = Writes(mailbox, mirror)
         self._methods: dict[str, Callable[..., Awaitable[Any]]] = {
             "connect": self._connect,
             "folders": self._folders,
@@ -115,11 +112,11 @@ class MirrorLayer:
             "fetch_part": self._fetch_part,
             "thread": self._thread,
             "mails_with_ids": self._mails_with_ids,
-            "set_flags": self._set_flags,
-            "move": self._move,
-            "put_into": self._put_into,
-            "apply_label": self._apply_label,
-            "remove_label": self._remove_label,
+            "set_flags": writes.set_flags,
+            "move": writes.move,
+            "put_into": writes.put_into,
+            "apply_label": writes.apply_label,
+            "remove_label": writes.remove_label,
         }
 
     @property
@@ -129,7 +126,7 @@ class MirrorLayer:
     def __call__(self, verb: str, call: Call) -> Call:
         if verb in self._methods:
             return partial(self._methods[verb], call)
-        return partial(_then_stale, self.mirror, partial(self._changing, call)) if verb in _STALING else call
+        return partial(then_stale, self.mirror, partial(self._changing, call)) if verb in _STALING else call
 
     def asking_only(self, verb: str, call: Call) -> Call:
         """A layer that knows of the mirror only whether the server could be reached."""
@@ -146,7 +143,7 @@ class MirrorLayer:
             if known is None:
                 raise
             return known
-        await _noted(self.mirror, abilities.note, found)
+        await noted(self.mirror, abilities.note, found)
         return found
 
     async def _folders(self, ask: Call) -> list[Folder]:
@@ -200,7 +197,7 @@ class MirrorLayer:
             return cast("Page[Envelope]", await ask(query, limit=limit, offset=offset))
         refs, total, has_more = merged(found, rest, limit=limit, offset=offset)
         rows = await self._each(self._mailbox.envelopes, refs, self._envelopes_found)
-        complete = not (found.leaves_out and self._settings.mirror_leave_out)
+        complete = not (found.lacks or (found.leaves_out and self._settings.mirror_leave_out))
         there = tuple(row for row in rows if row is not None)
         return Page(there, total, limit, offset, has_more, as_of=found.coverage.as_of, complete=complete)
 
@@ -238,8 +235,8 @@ class MirrorLayer:
         """By ref. With the server away nobody knows whether the others are gone."""
         try:
             answers = await self._consult.ask(ask, refs)
-        except UNREACHABLE:
-            known = await self._consult.last_resort(lambda connection, trust: look(connection, trust, refs)) or {}
+        except PostroomError as error:
+            known = await self._consult.instead_of(error, lambda connection, trust: look(connection, trust, refs)) or {}
             if len(known) < len(set(refs)):
                 raise
             return known
@@ -333,68 +330,3 @@ class MirrorLayer:
         answer = await change(*args, **kwargs)
         self.outage.end()
         return answer
-
-    async def _set_flags(self, ask: Call, refs: Sequence[str], *, add: Sequence[Any]) -> list[ItemResult]:
-        results = cast("list[ItemResult]", await ask(refs, add=add))
-        await self._note(results, noting.flags, _ok(results), add)
-        return results
-
-    async def _move(self, ask: Call, refs: Sequence[str], folder_ref: str) -> list[ItemResult]:
-        results = cast("list[ItemResult]", await ask(refs, folder_ref))
-        moved = [result for result in results if result.ok]
-        numbers = [await self._number(result.new_ref) for result in moved]
-        placed = list(zip(moved, numbers, strict=True))
-        await self._note(results, noting.moved, placed, folder_ref, time.time())
-        return results
-
-    async def _number(self, ref: str) -> int:
-        return await self._mailbox.uid_of(ref) if ref and isinstance(self._mailbox, Numbered) else 0
-
-    async def _put_into(self, ask: Call, refs: Sequence[str], folder_refs: Sequence[str]) -> list[ItemResult]:
-        results = cast("list[ItemResult]", await ask(refs, folder_refs))
-        await self._note(results, noting.put_into, _ok(results), folder_refs)
-        return results
-
-    async def _apply_label(self, ask: Call, refs: Sequence[str], label: str) -> list[ItemResult]:
-        results = cast("list[ItemResult]", await ask(refs, label))
-        await self._note(results, noting.labelled, _ok(results), label, True)
-        return results
-
-    async def _remove_label(self, ask: Call, refs: Sequence[str], label: str) -> list[ItemResult]:
-        results = cast("list[ItemResult]", await ask(refs, label))
-        await self._note(results, noting.labelled, _ok(results), label, False)
-        return results
-
-    async def _note(self, results: Sequence[ItemResult], change: Callable[..., None], *args: Any) -> None:
-        """A message that the server no longer has was moved or deleted by another program: the next read looks."""
-        await _noted(self.mirror, noting.changed, change, *args)
-        gone = [result.ref for result in results if isinstance(result.error, NotFound)]
-        if gone:
-            await _noted(self.mirror, noting.changed, noting.gone, gone)
-
-
-async def _then_stale(mirror: Mirror, call: Call, *args: Any, **kwargs: Any) -> Any:
-    try:
-        return await call(*args, **kwargs)
-    finally:
-        with anyio.CancelScope(shield=True):
-            await _noted(mirror, noting.changed, noting.stale)
-
-
-async def _noted(mirror: Mirror, change: Callable[..., None], *args: Any) -> None:
-    """The server has it; a mirror that cannot be written learns it from there."""
-
-    def run() -> None:
-        with mirror.transaction() as connection:
-            change(connection, *args)
-
-    if not mirror.path.exists():
-        return
-    try:
-        await anyio.to_thread.run_sync(run)
-    except PostroomError:
-        return
-
-
-def _ok(results: Sequence[ItemResult]) -> list[str]:
-    return [result.ref for result in results if result.ok]

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from postroom.index import placing, writing
+from postroom.index.labels import MAX_NAME
 from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import Flag
-from postroom.sync import changing
+from postroom.sync import changing, filing, labelling
 from postroom.sync.status import CHANGED_AT, STALE_AT, note_fact
 
 
@@ -28,12 +29,21 @@ def flags(connection: sqlite3.Connection, refs: Sequence[str], claims: Sequence[
 
 
 def labelled(connection: sqlite3.Connection, refs: Sequence[str], label: str, is_on: bool) -> None:
+    if len(label) > MAX_NAME:  # at Gmail there are such
+        stale(connection)
+        return
     change = writing.apply_label if is_on else writing.remove_label
     change(connection, refs, label)
+    _stale_unless(connection, filing.file(connection, refs))
     _stale_without(connection, refs)
 
 
 def put_into(connection: sqlite3.Connection, refs: Sequence[str], folder_refs: Sequence[str]) -> None:
+    """Where labels are folders, a message also stays where nobody may take it from; and of what the server did not
+    change it reports nothing, so that a guess would stay."""
+    if labelling.are_folders(connection):
+        stale(connection)
+        return
     placing.put(connection, refs, folder_refs)
     _stale_without(connection, refs)
 
@@ -52,6 +62,8 @@ def moved(
     stayed = [result.ref for result, _ in results if not result.new_ref and result.ref in here]
     if stayed and _is_numbered(connection, stayed[0]):
         stale(connection)
+    elif stayed and labelling.are_folders(connection):
+        _stale_unless(connection, filing.move(connection, stayed, folder_ref))
     elif stayed:
         placing.move(connection, stayed, folder_ref)
 
@@ -65,6 +77,11 @@ def gone(connection: sqlite3.Connection, refs: Sequence[str]) -> None:
 def stale(connection: sqlite3.Connection) -> None:
     """Something changed that only the server can tell: the next read asks."""
     note_fact(connection, STALE_AT, repr(time.time()))
+
+
+def _stale_unless(connection: sqlite3.Connection, is_known: bool) -> None:
+    if not is_known:
+        stale(connection)
 
 
 def _stale_without(connection: sqlite3.Connection, refs: Sequence[str]) -> None:

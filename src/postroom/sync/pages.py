@@ -29,7 +29,7 @@ async def pages_of(mailbox: Mailbox, folder_ref: str, *, first: int, size: int) 
     while True:
         page = await mailbox.search(Query(In(folder_ref)), limit=limit, offset=offset)
         refs = {row.ref for row in page.items}
-        if offset and refs.isdisjoint(last):
+        if (offset and refs.isdisjoint(last)) or (page.has_more and not refs):  # the latter went since they were listed
             returns += 1
             if returns > _MOST_RETURNS:
                 raise ProviderError("The mailbox changes faster than it can be read. It is not complete.")
@@ -42,7 +42,7 @@ async def pages_of(mailbox: Mailbox, folder_ref: str, *, first: int, size: int) 
                 " read. The mirror is not complete."
             )
         yield page
-        if not page.has_more or not page.items:
+        if not page.has_more:
             return
         offset += len(page.items) - max(1, len(page.items) // _OVERLAP)
         limit, last = size, refs

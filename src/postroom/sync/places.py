@@ -30,6 +30,7 @@ class Place:
     as_of: float | None
     is_left_out: bool
     is_gone: bool
+    refusal: str
     role: str | None
 
     @property
@@ -43,7 +44,7 @@ class Place:
         return here == (folder.ref, folder.name, folder.role, state.identity, False)
 
 
-_COLUMNS = """number, ref, name, identity, epoch, cursor, low, is_filled, as_of, is_left_out, is_gone, role"""
+_COLUMNS = """number, ref, name, identity, epoch, cursor, low, is_filled, as_of, is_left_out, is_gone, refusal, role"""
 
 
 def places(connection: sqlite3.Connection) -> list[Place]:
@@ -60,19 +61,20 @@ def take_over(
     connection: sqlite3.Connection, states: Sequence[FolderState], leave_out: Collection[str], ref_of: RefOf
 ) -> None:
     """The server's folders. What was in one that is gone stays until `remove_gone`: it may have been moved. One whose
-    state was not told stays as it is, and is not begun: perhaps nobody may read it."""
+    state was not told stays as it is, and is not begun: perhaps nobody may read it. One with a refusal is known of."""
     known = places(connection)
     pairs = _paired(known, states)
     changed = [(place, state) for place, state in pairs if not place.is_as(state)]
     there = {place.number for place, _ in pairs}
     told = [state for state in states if state.epoch]
-    new = {state.folder.ref for state in told} - {state.folder.ref for _, state in pairs}
+    named = [state for state in states if state.epoch or state.refusal]
+    new = {state.folder.ref for state in named} - {state.folder.ref for _, state in pairs}
     gone = [place for place in known if place.number not in there]
     if changed or new or gone:
         _put_aside(connection, [*gone, *(place for place, _ in changed)])
         for place, state in changed:
             _write(connection, place, state, ref_of)
-        for state in told:
+        for state in named:
             if state.folder.ref in new:
                 _create(connection, state)
         for place in gone:  # shown as before until it is removed, unless another has its name by now
@@ -84,6 +86,13 @@ def take_over(
         [(state.folder.total or 0, state.folder.ref) for state in told],
     )
     _leave_out(connection, [state.folder for state in states], leave_out)
+
+
+def has_passed_on_a_name(before: Sequence[Place], now: Sequence[Place]) -> bool:
+    """Whether a folder has the name that another one had, which is still there under another name."""
+    there = {place.ref for place in now if not place.is_gone}
+    owners = {place.name: place.ref for place in before if place.ref in there}
+    return any(owners.get(place.name, place.ref) != place.ref for place in now if not place.is_gone)
 
 
 def _paired(known: Sequence[Place], states: Sequence[FolderState]) -> list[tuple[Place, FolderState]]:
@@ -168,8 +177,8 @@ def _leave_out(connection: sqlite3.Connection, folders: list[Folder], names: Col
     for place in places(connection):
         if place.is_left_out != (place.ref in refs):
             connection.execute(
-                "UPDATE mirrored_folder SET is_left_out = ?, low = NULL, is_filled = 0, cursor = '', as_of = NULL"
-                " WHERE number = ?",
+                "UPDATE mirrored_folder SET is_left_out = ?, low = NULL, is_filled = 0, cursor = '', as_of = NULL,"
+                " refusal = '', refused_at = NULL WHERE number = ?",
                 (place.ref in refs, place.number),
             )
 

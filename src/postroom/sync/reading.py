@@ -13,7 +13,7 @@ import anyio.to_thread
 
 from postroom.index.entry import Entry, Texts, texts_of
 from postroom.index.records import Record, record_of
-from postroom.mime.processes.readers import Readers, cores, look_rarely_for_garbage, read_or
+from postroom.mime.processes.readers import Given, Readers, cores, look_rarely_for_garbage, read_or
 from postroom.model.changes import BulkMail, Marks
 from postroom.model.message import Envelope, Message
 from postroom.sync import spool
@@ -23,8 +23,6 @@ from postroom.sync.identity import of_bytes, of_message, of_server
 from postroom.sync.spool import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from postroom.mime.read.parse import Parsed
 
 _FEW = 1_000  # starting processes takes as long as reading these
@@ -199,7 +197,7 @@ class Reading:
             ]
         return arrivals
 
-    def _read_of(self, chunk: list[Spooled], given: Iterator[list[Read]] | None) -> list[Read]:
+    def _read_of(self, chunk: list[Spooled], given: Given[Read] | None) -> list[Read]:
         assert self._readers is not None
         done = self._readers.results(given)  # None: a reader was lost, with these messages or with others
         return done if done is not None else [self._readers.read_alone(one) for one in chunk]
@@ -215,7 +213,7 @@ class Begun:
     """Messages to be read here, and those that other processes were given."""
 
     mails: Sequence[BulkMail] = ()
-    given: Sequence[tuple[list[Spooled], Iterator[list[Read]] | None]] = ()
+    given: Sequence[tuple[list[Spooled], Given[Read] | None]] = ()
 
 
 def opened(message: Message) -> Arrival:

@@ -4,20 +4,33 @@ draft under the ref that it had, and others may edit it before."""
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from postroom.index.rows import envelopes
 from postroom.index.words import storable
 from postroom.model.message import Envelope
 
 
-def revised(connection: sqlite3.Connection, rows: Sequence[Envelope], *, is_reported: bool) -> set[str]:
-    """The refs of those in the index that are to be fetched again. `rows` are as the server lists them now;
-    `is_reported` where it tells what changed, so that few are listed again, and a draft for a reason."""
-    kept = envelopes(connection, [row.ref for row in rows])
-    return {
-        row.ref for row, was in zip(rows, kept, strict=True) if was is not None and _may_differ(was, row, is_reported)
-    }
+def revised(
+    connection: sqlite3.Connection, rows: Sequence[Envelope], names: Collection[str], *, is_reported: bool
+) -> tuple[set[str], list[Envelope]]:
+    """Of those in the index: the refs of which are to be fetched again, and the others that have other marks now or
+    are in other folders of these names. `rows` are as the server lists them now; `is_reported` where it tells what
+    changed, so that few are listed again, and a draft for a reason."""
+    again: set[str] = set()
+    moved: list[Envelope] = []
+    for row, was in zip(rows, envelopes(connection, [row.ref for row in rows]), strict=True):
+        if was is not None and _may_differ(was, row, is_reported):
+            again.add(row.ref)
+        elif was is not None and _state(was, names) != _state(row, names):
+            moved.append(row)
+    return again, moved
+
+
+def _state(row: Envelope, names: Collection[str]) -> tuple[object, ...]:
+    folders = [name for name in row.folders if name in names]
+    marks = row.unread, row.starred, row.answered, row.forwarded, frozenset(row.labels)
+    return *folders[:1], frozenset(folders), marks
 
 
 def _may_differ(was: Envelope, row: Envelope, is_reported: bool) -> bool:

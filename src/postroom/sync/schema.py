@@ -18,6 +18,8 @@ from postroom.index.schema import INDEX_TABLES, Schema
 #   is_filled nothing below `low` is missing: it is older than the settings ask for, or there is nothing.
 #   as_of     when the server last confirmed the folder's state, in seconds since 1970; NULL: never.
 #   is_left_out  by the settings.
+#   refusal   why the server did not let it be read when that was last tried; empty: it did.
+#   refused_at  when that was; NULL where it did, or where it said that nobody may.
 #   is_gone   the server no longer has it; it is removed when what was in it has been looked for elsewhere.
 #
 # mirrored.ref is mail.ref. `number` is the message's number in `folder`, both 0 where the provider has no numbers.
@@ -77,4 +79,9 @@ _SPOOLED = """
 CREATE TABLE spooled (id INTEGER PRIMARY KEY, place BLOB NOT NULL);
 """
 
-SCHEMA = Schema((INDEX_TABLES + _MIRROR, _CARRIED, _SPOOLED, mark_subjects))
+_REFUSED = """
+ALTER TABLE mirrored_folder ADD COLUMN refusal TEXT NOT NULL DEFAULT '';
+ALTER TABLE mirrored_folder ADD COLUMN refused_at REAL;
+"""
+
+SCHEMA = Schema((INDEX_TABLES + _MIRROR, _CARRIED, _SPOOLED, mark_subjects, _REFUSED))

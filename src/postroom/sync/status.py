@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from postroom.mime.clean import clean_line
+
 LAST_ERROR, STARTED = "last_error", "started"
 CHANGED_AT = "changed_at"  # when something was last changed on the server through us
 STALE_AT = "stale_at"  # what the server confirmed up to then no longer counts
@@ -15,7 +17,8 @@ STALE_AT = "stale_at"  # what the server confirmed up to then no longer counts
 @dataclass(frozen=True, slots=True)
 class FolderStatus:
     """`complete`: every message that the server has there is in the index, within the limits of the settings.
-    `is_left_out`: it is not mirrored at all, and only the server can answer for it."""
+    `is_left_out`: it is not mirrored at all, and only the server can answer for it. `refusal`: why the server did not
+    let it be read when that was last tried; empty when it did."""
 
     ref: str
     name: str
@@ -24,6 +27,7 @@ class FolderStatus:
     is_left_out: bool
     messages: int
     server_total: int
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,12 @@ class MirrorStatus:
     messages: int = 0
     bytes: int = 0
     last_error: str = ""
+
+    @property
+    def refusals(self) -> str:
+        """Which folders the server does not let be read, and why. They stay as they are."""
+        refused = (one for one in self.folders if one.refusal and not one.is_left_out)
+        return " ".join(f"{clean_line(one.name)}: {one.refusal}" for one in refused)
 
     @property
     def expected(self) -> int:
@@ -68,12 +78,12 @@ def read_status(connection: sqlite3.Connection, size: int) -> MirrorStatus:
 
 def _folders(connection: sqlite3.Connection) -> list[FolderStatus]:
     rows = connection.execute(
-        "SELECT ref, name, is_filled, as_of, is_left_out, total, server_total"
+        "SELECT ref, name, is_filled, as_of, is_left_out, total, server_total, refusal"
         " FROM folder JOIN mirrored_folder ON mirrored_folder.number = folder.id ORDER BY folder.id"
     )
     return [
-        FolderStatus(ref, name, bool(is_filled), _moment(as_of), bool(left_out), total, server_total)
-        for ref, name, is_filled, as_of, left_out, total, server_total in rows
+        FolderStatus(ref, name, bool(is_filled), _moment(as_of), bool(left_out), *rest)
+        for ref, name, is_filled, as_of, left_out, *rest in rows
     ]
 
 

@@ -20,8 +20,8 @@ from postroom.index import segments
 from postroom.model.changes import Announced
 from postroom.model.errors import Conflict, PostroomError, ProviderError
 from postroom.providers.protocol import FolderSync, Watcher
-from postroom.sync import abilities, announced, carrying, packing, space
-from postroom.sync.access import Access
+from postroom.sync import abilities, announced, carrying, packing, refusals, space
+from postroom.sync.access import Access, Replaced
 from postroom.sync.arriving import Arriving
 from postroom.sync.by_folder import ByFolder
 from postroom.sync.by_listing import ByListing
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from postroom.providers.protocol import Mailbox
     from postroom.settings.accounts import ServerAccount
     from postroom.store.handles import Handles
+    from postroom.sync.lock import Lock
     from postroom.sync.mirror import Mirror
 
 Progress = Callable[[int, int], None]  # messages in the mirror, messages on the server
@@ -93,10 +94,18 @@ class Syncing:
         self._announced: deque[Announced] = deque(maxlen=_WAITING)
 
     async def __aenter__(self) -> Syncing:
-        self._lock = self.mirror.lock()
+        self._lock: Lock | None = None
+        self._hold_lock()
+        return self
+
+    def _hold_lock(self) -> None:
+        """Again where its file was removed, perhaps with all the others: by then another process may have it."""
+        if self._lock is not None and not self._lock.is_held:
+            self._lock.close()
+            self._lock = None
+        self._lock = self._lock or self.mirror.lock()
         if self._lock is None:
             raise in_progress(self._settings.name)
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         self._reading.rest()
@@ -104,21 +113,33 @@ class Syncing:
             self._lock.close()
 
     async def once(self) -> MirrorStatus:
-        """Everything filled, up to date and settled, or the error that prevented it; what was done so far is kept."""
-        await self._bring_up_to_date()
-        while await self._settle_some():
-            if self.mirror.is_rebuild_asked:
-                await self._bring_up_to_date()
+        """Everything filled, up to date and settled, but for folders that the server refuses (see `refusals`), or the
+        error that prevented it; what was done so far is kept."""
+        for _ in range(_FILLS):
+            await self._bring_up_to_date()
+            opened = self.mirror.opened
+            while not self.mirror.is_rebuild_asked and await self._settle_some():
+                pass
+            # What a spool has lost is noticed when it is packed, and is to be fetched again.
+            is_done = not (self.mirror.is_rebuild_asked or await self._has_more_to_fetch())
+            if is_done and self.mirror.opened == opened:  # otherwise the file that was filled is gone
+                break
         return self.mirror.status()
 
+    async def _has_more_to_fetch(self) -> bool:
+        """A folder that the server refuses is left to another run."""
+        return await self._engine().is_behind() and not await Access(self.mirror).read(refusals.exist)
+
     async def _bring_up_to_date(self) -> None:
-        """A file that turns out to be damaged is replaced on the way."""
+        """A file that turns out to be damaged is replaced on the way, and one that somebody else replaced is filled."""
+        self._hold_lock()
         try:
             try:
                 await self._run()
-            except PostroomError:
-                if not self.mirror.is_rebuild_asked:
+            except PostroomError as error:
+                if not (self.mirror.is_rebuild_asked or isinstance(error, Replaced)):
                     raise
+                self._hold_lock()
                 await self._run()
         except PostroomError as error:
             await self._note(error.message)
@@ -173,7 +194,8 @@ class Syncing:
                 "The mailbox changes, or is numbered anew, faster than it can be read. It is not complete."
             )
         access = Access(self.mirror)
-        if await access.read(carrying.is_open) and not await engine.is_behind():
+        is_all_there = not (await engine.is_behind() or await access.read(refusals.exist))
+        if is_all_there and await access.read(carrying.is_open):
             await access.write(carrying.settle, self._tools.clock())
             await self._pass_on()
 
@@ -287,10 +309,10 @@ class Syncing:
         are now wanted with them."""
         if self.mirror.is_rebuild_asked:
             await self._rebuild()
-        limits, access = limits_of(self._settings), Access(self.mirror)
-        if not await access.write(apply_limits, limits):
+        limits = limits_of(self._settings)
+        if not await Access(self.mirror).write(apply_limits, limits):
             await self._rebuild()
-            await access.write(apply_limits, limits)
+            await Access(self.mirror).write(apply_limits, limits)
         if self.mirror.has_before:
             await anyio.to_thread.run_sync(carrying.take_over, self.mirror, limits.owner)
 
@@ -300,11 +322,9 @@ class Syncing:
         self.mirror.rebuild()
 
     async def _note(self, error: str) -> None:
-        """Where even that fails, the file is the error."""
-        try:
+        """Where even that fails, the file or its folder is the error."""
+        with suppress(PostroomError, OSError):
             await Access(self.mirror).write(note_fact, LAST_ERROR, error)
-        except PostroomError:
-            return
 
 
 def in_progress(account: str) -> Conflict:

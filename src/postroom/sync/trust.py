@@ -11,7 +11,7 @@ from postroom.sync.coverage import Coverage
 
 MAX_AGE = 90.0  # seconds since the server confirmed a folder: whoever follows it does so every minute at least
 _AHEAD = timedelta(seconds=5)  # by which a clock may be corrected without a moment counting as one in the future
-AWAY = 30.0  # seconds for which a server that did not answer is not asked again by readers
+AWAY = 30.0  # seconds for which a server that did not answer, or refused a folder, is not asked again by readers
 
 
 class TooMuch(Exception):
@@ -33,15 +33,24 @@ class Trust:
             raise TooMuch
 
     def accepts(self, coverage: Coverage, *, whole: bool = True) -> bool:
+        """While the server refuses some of the folders, it is enough that the others are confirmed: it would not answer
+        for those either. If it refuses all, it is not asked again at once."""
         if not coverage.is_known or self.is_last_resort:
             return coverage.is_known
-        return (coverage.is_whole or not whole) and self._is_fresh(coverage)
+        if (coverage.is_whole or not whole) and self._is_fresh(coverage):
+            return True
+        if coverage.refused_at is None or not self.counts(coverage.refused_at):
+            return False
+        if coverage.others is None:
+            return coverage.refused_at > datetime.now(UTC) - timedelta(seconds=AWAY)
+        return self.accepts(coverage.others, whole=whole)
 
     def _is_fresh(self, coverage: Coverage) -> bool:
-        """What was confirmed in the future was confirmed before the clock was set back, nobody knows how long ago."""
-        if coverage.as_of is None or coverage.is_stale:
-            return False
-        return self.since <= coverage.as_of <= datetime.now(UTC) + _AHEAD
+        return self.counts(coverage.as_of) and not coverage.is_stale
+
+    def counts(self, moment: datetime | None) -> bool:
+        """What the server said in the future it said before the clock was set back, nobody knows how long ago."""
+        return moment is not None and self.since <= moment <= datetime.now(UTC) + _AHEAD
 
 
 class Outage:

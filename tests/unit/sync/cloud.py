@@ -49,6 +49,9 @@ class GmailSide:
             mirror="full",
         )
 
+    def refs(self) -> set[str]:
+        return set(self.user.messages)
+
     def _labels(self) -> list[str]:
         return [label.id for label in self.user.labels if label.type == "user"]
 
@@ -90,17 +93,69 @@ class GmailSide:
                 self.user.change_labels(message, [new.id], ["INBOX"])
 
     def rename_folder(self, chance: random.Random) -> None:
+        """To any name; below another or up again; in other letters; or to that of another, which gets this one's."""
         if own := self._labels():
-            self.user.labels.get(chance.choice(own)).name = f"Renamed {next(_KEYS)}"
+            label, other = (self.user.labels.get(chance.choice(own)) for _ in range(2))
+            new = f"{chance.choice('AzM')}{next(_KEYS)}"
+            names = [new, f"{other.name}/{new}"[-200:], label.name.swapcase(), other.name]
+            wanted = chance.choice(names)
+            if wanted == other.name:
+                other.name = label.name
+            self.rename(label.id, wanted)
+
+    def rename(self, label: str, name: str) -> None:
+        """Of that the history has nothing: no message changes by it."""
+        self.user.labels.get(label).name = name
+
+    def make_again(self, chance: random.Random) -> None:
+        """A label that is deleted, and another of its name, which other messages have."""
+        if own := self._labels():
+            name = self.user.labels.get(gone := chance.choice(own)).name
+            self.take_label_away(gone, is_reported=chance.random() < 0.5)
+            new = self.user.labels.create(chance.choice([name, name.swapcase()]))
+            for message in chance.sample(found := list(self.user), min(2, len(found))):
+                self.user.change_labels(message, [new.id])
 
     def remove_folder(self, chance: random.Random) -> None:
         if own := self._labels():
-            self.take_label_away(chance.choice(own))
+            self.take_label_away(chance.choice(own), is_reported=chance.random() < 0.5)
 
-    def take_label_away(self, gone: str) -> None:
+    def take_label_away(self, gone: str, *, is_reported: bool = True) -> None:
+        """Google does not say whether the history then names the messages that had it."""
         self.user.labels.remove(gone)
         for message in self.user.labelled(gone):
-            self.user.change_labels(message, (), {gone})
+            if is_reported:
+                self.user.change_labels(message, (), {gone})
+            else:
+                message.labels -= {gone}
+
+    def show_elsewhere(self, chance: random.Random) -> None:
+        """A label that is hidden in Gmail's lists, or shown again."""
+        if own := self._labels():
+            label = self.user.labels.get(chance.choice(own))
+            label.label_list = chance.choice(["labelShow", "labelShowIfUnread", "labelHide"])
+            label.message_list = chance.choice(["show", "hide"])
+
+    def send_draft(self, chance: random.Random) -> None:
+        """The draft is gone, and another message is in Sent."""
+        if self.user.drafts:
+            draft = self.user.draft(chance.choice(list(self.user.drafts)))
+            raw, thread = draft.raw, draft.thread_id
+            self.peer.send(self.user, raw, thread, joined=True)
+            self.user.delete(draft)
+
+    def put_back(self, chance: random.Random) -> None:
+        """Out of Trash, and into no other place."""
+        if found := self.user.labelled("TRASH"):
+            self.user.change_labels(chance.choice(found), (), {"TRASH"})
+
+    def answer(self, chance: random.Random) -> None:
+        """A message in a thread that is there."""
+        if found := [one for one in self.user if "DRAFT" not in one.labels]:
+            subject = f"Re: {(other := chance.choice(found)).subject.removeprefix('Re: ')}"
+            name = other.message_id.strip("<>").partition("@")[0]
+            raw = mail(f"a{next(_KEYS)}", subject=subject, answers=[name])
+            self.peer.deliver(self.user, raw, chance.choice([{"INBOX", "UNREAD"}, {"SENT"}]))
 
     def forget(self, _: random.Random) -> None:
         self.user.history.forget()
@@ -119,6 +174,9 @@ class GraphSide:
             token=self.peer.token(self.user),  # type: ignore[arg-type]
             mirror="full",
         )
+
+    def refs(self) -> set[str]:
+        return {message.immutable_id for message in self.user.messages}
 
     def _own(self) -> list[graph_mailbox.Folder]:
         fixed = set(self.user.well_known.values())
@@ -197,6 +255,7 @@ class GraphSide:
 SIDES: dict[str, Callable[[ExitStack], GmailSide | GraphSide]] = {"gmail": GmailSide, "graph": GraphSide}
 ACTIONS = ("deliver", "deliver", "mark", "mark", "move", "move", "remove", "draft", "new_folder", "rename_folder")
 RARE = ("remove_folder", "forget")
+OF_LABELS = ("rename_folder", "make_again", "show_elsewhere", "send_draft", "put_back", "answer")  # Gmail's alone
 
 
 @dataclass
@@ -234,7 +293,8 @@ class Cloud:
 
     def do(self, chance: random.Random) -> str:
         """One thing that the second client does; what it was."""
-        action = chance.choice(ACTIONS if chance.random() < 0.93 else RARE)
+        actions = (*ACTIONS, *OF_LABELS) if isinstance(self.side, GmailSide) else ACTIONS
+        action = chance.choice(actions if chance.random() < 0.93 else RARE)
         with self.side.peer.lock:
             getattr(self.side, action)(chance)
         return action
@@ -245,10 +305,10 @@ class Cloud:
             refs = [ref for (ref,) in connection.execute("SELECT ref FROM mail")]
             return {row.ref: row for row in Lookup(threads_by_headers=False).envelopes(connection, refs) if row}
 
-    def found(self, node: Node) -> list[Envelope]:
+    def found(self, node: Node, limit: int = 100) -> list[Envelope]:
         """What the mirror finds, anywhere."""
         with self.mirror.snapshot() as connection:
-            return list(search(connection, Query(node, anywhere=True), limit=100, offset=0).items)
+            return list(search(connection, Query(node, anywhere=True), limit=limit, offset=0).items)
 
     def text_of(self, ref: str) -> str:
         """What somebody reads who opens the message in the mirror."""
@@ -257,15 +317,17 @@ class Cloud:
         assert message is not None
         return message.body.text
 
-    async def there(self) -> dict[str, Envelope]:
+    async def there(self, mailbox: Any = None) -> dict[str, Envelope]:
         """Everything on the server, by ref, as somebody sees it who asks for the first time."""
-        async with self.mailbox() as mailbox:
-            found: dict[str, Envelope] = {}
-            page = None
-            while page is None or page.has_more:
-                page = await mailbox.search(Query(anywhere=True), limit=100, offset=len(found))
-                found |= {row.ref: row for row in page.items}
-            return found
+        if mailbox is None:
+            async with self.mailbox() as mailbox:
+                return await self.there(mailbox)
+        found: dict[str, Envelope] = {}
+        page = None
+        while page is None or page.has_more:
+            page = await mailbox.search(Query(anywhere=True), limit=100, offset=len(found))
+            found |= {row.ref: row for row in page.items}
+        return found
 
 
 @asynccontextmanager

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 from tests.peers import cyrus
-from tests.peers.accounts import imap_account, opened
+from tests.peers.accounts import imap_account, letter, opened
 from tests.peers.cyrus import Cyrus
 from tests.peers.dovecot import PASSWORD, Dovecot, running_dovecot
+from tests.peers.lying_imap import MODERN, POOR, LyingImap, lying_imap
 
 from postroom.model.message import Envelope
 from postroom.providers.imap.provider import ImapMailbox
@@ -85,3 +86,15 @@ def poor() -> Iterator[Dovecot]:
 def middling() -> Iterator[Dovecot]:
     with running_dovecot(capability=f"{BASIC} CONDSTORE ENABLE ESEARCH LIST-EXTENDED LIST-STATUS") as server:
         yield server
+
+
+@pytest.fixture(params=[MODERN, POOR], ids=["modern", "poor"])
+def liar(request: pytest.FixtureRequest) -> Iterator[LyingImap]:
+    with lying_imap(capability=request.param) as server:
+        server.put(*(letter(f"letter{number}", text=f"word{number}") for number in (1, 2, 3)))
+        yield server
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Mirror:
+    return Mirror(tmp_path / "mirrors" / "mine.db")

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.peers.raw_jmap import NewMail, RawJmap
 
-_KEYWORDS = ("$seen", "$flagged", "$answered", "$forwarded", "blue", "red")
+_KEYWORDS = ("$seen", "$flagged", "$answered", "$forwarded", "blue", "red", "a.b/c", "!#&'+-", "$label1")
 _NAMES = ("Projects", "Aurora", "Büro & Co", "日本語", "a/b")
 
 
@@ -25,7 +25,8 @@ class JmapClient:
     def act(self, count: int) -> list[str]:
         actions = (
             self.append, self.append, self.append, self.mark, self.mark, self.move, self.move, self.copy, self.destroy,
-            self.append_again, self.create, self.rename, self.nest, self.remove_mailbox,
+            self.append_again, self.create, self.rename, self.nest, self.remove_mailbox, self.exchange_names,
+            self.make_again,
         )  # fmt: skip
         chosen = [self.chance.choice(actions) for _ in range(count)]
         for action in chosen:
@@ -84,18 +85,41 @@ class JmapClient:
             inner, outer = self.chance.sample(own, 2)
             self._set({"update": {inner["id"]: {"parentId": self.chance.choice([outer["id"], None])}}})
 
+    def exchange_names(self) -> None:
+        """Of two mailboxes on one level."""
+        own = [row for row in self._own() if row["parentId"] is None]
+        if len(own) > 1:
+            one, other = self.chance.sample(own, 2)
+            self._set({"update": {one["id"]: {"name": "on its way"}}})
+            self._set({"update": {other["id"]: {"name": one["name"]}}})
+            self._set({"update": {one["id"]: {"name": other["name"]}}})
+
+    def make_again(self) -> None:
+        """A mailbox of the same name, with other emails."""
+        own = [row for row in self._own() if row["parentId"] is None]
+        if own:
+            gone = self.chance.choice(own)
+            self._set({"destroy": [gone["id"]], "onDestroyRemoveEmails": True})
+            self._set({"create": {"n": {"name": gone["name"], "parentId": None}}})
+            self.append()
+
     def remove_mailbox(self) -> None:
         if own := self._own():
             self._set({"destroy": [self.chance.choice(own)["id"]], "onDestroyRemoveEmails": True})
 
-    def everything(self) -> dict[str, tuple[set[str], set[str], str]]:
-        """By id: the names of its mailboxes, its keywords, its subject."""
+    def everything(self) -> dict[str, tuple[set[str], set[str], str, str]]:
+        """By id: the names of its mailboxes, its keywords, its subject, its thread."""
         rows = {row["id"]: row for row in self._mailboxes()}
         ids = self.wire.call("Email/query", {"limit": 5000})["ids"]
-        properties = ["mailboxIds", "keywords", "subject"]
+        properties = ["mailboxIds", "keywords", "subject", "threadId"]
         found = self.wire.call("Email/get", {"ids": ids, "properties": properties})["list"] if ids else []
         return {
-            one["id"]: ({_path(rows, key) for key in one["mailboxIds"]}, set(one["keywords"]), one["subject"])
+            one["id"]: (
+                {_path(rows, key) for key in one["mailboxIds"]},
+                set(one["keywords"]),
+                one["subject"],
+                one["threadId"],
+            )
             for one in found
         }
 

@@ -110,7 +110,8 @@ class SecondClient:
             client.delete(_written(folder))
 
     def _some(self, client: imaplib.IMAP4) -> list[str]:
-        client.select(_written(self._folder(client)))
+        if client.select(_written(self._folder(client)))[0] != "OK":
+            return []
         _, (found,) = client.uid("SEARCH", "ALL")
         uids = (found or b"").decode().split()
         return self.chance.sample(uids, min(len(uids), self.chance.randint(1, 4)))
@@ -127,7 +128,8 @@ class SecondClient:
         found: dict[str, There] = {}
         with self.mirrored.client() as client:
             for folder in self._listed(client):
-                client.select(_written(folder), readonly=True)
+                if client.select(_written(folder), readonly=True)[0] != "OK":
+                    continue  # Dovecot may list one that was deleted, for those below it
                 validity = int(client.response("UIDVALIDITY")[1][0] or b"0")
                 _, lines = client.uid("FETCH", "1:*", "(UID FLAGS BODY.PEEK[])")
                 for line in lines:

@@ -1,21 +1,24 @@
 """Whatever a second client does to a JMAP mailbox on Cyrus, after a run the mirror equals the server, email by email.
 
-MIRROR_SEEDS is how many random histories are played; the few of every run are always the same ones.
+Which random histories are played: see `seeds`.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+import anyio
+import anyio.to_thread
 import pytest
 from tests.peers.cyrus import PASSWORD, Cyrus
 from tests.peers.faultproxy import faulty
 from tests.peers.raw_jmap import RawJmap
 from tests.unit.sync.jmap_client import JmapClient
+from tests.unit.sync.seeds import SEEDS
 
 from postroom.index.search import search
 from postroom.model.errors import PostroomError
@@ -24,6 +27,7 @@ from postroom.model.message import Envelope
 from postroom.model.query.tree import Query, Text
 from postroom.providers.context import ProviderContext
 from postroom.providers.jmap.provider import JmapMailbox
+from postroom.providers.layers.layered import Call, Layered
 from postroom.settings import JmapAccount
 from postroom.store.database import Database
 from postroom.store.handles import Handles
@@ -34,11 +38,10 @@ from postroom.sync.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 
-SEEDS = int(os.environ.get("MIRROR_SEEDS", "2"))
 STEPS = 8
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", SEEDS)
 async def test_a_mirror_equals_its_server_after_every_run(
     cyrus: Cyrus, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,6 +62,8 @@ async def test_a_mirror_equals_its_server_after_every_run(
             for _ in range(STEPS):
                 history += second.act(chance.randint(1, 8))
                 if chance.random() < 0.4:
+                    history += ["(", *await disturbed(mirror, mailbox, account, handles, second), ")"]
+                if chance.random() < 0.4:
                     history.append("cut")
                     proxy.reset(cut_after_down=chance.randint(600, 12_000))
                     with suppress(PostroomError):
@@ -68,6 +73,25 @@ async def test_a_mirror_equals_its_server_after_every_run(
                 same(mirror, second, history)
                 handles_lead_there(mirror, handles, shown)
                 history.append("|")
+
+
+async def disturbed(
+    mirror: Mirror, mailbox: JmapMailbox, account: JmapAccount, handles: Handles, second: JmapClient
+) -> list[str]:
+    """A run during which the second client goes on; what it did."""
+    history: list[str] = []
+
+    def told(verb: str, call: Call) -> Call:
+        async def told(*args: Any, **kwargs: Any) -> Any:
+            if second.chance.random() < 0.3:
+                history.extend(await anyio.to_thread.run_sync(second.act, 1))
+            return await call(*args, **kwargs)
+
+        return told
+
+    with suppress(PostroomError):
+        await synced(mirror, Layered(mailbox, "jmap", [told]), account, handles)  # type: ignore[arg-type]
+    return history
 
 
 @asynccontextmanager
@@ -93,12 +117,13 @@ def rows(mirror: Mirror) -> dict[str, Envelope]:
 def same(mirror: Mirror, second: JmapClient, history: list[str]) -> None:
     there, here = second.everything(), rows(mirror)
     assert (there.keys() - here.keys(), here.keys() - there.keys()) == (set(), set()), history
-    for ref, (mailboxes, keywords, subject) in there.items():
+    for ref, (mailboxes, keywords, subject, thread) in there.items():
         row = here[ref]
         flags = {"$seen": not row.unread, "$flagged": row.starred, "$answered": row.answered,
-                 "$forwarded": row.forwarded, "blue": "blue" in row.labels, "red": "red" in row.labels}  # fmt: skip
-        assert {name for name, is_set in flags.items() if is_set} == keywords, (ref, history)
+                 "$forwarded": row.forwarded}  # fmt: skip
+        assert {*row.labels, *(name for name, is_set in flags.items() if is_set)} == keywords, (ref, history)
         assert (set(row.folders), row.subject) == (mailboxes, subject), (ref, history)
+        assert row.thread_ref == thread, (ref, history)
     with mirror.snapshot() as connection:
         for row in here.values():
             word = f"unique{row.subject.split()[-1]}word"

@@ -15,11 +15,12 @@ from postroom.model.changes import ChangePage
 from postroom.model.errors import CursorExpired, NotFound, PostroomError, ProviderError, ProviderUnavailable
 from postroom.model.folder import Folder, Role
 from postroom.model.ids import Kind
-from postroom.model.query.tree import Query
+from postroom.model.query.tree import In, Query
 from postroom.store.database import Database
 from postroom.store.handles import Handles
 from postroom.sync import by_listing
 from postroom.sync.handles import pass_on
+from postroom.sync.status import note_fact
 
 pytestmark = pytest.mark.anyio
 
@@ -112,12 +113,67 @@ async def test_what_is_in_a_folder_that_is_made_between_two_requests_is_there(it
     it.same()
 
 
+@pytest.mark.parametrize("is_first", [True, False], ids=["first fill", "comparison"])
+async def test_what_is_in_a_folder_that_is_made_as_the_pages_are_begun_is_there(it: Listed, is_first: bool) -> None:
+    it.add(3)
+    if not is_first:
+        await it.sync()
+        with it.mirror.transaction() as connection:
+            note_fact(connection, by_listing.CURSOR, "")
+
+    def make() -> None:
+        it.contents.folders.append(Folder("f9", "New"))
+        it.add(2, "New")
+
+    it.meanwhile("search" if isinstance(it.server, Listing) else "changed_since", 1, make)
+    await it.sync()
+    it.now += 3600
+    await it.sync()
+    it.same()
+
+
 @pytest.mark.parametrize("verb", ["changed_since", "envelopes", "search"])
 async def test_what_is_in_a_folder_that_is_renamed_between_two_requests_is_there(it: Listed, verb: str) -> None:
     refs = it.add(3)
     it.add(20, "Work")
     it.meanwhile(verb, 3, lambda: (it.rename("Work", "Works"), it.put(refs[0], "Works")))
     await it.sync()
+    await it.sync()
+    it.same()
+
+
+async def test_a_message_in_a_folder_that_is_not_listed_does_not_hide_that_another_folder_is_renamed(
+    it: Listed,
+) -> None:
+    hidden, shown = it.add(1) + it.add(1, "Work")
+    await it.sync()
+    it.put(hidden, "Secret")
+    it.put(shown, "Work")
+    it.meanwhile("folders", 4, lambda: it.rename("Work", "Works"))
+    await it.sync()
+    it.now += 3600
+    await it.sync()
+    assert {ref: row.folder for ref, row in it.rows().items()} == {shown: it.contents.mails[shown][0].folder}
+
+
+@pytest.mark.parametrize("verb", ["changed_since", "envelopes", "search"])
+async def test_messages_stay_in_their_folders_when_two_exchange_names_between_two_requests(
+    it: Listed, verb: str
+) -> None:
+    it.add(3)
+    works, plans = it.add(4, "Work"), it.add(4, "Plans")
+    await it.sync()
+
+    def exchange() -> None:
+        for old, new in (("Work", "On its way"), ("Plans", "Work"), ("On its way", "Plans")):
+            it.rename(old, new)
+        it.contents.log += [works[0], plans[0]]
+
+    it.add(1, begin=20)
+    it.now += 3600
+    it.meanwhile(verb, 1, exchange)
+    await it.sync()
+    it.now += 3600
     await it.sync()
     it.same()
 
@@ -163,6 +219,44 @@ async def test_a_service_that_gives_the_same_page_for_ever_is_not_taken_for_comp
 
     monkeypatch.setattr(it.server, "search", first_page)
     with pytest.raises(ProviderError, match="same page"):
+        await it.sync()
+    assert not it.mirror.status().complete
+
+
+async def test_a_page_whose_messages_all_went_since_they_were_listed_does_not_end_the_listing(
+    it: Listed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server lists ids, and the messages are read after that."""
+    it.add(30)
+    search = it.server.search
+    pages = 0
+
+    async def found_too_late(query: Query, *, limit: int, offset: int) -> Any:
+        nonlocal pages
+        page = await search(query, limit=limit, offset=offset)
+        if In("f1") != query.node or (pages := pages + 1) > 1:
+            return page
+        for row in page.items:
+            it.contents.remove(row.ref)
+        return replace(page, items=())
+
+    monkeypatch.setattr(it.server, "search", found_too_late)
+    await it.sync()
+    assert len(it.rows()) == 25
+    it.same()
+
+
+async def test_a_server_that_lists_messages_and_never_gives_one_is_not_taken_for_complete(
+    it: Listed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    it.add(30)
+    search = it.server.search
+
+    async def nothing(query: Query, *, limit: int, offset: int) -> Any:
+        return replace(await search(query, limit=limit, offset=offset), items=())
+
+    monkeypatch.setattr(it.server, "search", nothing)
+    with pytest.raises(ProviderError):
         await it.sync()
     assert not it.mirror.status().complete
 

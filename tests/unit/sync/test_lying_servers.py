@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
-from datetime import datetime
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from tests.peers.accounts import imap_account, letter, opened
 from tests.peers.lying_imap import MODERN, POOR, Lie, LyingImap, lying_imap
+from tests.unit.sync.lied_to import OPENING, about_it, moments, refs, subjects, synced, without_its_status
 
-from postroom.model.errors import ProviderError, ProviderUnavailable, RateLimited
+from postroom.model.errors import ProviderError, ProviderUnavailable
 from postroom.model.query.tree import Query, Text
 from postroom.sync.contents import message_of
 from postroom.sync.lookup import Lookup
 from postroom.sync.mirror import Mirror
-from postroom.sync.status import MirrorStatus
 from postroom.sync.syncing import Syncing
 
 pytestmark = pytest.mark.anyio
-
-OPENING = "SELECT|EXAMINE"
 
 
 def saying(pattern: bytes, instead: bytes | Callable[[re.Match[bytes]], bytes], *, to: str = "") -> Lie:
@@ -37,29 +33,6 @@ def saying(pattern: bytes, instead: bytes | Callable[[re.Match[bytes]], bytes], 
 
 def adding(*lines: bytes, to: str) -> Lie:
     return lambda command, told: [*lines, *told] if to in command else told
-
-
-@pytest.fixture(params=[MODERN, POOR], ids=["modern", "poor"])
-def liar(request: pytest.FixtureRequest) -> Iterator[LyingImap]:
-    with lying_imap(capability=request.param) as server:
-        server.put(*(letter(f"letter{number}", text=f"word{number}") for number in (1, 2, 3)))
-        yield server
-
-
-@pytest.fixture
-def mirror(tmp_path: Path) -> Mirror:
-    return Mirror(tmp_path / "mirrors" / "mine.db")
-
-
-async def synced(liar: LyingImap, mirror: Mirror) -> MirrorStatus:
-    account = imap_account(liar, mirror="full", timeout=5)  # type: ignore[arg-type]
-    async with opened(account) as mailbox, Syncing(mirror, mailbox, account) as syncing:
-        return await syncing.once()
-
-
-def subjects(mirror: Mirror) -> set[str]:
-    with mirror.snapshot() as connection:
-        return {subject for (subject,) in connection.execute("SELECT subject FROM mail")}
 
 
 _HARMLESS: dict[str, Lie] = {
@@ -192,23 +165,6 @@ async def test_a_folder_with_an_odd_name_takes_no_other_with_it(liar: LyingImap,
         assert subjects(mirror) >= {"letter1", "letter2", "letter3"}
 
 
-def moments(mirror: Mirror) -> dict[str, datetime | None]:
-    return {folder.name: folder.as_of for folder in mirror.status().folders}
-
-
-def refs(mirror: Mirror) -> set[str]:
-    with mirror.snapshot() as connection:
-        return {ref for (ref,) in connection.execute("SELECT ref FROM mail")}
-
-
-def about_it(commands: str) -> Callable[[str], bool]:
-    return lambda command: re.match(rf'({commands}) "?Sums', command) is not None
-
-
-def without_its_status(command: str, lines: list[bytes]) -> list[bytes]:
-    return [line for line in lines if not line.startswith(b'* STATUS "Sums"')]
-
-
 async def test_a_server_that_refuses_to_list_its_folders_has_not_lost_them(liar: LyingImap, mirror: Mirror) -> None:
     account = imap_account(liar, mirror="full", timeout=5)  # type: ignore[arg-type]
     async with opened(account) as mailbox, Syncing(mirror, mailbox, account) as syncing:
@@ -282,19 +238,6 @@ async def test_a_folder_whose_state_is_not_told_is_not_taken_for_a_new_one_with_
     assert subjects(mirror) == {"letter1", "letter2", "letter3", "sum1", "other1"}
     with mirror.snapshot() as connection:
         assert connection.execute("SELECT * FROM renamed").fetchall() == []
-
-
-@pytest.mark.parametrize("refusal", [b"NO [UNAVAILABLE] later", b"NO [INUSE] locked", b"NO [LIMIT] too many"])
-async def test_a_server_that_asks_to_come_back_later_changes_nothing(
-    liar: LyingImap, mirror: Mirror, refusal: bytes
-) -> None:
-    liar.put(letter("sum1"), box=b"Sums")
-    await synced(liar, mirror)
-    kept, before = refs(mirror), moments(mirror)
-    liar.lie, liar.refuses, liar.refusal = without_its_status, about_it("STATUS"), refusal
-    with pytest.raises((ProviderUnavailable, RateLimited), match="later"):
-        await synced(liar, mirror)
-    assert (refs(mirror), moments(mirror)) == (kept, before)
 
 
 @pytest.mark.parametrize("refusal", [b"NO [NONEXISTENT] gone", b"NO [NOPERM] not yours"])

@@ -72,6 +72,17 @@ async def test_while_another_process_synchronizes_a_stale_mirror_leaves_the_answ
         assert ([row.subject for row in found.items], found.as_of) == (["one"], None)
 
 
+async def test_a_reader_who_cannot_take_the_lock_of_a_stale_mirror_asks_the_server(mirrored: Mirrored) -> None:
+    async with desk(mirrored, max_age=0.0, catches_up=True) as it:
+        it.append(letter("one"))
+        await mirrored.sync()
+        lock = mirrored.mirror.path.with_suffix(".lock")
+        lock.unlink()
+        lock.mkdir()
+        found = await it.list()
+        assert ([row.subject for row in found.items], found.as_of) == (["one"], None)
+
+
 async def test_without_the_server_reading_goes_on_and_says_so_and_writing_fails(mirrored: Mirrored) -> None:
     async with desk(mirrored, max_age=0.0, catches_up=True) as it:
         it.append(letter("one", text="An elephant."))

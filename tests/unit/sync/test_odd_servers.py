@@ -51,3 +51,13 @@ async def test_a_message_of_50_mb_is_found_by_its_beginning_and_read_from_the_se
         it.asked.clear()
         assert "An elephant." in (await it.mailbox.fetch(row.ref)).body.text
         assert it.asked["fetch"] == 1
+
+
+async def test_labels_have_the_same_order_whoever_is_asked(mirrored: Mirrored) -> None:
+    async with desk(mirrored) as it:
+        it.append(letter("one"), flags="(zebra Apple mango Blue)")
+        async with Syncing(mirrored.mirror, it.server, it.account) as syncing:
+            await syncing.once()
+        (row,) = (await it.list()).items
+        (told,) = (await it.server.search(Query(Subject("one"), anywhere=True), limit=10, offset=0)).items
+        assert row.labels == told.labels == ("Apple", "Blue", "mango", "zebra")

@@ -22,6 +22,8 @@ def test_subjects_from_before_their_words_were_marked_are_found(tmp_path: Path) 
         writing.add(connection, [Entry(envelope, "amber green")])
         (key,) = connection.execute("SELECT id FROM mail").fetchone()
         state.exchange(connection, [key], drop=state.marked("The amber ship"))
+        for later in ("refusal", "refused_at"):
+            connection.execute(f"ALTER TABLE mirrored_folder DROP COLUMN {later}")
         connection.execute("PRAGMA user_version = 3")
     mirror.close()
 
@@ -29,4 +31,5 @@ def test_subjects_from_before_their_words_were_marked_are_found(tmp_path: Path) 
     with again.snapshot() as connection:
         assert search(connection, Query(Subject("Amber ship")), limit=5, offset=0).total == 1
         assert search(connection, Query(Subject("green")), limit=5, offset=0).total == 0
+    assert again.status().refusals == ""
     again.close()

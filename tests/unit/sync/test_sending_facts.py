@@ -1,7 +1,9 @@
-"""What a decision to send rests on is asked of the server, however whole and fresh the mirror is."""
+"""What a decision to send rests on is asked of the server, however whole and fresh the mirror is; and how a send ended
+is the server's word alone, whatever is wrong with the mirror."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +12,13 @@ from tests.unit.sync.conftest import Mirrored
 from tests.unit.sync.test_mirrored import Desk, desk
 
 from postroom.model.errors import ProviderUnavailable
+from postroom.model.outcome import SubmitOutcome, SubmitRequest, WireEnvelope
 from postroom.model.query.tree import In, Query
 from postroom.service.open_accounts import Account
 from postroom.service.sending.acquaintances import acquainted
 from postroom.service.writing.draft import load_draft
+from postroom.sync.mirror import Mirror
+from postroom.sync.mirrored import noticing_sends
 
 pytestmark = pytest.mark.anyio
 
@@ -66,3 +71,36 @@ async def test_a_draft_is_not_sent_as_the_mirror_has_it(mirrored: Mirrored) -> N
         it.take_the_server_away()
         with pytest.raises(ProviderUnavailable):
             await load_draft(mine, saved)
+
+
+def out_of_reach(folder: Path) -> Mirror:
+    """The system itself refuses to look at a file of that name, like one in a folder that is not ours."""
+    folder.mkdir(exist_ok=True)
+    return Mirror(folder / f"{'m' * 300}.db")
+
+
+class Accepting:
+    async def submit(self, request: SubmitRequest) -> SubmitOutcome:
+        return SubmitOutcome("accepted", request.envelope.recipients)
+
+    async def reconcile(self, request: SubmitRequest) -> SubmitOutcome:
+        return SubmitOutcome("unknown")
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+async def test_what_was_accepted_stays_so_where_the_mirror_cannot_be_told(tmp_path: Path) -> None:
+    transport = noticing_sends(Accepting(), out_of_reach(tmp_path), "imap")
+    envelope = WireEnvelope("me@example.test", ("ada@friends.example",))
+    outcome = await transport.submit(SubmitRequest(envelope, b"", "<1@example.test>", "s0123456789"))
+    assert (outcome.state, outcome.accepted) == ("accepted", envelope.recipients)
+
+
+async def test_a_mirror_that_cannot_be_looked_at_is_no_error_for_a_reader(mirrored: Mirrored) -> None:
+    mirrored.mirror = out_of_reach(mirrored.mirror.path.parent)
+    async with desk(mirrored) as it:
+        it.append(letter("one"))
+        (row,) = (await it.list()).items
+        assert (await it.mailbox.fetch(row.ref)).envelope.subject == "one"
+        assert [result.ok for result in await it.mailbox.set_flags([row.ref], add=["read"])] == [True]

@@ -1,11 +1,10 @@
 """Whatever a second client does, after a run the mirror equals the server, message by message.
 
-MIRROR_SEEDS is how many random histories are played; the few of every run are always the same ones.
+Which random histories are played: see `seeds`.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ from tests.peers.faultproxy import faulty
 from tests.unit.sync.checking import handles_lead_there, same
 from tests.unit.sync.conftest import Mirrored
 from tests.unit.sync.second_client import SecondClient
+from tests.unit.sync.seeds import SEEDS
 
 from postroom.model.errors import PostroomError
 from postroom.store.database import Database
@@ -29,11 +29,10 @@ from postroom.sync.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 
-SEEDS = int(os.environ.get("MIRROR_SEEDS", "2"))
 STEPS = 8
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("peer", ["dovecot", "middling", "poor", "cyrus"])
 async def test_a_mirror_equals_its_server_after_every_run(
     peer: str, seed: int, request: pytest.FixtureRequest, tmp_path: Path
@@ -59,7 +58,7 @@ async def test_a_mirror_equals_its_server_after_every_run(
     await _same_as_the_provider_says(mirrored)
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("peer", ["dovecot", "middling", "poor", "cyrus"])
 async def test_a_mirror_equals_its_server_after_every_look_over_the_same_connections(
     peer: str, seed: int, request: pytest.FixtureRequest, tmp_path: Path
@@ -78,9 +77,9 @@ async def test_a_mirror_equals_its_server_after_every_look_over_the_same_connect
             same(mirrored, second.everything(), history)
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("peer", ["dovecot", "middling", "poor", "cyrus"])
-async def test_a_mirror_that_is_followed_comes_to_equal_its_server(
+async def test_a_mirror_that_is_followedcomes_to_equal_its_server(
     peer: str, seed: int, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Messages that are announced are written between one look and the next, whatever happens to them meanwhile."""
@@ -99,11 +98,11 @@ async def test_a_mirror_that_is_followed_comes_to_equal_its_server(
         tasks.start_soon(syncing.follow)
         for _ in range(STEPS):
             history += [*await anyio.to_thread.run_sync(second.act, chance.randint(1, 4)), "|"]
-            await _comes_to_equal(mirrored, second, history)
+            await comes_to_equal(mirrored, second, history)
         tasks.cancel_scope.cancel()
 
 
-async def _comes_to_equal(mirrored: Mirrored, second: SecondClient, history: list[str]) -> None:
+async def comes_to_equal(mirrored: Mirrored, second: SecondClient, history: list[str]) -> None:
     until = anyio.current_time() + 30
     while True:
         there = await anyio.to_thread.run_sync(second.everything)
