@@ -98,7 +98,7 @@ class ServerAccount(Account):
     mirror: Literal["full", "headers", "off"] = "off"
     mirror_leave_out: Annotated[tuple[str, ...], *AsList] = ()
     mirror_max_mb: Annotated[Number, Field(ge=1, le=100)] = 25
-    mirror_days: Annotated[Number, Field(ge=0)] = 0
+    mirror_days: Annotated[Number, Field(ge=0, le=36_500)] = 0
 
 
 class TokenAccount(ServerAccount):
@@ -151,7 +151,7 @@ class ImapAccount(TokenAccount):
     sieve_security: Security = "starttls"
     sieve_port: Port = 4190
     identities: Identities = ()
-    timeout: Annotated[Number, Field(ge=1)] = 30
+    timeout: Annotated[Number, Field(ge=1, le=3_600)] = 30
     max_connections: Annotated[Number, Field(ge=1, le=50)] = 4
     authserv_id: str = Field(default_factory=lambda data: _AUTHSERV_IDS.get(data.get("host", ""), ""))
 

@@ -93,6 +93,7 @@ def settings_for(settings: Settings, client: Client) -> Settings:
     return replace(
         settings,
         accounts=accounts,
+        all_downloads=safety.download_dir,
         server=server.model_copy(update={"toolsets": toolsets, "read_only": server.read_only or client.read_only}),
         safety=safety.model_copy(
             update={"gate": client.gate or safety.gate, "download_dir": safety.download_dir / client.name}

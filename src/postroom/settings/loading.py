@@ -112,11 +112,15 @@ def _demo(data: Data, environ: Mapping[str, str], config_path: Path | None) -> S
 
 
 def _refuse_downloads_in_vault(safety: SafetySettings) -> None:
-    """What anybody sends as an attachment must not become an approval. Links are followed, as when saving."""
+    """What anybody sends as an attachment must not become an approval. Links are followed, as when saving. In the vault
+    itself, the folder of a client called Approved would be that of the approvals."""
     place, vault = safety.download_dir.resolve(), safety.vault.resolve()
-    if place.is_relative_to(vault) and {part.casefold() for part in place.relative_to(vault).parts[:1]} & _IN_VAULT:
+    if not place.is_relative_to(vault):
+        return
+    if place == vault or place.relative_to(vault).parts[0].casefold() in _IN_VAULT:
         raise SettingsError(
-            "safety.download_dir: must not be a folder of the vault, where a downloaded file could count as an approval"
+            "safety.download_dir: must not be the vault or one of its folders, where a downloaded file could count as "
+            "an approval"
         )
 
 

@@ -50,6 +50,7 @@ class Settings:
     home: Path
     config_path: Path | None = None
     is_demo: bool = False
+    all_downloads: Path | None = None  # where these are one client's: the folder in which every client has its own
     warnings: tuple[str, ...] = ()  # what an operator should know although it is accepted
 
     @property

@@ -109,8 +109,8 @@ class SafetySettings(Section):
     gate: Gate = "auto"
     dev_mode: Switch = False
     vault: HomePath = Path("vault")
-    sends_per_hour: Annotated[Number, Field(ge=0)] = 10
-    hold_seconds: Annotated[Number, Field(ge=0)] = 0
+    sends_per_hour: Annotated[Number, Field(ge=0, le=1_000_000)] = 10
+    hold_seconds: Annotated[Number, Field(ge=0, le=31_536_000)] = 0  # a year, like `send_at`
     allow_recipients: Annotated[tuple[RecipientPattern, ...], *AsList] = ()
     block_recipients: Annotated[tuple[RecipientPattern, ...], *AsList] = ()
     attachment_dirs: Annotated[tuple[HomePath, ...], *AsList] = ()

@@ -30,6 +30,23 @@ def test_values_take_the_places_of_their_names_in_subject_and_body() -> None:
     assert (made.subject, made.text, made.html) == ("To Zoë", "Dear Zoë,\nZoë wins 3.5.", "")
 
 
+def test_a_file_system_that_takes_two_spellings_for_one_file_keeps_what_was_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_file, other = library.atomic_file.replace, tmp_path / "LETTER.txt"
+
+    def known_by_both(path: Path, content: bytes) -> None:
+        write_file(path, content)
+        other.unlink()
+        os.link(path, other)
+
+    other.write_text("old")
+    monkeypatch.setattr(library.atomic_file, "replace", known_by_both)
+    library.save(tmp_path, template("new"), overwrite=True)
+
+    assert "new" in other.read_text()
+
+
 def test_a_default_stands_in_and_a_given_value_wins() -> None:
     assert rendered("{{ a }}{{ b }}", {"b": "2"}, a="1", b="x").text == "12"
 
@@ -277,5 +294,19 @@ def test_saving_replaces_only_when_asked_and_also_in_another_format(tmp_path: Pa
 
     library.save(folder, template("three", fmt="markdown"), overwrite=True)
 
-    assert [path.name for path in folder.iterdir()] == ["letter.md"]
+    assert [one.name for one in library.load_all(folder)[0]] == ["letter"]
+    assert sorted(path.name for path in folder.iterdir()) == ["letter.md", "letter.txt.1.replaced"]
     assert (folder / "letter.md").stat().st_mode & 0o077 == 0
+
+
+def test_what_is_replaced_can_be_had_back_and_does_not_pile_up(tmp_path: Path) -> None:
+    library.save(tmp_path, template("by hand"), overwrite=False)
+    for number in range(15):
+        library.save(tmp_path, template(f"version {number}"), overwrite=True)
+        if number == 0:
+            assert (tmp_path / "letter.txt.1.replaced").read_text().endswith("by hand")
+    kept = sorted(tmp_path.glob("*.replaced"))
+    assert len(kept) == 10
+    assert "version 13" in (tmp_path / "letter.txt.15.replaced").read_text()
+    (tmp_path / "letter.txt.15.replaced").replace(tmp_path / "letter.txt")
+    assert library.load(tmp_path, "letter").body == "version 13"

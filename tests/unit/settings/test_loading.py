@@ -223,10 +223,12 @@ def test_a_file_in_the_mailapi_form_that_others_can_read_is_a_warning(tmp_path: 
     assert "t0ken" not in warning
 
 
-@pytest.mark.parametrize("folder", ["vault/Approved", "vault/approved/x", "vault/../vault/Rejected", "link/Approved"])
+@pytest.mark.parametrize(
+    "folder", ["vault", "vault/Approved", "vault/approved/x", "vault/../vault/Rejected", "link/Approved", "link"]
+)
 def test_downloads_are_not_saved_where_they_could_count_as_approvals(tmp_path: Path, folder: str) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "vault")
-    with pytest.raises(SettingsError, match=r"safety\.download_dir: must not be a folder of the vault"):
+    with pytest.raises(SettingsError, match=r"safety\.download_dir: must not be the vault or one of its folders"):
         build({"safety": {"download_dir": folder}}, home=tmp_path)
     for elsewhere in ("vault-downloads", "vault/downloads", "downloads/Approved"):
         assert build({"safety": {"download_dir": elsewhere}}, home=tmp_path)

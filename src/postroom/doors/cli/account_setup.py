@@ -124,8 +124,11 @@ def remove(args: argparse.Namespace) -> int:
     settings = load(args.config)
     account = _named(args, settings.accounts)
     path = setup.take_away(account, settings)
-    remove_mirror(settings.home, account.name)
+    is_followed = remove_mirror(settings.home, account.name)
     print(f"Account {account.name} is no longer in {path}, and its stored secret was deleted. Its email is untouched.")
+    if is_followed:
+        print("A server is still running with it and mirrors its mail again. Restart it; postroom doctor then names")
+        print("the files to remove, with the command.")
     return 0
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from postroom.model.errors import AuthRequired, NotFound, PostroomError, ProviderError
+from postroom.model.folder import match_folder
 from postroom.service.accounts.mirrors import MirrorStatus, left_behind, status_of
 from postroom.service.gateway import Gateway
 from postroom.settings import Settings, SettingsError
@@ -75,6 +76,7 @@ async def account(gateway: Gateway, name: str) -> AsyncIterator[Finding]:
         ("read", _read),
         # Before the test draft, after which no mirror is up to date.
         *((("mirror", _mirror),) if getattr(asked, "mirror", "off") != "off" else ()),
+        *((("mirror_leave_out", _left_out),) if getattr(asked, "mirror_leave_out", ()) else ()),
         ("draft", _draft),
         ("send", _send),
         *((("sieve", _sieve),) if getattr(asked, "sieve_host", "") else ()),
@@ -130,7 +132,11 @@ async def _looked(what: str, look: Callable[[Gateway, str], Awaitable[str]], gat
 async def _connect(gateway: Gateway, name: str) -> str:
     from postroom.service.accounts.folders import capabilities, reach
 
-    await reach(gateway, name)
+    try:
+        await reach(gateway, name)
+    except PostroomError as error:
+        if not error.refused_folder:  # otherwise it is the inbox that cannot be read
+            raise
     _, able = await capabilities(gateway, name)
     return able.provider + ("" if able.can_send else ", cannot send")
 
@@ -189,11 +195,26 @@ async def _sieve(gateway: Gateway, name: str) -> str:
 
 
 async def _mirror(gateway: Gateway, name: str) -> str:
-    """How much of the account it has, how old it is, how large. Not ok if the latest attempt failed."""
+    """How much of the account it has, how old it is, how large. Not ok if the latest attempt failed, or the server
+    refused folders."""
     status = await gateway.in_thread(status_of, gateway.settings, name)
     if status.last_error:
         raise ProviderError(f"{_extent(gateway, name, status)}. The latest run failed: {status.last_error}")
+    if status.refusals:
+        raise ProviderError(f"{_extent(gateway, name, status)}. Folders that the server refuses: {status.refusals}")
     return _extent(gateway, name, status)
+
+
+async def _left_out(gateway: Gateway, name: str) -> str:
+    """Not ok if a name is of no folder: what somebody did not want on this machine would be there."""
+    from postroom.service.accounts.folders import folders_of
+
+    wanted = getattr(gateway.accounts.named(name), "mirror_leave_out", ())
+    folders = await folders_of(await gateway.accounts.open(name))
+    unknown = [one for one in wanted if match_folder(folders, one) is None]
+    if unknown:
+        raise NotFound(f"the account has no folder {', '.join(map(repr, unknown))}; correct the name or remove it")
+    return ", ".join(wanted)
 
 
 def _extent(gateway: Gateway, name: str, status: MirrorStatus) -> str:

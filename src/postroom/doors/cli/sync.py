@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from postroom.doors.cli.options import Subparsers, add_config, in_gateway
 
 if TYPE_CHECKING:
-    from postroom.service.accounts.mirrors import OnProgress, Synced
+    from postroom.service.accounts.mirrors import MirrorStatus, OnProgress, Synced
     from postroom.service.gateway import Gateway
 
 
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     results = in_gateway(args, lambda gateway: _sync(gateway, args))
     for result in results:
         print(_said(result))
-    return 1 if any(result.error for result in results) else 0
+    return 1 if any(result.error or result.status.refusals for result in results) else 0
 
 
 async def _sync(gateway: Gateway, args: argparse.Namespace) -> list[Synced]:
@@ -89,6 +89,11 @@ def _said(result: Synced) -> str:
     if result.error or result.remark:
         return f"{result.account}: {result.error or result.remark}"
     status = result.status
+    return f"{result.account}: {status.messages} messages, {status.bytes / 2**20:.0f} MB, {_state(status)}"
+
+
+def _state(status: MirrorStatus) -> str:
+    if status.refusals:
+        return f"up to date but for folders that the server refuses. {status.refusals}"
     unread = [folder.name for folder in status.folders if not (folder.complete or folder.is_left_out)]
-    state = "up to date" if status.complete else f"not complete: {', '.join(unread) or 'no folder'} could not be read"
-    return f"{result.account}: {status.messages} messages, {status.bytes / 2**20:.0f} MB, {state}"
+    return "up to date" if status.complete else f"not complete: {', '.join(unread) or 'no folder'} could not be read"

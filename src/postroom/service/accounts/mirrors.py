@@ -165,5 +165,13 @@ def left_behind(settings: Settings) -> dict[str, list[Path]]:
     return {name: files for name, files in mirror_files(settings.home).items() if name not in kept}
 
 
-def remove_mirror(home: Path, account: str) -> None:
-    Mirror(mirror_path(home, account)).remove()
+def remove_mirror(home: Path, account: str) -> bool:
+    """Whether another process is following the account: it makes a new mirror, until it is restarted."""
+    if account not in mirror_files(home):
+        return False
+    mirror = Mirror(mirror_path(home, account))
+    lock = mirror.lock()
+    mirror.remove()
+    if lock is not None:
+        lock.close()
+    return lock is None

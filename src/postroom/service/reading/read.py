@@ -201,8 +201,12 @@ async def _locate_thread(gateway: Gateway, thread_id: str, account: str | None) 
 
 
 def thread_gone(thread_id: str) -> NotFound:
-    missing = gone(thread_id)
-    return NotFound(missing.message, reason="thread_gone", details={"thread_id": thread_id, "id": thread_id})
+    return NotFound(
+        f"Nothing is left of the conversation {thread_id}: its messages were deleted or moved, or it is a discarded "
+        "draft. Search again, and read what you find by its own id.",
+        reason="thread_gone",
+        details={"thread_id": thread_id, "id": thread_id},
+    )
 
 
 async def _fetch(account: Account, ref: str, email_id: str, *, content_only: bool = False) -> Message:

@@ -9,6 +9,7 @@ import difflib
 import os
 import re
 import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from postroom.service.templates.template import Format, Template
 
 MAX_BYTES = 128 * 1024
 MAX_TEMPLATES = 500
+_MAX_REPLACED = 10
 _SUFFIXES: dict[str, Format] = {".md": "markdown", ".txt": "text", ".html": "html"}
 _SUFFIX_OF = {fmt: suffix for suffix, fmt in _SUFFIXES.items()}
 _NAME = re.compile(r"\w(?:[\w -]{0,62}\w)?")
@@ -62,7 +64,7 @@ def load(folder: Path, name: str) -> Template:
 
 
 def save(folder: Path, template: Template, *, overwrite: bool) -> None:
-    """Atomically. What would not be read back the same is refused."""
+    """Atomically. What would not be read back the same is refused, and what is replaced stays beside it."""
     content = front_matter.write(template)
     filename = template.name + _SUFFIX_OF[template.format]
     if len(content) > MAX_BYTES:
@@ -77,12 +79,25 @@ def save(folder: Path, template: Template, *, overwrite: bool) -> None:
             details={"field": "name"},
         )
     try:
+        for other in others:
+            _keep(folder, other)
         atomic_file.replace(folder / filename, content)
         for other in others:
-            if other != filename:
+            if not _is_same(folder / other, folder / filename):
                 (folder / other).unlink(missing_ok=True)
     except OSError as error:
         raise _unusable(error) from None
+
+
+def _keep(folder: Path, filename: str) -> None:
+    """Under a name that is no template's: a person who wrote it can have it back. Of each file the latest ones."""
+    kept = re.compile(re.escape(filename) + r"\.([0-9]{1,9})\.replaced")
+    numbers = sorted(int(found[1]) for path in folder.iterdir() if (found := kept.fullmatch(path.name)))
+    latest = numbers[-1] + 1 if numbers else 1
+    with suppress(FileExistsError):  # another process replaces it at the same moment
+        os.link(folder / filename, folder / f"{filename}.{latest}.replaced", follow_symlinks=False)
+    for number in numbers[: 1 - _MAX_REPLACED]:
+        (folder / f"{filename}.{number}.replaced").unlink(missing_ok=True)
 
 
 def checked_name(name: str) -> str:
@@ -122,6 +137,14 @@ def _files(folder: Path) -> list[str]:
         return []
     except OSError as error:
         raise _unusable(error) from None
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Some file systems know a file by every spelling of its name."""
+    try:
+        return os.path.samestat(one.lstat(), other.lstat())
+    except FileNotFoundError:
+        return False
 
 
 def _key(stem: str) -> str:

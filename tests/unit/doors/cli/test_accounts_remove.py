@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import keyring
@@ -13,6 +14,7 @@ from keyring.backends.fail import Keyring as NoKeyring
 
 from postroom.doors.cli import main
 from postroom.settings import load
+from postroom.sync.mirror import Mirror, mirror_files, mirror_path
 
 LOCAL = '# mine\n[[accounts]]\nname = "box"\nprovider = "local"\naddress = "box@example.com"\n'
 
@@ -54,6 +56,22 @@ def test_an_account_goes_with_its_secret(
     assert config.read_text() == LOCAL
     assert secrets_of(tmp_path) == []
     assert [account.name for account in load().accounts] == ["box"]
+
+
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_the_mirror_goes_too_and_a_server_that_would_fill_it_again_is_mentioned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_followed: bool
+) -> None:
+    mirror = Mirror(mirror_path(tmp_path / "home", "gmx"))
+    with mirror.transaction():
+        pass
+    mirror.close()
+    lock = mirror.lock()
+    assert lock is not None
+    with lock if is_followed else nullcontext(lock.close()):
+        assert run("accounts", "remove", "gmx") == 0
+    assert mirror_files(tmp_path / "home") == {}
+    assert ("Restart it" in capsys.readouterr().out) == is_followed
 
 
 def test_an_unknown_name_changes_nothing(tmp_path: Path, config: Path, capsys: pytest.CaptureFixture[str]) -> None:

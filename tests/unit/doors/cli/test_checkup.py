@@ -96,6 +96,17 @@ async def test_the_login_at_managesieve_is_tried_where_a_host_is_set(dovecot: Do
     assert "ManageSieve" in failed.text
 
 
+async def test_a_folder_to_leave_out_that_does_not_exist_is_named(dovecot: Dovecot, tmp_path: Path) -> None:
+    fine = imap_account(dovecot, mirror="full", mirror_leave_out=["Sent", "junk"])
+    wrong = fine.model_copy(update={"name": "wrong", "mirror_leave_out": ("Sent", "Privat")})
+    async with open_gateway(build({"accounts": [fine, wrong]}, home=tmp_path)) as gateway:
+        assert (await findings(gateway, fine.name))["mirror_leave_out"].ok
+        failed = (await findings(gateway, "wrong"))["mirror_leave_out"]
+    assert not failed.ok
+    assert "'Privat'" in failed.text
+    assert "Sent" not in failed.text
+
+
 def test_mirrors_of_no_account_are_named_with_their_size_and_how_to_remove_them(tmp_path: Path) -> None:
     accounts = [*ACCOUNTS, {**ACCOUNTS[1], "name": "kept", "mirror": "full"}]
     folder = tmp_path / "mirrors"
