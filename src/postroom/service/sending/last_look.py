@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 
 from postroom.model.address import Address, masked
 from postroom.model.errors import Conflict, InternalError, NotFound, PermissionDenied, PostroomError
@@ -18,10 +19,15 @@ from postroom.service.gateway import Account, Gateway
 from postroom.service.sending.facts import policy_for
 from postroom.service.sending.order import stored_digest
 from postroom.service.sending.saved_drafts import check_draft
-from postroom.service.sending.waiting import answered, ask_a_person, was_promised
-from postroom.store import Send
+from postroom.service.sending.waiting import answered, ask_a_person, was_decided, was_promised
+from postroom.store import Send, State
 
 _NOT_APPROVED = "Not sent: the message in the outbox is not what was approved. Send the message again."
+
+_SENT = (
+    "Not sent again: it is among the sent messages already. The state file may have been restored from a backup that "
+    "was made before."
+)
 
 
 async def inspect(gateway: Gateway, account: Account, send: Send, frozen: SubmitRequest) -> SubmitRequest:
@@ -39,11 +45,27 @@ async def inspect(gateway: Gateway, account: Account, send: Send, frozen: Submit
         request = as_submitted(send, frozen)
         if request.native is None:
             check_envelope(request.raw, request.envelope, send.recipients)
+            await _check_unsent(gateway, account, send, request)
             request = await check_draft(gateway, account, send, request)
         else:
             check_action(request.native, request.envelope, send.recipients)
             await _look_at_original(account, request.native)
     return request
+
+
+async def _check_unsent(gateway: Gateway, account: Account, send: Send, request: SubmitRequest) -> None:
+    """Conflict where the provider shows that it was sent: a state file that was restored from a backup knows nothing of
+    what was sent since. For what was staged before, staging looks."""
+    is_staged = send.state is State.STAGED or request.staged_ref
+    if is_staged or not was_promised(send) or await was_decided(gateway, send):
+        return
+    others = await gateway.in_thread(partial(gateway.store.outbox.sent_refs, send.account, without=send.send_id))
+    try:
+        evidence = await answered(account.transport.reconcile(replace(request, others_sent=others)))
+    except PostroomError:  # a folder that cannot be read, say: there is no evidence, as nearly always
+        return
+    if evidence.state == "accepted":
+        raise Conflict(_SENT)
 
 
 def as_submitted(send: Send, frozen: SubmitRequest) -> SubmitRequest:

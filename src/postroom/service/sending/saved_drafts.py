@@ -16,9 +16,9 @@ from postroom.model.outcome import SubmitRequest
 from postroom.safety.frozen import wire_envelope
 from postroom.service.gateway import Account, Gateway
 from postroom.service.sending.order import Order, digest_of
-from postroom.service.sending.waiting import answered, was_promised
+from postroom.service.sending.waiting import answered, was_decided, was_promised
 from postroom.service.writing import draft as drafts
-from postroom.store import Send, State
+from postroom.store import Send
 
 _CHANGED = (
     "Not sent: the saved draft is no longer what was approved. Somebody changed, sent or deleted it in another "
@@ -54,7 +54,7 @@ async def check_draft(gateway: Gateway, account: Account, send: Send, request: S
         return request
     if await _is_unchanged(gateway, account, send, request):
         return request
-    if not await _was_decided(gateway, send):
+    if not await was_decided(gateway, send):
         raise Conflict(_CHANGED)
     return replace(request, draft_ref="")
 
@@ -76,9 +76,3 @@ async def _is_unchanged(gateway: Gateway, account: Account, send: Send, request:
     # With a new Date and Message-ID, which the digest leaves out.
     now = digest_of(await gateway.in_thread(compose, draft), wire_envelope(draft), send.account, *circumstances)
     return now == send.content_sha256
-
-
-async def _was_decided(gateway: Gateway, send: Send) -> bool:
-    """Only a person takes a send out of this state."""
-    events = await gateway.in_thread(gateway.store.outbox.events, send.send_id)
-    return any(event.state is State.NEEDS_HUMAN for event in events)

@@ -79,6 +79,12 @@ def was_promised(send: Send) -> bool:
     return bool(waited) or send.outcome is not None or send.state in (State.HELD, State.RETRYABLE)
 
 
+async def was_decided(gateway: Gateway, send: Send) -> bool:
+    """Only a person takes a send out of this state."""
+    events = await gateway.in_thread(gateway.store.outbox.events, send.send_id)
+    return any(event.state is State.NEEDS_HUMAN for event in events)
+
+
 async def ask_a_person(gateway: Gateway, send: Send, reason: str) -> Send:
     """It cannot go on by itself. Its bytes stay until a person has decided."""
     told = {**(send.outcome or {}), "reason": reason}

@@ -1,0 +1,99 @@
+"""A state file from a backup knows nothing of what was sent since the backup was made; the mailbox does."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.gate.rigs import GateRig, SetClock, gate_rig
+from tests.gate.services import Gmail, Graph, MailService
+from tests.peers.dovecot import PASSWORD, Dovecot
+from tests.peers.scripted_smtp import scripted_smtp
+
+from postroom.service.sending import worker
+from postroom.service.sending.approval import approvals
+from postroom.service.views import SendView
+from postroom.store import Send, State
+
+
+@dataclass
+class Place:
+    """An account somewhere, and how many messages that place has sent."""
+
+    account: dict[str, Any]
+    sent: Callable[[], int]
+
+
+@pytest.fixture(params=["SMTP", Gmail, Graph])
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    with ExitStack() as stack:
+        if request.param == "SMTP":
+            dovecot: Dovecot = request.getfixturevalue("dovecot")
+            smtp = stack.enter_context(scripted_smtp())
+            imap = {"provider": "imap", "host": dovecot.host, "port": dovecot.imap, "security": "none"}
+            smtp_settings = {"smtp_host": smtp.host, "smtp_port": smtp.port, "smtp_security": "none"}
+            account = {"name": "alice", "address": dovecot.new_user("alice"), "password": PASSWORD}
+            yield Place(account | imap | smtp_settings, lambda: len(smtp.taken))
+        else:
+            service: MailService = stack.enter_context(request.param.started())
+            yield Place(service.account("alice"), lambda: service.sent)
+
+
+Opened = Callable[[], AbstractAsyncContextManager[GateRig]]
+
+
+def only(gate: GateRig) -> Send:
+    (found,) = gate.gateway.store.outbox.list().items
+    return found
+
+
+async def all_is_sent_and_the_backup_restored(rig: Opened, home: Path, sends: Callable[[GateRig], Any]) -> None:
+    shutil.copy(home / "state.db", home / "backup.db")
+    async with rig() as gate:
+        await sends(gate)
+        assert only(gate).state is State.DONE
+    shutil.copy(home / "backup.db", home / "state.db")
+
+
+async def test_what_was_sent_after_a_backup_is_put_before_a_person_when_the_backup_is_restored(
+    place: Place, tmp_path: Path
+) -> None:
+    time = SetClock()
+    rig = partial(gate_rig, tmp_path, time=time, accounts=[place.account], hold_seconds=60)
+    async with rig() as gate:
+        assert (await gate.send()).status == "held"
+    time.pass_(60)
+    await all_is_sent_and_the_backup_restored(rig, tmp_path, lambda gate: worker.work_once(gate.gateway))
+
+    async with rig() as gate:
+        await worker.work_once(gate.gateway)
+        row = only(gate)
+        assert (place.sent(), row.state) == (1, State.NEEDS_HUMAN)
+        assert "among the sent messages already" in (row.outcome or {})["reason"]
+        assert (await approvals.resolve(gate.gateway, row.send_id, "resend")).status == "sent"
+        assert place.sent() == 2, "a person's word counts"
+
+
+async def test_an_approval_that_is_given_again_after_a_backup_was_restored_sends_nothing(
+    place: Place, tmp_path: Path
+) -> None:
+    rig = partial(gate_rig, tmp_path, accounts=[place.account], gate="approval")
+    async with rig() as gate:
+        asked = await gate.send()
+    assert asked.approval is not None
+    approval_id = asked.approval.approval_id
+
+    async def approve(gate: GateRig) -> SendView:
+        return await approvals.approve(gate.gateway, approval_id, who="ada", how="test")
+
+    await all_is_sent_and_the_backup_restored(rig, tmp_path, approve)
+    async with rig() as gate:
+        again = await approve(gate)
+        assert (place.sent(), again.status) == (1, "needs_human")
+        assert "among the sent messages already" in again.message
