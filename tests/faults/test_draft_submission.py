@@ -17,6 +17,7 @@ import pytest
 from tests.gate.rigs import CONFIRMED, MAIL, GateRig, gate_rig
 from tests.gate.services import SERVICES, MailService
 
+from postroom.model.errors import Conflict
 from postroom.service.sending import send, worker
 from postroom.service.writing import draft as drafts
 from postroom.store import Send, State
@@ -219,6 +220,33 @@ async def test_a_saved_draft_that_somebody_sends_or_deletes_while_it_waits_is_no
         sent_by_somebody = arrived(service)
         assert (await settled(gate)).state is State.NEEDS_HUMAN
         assert arrived(service) == sent_by_somebody
+
+
+@pytest.mark.parametrize("somebody", ["send_drafts", "delete_drafts", "trash_drafts"])
+async def test_a_saved_draft_that_somebody_sends_or_deletes_after_it_was_read_is_not_sent_again(
+    tmp_path: Path, service: MailService, somebody: str
+) -> None:
+    async with gate_rig(tmp_path, accounts=service.accounts()) as gate:
+        saved = await drafts.create_draft(gate.gateway, MAIL)
+        order = await send.order_draft(gate.gateway, saved.draft_id, CONFIRMED)
+        with service.fake.lock:
+            getattr(service, somebody)()
+        sent_by_somebody = arrived(service)
+        with pytest.raises(Conflict, match="changed, sent or deleted after it was read"):
+            await send.send(gate.gateway, order)
+        assert arrived(service) == sent_by_somebody
+
+
+async def test_a_draft_that_another_call_changes_after_it_was_read_is_not_sent_as_it_was(
+    tmp_path: Path, service: MailService
+) -> None:
+    async with gate_rig(tmp_path, accounts=service.accounts()) as gate:
+        saved = await drafts.create_draft(gate.gateway, MAIL)
+        order = await send.order_draft(gate.gateway, saved.draft_id, CONFIRMED)
+        await drafts.update_draft(gate.gateway, saved.draft_id, drafts.DraftChanges(body="At midnight."))
+        with pytest.raises(Conflict, match="changed, sent or deleted after it was read"):
+            await send.send(gate.gateway, order)
+        assert (service.sent, b"At midnight." in service.draft()) == (0, True)
 
 
 async def test_a_saved_draft_that_nobody_touches_is_sent_after_its_wait(tmp_path: Path, service: MailService) -> None:

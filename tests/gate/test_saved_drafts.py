@@ -72,7 +72,7 @@ async def test_a_draft_that_was_changed_while_a_person_was_asked_is_neither_sent
         saved = await drafts.create_draft(gate.gateway, MAIL)
         order = await send.order_draft(gate.gateway, saved.draft_id, CONFIRMED)
         await drafts.update_draft(gate.gateway, saved.draft_id, drafts.DraftChanges(subject="Dinner?"))
-        with pytest.raises(Conflict, match="changed after it was read"):
+        with pytest.raises(Conflict, match="after it was read for this send"):
             await send.send(gate.gateway, order)
         assert (await gate.inbox(), await drafts_of(gate)) == ([], ["Dinner?"])
         again = await send.order_draft(gate.gateway, saved.draft_id, CONFIRMED)

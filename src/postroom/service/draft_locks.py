@@ -6,10 +6,16 @@ What leaves is the draft as it was when it was sent off, and the draft goes with
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import AbstractAsyncContextManager
 
 from postroom.model.errors import Conflict
 from postroom.service.gateway import Gateway
 from postroom.store import Send
+
+
+def unchanging(gateway: Gateway, account: str, draft_ref: str) -> AbstractAsyncContextManager[None]:
+    """For the last look at a draft and what rests on it, its change or its reservation: not both at once."""
+    return gateway.one_at_a_time(f"saved draft {account} {draft_ref}")
 
 
 async def check_unlocked(gateway: Gateway, account: str, draft_ref: str, named: str) -> None:

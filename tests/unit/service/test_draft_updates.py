@@ -86,6 +86,24 @@ async def test_what_another_program_saves_at_the_same_moment_stays(
         assert b"What I typed just now." in await bytes_of(gate)
 
 
+async def test_a_draft_that_is_sent_off_while_it_is_being_changed_stays_as_it_was_sent_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
+        saved = await drafts.create_draft(gate.gateway, MAIL)
+        before, write = await bytes_of(gate), composing.new_mail
+
+        async def overtaken(*args: Any, **kwargs: Any) -> Any:
+            await send.send(gate.gateway, await send.order_draft(gate.gateway, saved.draft_id, CONFIRMED))
+            return await write(*args, **kwargs)
+
+        monkeypatch.setattr(composing, "new_mail", overtaken)
+        with pytest.raises(Conflict, match="is sent as it was then"):
+            await drafts.update_draft(gate.gateway, saved.draft_id, DraftChanges(subject="Dinner"))
+
+        assert await bytes_of(gate) == before
+
+
 @pytest.mark.parametrize(
     ("raw", "why"),
     [

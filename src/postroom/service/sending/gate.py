@@ -14,6 +14,7 @@ from postroom.model.errors import Conflict, PermissionDenied
 from postroom.safety import limits
 from postroom.safety.judge import Allow, Ask, Deny, Facts, NeedsHuman, judge, policy_denial
 from postroom.safety.policy import Policy
+from postroom.service.draft_locks import unchanging
 from postroom.service.gateway import Gateway
 from postroom.service.sending import dispatch
 from postroom.service.sending.approval import handwritten, requests
@@ -24,7 +25,7 @@ from postroom.service.sending.order import Order
 from postroom.service.sending.receipts import already, by_code, receipt
 from postroom.service.sending.saved_drafts import check_as_read
 from postroom.service.views import SendView
-from postroom.store import Send, State
+from postroom.store import Reservation, Send, State
 from postroom.store.sends.drafts import taken
 
 _SHOW = (
@@ -84,9 +85,8 @@ async def _pass(gateway: Gateway, order: Order) -> SendView:
         return await by_approval(gateway, order, decision.findings)
     if isinstance(decision, NeedsHuman) or not (asked is None or asked.state is State.PREPARED):
         return await _preview(gateway, order, decision)
-    await check_as_read(order)
     on_preview = _rests_on_preview(order, policy, facts)
-    reserved = await dispatch.reserve(gateway, order, asked, on_preview)  # 7 rate limit and key, on 8 bytes on disk
+    reserved = await _reserved(gateway, order, asked, on_preview)  # 7 rate limit and key, on 8 bytes on disk
     if reserved.is_late:
         return await _preview(gateway, order, decision)
     if reserved.replayed:
@@ -175,6 +175,15 @@ async def _asked(gateway: Gateway, order: Order) -> Send | None:
 def _rests_on_preview(order: Order, policy: Policy, facts: Facts) -> bool:
     """A preview releases one send: whoever reserves it takes the preview, and a second call finds none."""
     return facts.previewed and isinstance(judge(order.draft, policy, replace(facts, previewed=False)), NeedsHuman)
+
+
+async def _reserved(gateway: Gateway, order: Order, asked: Send | None, takes_preview: bool) -> Reservation:
+    """From then on the draft that it came from cannot be changed here."""
+    if not order.draft_ref:
+        return await dispatch.reserve(gateway, order, asked, takes_preview)
+    async with unchanging(gateway, order.account.name, order.draft_ref):
+        await check_as_read(gateway, order)
+        return await dispatch.reserve(gateway, order, asked, takes_preview)
 
 
 async def _drop_question(gateway: Gateway, asked: Send) -> None:

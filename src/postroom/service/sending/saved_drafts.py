@@ -7,8 +7,8 @@ what nobody wants sent any more, or put the approved text in the place of theirs
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from postroom.mime.write.compose import compose
 from postroom.model.errors import Conflict, InvalidRequest, NotFound, PermissionDenied
@@ -26,8 +26,8 @@ _CHANGED = (
 )
 
 _CHANGED_MEANWHILE = (
-    "Not sent: the draft was changed after it was read for this send. It is as it was saved: read it again, and repeat "
-    "the call if it is to be sent like that."
+    "Not sent: the draft was changed, sent or deleted after it was read for this send. Call list_drafts, and repeat "
+    "the call if it is to be sent as it is now."
 )
 _SENT = (
     "Not sent again: this draft was sent by another call, as {send_id}, and is gone. Call list_outbox with "
@@ -35,13 +35,18 @@ _SENT = (
 )
 
 
-async def check_as_read(order: Order) -> None:
-    """Before anything is reserved: a person may have been asked meanwhile. Where a changed draft keeps its ref, the old
-    text would be sent, and the new one be removed with the draft. What is gone is noticed later."""
-    if order.draft_version:
-        with suppress(NotFound, PermissionDenied):
-            if (await order.account.drafts.find_draft(order.draft_ref)).version != order.draft_version:
-                raise Conflict(_CHANGED_MEANWHILE)
+async def check_as_read(gateway: Gateway, order: Order) -> None:
+    """Before anything is reserved: a person may have been asked meanwhile. The old text of a changed draft would be
+    sent; where it keeps its ref, the new one would be removed with it, and where it gets another, be left to be sent,
+    too."""
+    try:
+        version = (await order.account.drafts.find_draft(order.draft_ref)).version
+    except (NotFound, PermissionDenied):
+        last_of_draft = gateway.store.outbox.last_of_draft
+        sent = await gateway.in_thread(last_of_draft, order.account.name, order.draft_ref)
+        raise _sent_by_another_call(sent) if sent else Conflict(_CHANGED_MEANWHILE) from None
+    if version != order.draft_version:
+        raise Conflict(_CHANGED_MEANWHILE)
 
 
 async def check_draft(gateway: Gateway, account: Account, send: Send, request: SubmitRequest) -> SubmitRequest:
@@ -61,9 +66,14 @@ async def check_draft(gateway: Gateway, account: Account, send: Send, request: S
 
 async def _check_not_sent(gateway: Gateway, account: Account, send: Send, request: SubmitRequest) -> None:
     """It was read for this very call; but two calls may have read it before one of them sent it."""
-    sent = await gateway.in_thread(gateway.store.outbox.sent_before, send)
+    last_of_draft = partial(gateway.store.outbox.last_of_draft, without=send.send_id)
+    sent = await gateway.in_thread(last_of_draft, send.account, send.draft_ref)
     if sent is not None and not await _is_unchanged(gateway, account, send, request):
-        raise Conflict(_SENT.format(send_id=sent.send_id), reason="draft_gone", details={"send_id": sent.send_id})
+        raise _sent_by_another_call(sent)
+
+
+def _sent_by_another_call(sent: Send) -> Conflict:
+    return Conflict(_SENT.format(send_id=sent.send_id), reason="draft_gone", details={"send_id": sent.send_id})
 
 
 async def _is_unchanged(gateway: Gateway, account: Account, send: Send, request: SubmitRequest) -> bool:

@@ -17,7 +17,7 @@ from postroom.model.folder import Role
 from postroom.model.ids import Kind
 from postroom.model.message import Envelope
 from postroom.service.accounts.folders import folders_of
-from postroom.service.draft_locks import check_unlocked
+from postroom.service.draft_locks import check_unlocked, unchanging
 from postroom.service.gateway import Account, Gateway
 from postroom.service.ids.handles import BY_HANDLE
 from postroom.service.organising import organise
@@ -96,7 +96,7 @@ async def update_draft(
         draft = await _changed(gateway, opened, await load_draft(opened, saved, replaced), changes)
         if _is_logged_only(gateway):
             return _unsaved(gateway, opened.name, draft)
-        return await _put_in_place(gateway, opened, saved, draft)
+        return await _put_in_place(gateway, opened, draft_id, saved, draft)
 
 
 async def replace_draft(
@@ -115,16 +115,20 @@ async def replace_draft(
             draft = replace(draft, files=old.files, forwarded=old.forwarded)
         if _is_logged_only(gateway):
             return _unsaved(gateway, opened.name, draft)
-        return await _put_in_place(gateway, opened, saved, draft)
+        return await _put_in_place(gateway, opened, draft_id, saved, draft)
 
 
-async def _put_in_place(gateway: Gateway, account: Account, saved: SavedDraft, draft: Draft) -> DraftView:
+async def _put_in_place(
+    gateway: Gateway, account: Account, draft_id: str, saved: SavedDraft, draft: Draft
+) -> DraftView:
     raw = await gateway.in_thread(compose.compose, draft, date=gateway.now(), keep_bcc=True)
     thread_ref = draft.threading.thread_ref or saved.thread_ref
-    await _require_unchanged(account, saved)
-    with anyio.CancelScope(shield=True):  # a caller who hangs up leaves neither both versions nor the id of the old one
-        new = await account.drafts.update_draft(saved.ref, raw, thread_ref=thread_ref)
-        await gateway.in_thread(_follow, gateway, account.name, saved, new)
+    async with unchanging(gateway, account.name, saved.ref):
+        await check_unlocked(gateway, account.name, saved.ref, f"The draft {draft_id}")  # again: it may be sent by now
+        await _require_unchanged(account, saved)
+        with anyio.CancelScope(shield=True):  # a caller who hangs up leaves neither both versions nor the old one's id
+            new = await account.drafts.update_draft(saved.ref, raw, thread_ref=thread_ref)
+            await gateway.in_thread(_follow, gateway, account.name, saved, new)
     return await _view_saved(gateway, account, new)
 
 

@@ -35,12 +35,12 @@ def check_free(connection: sqlite3.Connection, send: Send) -> None:
             raise taken(other)
 
 
-def sent_before(connection: sqlite3.Connection, send: Send) -> Send | None:
-    """The last other send of the same draft that went out, or may have."""
+def last_sent(connection: sqlite3.Connection, account: str, draft_ref: str, without: str) -> Send | None:
+    """The last send of the draft, other than the one `without`, that went out or may have."""
     row = connection.execute(
         "SELECT * FROM outbox WHERE account = ? AND draft_ref = ? AND send_id != ?"
         " AND (doubtful OR state NOT IN (SELECT value FROM json_each(?))) ORDER BY rowid DESC LIMIT 1",
-        (send.account, send.draft_ref, send.send_id, among(UNSENT | {State.PREPARED})),
+        (account, draft_ref, without, among(UNSENT | {State.PREPARED})),
     ).fetchone()
     return None if row is None else send_rows.from_row(row)
 

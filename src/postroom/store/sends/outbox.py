@@ -222,10 +222,10 @@ class Outbox:
         with self._database.read() as connection:
             return drafts.on_their_way(connection, account, draft_refs)
 
-    def sent_before(self, send: Send) -> Send | None:
-        """Another send of the same saved draft that went out, or may have."""
+    def last_of_draft(self, account: str, draft_ref: str, *, without: str = "") -> Send | None:
+        """The last send of the saved draft, other than the one `without`, that went out or may have."""
         with self._database.read() as connection:
-            return drafts.sent_before(connection, send)
+            return drafts.last_sent(connection, account, draft_ref, without)
 
     def list(
         self,
