@@ -213,7 +213,7 @@ async def test_an_answer_lost_ahead_of_a_submission_is_no_answer_and_logged_by_i
 
     with pytest.raises(waiting.NotNow) as later:
         await waiting.answered(lost())
-    assert later.value.reason.message == "The provider did not respond while the message was being prepared."
+    assert later.value.reason.message == "The provider did not respond, or not in a way that can be understood."
     assert (later.value.reason.retryable, logged_of_outbox(caplog)) == (
         True,
         [("provider_unclear", "ConnectionResetError")],

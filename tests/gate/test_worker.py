@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gate.rigs import gate_rig
+from tests.gate.rigs import MAIL, GateRig, gate_rig
 
-from postroom.model.errors import InternalError
+from postroom.model.errors import InternalError, ProviderUnavailable
+from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.service.sending import worker
-from postroom.store import Store
+from postroom.store import State, Store
+from postroom.store.sends.worklist import WorkList
+
+OTHER = replace(MAIL, subject="Other")
+
+
+def lost(_: SubmitOutcome) -> SubmitOutcome:
+    raise ConnectionResetError
 
 
 class Enough(BaseException):
@@ -60,3 +70,63 @@ async def test_no_round_stops_the_next_and_its_trouble_is_logged_without_content
     ]
     assert (vars(ours[0])["code"], vars(ours[1])["error_type"]) == ("INTERNAL_ERROR", "ValueError")
     assert "secret" not in caplog.text
+
+
+def failing(error: Exception, times: int) -> Callable[..., None]:
+    left = [error] * times
+
+    def act(*_: Any, **__: Any) -> None:
+        if left:
+            raise left.pop()
+
+    return act
+
+
+async def held(gate: GateRig, *subjects: str) -> list[str]:
+    return [(await gate.send(replace(MAIL, subject=subject))).send_id for subject in subjects]
+
+
+async def test_a_state_file_that_fails_while_one_send_is_put_off_keeps_no_other_from_being_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
+        await held(gate, "First", "Second", "Third")
+        (await gate.meddle()).reconciled = failing(ProviderUnavailable("not now"), times=1)
+        fails, release = failing(InternalError("The state file is locked."), times=2), WorkList.release
+
+        def release_or_fail(*args: Any, **kwargs: Any) -> None:
+            fails()
+            release(*args, **kwargs)
+
+        monkeypatch.setattr(WorkList, "release", release_or_fail)
+        for _ in range(3):
+            gate.time.pass_(60)
+            await worker.work_once(gate.gateway)
+        assert sorted(await gate.inbox()) == ["First", "Second", "Third"]
+
+
+async def test_a_transport_that_fails_as_none_should_keeps_no_other_send_waiting_and_is_asked_again_after_a_pause(
+    tmp_path: Path,
+) -> None:
+    async with gate_rig(tmp_path) as gate:
+        meddled, asked = await gate.meddle(), list[str]()
+
+        def reconciled(request: SubmitRequest) -> None:
+            asked.append(request.message_id)
+            raise KeyError("a field that is not there")
+
+        meddled.after, meddled.reconciled = lost, reconciled
+        first = await gate.send()
+        assert first.status == "unknown"
+        meddled.after = lambda outcome: outcome
+        second = gate.gateway.store.outbox.prepare((await gate.order(OTHER)).as_send())
+        gate.gateway.store.outbox.reserve(second.send_id)
+        gate.gateway.abandoned.add(second.send_id)
+        for _ in range(3):
+            await worker.work_once(gate.gateway)
+        assert gate.gateway.store.outbox.get(second.send_id).state is State.DONE
+        assert len(asked) == 1
+        meddled.reconciled = lambda _: None
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+        assert gate.gateway.store.outbox.get(first.send_id).state is State.DONE

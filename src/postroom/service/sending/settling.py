@@ -21,7 +21,9 @@ from postroom.service.sending.originals import mark_original
 from postroom.service.sending.waiting import (
     FIRST_RETRY,
     GIVE_UP_SECONDS,
+    NotNow,
     account_of,
+    answered,
     ask_a_person,
     has_waited_long,
     park,
@@ -89,6 +91,8 @@ async def reconcile(gateway: Gateway, send: Send) -> Send:
         frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
         others = await gateway.in_thread(partial(gateway.store.outbox.sent_refs, send.account, without=send.send_id))
         outcome = await _evidence(account, send, replace(frozen, others_sent=others))
+    except NotNow as later:
+        return await park(gateway, send, FIRST_RETRY, later.reason.message)
     except PostroomError as error:
         return await park(gateway, send, FIRST_RETRY, error.message)
     if outcome.state in ("accepted", "retryable"):
@@ -107,7 +111,7 @@ async def _evidence(account: Account, send: Send, frozen: SubmitRequest) -> Subm
         request = as_submitted(send, frozen)
     except InternalError as error:  # somebody changed the frozen action: nothing is left to look for
         return SubmitOutcome("unknown", reason=error.message)
-    return await account.transport_for(request.native).reconcile(request)
+    return await answered(account.transport_for(request.native).reconcile(request))
 
 
 async def finish(gateway: Gateway, send: Send) -> Send:

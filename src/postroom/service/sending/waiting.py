@@ -17,7 +17,7 @@ R = TypeVar("R")
 log = logging.getLogger("postroom.outbox")
 FIRST_RETRY = 60.0
 GIVE_UP_SECONDS = 5 * 86_400.0
-_NO_ANSWER = "The provider did not respond while the message was being prepared."
+_NO_ANSWER = "The provider did not respond, or not in a way that can be understood."
 
 
 class NotNow(Exception):

@@ -50,7 +50,11 @@ async def work_once(gateway: Gateway) -> int:
     await gateway.in_thread(gateway.store.worklist.expire_questions)
     due = await gateway.in_thread(gateway.store.worklist.due)
     for send in due:
-        await _take_up(gateway, send)
+        try:
+            await _take_up(gateway, send)
+        except Exception as error:  # noqa: BLE001 (those behind it are claimed as well, and nobody else takes them up)
+            log.error("outbox", extra={"status": send.state.value, "error_type": type(error).__name__})  # noqa: TRY400
+            gateway.abandoned.add(send.send_id)
     await staging.clear_left_over(gateway)
     await requests.write_letters(gateway)
     heeded = await approvals.heed_vault(gateway)
