@@ -218,6 +218,21 @@ async def test_the_worker_says_how_much_there_was_to_do(tmp_path):
         assert await approvals.heed_vault(gate.gateway) == 0
 
 
+async def test_a_file_that_lies_in_both_folders_is_rejected(tmp_path):
+    """As when two people decide, or a program that keeps folders alike brings one back."""
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        view = await gate.send()
+        root = gate.gateway.vault.root
+        (name,) = gate.gateway.vault.names("Pending_Approval")
+        text = (root / "Pending_Approval" / name).read_text().replace("status: pending", "status: approved")
+        (root / "Pending_Approval" / name).rename(root / "Rejected" / name)
+        approved = root / "Approved" / name
+        approved.write_text(text)
+        approved.chmod(0o600)
+        await approvals.heed_vault(gate.gateway)
+        assert (await gate.inbox(), gate.gateway.store.outbox.get(view.send_id).state) == ([], State.CANCELLED)
+
+
 async def test_a_file_that_approves_nothing_keeps_no_other_from_being_heeded(tmp_path):
     async with gate_rig(tmp_path, gate="approval") as gate:
         for subject in ("one", "two", "three"):

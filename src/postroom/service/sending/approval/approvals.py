@@ -166,7 +166,7 @@ def _news(gateway: Gateway) -> Iterator[Found]:
     pending = gateway.store.approvals.pending_ids()
     if not pending:
         return
-    for folder in (APPROVED, REJECTED):
+    for folder in (REJECTED, APPROVED):  # of a yes and a no at once the no counts
         for found in gateway.vault.scan(folder):
             if found.file is not None and found.file.approval_id in pending:
                 yield found
