@@ -72,6 +72,12 @@ class SavedDraft:
     version: str = field(default="", compare=False)
 
 
+CHANGED_MEANWHILE = (
+    "The draft was changed in another program at the same moment. It is as that program saved it: read it again, and "
+    "repeat the call if the change is still wanted."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """An address this account may send as."""

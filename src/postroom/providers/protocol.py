@@ -101,9 +101,10 @@ class Drafts(Protocol):
 
     async def create_draft(self, raw: bytes, *, thread_ref: str = "") -> SavedDraft: ...
 
-    async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
+    async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "", version: str = "") -> SavedDraft:
         """Replace it. NotFound when it is gone; PermissionDenied when the ref is not a draft. The old version is
-        removed only after the new one is safe."""
+        removed only after the new one is safe. Where the mailbox can compare while it replaces, Conflict and no change
+        if that is not the `version` any more."""
 
     async def find_draft(self, draft_ref: str) -> SavedDraft: ...
 

@@ -86,6 +86,29 @@ async def test_what_another_program_saves_at_the_same_moment_stays(
         assert b"What I typed just now." in await bytes_of(gate)
 
 
+async def test_what_another_process_saves_right_before_the_draft_is_replaced_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with gate_rig(tmp_path) as gate, gate_rig(tmp_path) as other:
+        saved = await drafts.create_draft(gate.gateway, MAIL)
+        mailbox, looks = (await gate.gateway.accounts.open("alice")).drafts, list[str]()
+        find = mailbox.find_draft
+
+        async def overtaken(ref: str) -> SavedDraft:
+            found = await find(ref)
+            looks.append(ref)
+            if len(looks) == 2:  # the last one before it is replaced
+                await drafts.update_draft(other.gateway, saved.draft_id, DraftChanges(body="At eight."))
+            return found
+
+        monkeypatch.setattr(mailbox, "find_draft", overtaken)
+        with pytest.raises(Conflict, match="changed in another program"):
+            await drafts.update_draft(gate.gateway, saved.draft_id, DraftChanges(subject="Dinner"))
+
+        raw = await bytes_of(gate)
+        assert (b"At eight." in raw, b"Dinner" in raw) == (True, False)
+
+
 async def test_a_draft_that_is_sent_off_while_it_is_being_changed_stays_as_it_was_sent_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,7 +212,7 @@ async def new_ref_for_every_change(
     """As over IMAP: the new version is another message, and to remove what is gone already is fine."""
     account, mailbox = await gate.gateway.accounts.open("alice"), await mailbox_of(gate)
 
-    async def update_draft(draft_ref: str, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
+    async def update_draft(draft_ref: str, raw: bytes, *, thread_ref: str = "", version: str = "") -> SavedDraft:
         new: SavedDraft = await mailbox.create_draft(raw, thread_ref=thread_ref)
         with suppress(NotFound):
             await mailbox.delete_draft(draft_ref)

@@ -178,7 +178,7 @@ class GmailMailbox:
     async def create_draft(self, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
         return await self.draft_box.create(raw, thread_ref)
 
-    async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
+    async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "", version: str = "") -> SavedDraft:
         return await self.draft_box.update(draft_ref, raw, thread_ref)
 
     async def find_draft(self, draft_ref: str) -> SavedDraft:

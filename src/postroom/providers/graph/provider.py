@@ -212,8 +212,8 @@ class GraphMailbox:
         """Exchange finds the conversation by the message ids that a reply names."""
         return await self.draft_box.create(raw)
 
-    async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
-        return await self.draft_box.update(draft_ref, raw)
+    async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "", version: str = "") -> SavedDraft:
+        return await self.draft_box.update(draft_ref, raw, version)
 
     async def find_draft(self, draft_ref: str) -> SavedDraft:
         return await self.draft_box.find(draft_ref)

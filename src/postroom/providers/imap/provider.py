@@ -311,7 +311,7 @@ class ImapMailbox(ScriptVerbs, SyncVerbs):
         folder = await self._directory.with_role(Role.DRAFTS)
         return await self._pool.run_once(folder.ref, drafts.append, folder.ref, raw)
 
-    async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
+    async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "", version: str = "") -> SavedDraft:
         folder = await self._directory.with_role(Role.DRAFTS)
         await self._pool.run(folder.ref, drafts.find, folder.ref, draft_ref)
         new = await self._pool.run_once(folder.ref, drafts.append, folder.ref, raw)

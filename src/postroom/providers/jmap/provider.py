@@ -148,7 +148,7 @@ class JmapMailbox:
         await self._require("can_draft", "drafts")
         return await self.drafts.create(raw)
 
-    async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
+    async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "", version: str = "") -> SavedDraft:
         await self._require("can_draft", "drafts")
         return await self.drafts.update(draft_ref, raw)
 

@@ -10,8 +10,8 @@ from postroom.index.folders import find_folder, list_folders
 from postroom.index.rows import envelopes
 from postroom.index.search import search
 from postroom.index.threads import current
-from postroom.model.draft import SavedDraft
-from postroom.model.errors import NotFound, PermissionDenied
+from postroom.model.draft import CHANGED_MEANWHILE, SavedDraft
+from postroom.model.errors import Conflict, NotFound, PermissionDenied
 from postroom.model.folder import Role
 from postroom.model.message import Envelope, Page
 from postroom.model.query.tree import And, In, Is, Query
@@ -37,9 +37,13 @@ def create_draft(connection: sqlite3.Connection, draft: Prepared, thread_ref: st
     return _saved(envelope_of(connection, ref))
 
 
-def update_draft(connection: sqlite3.Connection, ref: str, draft: Prepared, thread_ref: str) -> SavedDraft:
+def update_draft(
+    connection: sqlite3.Connection, ref: str, draft: Prepared, thread_ref: str, version: str = ""
+) -> SavedDraft:
     """Old and new are swapped in one transaction; the ref stays, and so do thread, labels and star."""
     old = draft_envelope(connection, ref)
+    if version not in ("", _saved(old).version):
+        raise Conflict(CHANGED_MEANWHILE)
     place = find_folder(list_folders(connection), old.folder)
     thread = known_thread(connection, thread_ref) or old.thread_ref
     entry = filed(draft, ref, place, thread_ref=thread)

@@ -173,9 +173,9 @@ class LocalMailbox:
     async def create_draft(self, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
         return await self._write(drafts.create_draft, await self._aside(drafts.as_draft, raw), thread_ref)
 
-    async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "") -> SavedDraft:
+    async def update_draft(self, draft_ref: str, raw: bytes, *, thread_ref: str = "", version: str = "") -> SavedDraft:
         draft = await self._aside(drafts.as_draft, raw)
-        return await self._write(drafts.update_draft, draft_ref, draft, thread_ref)
+        return await self._write(drafts.update_draft, draft_ref, draft, thread_ref, version)
 
     async def find_draft(self, draft_ref: str) -> SavedDraft:
         return await self._read(drafts.find_draft, draft_ref)

@@ -11,7 +11,7 @@ import anyio.to_thread
 from postroom.mime.clean import clean_line
 from postroom.mime.read import parse
 from postroom.mime.write import compose, reply
-from postroom.model.draft import Draft, File, SavedDraft
+from postroom.model.draft import CHANGED_MEANWHILE, Draft, File, SavedDraft
 from postroom.model.errors import Conflict, NotFound, PermissionDenied, PostroomError, ProviderError
 from postroom.model.folder import Role
 from postroom.model.ids import Kind
@@ -127,7 +127,7 @@ async def _put_in_place(
         await check_unlocked(gateway, account.name, saved.ref, f"The draft {draft_id}")  # again: it may be sent by now
         await _require_unchanged(account, saved)
         with anyio.CancelScope(shield=True):  # a caller who hangs up leaves neither both versions nor the old one's id
-            new = await account.drafts.update_draft(saved.ref, raw, thread_ref=thread_ref)
+            new = await account.drafts.update_draft(saved.ref, raw, thread_ref=thread_ref, version=saved.version)
             await gateway.in_thread(_follow, gateway, account.name, saved, new)
     return await _view_saved(gateway, account, new)
 
@@ -135,10 +135,7 @@ async def _put_in_place(
 async def _require_unchanged(account: Account, saved: SavedDraft) -> None:
     """Where a changed draft keeps its ref, what another program saved since it was read would be overwritten."""
     if saved.version and (await account.drafts.find_draft(saved.ref)).version != saved.version:
-        raise Conflict(
-            "The draft was changed in another program at the same moment. It is as that program saved it: read it "
-            "again, and repeat the call if the change is still wanted."
-        )
+        raise Conflict(CHANGED_MEANWHILE)
 
 
 async def delete_draft(gateway: Gateway, draft_id: str, *, account: str | None = None) -> str:

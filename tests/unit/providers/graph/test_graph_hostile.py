@@ -311,3 +311,14 @@ async def test_an_address_beyond_ascii_gets_its_message_staged_or_by_an_action(
     check_staged(request, held)
     assert (await transport.submit(request)).state == "accepted"
     assert len(reader.within("inbox")) == 2
+
+
+async def test_a_draft_that_is_no_longer_the_version_that_was_read_is_left_as_it_is(
+    alice: Mailbox, mailbox: GraphMailbox
+) -> None:
+    saved = await mailbox.create_draft(mail("plan", text="Old.", sender=alice.address))
+    read = (await mailbox.find_draft(saved.ref)).version
+    await mailbox.set_flags([saved.ref], add=["starred"])
+    with pytest.raises(Conflict, match="changed in another program"):
+        await mailbox.update_draft(saved.ref, mail("plan", text="New.", sender=alice.address), version=read)
+    assert (len(alice.within("drafts")), (await mailbox.fetch(saved.ref)).body.text.strip()) == (1, "Old.")

@@ -8,7 +8,7 @@ from typing import Any
 import anyio.to_thread
 
 from postroom.mime.read.parse import Parsed, extract_part, parse
-from postroom.model.draft import SavedDraft
+from postroom.model.draft import CHANGED_MEANWHILE, SavedDraft
 from postroom.model.errors import (
     Conflict,
     NotFound,
@@ -56,8 +56,10 @@ class DraftBox:
             raise
         return made
 
-    async def update(self, draft_ref: str, raw: bytes) -> SavedDraft:
+    async def update(self, draft_ref: str, raw: bytes, version: str) -> SavedDraft:
         old = await self.find(draft_ref)
+        if version not in ("", old.version):
+            raise Conflict(CHANGED_MEANWHILE)
         new = await self.create(raw)
         await self._remove_old(old)
         return new
