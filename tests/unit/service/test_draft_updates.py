@@ -17,6 +17,7 @@ from postroom.model.draft import SavedDraft
 from postroom.model.errors import Conflict, InvalidRequest, NotFound
 from postroom.providers.layers.layered import unwrapped
 from postroom.service.attachment_files import EncodedFile
+from postroom.service.organising import organise
 from postroom.service.sending import send
 from postroom.service.writing import composing
 from postroom.service.writing import draft as drafts
@@ -107,6 +108,31 @@ async def test_what_another_process_saves_right_before_the_draft_is_replaced_sta
 
         raw = await bytes_of(gate)
         assert (b"At eight." in raw, b"Dinner" in raw) == (True, False)
+
+
+async def test_a_draft_is_either_deleted_or_sent_and_both_calls_know_which(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with gate_rig(tmp_path) as gate, anyio.create_task_group() as calls:
+        saved = await drafts.create_draft(gate.gateway, MAIL)
+        order = await send.order_draft(gate.gateway, saved.draft_id, CONFIRMED)
+        delete, ended = organise.delete, anyio.Event()
+
+        async def sent() -> None:
+            with pytest.raises(Conflict, match="deleted after it was read"):
+                await send.send(gate.gateway, order)
+            ended.set()
+
+        async def overtaken(*args: Any, **kwargs: Any) -> Any:
+            calls.start_soon(sent)
+            while not ended.is_set() and not any(waiting > 1 for _, waiting in gate.gateway._locks.values()):
+                await anyio.sleep(0)
+            return await delete(*args, **kwargs)
+
+        monkeypatch.setattr(organise, "delete", overtaken)
+        assert await drafts.delete_draft(gate.gateway, saved.draft_id)
+        await ended.wait()
+        assert await gate.inbox() == []
 
 
 async def test_a_draft_that_is_sent_off_while_it_is_being_changed_stays_as_it_was_sent_off(

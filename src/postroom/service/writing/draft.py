@@ -141,7 +141,12 @@ async def _require_unchanged(account: Account, saved: SavedDraft) -> None:
 async def delete_draft(gateway: Gateway, draft_id: str, *, account: str | None = None) -> str:
     """To the trash; returns the operation that `undo` takes. Where there is no trash it is gone, and that is empty."""
     opened, saved = await find_draft(gateway, draft_id, account)
-    await check_unlocked(gateway, opened.name, saved.ref, f"The draft {draft_id}")
+    async with unchanging(gateway, opened.name, saved.ref):
+        await check_unlocked(gateway, opened.name, saved.ref, f"The draft {draft_id}")
+        return await _thrown_away(gateway, opened, draft_id, saved)
+
+
+async def _thrown_away(gateway: Gateway, opened: Account, draft_id: str, saved: SavedDraft) -> str:
     if Places(await folders_of(opened)).with_role(Role.TRASH) is None:
         await opened.drafts.delete_draft(saved.ref)
         return ""
