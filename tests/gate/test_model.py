@@ -321,16 +321,20 @@ class GateMachine(RuleBasedStateMachine):
     def survive(self, work: Coroutine[Any, Any, R]) -> R | None:
         """Errors are answers; death is followed by a new life."""
         try:
-            return self.run(work)
+            return self.live(work)
         except (Conflict, RateLimited, PermissionDenied):
             return None
         except InternalError as error:  # somebody laid hands on it
             if "prepared at the provider" not in error.message:
                 raise
             return None
-        except Died:
+
+    def live(self, work: Coroutine[Any, Any, R]) -> R | None:
+        try:
+            return self.run(work)
+        except* Died:  # the worker takes up the sends of several accounts at once
             self.die()
-            return None
+        return None
 
     def die(self) -> None:
         """The lock of a dead process is dropped by the kernel; nobody says goodbye. A provider is calm again then."""

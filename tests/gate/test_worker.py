@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
-from tests.gate.rigs import MAIL, GateRig, gate_rig
+from tests.gate.rigs import CONFIRMED, MAIL, GateRig, gate_rig
 
 from postroom.model.errors import InternalError, ProviderUnavailable
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
-from postroom.service.sending import worker
+from postroom.service.sending import send, worker
 from postroom.store import State, Store
 from postroom.store.sends.worklist import WorkList
 
@@ -130,3 +131,43 @@ async def test_a_transport_that_fails_as_none_should_keeps_no_other_send_waiting
         gate.time.pass_(60)
         await worker.work_once(gate.gateway)
         assert gate.gateway.store.outbox.get(first.send_id).state is State.DONE
+
+
+async def held_by(gate: GateRig, account: str) -> str:
+    order = await send.order_mail(gate.gateway, MAIL, CONFIRMED, account)
+    return (await send.send(gate.gateway, order)).send_id
+
+
+async def test_a_server_that_takes_long_keeps_the_sends_of_other_accounts_waiting_for_nothing(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
+        slow, other = [await held_by(gate, account) for account in ("alice", "carol")]
+        meddled, outbox = await gate.meddle(), gate.gateway.store.outbox
+        submit = meddled.submit
+
+        async def once_the_other_is_sent(request: SubmitRequest) -> SubmitOutcome:
+            with anyio.fail_after(20):
+                while outbox.get(other).state is not State.DONE:
+                    await anyio.sleep(0)
+            return await submit(request)
+
+        meddled.submit = once_the_other_is_sent  # type: ignore[method-assign]
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+        assert [outbox.get(send_id).state for send_id in (slow, other)] == [State.DONE] * 2
+
+
+async def test_what_one_account_cannot_send_in_half_a_minute_is_left_to_the_next_round(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
+        await held(gate, "First", "Second", "Third")
+        meddled = await gate.meddle()
+
+        def takes_long(_: SubmitRequest) -> None:
+            gate.time.pass_(20)
+
+        meddled.before = takes_long
+        gate.time.pass_(60)
+        rounds = []
+        for _ in range(2):
+            await worker.work_once(gate.gateway)
+            rounds.append(len(meddled.submitted))
+        assert rounds == [2, 3]

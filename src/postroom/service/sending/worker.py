@@ -7,6 +7,7 @@ mode nothing that it handles is sent.
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection, Iterable, Sequence
 
 import anyio
 
@@ -16,12 +17,13 @@ from postroom.service.sending import dispatch, staging
 from postroom.service.sending.approval import approvals, requests
 from postroom.service.sending.auditing import Record, audit
 from postroom.service.sending.receipts import receipt
-from postroom.service.sending.waiting import rest
+from postroom.service.sending.waiting import park, rest
 from postroom.store import Send
 
 log = logging.getLogger("postroom.worker")
 POLL_SECONDS = 1.0
 _A_DAY = 86_400.0
+_PATIENCE = 30.0  # seconds that the sends of one account may take in a round; the rest is left to the next
 
 
 async def run(gateway: Gateway, *, pause: float = POLL_SECONDS) -> None:
@@ -49,12 +51,9 @@ async def work_once(gateway: Gateway) -> int:
     await gateway.in_thread(gateway.store.approvals.expire)
     await gateway.in_thread(gateway.store.worklist.expire_questions)
     due = await gateway.in_thread(gateway.store.worklist.due)
-    for send in due:
-        try:
-            await _take_up(gateway, send)
-        except Exception as error:  # noqa: BLE001 (those behind it are claimed as well, and nobody else takes them up)
-            log.error("outbox", extra={"status": send.state.value, "error_type": type(error).__name__})  # noqa: TRY400
-            gateway.abandoned.add(send.send_id)
+    async with anyio.create_task_group() as tasks:
+        for sends in _by_account(due):
+            tasks.start_soon(_take_up_all, gateway, sends)
     await staging.clear_left_over(gateway)
     await requests.write_letters(gateway)
     heeded = await approvals.heed_vault(gateway)
@@ -66,6 +65,28 @@ async def _recover(gateway: Gateway) -> None:
     fallen = frozenset(gateway.abandoned)
     await gateway.in_thread(gateway.store.worklist.recover, fallen)
     gateway.abandoned -= fallen
+
+
+def _by_account(due: Iterable[Send]) -> Collection[list[Send]]:
+    found: dict[str, list[Send]] = {}
+    for send in due:
+        found.setdefault(send.account, []).append(send)
+    return found.values()
+
+
+async def _take_up_all(gateway: Gateway, sends: Sequence[Send]) -> None:
+    """Of one account, whose server may be slow: those of others do not wait for it, and neither does the vault for all
+    of these."""
+    began = gateway.store.clock.boottime()
+    for send in sends:
+        try:
+            if gateway.store.clock.boottime() - began < _PATIENCE:
+                await _take_up(gateway, send)
+            else:
+                await park(gateway, send, 0.0, "")
+        except Exception as error:  # noqa: BLE001 (those behind it are claimed as well, and nobody else takes them up)
+            log.error("outbox", extra={"status": send.state.value, "error_type": type(error).__name__})  # noqa: TRY400
+            gateway.abandoned.add(send.send_id)
 
 
 async def _take_up(gateway: Gateway, send: Send) -> None:
