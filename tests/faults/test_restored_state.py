@@ -16,6 +16,8 @@ from tests.gate.services import Gmail, Graph, MailService
 from tests.peers.dovecot import PASSWORD, Dovecot
 from tests.peers.scripted_smtp import scripted_smtp
 
+from postroom.model.errors import ProviderUnavailable
+from postroom.model.outcome import SubmitRequest
 from postroom.service.sending import worker
 from postroom.service.sending.approval import approvals
 from postroom.service.views import SendView
@@ -97,3 +99,33 @@ async def test_an_approval_that_is_given_again_after_a_backup_was_restored_sends
         again = await approve(gate)
         assert (place.sent(), again.status) == (1, "needs_human")
         assert "among the sent messages already" in again.message
+
+
+async def test_what_a_process_has_held_itself_is_not_looked_for(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
+        await gate.send()
+        meddled, looks = await gate.meddle(), list[SubmitRequest]()
+        meddled.reconciled = looks.append  # type: ignore[assignment]
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+        assert (looks, await gate.inbox()) == ([], ["Lunch?"])
+
+
+async def test_a_mailbox_that_can_never_be_searched_in_time_delays_a_message_by_an_hour_and_no_more(
+    tmp_path: Path,
+) -> None:
+    time = SetClock()
+    async with gate_rig(tmp_path, time=time, hold_seconds=60) as gate:
+        await gate.send()
+    time.pass_(60)
+    async with gate_rig(tmp_path, time=time) as gate:
+
+        def too_slow(_: SubmitRequest) -> None:
+            raise ProviderUnavailable("The mail server did not answer in time.")
+
+        (await gate.meddle()).reconciled = too_slow
+        await worker.work_once(gate.gateway)
+        assert (only(gate).state, await gate.inbox()) == (State.HELD, [])
+        time.pass_(3600)
+        await worker.work_once(gate.gateway)
+        assert (only(gate).state, await gate.inbox()) == (State.DONE, ["Lunch?"])

@@ -19,11 +19,11 @@ from postroom.service.gateway import Account, Gateway
 from postroom.service.sending.facts import policy_for
 from postroom.service.sending.order import stored_digest
 from postroom.service.sending.saved_drafts import check_draft
-from postroom.service.sending.waiting import answered, ask_a_person, was_decided, was_promised
+from postroom.service.sending.waiting import NotNow, answered, ask_a_person, was_decided, was_promised
 from postroom.store import Send, State
 
 _NOT_APPROVED = "Not sent: the message in the outbox is not what was approved. Send the message again."
-
+_LOOKED_FOR = 3600.0  # seconds: a server that can never be searched in time must not keep it from being sent
 _SENT = (
     "Not sent again: it is among the sent messages already. The state file may have been restored from a backup that "
     "was made before."
@@ -57,11 +57,16 @@ async def _check_unsent(gateway: Gateway, account: Account, send: Send, request:
     """Conflict where the provider shows that it was sent: a state file that was restored from a backup knows nothing of
     what was sent since. For what was staged before, staging looks."""
     is_staged = send.state is State.STAGED or request.staged_ref
-    if is_staged or not was_promised(send) or await was_decided(gateway, send):
+    is_certain = gateway.store.outbox.is_own(send.send_id) or not was_promised(send)
+    if is_staged or is_certain or await was_decided(gateway, send):
         return
     others = await gateway.in_thread(partial(gateway.store.outbox.sent_refs, send.account, without=send.send_id))
     try:
         evidence = await answered(account.transport.reconcile(replace(request, others_sent=others)))
+    except NotNow:
+        if gateway.store.clock.wall() - max(send.updated_at, send.not_before or 0.0) < _LOOKED_FOR:
+            raise
+        return
     except PostroomError:  # a folder that cannot be read, say: there is no evidence, as nearly always
         return
     if evidence.state == "accepted":

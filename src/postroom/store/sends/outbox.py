@@ -77,10 +77,11 @@ class Outbox:
 
     def prepare(self, new: NewSend) -> Send:
         """Freeze a send. It is not accepted yet: whoever prepared it goes on to reserve it or to ask a person."""
+        send_id = new_handle(Kind.SEND)
         with self._database.transaction(durable=False) as connection:  # the next transition syncs it too
-            return send_rows.insert(
-                connection, new_handle(Kind.SEND), new, owner=self._owner.name, at=self._clock.wall()
-            )
+            send = send_rows.insert(connection, send_id, new, owner=self._owner.name, at=self._clock.wall())
+        self._transitions.own.add(send_id)
+        return send
 
     def reserve(self, send_id: str, *, hold_until: float | None = None, takes_preview: bool = False) -> Reservation:
         """PREPARED or APPROVED becomes RESERVED, with its approval, preview, key and token; or nothing changes.
@@ -143,6 +144,10 @@ class Outbox:
     def get(self, send_id: str) -> Send:
         with self._database.read() as connection:
             return send_rows.load(connection, send_id)
+
+    def is_own(self, send_id: str) -> bool:
+        """Whether this store prepared it. Any other may have been found in a backup that was restored."""
+        return send_id in self._transitions.own
 
     def request(self, send_id: str) -> SubmitRequest:
         """The frozen bytes and their envelope, as a transport takes them. Conflict once the send is finished, and what

@@ -33,6 +33,7 @@ class Transitions:
         self._owner = owner
         self._keys = keys
         self._rate = rate
+        self.own: set[str] = set()  # unfinished sends that this store has seen from their beginning
 
     def move(
         self,
@@ -56,6 +57,8 @@ class Transitions:
             raise refused(send, to)
         self._settle(connection, send, to, withdrawn)
         self._write(connection, send, to, dict(changes or {}))
+        if to in FINISHED:
+            self.own.discard(send.send_id)
         return send_rows.load(connection, send.send_id)
 
     def _settle(self, connection: sqlite3.Connection, send: Send, to: State, withdrawn: bool) -> None:
