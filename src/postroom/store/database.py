@@ -16,8 +16,8 @@ from postroom.store.schema import MIGRATIONS
 STATE_FILE: Final = FileKind(
     "state file",
     InternalError,
-    "Ask the operator to stop Postroom, keep a copy of the file, and restore it from a backup or move it away: a new "
-    "one is made at the next start.",
+    "Ask the operator to stop Postroom, keep a copy of the file and of those beside it that end in -wal and -shm, "
+    "remove these two, and restore the file from a backup or move it away: a new one is made at the next start.",
     closed=InternalError,
 )
 
