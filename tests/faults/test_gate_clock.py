@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.gate.rigs import MAIL, GateRig, SetClock, gate_rig
 
 from postroom.model.errors import PostroomError, RateLimited
-from postroom.service.sending import outbox, worker
+from postroom.service.sending import outbox, send, worker
 
 HOUR = 3600.0
 LIMIT = 10
@@ -128,6 +128,24 @@ async def test_a_preview_from_the_clocks_future_counts_for_nothing(tmp_path):
         gate.time.wall -= HOUR
         assert (await gate.send()).status == "preview"
         assert (await gate.send()).status == "sent"
+
+
+async def test_a_clock_set_back_does_not_keep_a_question_open(tmp_path):
+    async with gate_rig(tmp_path, gate="elicit") as gate:
+        answered = await gate.asked()
+        gate.time.wall -= 2 * HOUR
+        gate.time.pass_(HOUR)
+        await worker.work_once(gate.gateway)
+        assert (await send.send(gate.gateway, await gate.order(MAIL, answered))).status == "preview"
+        assert await gate.inbox() == []
+
+
+async def test_a_clock_that_is_put_right_by_seconds_keeps_a_question_open(tmp_path):
+    async with gate_rig(tmp_path, gate="elicit") as gate:
+        answered = await gate.asked()
+        gate.time.wall -= 30
+        await worker.work_once(gate.gateway)
+        assert (await send.send(gate.gateway, await gate.order(MAIL, answered))).status == "sent"
 
 
 async def test_an_approval_expires_by_the_wall_clock_and_says_so(tmp_path):

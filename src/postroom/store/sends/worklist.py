@@ -24,6 +24,7 @@ _DUE = (
 
 
 QUESTION_SECONDS = 900.0  # how long a question through the client can be answered
+_UNSURE_SECONDS = 60.0  # by which a clock is set back every now and then to be right
 
 
 class WorkList:
@@ -68,9 +69,10 @@ class WorkList:
 
     def expire_questions(self) -> None:
         """Withdraw what a person was asked about through the client and never answered: nothing was promised, and no
-        key taken."""
-        stale = (State.PREPARED, self._clock.wall() - QUESTION_SECONDS)
-        question = "SELECT send_id FROM outbox WHERE state = ? AND created_at < ?"
+        key taken. What is from the clock's future was asked before somebody set it back: nobody knows how long ago."""
+        now = self._clock.wall()
+        stale = (State.PREPARED, now - QUESTION_SECONDS, now + _UNSURE_SECONDS)
+        question = "SELECT send_id FROM outbox WHERE state = ? AND NOT created_at BETWEEN ? AND ?"
         with self._database.read() as connection:
             if connection.execute(question, stale).fetchone() is None:
                 return
