@@ -48,13 +48,14 @@ async def _found(gateway: Gateway, args: argparse.Namespace) -> EmailPage:
 
 def _as_json(page: EmailPage) -> str:
     import json
+    import sys
     from dataclasses import asdict
 
     found = asdict(page)
     found["results"] = [
         {("from" if key == "sender" else key): value for key, value in row.items()} for row in found["results"]
     ]
-    return json.dumps(found, ensure_ascii=False)
+    return json.dumps(found, ensure_ascii=(sys.stdout.encoding or "utf-8").lower() != "utf-8")
 
 
 def _as_lines(page: EmailPage, args: argparse.Namespace) -> Iterator[str]:
