@@ -142,6 +142,19 @@ def test_where_a_token_is_asked_for_every_hint_says_where_to_put_it_and_none_sho
     assert out.count("Bearer TOKEN") == 3
 
 
+@pytest.mark.parametrize("command", ["serve", "demo"])
+def test_once_a_client_has_a_token_every_hint_says_where_to_put_it(
+    tmp_path: Path, served: Served, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    path = config(tmp_path)
+    assert main.run(["tokens", "create", "laptop", "--config", path], serve=served) == 0
+    token = capsys.readouterr().out.strip()
+    assert main.run([command, "--config", path, "--http"], serve=served) == 0
+    out = capsys.readouterr().out
+    assert token not in out
+    assert out.count("Bearer TOKEN") == 3
+
+
 def test_demo_over_standard_input_prints_nothing(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["demo", "--stdio"], serve=served) == 0
     assert not served.http
