@@ -24,7 +24,9 @@ _WORDS = {
     Kind.RULE: ("a rule id", "Call list_rules to see the rules."),
     Kind.PLAN: ("a plan id", "Call run_rule_plan to make a new plan."),
 }
-_BETTER_HINTS = {(Kind.DRAFT, Kind.EMAIL): "To read a draft, list the emails of mailbox drafts: each has its email_id there."}
+_BETTER_HINTS = {
+    (Kind.DRAFT, Kind.EMAIL): "To read a draft, list the emails of mailbox drafts: each has its email_id there.",
+}
 _KINDS = {kind.value: kind for kind in Kind}
 _MOST = 10_000  # handles of one kind and account that are kept in memory
 

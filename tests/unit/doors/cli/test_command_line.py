@@ -216,3 +216,11 @@ def test_every_command_that_is_written_can_be_given() -> None:
     folder = Path(main.__file__).parent
     written = {path.stem for path in folder.glob("*.py") if "\ndef register(" in path.read_text(encoding="utf-8")}
     assert set(main.COMMANDS) == written
+
+
+def test_where_it_cannot_run_it_says_where_it_does(
+    served: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert main.run(["doctor"], serve=served) == 2
+    assert "run it in WSL" in capsys.readouterr().err
