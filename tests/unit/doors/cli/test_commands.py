@@ -84,6 +84,17 @@ def test_the_marks_of_a_mail_are_those_of_the_tools_and_the_help_explains_them(
     assert " *!@ " in capsys.readouterr().out.splitlines()[1]
 
 
+def test_the_words_of_a_search_need_no_quotes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("search", "from:tanaka in:anywhere") == 0
+    quoted = capsys.readouterr().out
+    assert run("search", "from:tanaka", "in:anywhere") == 0
+    assert capsys.readouterr().out == quoted
+    assert run("search", "--limit", "5", "--", "-from:tanaka", "in:inbox") == 0
+    shown = capsys.readouterr().out
+    assert "5 of " in shown
+    assert "tanaka" not in shown
+
+
 def test_a_search_says_how_to_see_more_and_when_there_is_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("search", "in:inbox", "--limit", "1") == 0
     assert capsys.readouterr().out.splitlines()[-1].endswith("; --limit shows up to 100")
