@@ -161,6 +161,18 @@ def test_import_adds_each_mail_once(tmp_path: Path, empty_account: str, capsys: 
     assert "3 of 3" in capsys.readouterr().out
 
 
+def test_an_import_names_what_it_could_not_read(
+    tmp_path: Path, empty_account: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    separator = b"From a@example.com Mon Nov  2 10:00:00 2026\n"
+    (tmp_path / "old\x1b.mbox").write_bytes(separator + b"Subject: One\n\nHello.\n\n" + separator * 30)
+    assert run("import", str(tmp_path / "old\x1b.mbox"), "--config", empty_account) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith("added 1 to old")
+    assert "failed: message 2 of old⟨U+001B⟩.mbox is empty\n" in err
+    assert err.endswith("failed: 10 more\n")
+
+
 def test_importing_what_is_not_there_changes_nothing(
     tmp_path: Path, empty_account: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
