@@ -116,6 +116,11 @@ async def test_a_file_from_elsewhere_is_refused_and_no_draft_is_left(call: Calle
     assert (await call.ok("list_drafts"))["total_count"] == 0
 
 
+async def test_a_tool_of_one_account_does_not_say_that_all_is_no_account(call: Caller) -> None:
+    refused = await call.error("list_drafts", account="all")
+    assert refused["message"].startswith("This takes one account, not all. Use one of: alex")
+
+
 async def test_an_identity_that_is_not_ours_is_refused(call: Caller) -> None:
     error = await call.error("create_draft", to="a@example.com", body="x", identity="boss@example.com")
 
