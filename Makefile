@@ -19,6 +19,10 @@ install = { $(PIP) install --require-hashes -r $(1) || echo "pip failed"; } | aw
            /^Installing collected/ { printf ", installing"; fflush() } \
            /^pip failed$$/ { failed = 1 } END { print failed ? "" : ", done"; exit failed }'
 
+# Scripts in the folder name its place: where it was moved or copied, or its Python is gone, it is made anew.
+PLACE := $(shell cat $(VENV)/.run 2>/dev/null)
+STALE := $(shell [ ! -e $(VENV)/.run ] || { [ -x $(BIN)/python ] && [ "$(or $(PLACE),$(CURDIR))" = "$(CURDIR)" ]; } || echo yes)
+
 .DEFAULT_GOAL := help
 .PHONY: help setup run test mutants peers official-clients lint types contracts check lock bench bench-imap bench-visible docs
 
@@ -74,16 +78,20 @@ lock: $(VENV)/.run  ## pin the newest versions that fit, with hashes
 	@$(COMPILE) --upgrade requirements/clients.in -o requirements/clients.txt
 	@$(COMPILE) --upgrade requirements/official-clients.in -o requirements/official-clients.txt
 
+ifneq ($(STALE),)
+.PHONY: $(BIN)/python $(VENV)/.run
+endif
+
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
 	  { echo "Postroom needs Python 3.11, 3.12 or 3.13; make PYTHON=/path/to/python3.11" >&2; exit 1; }
-	@$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(if $(STALE),--clear) $(VENV)
 
 $(VENV)/.run: requirements/run.txt pyproject.toml | $(BIN)/python
 	@echo "Installing Postroom into $(VENV) ..."
 	@$(call install,requirements/run.txt)
 	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
-	@touch $@
+	@echo "$(CURDIR)" > $@
 
 $(VENV)/.test: requirements/test.txt $(VENV)/.run
 	@echo "Installing what the tests need ..."

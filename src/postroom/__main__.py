@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -26,6 +27,8 @@ def _open_standard_streams() -> None:
             if opened != number:
                 os.dup2(opened, number)
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115 (for as long as we run)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # mail is in every script, a terminal or a pipe perhaps in Latin-1
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _serve(settings: Settings, *, http: bool, ready: Callable[[int], None] | None = None) -> None:

@@ -214,6 +214,7 @@ async def test_a_quoting_forward_has_the_text_the_files_and_the_pictures_in_thei
     assert text.get_content().splitlines()[-1] == "See the files."
     assert html is not None
     assert 'src="cid:face@x"' in html.get_content()
+    assert "FYI\r\n\r\n---------- Forwarded message" in html.get_content()
     assert [part.get_filename() for part in message.iter_attachments()] == list(FILES)
     assert [part["Content-ID"] for part in message.walk() if part.get_filename() == "face.png"] == ["<face@x>"]
 

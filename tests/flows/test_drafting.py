@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.flows.caller import Caller, text_of
 
 
@@ -114,6 +115,27 @@ async def test_a_file_from_elsewhere_is_refused_and_no_draft_is_left(call: Calle
 
     assert error["code"] == "PERMISSION_DENIED"
     assert (await call.ok("list_drafts"))["total_count"] == 0
+
+
+async def test_a_new_html_version_takes_the_old_text_along(call: Caller) -> None:
+    draft = await call.ok("create_draft", to="sam@demo.example", body="On Monday.", body_html="<p>On <i>Monday</i></p>")
+
+    changed = await call.ok("update_draft", draft_id=draft["draft_id"], body_html="<p>On <b>Tuesday</b>.</p>")
+    text = await call.ok("read_email", email_id=changed["email_id"], body_format="text")
+    assert text["untrusted"]["body"].strip() == "On Tuesday."
+
+
+@pytest.mark.parametrize("html", ["<p>On Monday.</p>", "<p>On <b>some</b> day.</p>"], ids=["same words", "others"])
+async def test_what_takes_the_html_version_away_keeps_the_words(call: Caller, html: str) -> None:
+    draft = await call.ok("create_draft", to="sam@demo.example", body="On Monday.", body_html=html)
+
+    plain = await call.ok("update_draft", draft_id=draft["draft_id"], body_html="")
+    assert (await opened(call, plain))["untrusted"]["body"].strip() == "On Monday."
+
+
+async def test_a_tool_of_one_account_does_not_say_that_all_is_no_account(call: Caller) -> None:
+    refused = await call.error("list_drafts", account="all")
+    assert refused["message"].startswith("This takes one account, not all. Use one of: alex")
 
 
 async def test_an_identity_that_is_not_ours_is_refused(call: Caller) -> None:

@@ -74,8 +74,12 @@ async def test_a_link_that_leads_nowhere_says_so(caller: Caller, uri: str) -> No
 async def test_a_link_with_the_wrong_account_is_refused(caller: Caller) -> None:
     email_id = await caller.email_id("from:billing")
 
-    with pytest.raises(MCPError, match="alex"):
+    with pytest.raises(MCPError, match="alex") as caught:
         await caller.client.read_resource(f"mail://sam/{email_id}")
+    assert caught.value.error.code == INVALID_PARAMS
+    with pytest.raises(MCPError, match="There is no account 'nobody'") as caught:
+        await caller.client.read_resource("mail://nobody/inbox")
+    assert caught.value.error.code == INVALID_PARAMS
 
 
 @pytest.mark.parametrize("name", ["triage_inbox", "daily_digest"])

@@ -242,8 +242,9 @@ class Accounts:
         raise self._unknown(wanted)
 
     def _unknown(self, wanted: str) -> InvalidRequest:
+        what = "This takes one account, not all" if wanted == "all" else f"There is no account {wanted[:80]!r}"
         return InvalidRequest(
-            f"There is no account {wanted[:80]!r}. Use one of: {', '.join(self._configured)}.",
+            f"{what}. Use one of: {', '.join(self._configured)}.",
             reason="unknown_account",
             details={"field": "account", "account": wanted[:80]},
         )

@@ -11,7 +11,7 @@ CONFIG_NAME = "postroom.toml"
 
 
 def config_file(environ: Mapping[str, str]) -> Path:
-    return _folder(environ, "XDG_CONFIG_HOME", ".config", "APPDATA") / CONFIG_NAME
+    return _folder(environ, "XDG_CONFIG_HOME", ".config") / CONFIG_NAME
 
 
 def home_folder(environ: Mapping[str, str]) -> Path:
@@ -19,12 +19,10 @@ def home_folder(environ: Mapping[str, str]) -> Path:
     chosen = environ.get("POSTROOM_HOME", "").strip()
     if chosen:
         return Path(chosen).expanduser().absolute()
-    return _folder(environ, "XDG_DATA_HOME", ".local/share", "LOCALAPPDATA")
+    return _folder(environ, "XDG_DATA_HOME", ".local/share")
 
 
-def _folder(environ: Mapping[str, str], xdg: str, below_home: str, windows: str) -> Path:
-    if sys.platform == "win32":
-        return Path(environ.get(windows) or Path.home()) / APP
+def _folder(environ: Mapping[str, str], xdg: str, below_home: str) -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support" / APP
     base = environ.get(xdg, "")

@@ -24,6 +24,8 @@ from postroom.settings.problems import SettingsError
 Table = Mapping[str, Any]
 
 _ACCOUNT = re.compile(rb"\s*\[\[\s*accounts\s*\]\]")
+_IN_ONE_LIST = "accounts = [...] takes no table below it; write each account as [[accounts]], and add this yourself:"
+_PART = re.compile(rb"\s*\[\[?\s*accounts\s*\.")  # [accounts.oauth] and the like, of the account above it
 
 
 def target(path: Path | None, environ: Mapping[str, str]) -> Path:
@@ -80,6 +82,8 @@ def _appended(path: Path, before: bytes, account: Table) -> bytes:
     text = rendered(account).encode().replace(b"\n", line_end)
     gap = b"" if not before else line_end if before.endswith(b"\n") else line_end * 2
     after = before + gap + text
+    if _parsed(after) is None and _parsed(before) is not None:
+        raise SettingsError(f"{path}: {_IN_ONE_LIST}\n{rendered(account)}")
     if _parsed(after) != _expected(_parsed(before), account):
         raise SettingsError(f"{path}: cannot add an account at the end; add this yourself:\n{rendered(account)}")
     return after
@@ -105,13 +109,14 @@ def _without(path: Path, before: bytes, name: str) -> bytes:
 
 
 def _cut(lines: Sequence[bytes], number: int) -> Sequence[bytes]:
-    """Without the account's header and what follows, up to its last key; of two adjacent blank lines, one stays."""
+    """Without the account's header and what follows, tables of its own too, up to its last key; of two adjacent blank
+    lines, one stays."""
     headers = [place for place, line in enumerate(lines) if line.lstrip().startswith(b"[")]
     accounts = [place for place in headers if _ACCOUNT.match(lines[place])]
     if number >= len(accounts):
         return lines
     start = accounts[number]
-    end = next((place for place in headers if place > start), len(lines))
+    end = next((place for place in headers if place > start and not _PART.match(lines[place])), len(lines))
     while lines[end - 1].lstrip()[:1] in (b"", b"#"):
         end -= 1
     if start and not lines[start - 1].strip() and (end == len(lines) or not lines[end].strip()):

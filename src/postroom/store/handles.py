@@ -24,6 +24,9 @@ _WORDS = {
     Kind.RULE: ("a rule id", "Call list_rules to see the rules."),
     Kind.PLAN: ("a plan id", "Call run_rule_plan to make a new plan."),
 }
+_BETTER_HINTS = {
+    (Kind.DRAFT, Kind.EMAIL): "To read a draft, list the emails of mailbox drafts: each has its email_id there.",
+}
 _KINDS = {kind.value: kind for kind in Kind}
 _MOST = 10_000  # handles of one kind and account that are kept in memory
 
@@ -41,8 +44,9 @@ def checked(handle: str, kind: Kind) -> str:
     tidy = handle.strip().lower()
     other = _KINDS.get(tidy[:1], kind)
     if other is not kind and is_handle(tidy, other):
+        hint = _BETTER_HINTS.get((other, kind), _WORDS[kind][1])
         raise InvalidRequest(
-            f"{tidy} is {_WORDS[other][0]}, but {_WORDS[kind][0]} is needed here. {_WORDS[kind][1]}",
+            f"{tidy} is {_WORDS[other][0]}, but {_WORDS[kind][0]} is needed here. {hint}",
             reason="unknown_id",
             details={"id": tidy},
         )

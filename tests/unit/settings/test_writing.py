@@ -102,6 +102,13 @@ def test_a_file_that_cannot_take_it_stays_untouched_and_the_lines_are_shown(tmp_
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_the_lines_for_a_file_with_its_accounts_in_one_list_come_with_what_makes_them_valid(tmp_path: Path) -> None:
+    path = tmp_path / "postroom.toml"
+    path.write_text('accounts = [{name = "box", provider = "local", address = "b@example.com"}]\n', encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"write each account as \[\[accounts\]\]"):
+        append_account(path, TABLE)
+
+
 def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingsError, match="cannot be written"):
@@ -160,6 +167,24 @@ def test_only_the_one_of_that_name_goes_and_remarks_stay_with_the_next(tmp_path:
     )
     remove_account(path, "work")
     assert "[logging]" in path.read_text(encoding="utf-8")
+    assert "accounts" not in tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        '[[accounts.identities]]\naddress = "a@example.org"\n\n[[accounts.identities]]\naddress = "b@example.org"\n',
+        '[accounts.oauth]\nservice = "google"\nclient_id = "x"\n',
+    ],
+    ids=["identities", "oauth"],
+)
+def test_tables_of_its_own_go_with_an_account_and_those_of_others_stay(tmp_path: Path, part: str) -> None:
+    path = tmp_path / "postroom.toml"
+    kept = OLD + "\n" + part + "\n# the second\n"
+    path.write_text(kept + rendered(TABLE) + "\n" + part, encoding="utf-8")
+    remove_account(path, "work")
+    assert path.read_text(encoding="utf-8").rstrip() == kept.rstrip()
+    remove_account(path, "box")
     assert "accounts" not in tomllib.loads(path.read_text(encoding="utf-8"))
 
 

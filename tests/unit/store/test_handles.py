@@ -74,6 +74,12 @@ def test_a_handle_of_another_kind_is_told_apart(store: Store) -> None:
     assert refused.value.message.endswith("List or search emails again to get a current email_id.")
 
 
+def test_who_wants_to_read_a_draft_is_told_where_its_email_id_is(store: Store) -> None:
+    [draft] = store.handles.issue(Kind.DRAFT, WORK, ["1"])
+    with pytest.raises(InvalidRequest, match="list the emails of mailbox drafts"):
+        store.handles.resolve(draft, Kind.EMAIL)
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "advice"),
     [

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     if args.verb == "reject":
         return in_gateway(args, lambda gateway: _decided(gateway, args.verb, args.approval_id, _AT_TERMINAL))
     how = _consent(args) if args.verb == "approve" else ""
-    print(in_gateway(args, lambda gateway: _letter(gateway, args.approval_id)))
+    print(in_gateway(args, lambda gateway: _letter(gateway, args.verb, args.approval_id)))
     if args.verb == "show":
         return 0
     if how == _AT_TERMINAL and input("Send exactly this? Type yes to send it: ").strip().lower() != "yes":
@@ -66,10 +66,12 @@ def _consent(args: argparse.Namespace) -> str:
     return _AT_TERMINAL
 
 
-async def _letter(gateway: Gateway, approval_id: str) -> str:
+async def _letter(gateway: Gateway, verb: str, approval_id: str) -> str:
     """What is shown is what is approved: both check the file against the request, or refuse."""
     from postroom.service.sending.approval import approvals
 
+    if verb == "approve":
+        await approvals.check_undecided(gateway, approval_id)
     return await approvals.show(gateway, approval_id)
 
 

@@ -8,6 +8,10 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from postroom.settings import Settings
 
 _TOKEN = "Authorization: Bearer TOKEN"  # noqa: S105 - the word stands for the operator's token
 
@@ -24,7 +28,7 @@ def render(
     url = f"http://{_url_host(host)}:{port}/mcp"
     header = f' --header "{_TOKEN}"' if takes_token else ""
     headers = {"headers": dict([_TOKEN.split(": ")])} if takes_token else {}
-    replaced = "\nReplace TOKEN with one of your tokens (server.tokens).\n" if takes_token else ""
+    replaced = "\nReplace TOKEN with a token of yours; postroom tokens create NAME makes one.\n" if takes_token else ""
     return f"""\
 Postroom serves {what} at {url}
 
@@ -35,6 +39,14 @@ Claude Desktop  in claude_desktop_config.json (starts its own):
                 {_snippet("mcpServers", **_own_process(own_process))}
 {replaced}
 Then ask: "What is new in my inbox?" Stop with Ctrl-C."""
+
+
+def takes_token(settings: Settings) -> bool:
+    """Whether a client without one is turned away: once a client was created, on loopback too."""
+    from postroom.settings.clients import load_clients
+
+    server = settings.server
+    return bool(server.tokens or server.tokens_env or server.tokens_file) or load_clients(settings.home) is not None
 
 
 def _snippet(table: str, **server: object) -> str:

@@ -31,7 +31,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_hints(settings: Settings, port: int) -> None:
-    from postroom.doors.cli.client_hints import render
+    from postroom.doors.cli.client_hints import render, takes_token
 
     own_process = ["demo", "--stdio", *serving_flags(settings)]
-    print(render(settings.server.host, port, own_process=own_process), flush=True)
+    hints = render(settings.server.host, port, own_process=own_process, takes_token=takes_token(settings))
+    print(hints, flush=True)

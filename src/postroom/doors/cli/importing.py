@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,13 @@ def register(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from postroom.mime.visible import guarded
+
     report = in_gateway(args, lambda gateway: _import(gateway, args))
+    for problem in report.problems:
+        print(f"failed: {guarded(problem)}", file=sys.stderr)
+    if report.failed > len(report.problems):
+        print(f"failed: {report.failed - len(report.problems)} more", file=sys.stderr)
     where = f" to {', '.join(report.folders)}" if report.folders else ""
     print(f"added {report.added}{where}, already there {report.skipped_duplicates}, failed {report.failed}")
     return 1 if report.failed else 0
@@ -33,7 +40,7 @@ async def _import(gateway: Gateway, args: argparse.Namespace) -> ImportReport:
     from postroom.doors.cli.progress import Progress
     from postroom.service.accounts.importing import import_mail
 
-    progress = Progress(f"importing {args.path.name}")
+    progress = Progress(f"importing {args.path.resolve().name}")
     try:
         return await import_mail(gateway, args.path, account=args.account, folder=args.folder, on_progress=progress)
     finally:

@@ -35,6 +35,9 @@ EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 def run(argv: Sequence[str] | None, *, serve: Serve, count_tools: CountTools | None = None) -> int:
     """No traceback for what a person can fix: a message on standard error and an exit code."""
+    if sys.platform == "win32":  # file locks and owners are POSIX's: without them two programs could send one message
+        print("postroom: it runs on Linux and macOS. On Windows, run it in WSL (wsl --install).", file=sys.stderr)
+        return EXIT_USAGE
     parser = build_parser(serve)
     parser.set_defaults(count_tools=count_tools)
     args = parser.parse_args(argv)

@@ -13,15 +13,17 @@ if TYPE_CHECKING:
     from postroom.service.views import EmailPage
 
 
-_MARKS = "Marks of a message, as in the tools: * unread, ! starred, @ attachments. ~ draft, not sent."
+_NOTES = """\
+Marks of a message, as in the tools: * unread, ! starred, @ attachments. ~ draft, not sent.
+What begins with - is taken for a flag unless it comes after --: postroom search -- invoice -from:mia"""
 _NOT_ALL = "Not everything was searched: this is what the mirror has,"
 _NOT_SEARCHED = "; Trash and Junk are searched only with in:anywhere"
 
 
 def register(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("search", help="search messages", epilog=_MARKS)
+    parser = subparsers.add_parser("search", help="search messages", epilog=_NOTES)
     add_config(parser)
-    parser.add_argument("query", help='for instance: from:mia has:attachment newer_than:30d "site visit"')
+    parser.add_argument("query", nargs="+", help='for instance: from:mia has:attachment newer_than:30d "site visit"')
     parser.add_argument("--account", metavar="NAME", help='which account (default: the first); "all" for every account')
     parser.add_argument("--limit", type=int, default=20, metavar="N", help="how many messages (default: 20)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
@@ -41,20 +43,21 @@ async def _found(gateway: Gateway, args: argparse.Namespace) -> EmailPage:
     from postroom.service.notices import notices
     from postroom.service.reading.search import search_emails
 
-    page = await search_emails(gateway, args.query, account=args.account, limit=args.limit)
+    page = await search_emails(gateway, " ".join(args.query), account=args.account, limit=args.limit)
     missing = () if page.complete else (f"{_NOT_ALL} as of {page.as_of}.",)
     return replace(page, notices=(*page.notices, *missing, *notices(gateway)))
 
 
 def _as_json(page: EmailPage) -> str:
     import json
+    import sys
     from dataclasses import asdict
 
     found = asdict(page)
     found["results"] = [
         {("from" if key == "sender" else key): value for key, value in row.items()} for row in found["results"]
     ]
-    return json.dumps(found, ensure_ascii=False)
+    return json.dumps(found, ensure_ascii=(sys.stdout.encoding or "utf-8").lower() != "utf-8")
 
 
 def _as_lines(page: EmailPage, args: argparse.Namespace) -> Iterator[str]:
@@ -67,7 +70,7 @@ def _as_lines(page: EmailPage, args: argparse.Namespace) -> Iterator[str]:
         for row, when in zip(page.results, times, strict=True)
     ]
     yield from table.lines(("ID", dated, *accounts, "", "FROM", "SUBJECT"), rows, kept_whole=2)
-    yield _counted(page) if rows else f"no messages found{'' if 'in:' in args.query.lower() else _NOT_SEARCHED}"
+    yield _counted(page) if rows else f"no messages found{'' if 'in:' in str(args.query).lower() else _NOT_SEARCHED}"
     if page.filters_not_applied:
         yield f"filters not applied: {', '.join(page.filters_not_applied)}"
     yield from page.notices

@@ -37,12 +37,11 @@ def run(args: argparse.Namespace) -> int:
 def _print_hints(settings: Settings, port: int) -> None:
     from postroom.doors.cli import client_hints
 
-    server = settings.server
     hints = client_hints.render(
-        server.host,
+        settings.server.host,
         port,
         what="a sample mailbox" if settings.is_demo else ", ".join(account.name for account in settings.accounts),
         own_process=["serve", *serving_flags(settings)],
-        takes_token=bool(server.tokens or server.tokens_env or server.tokens_file),
+        takes_token=client_hints.takes_token(settings),
     )
     print(hints, flush=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -30,7 +30,8 @@ _MAILDIR_FLAGS: dict[str, Flag] = {"F": "starred", "R": "answered", "P": "forwar
 
 @dataclass(frozen=True, slots=True)
 class ArchivedMail:
-    """`raw` is None for what could not be read; `taken` is how many of the archive's bytes it took.
+    """`raw` is None for what could not be read, and `problem` says why; `taken` is how many of the archive's bytes it
+    took, `name` is where a person finds it there.
 
     `folder` is where the message itself says it belongs, empty when it does not; `archive` is the archive's name.
     """
@@ -42,6 +43,8 @@ class ArchivedMail:
     flags: tuple[Flag, ...] = ()
     labels: tuple[str, ...] = ()
     arrived: datetime | None = None
+    name: str = ""
+    problem: str = ""
 
 
 def size_of(path: Path) -> int:
@@ -53,7 +56,7 @@ def read_archive(path: Path) -> Iterator[ArchivedMail]:
     """Every message of an mbox file, of a Maildir with its subfolders, or of a folder of these."""
     for file in _files(path):
         if file.parent.name in ("cur", "new"):
-            yield _maildir_mail(file, _folder_name(file.parent.parent, path))
+            yield replace(_maildir_mail(file, _folder_name(file.parent.parent, path)), name=_name_in(path, file))
         else:
             yield from _mbox_mails(file, _mbox_name(file))
 
@@ -91,9 +94,10 @@ def _mbox_name(file: Path) -> str:
 
 def _mbox_mails(file: Path, archive: str) -> Iterator[ArchivedMail]:
     with file.open("rb") as opened:
-        for raw, taken in _pieces(opened):
+        for number, (raw, taken) in enumerate(_pieces(opened), 1):
             marks = read_marks(raw) if raw is not None else NO_MARKS
-            yield ArchivedMail(raw, archive, taken, marks.folder, marks.flags, marks.labels)
+            name, problem = f"message {number} of {file.name}", _problem(raw, taken)
+            yield ArchivedMail(raw, archive, taken, marks.folder, marks.flags, marks.labels, name=name, problem=problem)
 
 
 def _pieces(opened: BinaryIO) -> Iterator[tuple[bytes | None, int]]:
@@ -149,7 +153,7 @@ def _maildir_mail(file: Path, folder: str) -> ArchivedMail:
         status = file.stat()
         raw = file.read_bytes() if status.st_size <= MAX_MAIL else None
     except OSError:
-        return ArchivedMail(None, folder, 0)
+        return ArchivedMail(None, folder, 0, problem="cannot be read")
     info = _INFO.search(file.name)
     letters = info[1] if info else ""
     seen: Flag = "read" if "S" in letters else "unread"
@@ -160,7 +164,16 @@ def _maildir_mail(file: Path, folder: str) -> ArchivedMail:
         folder="Trash" if "T" in letters else folder,
         flags=(seen, *(flag for letter, flag in _MAILDIR_FLAGS.items() if letter in letters)),
         arrived=datetime.fromtimestamp(status.st_mtime, UTC),
+        problem=_problem(raw, status.st_size),
     )
+
+
+def _problem(raw: bytes | None, taken: int) -> str:
+    return "" if raw else f"is larger than {MAX_MAIL >> 20} MB" if taken > MAX_MAIL else "is empty"
+
+
+def _name_in(archive: Path, file: Path) -> str:
+    return file.name if file == archive else str(file.relative_to(archive))
 
 
 def _folder_name(maildir: Path, root: Path) -> str:

@@ -18,7 +18,7 @@ from postroom.index.labels import check_label_name
 from postroom.mime.clean import clean_line
 from postroom.model.errors import InvalidRequest, PostroomError
 from postroom.model.folder import check_folder_name
-from postroom.providers.import_report import ImportReport, Progress
+from postroom.providers.import_report import MOST_PROBLEMS, ImportReport, Progress
 from postroom.providers.local.archives import ArchivedMail, read_archive, size_of
 from postroom.providers.local.convert import NewMail, Prepared
 from postroom.providers.local.reading_ahead import BLOCK, BLOCK_BYTES, ahead, prepared
@@ -58,14 +58,17 @@ def _blocks(path: Path, folder: str | None) -> Generator[list[_Read], None, None
 
 
 async def _take(block: list[_Read], mailbox: LocalMailbox, report: ImportReport) -> ImportReport:
-    legible = [ready for mail, ready in block if mail.raw is not None]
-    refs = await _added(legible, mailbox)
-    places = [ready.mail.folder for ready, ref in zip(legible, refs, strict=True) if ref]
+    legible = [(mail, ready) for mail, ready in block if mail.raw is not None]
+    refs = await _added([ready for _, ready in legible], mailbox)
+    places = [ready.mail.folder for (_, ready), ref in zip(legible, refs, strict=True) if ref]
+    problems = [f"{mail.name} {mail.problem}" for mail, _ in block if mail.raw is None]
+    problems += [f"{mail.name} cannot be added" for (mail, _), ref in zip(legible, refs, strict=True) if ref is None]
     return ImportReport(
         added=report.added + len(places),
         skipped_duplicates=report.skipped_duplicates + refs.count(""),
-        failed=report.failed + len(block) - len(legible) + refs.count(None),
+        failed=report.failed + len(problems),
         folders=tuple(dict.fromkeys((*report.folders, *places))),
+        problems=(*report.problems, *problems)[:MOST_PROBLEMS],
     )
 
 

@@ -60,7 +60,7 @@ async def rename_label(
 ) -> WriteView:
     """Every message that has the label gets the new one instead."""
     refuse_line_breaks(new_name, "new_name")
-    check_label(new_name)
+    check_label(new_name, is_new=True)
     opened = await gateway.accounts.open(account)
     old, new = await _existing(opened, label), new_name.strip()
     if old.casefold() == new.casefold():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 from typing import Any
 
+from postroom.mime.clean import clean_line
 from postroom.model.address import refuse_line_breaks
 from postroom.model.errors import InvalidRequest
 from postroom.model.folder import Folder
@@ -111,8 +112,11 @@ def always(change: Change) -> Plan:
     return plan
 
 
-def check_label(label: str) -> None:
+def check_label(label: str, *, is_new: bool = False) -> None:
+    """What nobody sees in a new one would make it another label of the same look, which no call can name again."""
     refuse_line_breaks(label, "label")
+    if is_new and clean_line(label).split() != label.split():
+        raise InvalidRequest("The label has an invisible character. Write it without.", details={"field": "label"})
     if not label.strip() or len(label) > 100:
         raise InvalidRequest("A label has 1 to 100 characters.", details={"field": "label"})
     if label.strip().casefold() == "$forwarded":  # an index has that mark under this name (`index.labels`)

@@ -88,7 +88,7 @@ async def set_label(
     account: str | None = None,
     progress: Progress | None = None,
 ) -> WriteView:
-    check_label(label)
+    check_label(label, is_new=on)
     return await _run(gateway, email_ids, account, progress, always(labelling(label.strip(), on)))
 
 

@@ -61,7 +61,7 @@ async def _change(account: Account, places: Places, action: Action) -> Change | 
     if action.type in _FLAGS:
         return marking(_FLAGS[action.type])
     if action.type in ("apply_label", "remove_label"):
-        check_label(action.target)
+        check_label(action.target, is_new=action.type == "apply_label")
         _ = account.labels  # Unsupported where there are none
         return labelling(action.target, action.type == "apply_label")
     target = places.with_role(_ROLES[action.type]) if action.type in _ROLES else None

@@ -253,7 +253,16 @@ async def _changed(gateway: Gateway, account: Account, draft: Draft, changes: Dr
     changed = replace(draft, **{name: getattr(fresh, name) for name, value in taken.items() if value is not None})
     if changes.body is not None and changes.body_html is None:
         changed = replace(changed, html="")  # an old HTML version beside a new text would contradict it
+    elif changes.body_html is not None and changes.body is None:
+        changed = replace(changed, text=await _text_beside(gateway, draft, changes.body_html))
     return await _signed_where_new(gateway, account, changed, changes)
+
+
+async def _text_beside(gateway: Gateway, old: Draft, html: str) -> str:
+    """None beside a new HTML version: it would contradict it, and one is made. The words stay where that is removed."""
+    if html or old.text:
+        return "" if html else old.text
+    return await gateway.read(compose.plain_reading, old.html)
 
 
 async def _signed_where_new(gateway: Gateway, account: Account, draft: Draft, changes: DraftChanges) -> Draft:

@@ -30,7 +30,7 @@ def _both_versions(comment: str, original: Message) -> tuple[str, str]:
     if not original.body.html:
         return text, ""
     shown = render(original.body, fmt="html", keep_quoted=True).text
-    above = "\n".join(filter(None, [comment, "", reply.forwarded_text(original.envelope, "")]))
+    above = "\n\n".join(filter(None, [comment, reply.forwarded_text(original.envelope, "")]))
     html = f'<div style="white-space:pre-wrap">{escape(above.strip())}</div><br>{shown}'
     return text, html if len(html) <= 2 * MAX_BODY else ""
 

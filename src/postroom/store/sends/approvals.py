@@ -172,6 +172,11 @@ class Approvals:
             )
             return _load(connection, approval.approval_id)
 
+    def check_undecided(self, approval_id: str) -> None:
+        """Conflict when it was decided already or came too late."""
+        self.expire()
+        _check_undecided(self.get(approval_id))
+
     def consume(self, approval_id: str, content_sha256: str) -> bool:
         """True exactly once, and only for the approved content. `Outbox.reserve` does this by itself."""
         with self._database.transaction() as connection:
@@ -221,11 +226,7 @@ class Approvals:
         self, connection: sqlite3.Connection, approval_id: str, state: ApprovalState, who: str, how: str
     ) -> Approval:
         approval = _load(connection, approval_id)
-        if approval.state is not ApprovalState.PENDING:
-            raise Conflict(
-                f"The approval {approval.approval_id} is already {approval.state.value} and cannot be decided again.",
-                details={"approval_id": approval.approval_id, "state": approval.state.value},
-            )
+        _check_undecided(approval)
         connection.execute(
             "UPDATE approvals SET state = ?, who = ?, how = ?, decided_at = ? WHERE approval_id = ?",
             (state, who, how, self._clock.wall(), approval.approval_id),
@@ -271,3 +272,12 @@ def _from_row(row: sqlite3.Row) -> Approval:
 def _is_used(connection: sqlite3.Connection, source: str | None) -> bool:
     """What has no source is not found: NULL equals nothing."""
     return connection.execute("SELECT 1 FROM approvals WHERE source = ?", (source,)).fetchone() is not None
+
+
+def _check_undecided(approval: Approval) -> None:
+    if approval.state is not ApprovalState.PENDING:
+        raise Conflict(
+            f"The approval {approval.approval_id} is already {approval.state.value} and cannot be decided again. "
+            f"postroom outbox show {approval.send_id} says what became of the message.",
+            details={"approval_id": approval.approval_id, "state": approval.state.value},
+        )

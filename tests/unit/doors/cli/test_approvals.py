@@ -143,6 +143,20 @@ def test_to_reject_nothing_is_asked(
     assert arrived(config) == []
 
 
+@pytest.mark.parametrize("decided", ["approve", "reject"])
+def test_nobody_is_asked_again_about_what_was_decided(
+    config: Path, approval_id: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], decided
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal("yes\n"))
+    assert run(config, "approvals", decided, approval_id) == 0
+    capsys.readouterr()
+    monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
+    assert run(config, "approvals", "approve", approval_id) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "cannot be decided again. postroom outbox show s" in shown.err
+
+
 @pytest.mark.parametrize("verb", ["show", "approve"])
 def test_a_tampered_letter_is_refused_with_the_reason(
     config: Path, approval_id: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verb

@@ -142,6 +142,19 @@ def test_where_a_token_is_asked_for_every_hint_says_where_to_put_it_and_none_sho
     assert out.count("Bearer TOKEN") == 3
 
 
+@pytest.mark.parametrize("command", ["serve", "demo"])
+def test_once_a_client_has_a_token_every_hint_says_where_to_put_it(
+    tmp_path: Path, served: Served, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    path = config(tmp_path)
+    assert main.run(["tokens", "create", "laptop", "--config", path], serve=served) == 0
+    token = capsys.readouterr().out.strip()
+    assert main.run([command, "--config", path, "--http"], serve=served) == 0
+    out = capsys.readouterr().out
+    assert token not in out
+    assert out.count("Bearer TOKEN") == 3
+
+
 def test_demo_over_standard_input_prints_nothing(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["demo", "--stdio"], serve=served) == 0
     assert not served.http
@@ -203,3 +216,11 @@ def test_every_command_that_is_written_can_be_given() -> None:
     folder = Path(main.__file__).parent
     written = {path.stem for path in folder.glob("*.py") if "\ndef register(" in path.read_text(encoding="utf-8")}
     assert set(main.COMMANDS) == written
+
+
+def test_where_it_cannot_run_it_says_where_it_does(
+    served: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert main.run(["doctor"], serve=served) == 2
+    assert "run it in WSL" in capsys.readouterr().err

@@ -84,6 +84,17 @@ def test_the_marks_of_a_mail_are_those_of_the_tools_and_the_help_explains_them(
     assert " *!@ " in capsys.readouterr().out.splitlines()[1]
 
 
+def test_the_words_of_a_search_need_no_quotes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("search", "from:tanaka in:anywhere") == 0
+    quoted = capsys.readouterr().out
+    assert run("search", "from:tanaka", "in:anywhere") == 0
+    assert capsys.readouterr().out == quoted
+    assert run("search", "--limit", "5", "--", "-from:tanaka", "in:inbox") == 0
+    shown = capsys.readouterr().out
+    assert "5 of " in shown
+    assert "tanaka" not in shown
+
+
 def test_a_search_says_how_to_see_more_and_when_there_is_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("search", "in:inbox", "--limit", "1") == 0
     assert capsys.readouterr().out.splitlines()[-1].endswith("; --limit shows up to 100")
@@ -148,6 +159,18 @@ def test_import_adds_each_mail_once(tmp_path: Path, empty_account: str, capsys: 
         assert "\r" not in err  # no bar where there is no terminal
     run("search", "tulips", "--config", empty_account)
     assert "3 of 3" in capsys.readouterr().out
+
+
+def test_an_import_names_what_it_could_not_read(
+    tmp_path: Path, empty_account: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    separator = b"From a@example.com Mon Nov  2 10:00:00 2026\n"
+    (tmp_path / "old\x1b.mbox").write_bytes(separator + b"Subject: One\n\nHello.\n\n" + separator * 30)
+    assert run("import", str(tmp_path / "old\x1b.mbox"), "--config", empty_account) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith("added 1 to old")
+    assert "failed: message 2 of old⟨U+001B⟩.mbox is empty\n" in err
+    assert err.endswith("failed: 10 more\n")
 
 
 def test_importing_what_is_not_there_changes_nothing(

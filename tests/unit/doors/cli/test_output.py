@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -134,3 +135,14 @@ def test_a_command_shows_what_postroom_warns_of_and_no_words_of_libraries(
     )
     assert set(done.stderr.splitlines()) == {"postroom: audit_failed"}
     assert "canary" not in done.stdout
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_a_terminal_that_lacks_a_script_is_shown_the_rest(tmp_path: Path, flags: list[str]) -> None:
+    home = {"POSTROOM_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "PYTHONIOENCODING": "latin-1"}
+    command = [sys.executable, "-m", "postroom", "search", "from:tanaka", "--limit", "1", *flags]
+    done = subprocess.run(command, capture_output=True, check=True, env={**os.environ, **home})
+    shown = done.stdout.decode("latin-1")
+    assert "tanaka.yuki@hoshizora.example" in shown
+    assert "\\u7530\\u4e2d" in shown
+    assert not flags or json.loads(shown)["results"][0]["from"].startswith("田中")

@@ -238,12 +238,27 @@ async def test_a_mail_without_a_date_keeps_the_day_it_came(tmp_path: Path, mailb
     assert (await rows(mailbox, "inbox"))["one"].date == datetime.fromtimestamp(1_600_000_000, UTC)
 
 
-async def test_broken_mails_are_counted_and_the_others_imported(
+async def test_broken_mails_are_named_with_the_reason_and_the_others_imported(
     tmp_path: Path, mailbox: LocalMailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archives, "MAX_MAIL", 1000)
     content = mbox(mail("one"), mail("huge", body="x" * 5000 + "\n"), "\n", mail("two"))
-    assert await import_path(written(tmp_path / "a.mbox", content), mailbox) == ImportReport(2, 0, 2, ("a",))
+    problems = ("message 2 of a.mbox is larger than 0 MB", "message 3 of a.mbox is empty")
+    assert await import_path(written(tmp_path / "a.mbox", content), mailbox) == ImportReport(2, 0, 2, ("a",), problems)
+
+
+async def test_broken_files_of_a_maildir_are_named_by_their_place_in_it(tmp_path: Path, mailbox: LocalMailbox) -> None:
+    written(tmp_path / "Maildir/cur/1:2,S", mail("one").encode())
+    written(tmp_path / "Maildir/.Lists/new/2", b"")
+    report = await import_path(tmp_path / "Maildir", mailbox)
+    assert (report.added, report.failed, report.problems) == (1, 1, (".Lists/new/2 is empty",))
+
+
+async def test_of_many_broken_mails_the_first_are_named_and_all_are_counted(
+    tmp_path: Path, mailbox: LocalMailbox
+) -> None:
+    report = await import_path(written(tmp_path / "a.mbox", mbox(mail("one"), *["\n"] * 100)), mailbox)
+    assert (report.added, report.failed, len(report.problems)) == (1, 100, 20)
 
 
 async def test_one_poisonous_mail_of_a_block_is_filed_by_its_headers(

@@ -68,6 +68,11 @@ async def show(gateway: Gateway, approval_id: str) -> str:
     return clean_text(letter)  # marks were made when it was written: nothing is left to clean, unless we made a mistake
 
 
+async def check_undecided(gateway: Gateway, approval_id: str) -> None:
+    """Conflict when there is nothing left to ask a person."""
+    await gateway.in_thread(gateway.store.approvals.check_undecided, approval_id)
+
+
 async def approve(gateway: Gateway, approval_id: str, *, who: str, how: str) -> SendView:
     """Grant what `show` shows and send it. Raises Conflict when somebody was faster."""
     try:

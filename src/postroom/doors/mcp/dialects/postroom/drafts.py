@@ -117,7 +117,7 @@ async def update_draft(
     draft_id: DraftId,
     to: Addresses | None = None,
     subject: str | None = None,
-    body: str | None = None,
+    body: Annotated[str | None, Field(description="Replaces all text, quotes too")] = None,
     cc: MoreAddresses | None = None,
     bcc: MoreAddresses | None = None,
     body_html: str | None = None,

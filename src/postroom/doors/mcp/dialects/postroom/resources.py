@@ -12,7 +12,7 @@ from mcp_types import Resource
 
 from postroom.doors.mcp import failures
 from postroom.doors.mcp.dialects.postroom import completions, text
-from postroom.model.errors import NotFound
+from postroom.model.errors import InvalidRequest, NotFound
 from postroom.service.gateway import Gateway
 
 T = TypeVar("T")
@@ -88,7 +88,7 @@ async def _told(reading: Awaitable[T]) -> T:
     """Turn failures into errors of the protocol, with our message."""
     try:
         return await reading
-    except NotFound as missing:
+    except (NotFound, InvalidRequest) as missing:  # an address that leads nowhere is no fault of the server
         raise ResourceNotFoundError(missing.message) from None
     except Exception as problem:  # noqa: BLE001 - whatever it was, the client gets a code and a sentence
         error = failures.as_postroom_error(problem, "resource")
