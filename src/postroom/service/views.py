@@ -319,6 +319,7 @@ class SendView:
     preview: Preview | None = None
     approval: ApprovalView | None = None
     # For dialects that speak of them; never shown by the default one:
+    tool: str = ""
     message_ref: str = ""  # the provider's own ids
     thread_ref: str = ""
     at: str = ""  # when it got where it is

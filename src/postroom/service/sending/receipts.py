@@ -89,6 +89,7 @@ async def receipt(
     return SendView(
         status=status,
         account=send.account,
+        tool=send.tool,
         message=told.strip(),
         send_id=send.send_id,
         message_id=send.message_id,

@@ -70,7 +70,7 @@ class Sent(TypedDict):
 
 
 def worded(view: SendView, order: Order | None) -> CallToolResult:
-    tool = order.tool if order is not None else "send_email"
+    tool = order.tool if order is not None else view.tool
     if view.status == "preview" and view.preview is not None:
         return _preview(view, tool, is_repeat=order is not None and order.wishes.confirm)
     error = refused(view, len(order.raw) if order is not None else 0)
