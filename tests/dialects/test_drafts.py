@@ -208,6 +208,16 @@ async def test_reply_all_copies_the_others_and_leaves_the_own_address_out(call, 
     assert [address.addr_spec for address in mail["Cc"].addresses] == ["dora@example.test", "carl@example.test"]
 
 
+@pytest.mark.parametrize("name", ["Byron, Ada", "Byron; Ada", 'Byron, "Ada" A.', "bob@example.test, Ada"])
+async def test_the_recipient_of_a_result_is_taken_by_the_next_call_as_it_is(call, mailbox, name):
+    quoted = name.replace('"', r"\"")
+    uid = put(mailbox, letter(sender=f'"{quoted}" <ada@example.test>'))
+    reply = await call.ok("draft_reply", uid=uid, body="Gladly")
+    await call.ok("update_draft", uid=reply["uid"], to=reply["to"], subject="Re: Offer", body="Most gladly")
+    ((_, (_, mail)),) = saved(mailbox).items()
+    assert [address.addr_spec for address in mail["To"].addresses] == ["ada@example.test"]
+
+
 async def test_a_reply_keeps_the_names_the_original_came_with(call, mailbox):
     uid = put(
         mailbox, letter(sender='"Roe, Bob" <bob@example.test>', to=mailbox.address, cc="Jörg Ö. <joerg@example.test>")
