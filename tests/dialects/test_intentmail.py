@@ -511,6 +511,22 @@ async def test_errors_name_what_is_wrong_and_call_for_no_tool_that_is_absent(cal
     assert "did you mean from" in (await call.error("search_messages", query="x", form="y"))["message"]
 
 
+async def test_neither_a_held_message_nor_a_rule_calls_for_a_tool_that_is_absent(tmp_path: Path) -> None:
+    accounts = [{"name": name, "provider": "local", "address": name, "path": f"{name}.db"} for name in (ME, YOU)]
+    data = {"server": {"dialect": "intentmail"}, "accounts": accounts, "safety": {"hold_seconds": 600}}
+    scheduled = RULE.replace("enabled: true", "enabled: true\nschedule: {every_minutes: 60}")
+    async with calling(build(data, home=tmp_path)) as call:
+        held = await call.ok("send_message", to=[YOU], subject="x", body_text="Hello.")
+        assert held["status"] == "held"
+        rule = await call.ok("create_rule", rule_yaml=scheduled, dry_run=False)
+        assert rule["schedule"] == "every hour"
+        assert rule["notices"]
+        again = await call.error("create_rule", rule_yaml=scheduled, dry_run=False)
+        assert again["message"].endswith("Choose another name.")
+    for told in (held["message"], *rule["notices"]):
+        assert "_" not in told.replace("dry_run_required", "")
+
+
 async def test_a_signature_of_the_identity_is_below_what_is_sent(tmp_path: Path) -> None:
     account = {"name": "me", "provider": "local", "address": ME, "path": f"{ME}.db", "signature": "Me, of Demo Ltd."}
     other = {"name": "you", "provider": "local", "address": YOU, "path": f"{YOU}.db"}

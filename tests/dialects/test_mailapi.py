@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from email import message_from_bytes, policy
@@ -331,6 +332,14 @@ async def test_a_send_asks_a_person_first_and_a_no_sends_nothing(settings, api):
     assert YOU in question
     assert refused.value.error.message.startswith("Failed to send email: ")
     assert (api.count("message.send"), arrived(api)) == (0, [])
+
+
+async def test_an_email_that_is_held_back_is_said_to_leave_by_itself_and_no_absent_tool_is_named(api, tmp_path):
+    mail_api = {"name": "mail", "provider": "rest", "base_url": api.url, "auth_token": api.users[ME].new_token()}
+    data = {"server": {"dialect": "mailapi"}, "accounts": [mail_api], "safety": {"hold_seconds": 600}}
+    async with client_of(build(data, home=tmp_path), YES) as call:
+        told = await call("send_email", to=[YOU], subject="Hello", body="Hi")
+    assert re.fullmatch(r"Email not sent yet\. It will be sent at [^ ]+\.", told)
 
 
 async def test_where_nobody_can_be_asked_a_person_must_approve_and_nothing_is_sent(settings, api):

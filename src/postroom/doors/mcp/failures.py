@@ -51,9 +51,12 @@ def as_postroom_error(error: BaseException, tool: str) -> PostroomError:
 
 def advise_within(error: PostroomError, registered: Container[str]) -> PostroomError:
     """Errors advise in the default dialect's terms: advice to call a tool that is absent here is left out."""
-    kept = _ADVICE.sub(lambda advice: advice[0] if advice[1] in registered else "", error.message).strip()
-    error.message = kept or error.message
+    error.message = advice_within(error.message, registered) or error.message
     return error
+
+
+def advice_within(text: str, registered: Container[str] = ()) -> str:
+    return _ADVICE.sub(lambda advice: advice[0] if advice[1] in registered else "", text).strip()
 
 
 def refuse_unknown_tool(name: str, registered: Iterable[str], known: Mapping[str, str]) -> NotFound:

@@ -311,7 +311,7 @@ def _facts(account: Account, message: Message, about_text: tuple[str, ...]) -> S
 def _too_many(attachments: int) -> tuple[str, ...]:
     if attachments <= MAX_SHOWN:
         return ()
-    return (f"It has {attachments} attachments; {MAX_SHOWN} are shown here, list_attachments lists all.",)
+    return (f"It has {attachments} attachments; {MAX_SHOWN} are shown here. Call list_attachments to see all.",)
 
 
 def attachment_uri(account: str, email_id: str, attachment_id: str) -> str:

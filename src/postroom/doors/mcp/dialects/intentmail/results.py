@@ -10,6 +10,7 @@ from pydantic_core import to_json
 from postroom.doors.mcp.dialects.intentmail import shapes
 from postroom.doors.mcp.dialects.intentmail.failures import as_error, item_error
 from postroom.doors.mcp.dialects.postroom.results import answer
+from postroom.doors.mcp.failures import advice_within
 
 if TYPE_CHECKING:
     from postroom.model.capabilities import Capabilities
@@ -102,7 +103,7 @@ def _message(email: OpenEmail, files: dict[str, SavedFile]) -> shapes.Message:
         "body_text": email.body,
         "is_truncated": email.truncated,
         "attachments": [_attachment(view, files.get(view.attachment_id)) for view in email.attachments],
-        "warnings": [*email.facts.warnings, *email.defects],
+        "warnings": list(map(advice_within, (*email.facts.warnings, *email.defects))),
     }
     return cast("shapes.Message", shown)
 

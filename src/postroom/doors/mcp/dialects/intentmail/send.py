@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from postroom.doors.mcp.dialects.intentmail import results, shapes
 from postroom.doors.mcp.dialects.intentmail.failures import as_error
+from postroom.doors.mcp.failures import advice_within
 from postroom.doors.mcp.sending import SendingTools
 from postroom.doors.mcp.toolbox import Toolset
 from postroom.model.errors import InvalidRequest, PermissionDenied
@@ -36,7 +37,8 @@ def _worded(view: SendView, _: Order | None) -> CallToolResult:
         if view.error is not None:
             raise as_error(view.error, view.message)
         raise (InvalidRequest if view.refused else PermissionDenied)(view.message)
-    message = _NOT_YET if view.status == "preview" else view.approval.how if view.approval else view.message
+    said = view.approval.how if view.approval else advice_within(view.message)
+    message = _NOT_YET if view.status == "preview" else said
     known: dict[str, Any] = {
         "message_id": view.message_ref or view.message_id,
         "thread_id": view.thread_ref,
