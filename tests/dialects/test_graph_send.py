@@ -220,8 +220,9 @@ async def test_recipients_that_the_provider_refuses_are_a_validation_error(graph
 
 
 async def test_recipients_unknown_to_the_server_are_a_validation_error(graph):
-    error = await graph.refusal("send_email", **{**MAIL, "to": ["niemand@demo.example"]})
+    error = await graph.refusal("send_email", **{**MAIL, "to": [BOB, "niemand@demo.example"]})
     assert error["code"] == "ValidationError"
+    assert error["message"].startswith("Der Anbieter lehnt Empfänger ab: niemand@demo.example (")
     assert await graph.inbox("bob") == []
 
 

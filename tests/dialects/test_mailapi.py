@@ -372,6 +372,7 @@ async def test_a_recipient_that_the_service_refuses_is_a_failed_send(settings, a
         with pytest.raises(MCPError) as refused:
             await call("send_email", to=["nobody@elsewhere.example"], subject="Hello", body="Hi")
     assert refused.value.error.message.startswith("Failed to send email: The provider refused it; nothing was sent.")
+    assert "Refused: nobody@elsewhere.example (" in refused.value.error.message
 
 
 async def test_a_lost_answer_is_looked_up_and_the_email_is_not_sent_twice(settings, api):

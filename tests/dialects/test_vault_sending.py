@@ -167,6 +167,7 @@ async def test_an_email_that_the_provider_refuses_says_so_and_keeps_the_approval
     text = await local("send_email", to="nobody@elsewhere.example", subject="x", body="y")
     assert local.failed
     assert text.startswith("Error sending email: The provider refused it; nothing was sent.")
+    assert "Refused: nobody@elsewhere.example (" in text
     assert local.in_vault("Approved") == ["go.md"]
 
 

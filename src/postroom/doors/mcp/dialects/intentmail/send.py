@@ -34,9 +34,10 @@ class Attachment(BaseModel):
 
 def _worded(view: SendView, _: Order | None) -> CallToolResult:
     if view.status == "rejected":
+        why = f"{view.message} Refused: {view.refusals}." if view.refused else view.message
         if view.error is not None:
-            raise as_error(view.error, view.message)
-        raise (InvalidRequest if view.refused else PermissionDenied)(view.message)
+            raise as_error(view.error, why)
+        raise (InvalidRequest if view.refused else PermissionDenied)(why)
     said = view.approval.how if view.approval else advice_within(view.message)
     message = _NOT_YET if view.status == "preview" else said
     known: dict[str, Any] = {

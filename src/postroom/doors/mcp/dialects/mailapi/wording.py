@@ -112,7 +112,7 @@ def sent(view: SendView) -> CallToolResult:
     if view.status in ("sent", "already_executed"):
         return said(f"Email sent successfully. Message ID: {view.message_ref or view.message_id}")
     if view.status == "rejected":
-        raise ProviderError(view.message)
+        raise ProviderError(f"{view.message} Refused: {view.refusals}." if view.refused else view.message)
     message = advice_within(view.message)
     if view.status == "unknown":
         return said(f"It is not known whether the email was sent. {message}")
