@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import math
 from email import message_from_bytes, policy
 
 import pytest
@@ -217,6 +218,17 @@ async def test_recipients_that_the_provider_refuses_are_a_validation_error(graph
     error = await graph.refusal("send_email", **MAIL)
     assert error["code"] == "ValidationError"
     assert "ErrorInvalidRecipients" in error["message"]
+
+
+async def test_the_operators_limit_is_a_rate_limit_error_that_says_when_the_next_email_can_be_sent(graph):
+    for number in range(10):
+        await graph.sent("send_email", **{**MAIL, "subject": str(number)})
+    error = await graph.refusal("send_email", **MAIL)
+    assert error["code"] == "RateLimitError"
+    assert error["message"] == (
+        "Das Sendelimit von 10 E-Mails pro Stunde ist erreicht. Es wurde nichts gesendet; der nächste Versand ist in "
+        f"{math.ceil(error['retryAfter'] / 60)} Minuten möglich."
+    )
 
 
 async def test_recipients_unknown_to_the_server_are_a_validation_error(graph):

@@ -29,9 +29,10 @@ def refused(view: SendView, size: int) -> PostroomError | None:
     if view.status != "rejected":
         return None
     refused = f"Der Anbieter lehnt Empfänger ab: {view.refusals}. " if view.refused else ""
+    if view.error is None and view.refused:
+        return InvalidRequest(f"{refused}{_NOTHING_SENT}", reason="invalid_address")
     if view.error is None:
-        kind = InvalidRequest if view.refused else PermissionDenied
-        return kind(f"{refused}{view.message}", reason="invalid_address" if view.refused else "policy_denied")
+        return PermissionDenied(view.message, reason="policy_denied")
     return _by_code(view.error, size, refused)
 
 
