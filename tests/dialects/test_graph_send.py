@@ -311,6 +311,13 @@ async def test_bad_input_is_a_validation_error_that_names_the_field(tmp_path, wr
         assert graph.provider.attempts == []
 
 
+@pytest.mark.parametrize("nearly", ["true", "yes", "1", 1])
+async def test_nothing_but_true_confirms(graph, nearly):
+    error = await graph.call.error("send_email", **MAIL, confirm=nearly)
+    assert (error["code"], list(error["details"])) == ("ValidationError", ["confirm"])
+    assert graph.provider.attempts == []
+
+
 async def test_an_address_that_is_none_is_called_so_in_the_contract_s_words(tmp_path):
     async with graph_desk(tmp_path) as graph:
         error = await graph.refusal("send_email", **{**MAIL, "to": [BOB, "nicht-eine-email"]})
