@@ -402,9 +402,11 @@ async def test_attachments_come_with_their_content_or_from_an_allowed_folder(tmp
             {"filename": "a.txt", "content_base64": "no base64!"},
             {"filename": "a", "content_base64": content, "path": "plan.txt"},
             {"path": "/etc/passwd"},
+            {"path": "plan.txt", "mime_type": "text/plain"},
         ):
             error = await call.error("send_message", to=[YOU], subject="x", body_text="y", attachments=[wrong])
             assert error["code"] in ("INVALID_REQUEST", "PERMISSION_DENIED")
+        assert "attachments: Unknown name mime_type" in error["message"]
     assert len(await arrived(tmp_path)) == 1
 
 

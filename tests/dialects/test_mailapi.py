@@ -506,9 +506,10 @@ async def test_attachments_are_sent(settings, api):
     async with client_of(settings, YES) as call:
         await call("send_email", to=[YOU], subject="Plan", body="See file.", attachments=[file])
         assert "plan.pdf" in call.asked[0]
-        with pytest.raises(MCPError) as refused:
-            await call("send_email", to=[YOU], subject="Plan", body="x", attachments=[{**file, "content_base64": "?"}])
-    assert refused.value.error.code == INVALID_PARAMS
+        for wrong in ({**file, "content_base64": "?"}, {**file, "type": "text/plain"}):
+            with pytest.raises(MCPError) as refused:
+                await call("send_email", to=[YOU], subject="Plan", body="x", attachments=[wrong])
+            assert refused.value.error.code == INVALID_PARAMS
     (mail,) = arrived(api)
     assert [(part.get_filename(), part.get_content()) for part in mail.iter_attachments()] == [("plan.pdf", b"%PDF-1")]
 

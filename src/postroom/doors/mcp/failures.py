@@ -141,8 +141,10 @@ def _invalid_arguments(error: ValidationError, tool: str) -> InvalidRequest:
     """Pydantic's messages without the values, which may be message content; the arms of a union are alternatives."""
     problems: dict[str, str] = {}
     for problem in error.errors(include_url=False, include_context=False, include_input=False):
-        name = str(problem["loc"][0]) if problem["loc"] else "arguments"
-        problems[name] = f"{problems[name]}, or: {problem['msg']}" if name in problems else problem["msg"]
+        name, said = str(problem["loc"][0]) if problem["loc"] else "arguments", problem["msg"]
+        if problem["type"] == "extra_forbidden":
+            said = f"Unknown name {str(problem['loc'][-1])[:60]}"
+        problems[name] = f"{problems[name]}, or: {said}" if name in problems else said
     listed = "; ".join(f"{name}: {message}" for name, message in problems.items())
     return InvalidRequest(
         f"Invalid arguments for {tool}: {listed}. Correct them and call again.",

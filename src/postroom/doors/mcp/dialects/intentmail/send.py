@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp_types import CallToolResult
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from postroom.doors.mcp.dialects.intentmail import results, shapes
 from postroom.doors.mcp.dialects.intentmail.failures import as_error
@@ -25,6 +25,8 @@ _NOT_YET = "Not sent yet. Ask the user whether to send exactly this; if so, repe
 
 class Attachment(BaseModel):
     """A file with its content, or the path of one in a folder allowed for attachments."""
+
+    model_config = ConfigDict(extra="forbid")
 
     filename: str = ""
     content_type: str = ""
