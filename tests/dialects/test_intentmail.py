@@ -242,6 +242,26 @@ async def test_a_thread_has_its_messages_oldest_first_as_a_page(call: Any) -> No
     assert len(short["messages"]["results"]) == 1
 
 
+async def test_a_message_in_a_thread_reads_as_by_itself_and_what_is_left_out_is_said(tmp_path: Path) -> None:
+    quoting = "Three metres.\n\nOn Mon, 1 Jun 2026 at 12:00, You <you@demo.example> wrote:\n> How long is it?\n"
+    await deliver(
+        tmp_path,
+        mail("one", text="How long is it?", html="<p>How <b>long</b> is it?</p>", sender=f"You <{YOU}>", to=ME),
+        mail("two", subject="Re: Subject of one", text=quoting, sender=YOU, to=ME, days_ago=0.5, answers=["one"]),
+    )
+    async with calling(settings_of(tmp_path)) as call:
+        row = (await found(call, "metres"))[0]
+        first, second = (await call.ok("get_thread", thread_id=row["thread_id"]))["messages"]["results"]
+        alone = await call.ok("get_message", message_id=first["message_id"])
+        whole = await call.ok("get_message", message_id=second["message_id"])
+    assert first["body_text"] == alone["body_text"] == "How long is it?"
+    assert (first["warnings"], "> How long" in whole["body_text"]) == ([], True)
+    assert second["body_text"].strip() == "Three metres."
+    assert re.fullmatch(
+        r"\d+ characters of quoted earlier mail are left out here; get_message .*", second["warnings"][-1]
+    )
+
+
 # --- apply_label, move_message
 
 

@@ -97,12 +97,13 @@ async def get_thread(
     *,
     account: str | None = None,
     limit: int = 20,
+    body_format: str = "markdown",
     max_chars: int = 2000,
 ) -> ThreadView:
     """The newest `limit` messages of a thread, oldest first. A message's id stands for its thread."""
     if not 1 <= limit <= MAX_THREAD:
         raise InvalidRequest(f"limit must be between 1 and {MAX_THREAD}.", details={"field": "limit"})
-    reading = Reading(max_chars=max_chars)
+    reading = Reading(body_format, max_chars=max_chars)
     opened, thread_ref = await _locate_thread(gateway, thread_id, account)
     try:
         envelopes, messages = await open_thread(opened, thread_ref, limit)

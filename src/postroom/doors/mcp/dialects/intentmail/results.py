@@ -94,6 +94,12 @@ def thread(view: ThreadView, limit: int) -> CallToolResult:
     return told(structured)
 
 
+def _warnings(email: OpenEmail) -> list[str]:
+    left_out = f"{email.quoted_folded} characters of quoted earlier mail are left out here; get_message shows them."
+    said = (*email.facts.warnings, *email.defects, *([left_out] if email.quoted_folded else ()))
+    return list(map(advice_within, said))
+
+
 def _message(email: OpenEmail, files: dict[str, SavedFile]) -> shapes.Message:
     shown: dict[str, Any] = {
         **summary(email.row),
@@ -103,7 +109,7 @@ def _message(email: OpenEmail, files: dict[str, SavedFile]) -> shapes.Message:
         "body_text": email.body,
         "is_truncated": email.truncated,
         "attachments": [_attachment(view, files.get(view.attachment_id)) for view in email.attachments],
-        "warnings": list(map(advice_within, (*email.facts.warnings, *email.defects))),
+        "warnings": _warnings(email),
     }
     return cast("shapes.Message", shown)
 
