@@ -187,7 +187,8 @@ async def test_bad_input_is_refused_and_saves_nothing(call, mailbox, wrong):
 
 
 async def test_draft_reply_derives_recipient_subject_and_threading(call, mailbox):
-    uid = put(mailbox, letter(to=mailbox.address, cc="carl@example.test"))
+    headers = {"Reply-To": "list@example.test"}
+    uid = put(mailbox, letter(to=mailbox.address, cc="carl@example.test", **headers))
     answer = await call.ok("draft_reply", uid=uid, body="Gladly")
     ((draft_uid, (flags, mail)),) = saved(mailbox).items()
     assert answer["uid"] == draft_uid
@@ -197,6 +198,7 @@ async def test_draft_reply_derives_recipient_subject_and_threading(call, mailbox
     assert mail["Subject"] == "Re: Offer"
     assert mail["In-Reply-To"] == "<m1@example.test>"
     assert mail["References"] == "<m1@example.test>"
+    assert mail.get_content().strip() == "Gladly"
 
 
 async def test_reply_all_copies_the_others_and_leaves_the_own_address_out(call, mailbox):

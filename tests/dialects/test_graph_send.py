@@ -197,6 +197,9 @@ async def test_cc_and_bcc_are_given_to_the_provider_as_such(graph):
 
 @pytest.mark.parametrize(("wanted", "copies"), [(True, 1), (False, 0)])
 async def test_a_copy_is_kept_in_sent_items_unless_it_is_not_wanted(graph, wanted, copies):
+    assert (
+        "Gesendete Elemente: keine Kopie" in await graph.text("send_email", **MAIL, save_to_sent_items=wanted)
+    ) != wanted
     await graph.sent("send_email", **MAIL, save_to_sent_items=wanted)
     assert graph.provider.submitted[0].save_to_sent is wanted
     assert len((await graph.call.ok("list_emails", folder="sentitems"))["emails"]) == copies

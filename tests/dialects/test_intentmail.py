@@ -251,6 +251,8 @@ async def test_a_message_in_a_thread_reads_as_by_itself_and_what_is_left_out_is_
     )
     async with calling(settings_of(tmp_path)) as call:
         row = (await found(call, "metres"))[0]
+        page = (await call.ok("get_thread", thread_id=row["thread_id"], limit=1))["messages"]
+        assert (page["total_count"], page["offset"], page["has_more"]) == (2, 1, True)
         first, second = (await call.ok("get_thread", thread_id=row["thread_id"]))["messages"]["results"]
         alone = await call.ok("get_message", message_id=first["message_id"])
         whole = await call.ok("get_message", message_id=second["message_id"])

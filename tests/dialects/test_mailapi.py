@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import time
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from email import message_from_bytes, policy
@@ -256,6 +257,21 @@ async def test_a_listing_has_the_agreed_lines_and_every_row_its_id(call, inbox):
     )
 
 
+@pytest.fixture
+def in_kathmandu(monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+async def test_dates_are_in_utc_and_count_24_hours_wherever_the_server_runs(in_kathmandu, call, inbox):
+    ref = inbox.add(letter(date="Mon, 18 Nov 2024 23:15:00 +0200"))
+    assert "   Date: 2024-11-18 21:15\n" in await call("list_emails")
+    assert "\nDate: 2024-11-18 21:15\n" in await call("read_email", email_id=ref)
+
+
 async def test_only_unread_emails_are_announced_as_such(call, inbox):
     inbox.add(letter("Read before"), flags=("read",))
     ref = inbox.add(letter())
@@ -291,6 +307,13 @@ async def test_an_opened_email_has_the_agreed_form(call, inbox):
         f"From: alice@example.com\nTo: {ME}, {YOU}\nSubject: Q4 Planning\nDate: 2024-11-18 10:30\n\n"
         "First line.\n\n> quoted before\n\nLast line."
     )
+
+
+async def test_a_search_returns_at_most_as_many_as_its_limit_and_20_without_one(call, inbox):
+    for number in range(22):
+        inbox.add(letter(f"Planning {number}"))
+    for given, count in (({}, 20), ({"limit": 1}, 1), ({"limit": 21}, 21)):
+        assert (await call("search_emails", query="planning", **given)).startswith(f"Found {count} email(s):")
 
 
 async def test_an_email_without_a_plain_part_is_shown_as_what_a_reader_sees_of_its_html(call, inbox):
