@@ -187,7 +187,8 @@ async def test_bad_input_is_refused_and_saves_nothing(call, mailbox, wrong):
 
 
 async def test_draft_reply_derives_recipient_subject_and_threading(call, mailbox):
-    uid = put(mailbox, letter(to=mailbox.address, cc="carl@example.test"))
+    headers = {"Reply-To": "list@example.test"}
+    uid = put(mailbox, letter(to=mailbox.address, cc="carl@example.test", **headers))
     answer = await call.ok("draft_reply", uid=uid, body="Gladly")
     ((draft_uid, (flags, mail)),) = saved(mailbox).items()
     assert answer["uid"] == draft_uid
@@ -197,6 +198,7 @@ async def test_draft_reply_derives_recipient_subject_and_threading(call, mailbox
     assert mail["Subject"] == "Re: Offer"
     assert mail["In-Reply-To"] == "<m1@example.test>"
     assert mail["References"] == "<m1@example.test>"
+    assert mail.get_content().strip() == "Gladly"
 
 
 async def test_reply_all_copies_the_others_and_leaves_the_own_address_out(call, mailbox):
@@ -206,6 +208,16 @@ async def test_reply_all_copies_the_others_and_leaves_the_own_address_out(call, 
     ((_, (_, mail)),) = saved(mailbox).items()
     assert mail["To"] == "Bob <bob@example.test>"
     assert [address.addr_spec for address in mail["Cc"].addresses] == ["dora@example.test", "carl@example.test"]
+
+
+@pytest.mark.parametrize("name", ["Byron, Ada", "Byron; Ada", 'Byron, "Ada" A.', "bob@example.test, Ada"])
+async def test_the_recipient_of_a_result_is_taken_by_the_next_call_as_it_is(call, mailbox, name):
+    quoted = name.replace('"', r"\"")
+    uid = put(mailbox, letter(sender=f'"{quoted}" <ada@example.test>'))
+    reply = await call.ok("draft_reply", uid=uid, body="Gladly")
+    await call.ok("update_draft", uid=reply["uid"], to=reply["to"], subject="Re: Offer", body="Most gladly")
+    ((_, (_, mail)),) = saved(mailbox).items()
+    assert [address.addr_spec for address in mail["To"].addresses] == ["ada@example.test"]
 
 
 async def test_a_reply_keeps_the_names_the_original_came_with(call, mailbox):

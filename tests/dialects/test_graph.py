@@ -172,6 +172,22 @@ async def test_every_preview_has_one_form_and_is_no_error(graph, tool):
     assert graph.provider.attempts == []
 
 
+@pytest.mark.parametrize("tool", ["send_email", "hidden", "reply_email", "reply_all", "forward_email"])
+async def test_what_a_preview_notes_is_in_german_too(graph, tool):
+    original = await graph.letter()
+    tool, arguments = {
+        "send_email": ("send_email", MAIL),
+        "hidden": ("send_email", {**MAIL, "body": "<p>Hallo<span hidden>!!</span></p>", "body_type": "html"}),
+        "reply_email": ("reply_email", {"message_id": original, "comment": "Ja."}),
+        "reply_all": ("reply_email", {"message_id": original, "comment": "Ja.", "reply_all": True}),
+        "forward_email": ("forward_email", {"message_id": original, "to": [CAROL]}),
+    }[tool]
+    preview = (await graph.call.ok(tool, **arguments))["preview"]
+    assert preview.get("notes") or not graph.is_native
+    for note in preview.get("notes", ()):
+        assert note.startswith(("Der Anbieter ", "Die HTML-Fassung "))
+
+
 async def test_without_confirm_nothing_leaves_and_with_it_the_same_call_does(graph):
     assert is_preview(await graph.call("send_email", **MAIL))
     assert is_preview(await graph.call("send_email", **MAIL, confirm=False))

@@ -112,6 +112,16 @@ async def test_the_same_key_forwards_once(graph, forward):
     assert len(graph.provider.attempts) == 1
 
 
+async def test_the_same_key_answers_as_before_when_the_forwarded_email_is_gone_since(graph, forward):
+    await graph.sent("forward_email", **forward, idempotency_key="k1")
+    await graph.delete(forward["message_id"])
+    again = await graph.sent("forward_email", **forward, idempotency_key="k1")
+    assert again["status"] == "already_executed"
+    assert again["message"].startswith("Bereits ausgeführt. Weiterleitung an")
+    error = await graph.refusal("forward_email", **{**forward, "to": ["x@y.example"]}, idempotency_key="k1")
+    assert (error["code"], len(graph.provider.attempts)) == ("NotFoundError", 1)
+
+
 @pytest.mark.parametrize(
     "wrong", [{"to": []}, {"to": ["nicht-eine-email"]}, {"comment": "x" * 100_001}, {"message_id": ""}]
 )

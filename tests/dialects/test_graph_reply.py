@@ -92,6 +92,20 @@ async def test_the_same_key_answers_once(graph, answer):
     assert len(graph.provider.attempts) == 1
 
 
+async def test_the_same_key_answers_as_before_when_the_original_is_gone_since(graph, answer):
+    await graph.sent("reply_email", **answer, idempotency_key="k1")
+    await graph.delete(answer["message_id"])
+    again = await graph.sent("reply_email", **answer, idempotency_key="k1")
+    assert (again["status"], again["recipientCount"]) == ("already_executed", 1)
+    assert again["message"].startswith("Bereits ausgeführt. Antwort an 1 Empfänger gesendet")
+    for other in ({"comment": "Nein."}, {"reply_all": True}, {"idempotency_key": "k2"}, {"idempotency_key": ""}):
+        error = await graph.refusal("reply_email", **{**answer, "idempotency_key": "k1", **other})
+        assert error["code"] == "NotFoundError"
+    graph.time.pass_(660)
+    assert (await graph.refusal("reply_email", **answer, idempotency_key="k1"))["code"] == "NotFoundError"
+    assert len(graph.provider.attempts) == 1
+
+
 async def test_the_same_key_with_another_comment_is_a_conflict(graph, answer):
     await graph.sent("reply_email", **answer, idempotency_key="k1")
     error = await graph.refusal("reply_email", **{**answer, "comment": "Nein."}, idempotency_key="k1")

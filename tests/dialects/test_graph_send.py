@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import math
 from email import message_from_bytes, policy
 
 import pytest
@@ -196,6 +197,9 @@ async def test_cc_and_bcc_are_given_to_the_provider_as_such(graph):
 
 @pytest.mark.parametrize(("wanted", "copies"), [(True, 1), (False, 0)])
 async def test_a_copy_is_kept_in_sent_items_unless_it_is_not_wanted(graph, wanted, copies):
+    assert (
+        "Gesendete Elemente: keine Kopie" in await graph.text("send_email", **MAIL, save_to_sent_items=wanted)
+    ) != wanted
     await graph.sent("send_email", **MAIL, save_to_sent_items=wanted)
     assert graph.provider.submitted[0].save_to_sent is wanted
     assert len((await graph.call.ok("list_emails", folder="sentitems"))["emails"]) == copies
@@ -219,9 +223,21 @@ async def test_recipients_that_the_provider_refuses_are_a_validation_error(graph
     assert "ErrorInvalidRecipients" in error["message"]
 
 
+async def test_the_operators_limit_is_a_rate_limit_error_that_says_when_the_next_email_can_be_sent(graph):
+    for number in range(10):
+        await graph.sent("send_email", **{**MAIL, "subject": str(number)})
+    error = await graph.refusal("send_email", **MAIL)
+    assert error["code"] == "RateLimitError"
+    assert error["message"] == (
+        "Das Sendelimit von 10 E-Mails pro Stunde ist erreicht. Es wurde nichts gesendet; der nächste Versand ist in "
+        f"{math.ceil(error['retryAfter'] / 60)} Minuten möglich."
+    )
+
+
 async def test_recipients_unknown_to_the_server_are_a_validation_error(graph):
-    error = await graph.refusal("send_email", **{**MAIL, "to": ["niemand@demo.example"]})
+    error = await graph.refusal("send_email", **{**MAIL, "to": [BOB, "niemand@demo.example"]})
     assert error["code"] == "ValidationError"
+    assert error["message"].startswith("Der Anbieter lehnt Empfänger ab: niemand@demo.example (")
     assert await graph.inbox("bob") == []
 
 
@@ -296,6 +312,13 @@ async def test_bad_input_is_a_validation_error_that_names_the_field(tmp_path, wr
         error = await graph.refusal("send_email", **{**MAIL, **wrong})
         assert (error["code"], list(error["details"])) == ("ValidationError", [field])
         assert graph.provider.attempts == []
+
+
+@pytest.mark.parametrize("nearly", ["true", "yes", "1", 1])
+async def test_nothing_but_true_confirms(graph, nearly):
+    error = await graph.call.error("send_email", **MAIL, confirm=nearly)
+    assert (error["code"], list(error["details"])) == ("ValidationError", ["confirm"])
+    assert graph.provider.attempts == []
 
 
 async def test_an_address_that_is_none_is_called_so_in_the_contract_s_words(tmp_path):

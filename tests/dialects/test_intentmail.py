@@ -242,6 +242,28 @@ async def test_a_thread_has_its_messages_oldest_first_as_a_page(call: Any) -> No
     assert len(short["messages"]["results"]) == 1
 
 
+async def test_a_message_in_a_thread_reads_as_by_itself_and_what_is_left_out_is_said(tmp_path: Path) -> None:
+    quoting = "Three metres.\n\nOn Mon, 1 Jun 2026 at 12:00, You <you@demo.example> wrote:\n> How long is it?\n"
+    await deliver(
+        tmp_path,
+        mail("one", text="How long is it?", html="<p>How <b>long</b> is it?</p>", sender=f"You <{YOU}>", to=ME),
+        mail("two", subject="Re: Subject of one", text=quoting, sender=YOU, to=ME, days_ago=0.5, answers=["one"]),
+    )
+    async with calling(settings_of(tmp_path)) as call:
+        row = (await found(call, "metres"))[0]
+        page = (await call.ok("get_thread", thread_id=row["thread_id"], limit=1))["messages"]
+        assert (page["total_count"], page["offset"], page["has_more"]) == (2, 1, True)
+        first, second = (await call.ok("get_thread", thread_id=row["thread_id"]))["messages"]["results"]
+        alone = await call.ok("get_message", message_id=first["message_id"])
+        whole = await call.ok("get_message", message_id=second["message_id"])
+    assert first["body_text"] == alone["body_text"] == "How long is it?"
+    assert (first["warnings"], "> How long" in whole["body_text"]) == ([], True)
+    assert second["body_text"].strip() == "Three metres."
+    assert re.fullmatch(
+        r"\d+ characters of quoted earlier mail are left out here; get_message .*", second["warnings"][-1]
+    )
+
+
 # --- apply_label, move_message
 
 
@@ -402,9 +424,11 @@ async def test_attachments_come_with_their_content_or_from_an_allowed_folder(tmp
             {"filename": "a.txt", "content_base64": "no base64!"},
             {"filename": "a", "content_base64": content, "path": "plan.txt"},
             {"path": "/etc/passwd"},
+            {"path": "plan.txt", "mime_type": "text/plain"},
         ):
             error = await call.error("send_message", to=[YOU], subject="x", body_text="y", attachments=[wrong])
             assert error["code"] in ("INVALID_REQUEST", "PERMISSION_DENIED")
+        assert "attachments: Unknown name mime_type" in error["message"]
     assert len(await arrived(tmp_path)) == 1
 
 
@@ -509,6 +533,22 @@ async def test_errors_name_what_is_wrong_and_call_for_no_tool_that_is_absent(cal
     assert error["code"] == "NOT_FOUND"
     assert not re.search("list_emails|search_emails|read_email", error["message"])
     assert "did you mean from" in (await call.error("search_messages", query="x", form="y"))["message"]
+
+
+async def test_neither_a_held_message_nor_a_rule_calls_for_a_tool_that_is_absent(tmp_path: Path) -> None:
+    accounts = [{"name": name, "provider": "local", "address": name, "path": f"{name}.db"} for name in (ME, YOU)]
+    data = {"server": {"dialect": "intentmail"}, "accounts": accounts, "safety": {"hold_seconds": 600}}
+    scheduled = RULE.replace("enabled: true", "enabled: true\nschedule: {every_minutes: 60}")
+    async with calling(build(data, home=tmp_path)) as call:
+        held = await call.ok("send_message", to=[YOU], subject="x", body_text="Hello.")
+        assert held["status"] == "held"
+        rule = await call.ok("create_rule", rule_yaml=scheduled, dry_run=False)
+        assert rule["schedule"] == "every hour"
+        assert rule["notices"]
+        again = await call.error("create_rule", rule_yaml=scheduled, dry_run=False)
+        assert again["message"].endswith("Choose another name.")
+    for told in (held["message"], *rule["notices"]):
+        assert "_" not in told.replace("dry_run_required", "")
 
 
 async def test_a_signature_of_the_identity_is_below_what_is_sent(tmp_path: Path) -> None:

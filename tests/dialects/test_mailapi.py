@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import base64
 import json
+import re
+import time
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from email import message_from_bytes, policy
@@ -255,6 +257,21 @@ async def test_a_listing_has_the_agreed_lines_and_every_row_its_id(call, inbox):
     )
 
 
+@pytest.fixture
+def in_kathmandu(monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+async def test_dates_are_in_utc_and_count_24_hours_wherever_the_server_runs(in_kathmandu, call, inbox):
+    ref = inbox.add(letter(date="Mon, 18 Nov 2024 23:15:00 +0200"))
+    assert "   Date: 2024-11-18 21:15\n" in await call("list_emails")
+    assert "\nDate: 2024-11-18 21:15\n" in await call("read_email", email_id=ref)
+
+
 async def test_only_unread_emails_are_announced_as_such(call, inbox):
     inbox.add(letter("Read before"), flags=("read",))
     ref = inbox.add(letter())
@@ -290,6 +307,13 @@ async def test_an_opened_email_has_the_agreed_form(call, inbox):
         f"From: alice@example.com\nTo: {ME}, {YOU}\nSubject: Q4 Planning\nDate: 2024-11-18 10:30\n\n"
         "First line.\n\n> quoted before\n\nLast line."
     )
+
+
+async def test_a_search_returns_at_most_as_many_as_its_limit_and_20_without_one(call, inbox):
+    for number in range(22):
+        inbox.add(letter(f"Planning {number}"))
+    for given, count in (({}, 20), ({"limit": 1}, 1), ({"limit": 21}, 21)):
+        assert (await call("search_emails", query="planning", **given)).startswith(f"Found {count} email(s):")
 
 
 async def test_an_email_without_a_plain_part_is_shown_as_what_a_reader_sees_of_its_html(call, inbox):
@@ -333,6 +357,14 @@ async def test_a_send_asks_a_person_first_and_a_no_sends_nothing(settings, api):
     assert (api.count("message.send"), arrived(api)) == (0, [])
 
 
+async def test_an_email_that_is_held_back_is_said_to_leave_by_itself_and_no_absent_tool_is_named(api, tmp_path):
+    mail_api = {"name": "mail", "provider": "rest", "base_url": api.url, "auth_token": api.users[ME].new_token()}
+    data = {"server": {"dialect": "mailapi"}, "accounts": [mail_api], "safety": {"hold_seconds": 600}}
+    async with client_of(build(data, home=tmp_path), YES) as call:
+        told = await call("send_email", to=[YOU], subject="Hello", body="Hi")
+    assert re.fullmatch(r"Email not sent yet\. It will be sent at [^ ]+\.", told)
+
+
 async def test_where_nobody_can_be_asked_a_person_must_approve_and_nothing_is_sent(settings, api):
     async with served(settings) as post:
         arguments = {"to": [YOU], "subject": "Hello", "body": "Hi"}
@@ -363,6 +395,7 @@ async def test_a_recipient_that_the_service_refuses_is_a_failed_send(settings, a
         with pytest.raises(MCPError) as refused:
             await call("send_email", to=["nobody@elsewhere.example"], subject="Hello", body="Hi")
     assert refused.value.error.message.startswith("Failed to send email: The provider refused it; nothing was sent.")
+    assert "Refused: nobody@elsewhere.example (" in refused.value.error.message
 
 
 async def test_a_lost_answer_is_looked_up_and_the_email_is_not_sent_twice(settings, api):
@@ -496,9 +529,10 @@ async def test_attachments_are_sent(settings, api):
     async with client_of(settings, YES) as call:
         await call("send_email", to=[YOU], subject="Plan", body="See file.", attachments=[file])
         assert "plan.pdf" in call.asked[0]
-        with pytest.raises(MCPError) as refused:
-            await call("send_email", to=[YOU], subject="Plan", body="x", attachments=[{**file, "content_base64": "?"}])
-    assert refused.value.error.code == INVALID_PARAMS
+        for wrong in ({**file, "content_base64": "?"}, {**file, "type": "text/plain"}):
+            with pytest.raises(MCPError) as refused:
+                await call("send_email", to=[YOU], subject="Plan", body="x", attachments=[wrong])
+            assert refused.value.error.code == INVALID_PARAMS
     (mail,) = arrived(api)
     assert [(part.get_filename(), part.get_content()) for part in mail.iter_attachments()] == [("plan.pdf", b"%PDF-1")]
 

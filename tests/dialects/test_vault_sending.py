@@ -167,6 +167,7 @@ async def test_an_email_that_the_provider_refuses_says_so_and_keeps_the_approval
     text = await local("send_email", to="nobody@elsewhere.example", subject="x", body="y")
     assert local.failed
     assert text.startswith("Error sending email: The provider refused it; nothing was sent.")
+    assert "Refused: nobody@elsewhere.example (" in text
     assert local.in_vault("Approved") == ["go.md"]
 
 
@@ -306,7 +307,7 @@ async def test_an_id_of_any_shape_is_only_compared(local, odd):
 
 async def test_in_dev_mode_a_reply_is_logged_and_the_provider_is_not_asked(tmp_path):
     async with desk_on(out_of_reach(), tmp_path, dev_mode=True) as desk:
-        text = await desk("reply_email", thread_id="18d5a", message_id="18d5b", body="x" * 245)
+        text = await desk("reply_email", thread_id="18d5a", message_id="18d5b", body="ü" * 245)
         assert text == "[DEV_MODE] Reply logged but not executed. Thread: 18d5a, Body length: 245 chars"
         assert not desk.failed
         assert desk.audit() == [("reply_email", "dev_mode", "", "")]

@@ -106,7 +106,7 @@ async def test_a_reply_is_matched_by_its_thread(tmp_path):
         await gate.send()
         (row,) = (await search.list_emails(gate.gateway, account="bob")).results
     async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
-        order = await send.order_reply(gate.gateway, row.email_id, composing.ReplyRequest("Yes"), CONFIRMED)
+        order = await send.order_reply(gate.gateway, row.email_id, composing.ReplyRequest("Yes"), CONFIRMED, "bob")
         text = "---\ntype: email_reply\nstatus: approved\nthread_id: '{}'\n---\n"
         for other in ("another-thread", ""):
             write(gate, text.format(other))
@@ -124,7 +124,7 @@ async def test_a_reply_goes_only_to_those_whom_the_file_names(tmp_path):
         await gate.send()
         (row,) = (await search.list_emails(gate.gateway, account="bob")).results
     async with gate_rig(tmp_path, gate="approval", dialect="vault") as gate:
-        order = await send.order_reply(gate.gateway, row.email_id, composing.ReplyRequest("Yes"), CONFIRMED)
+        order = await send.order_reply(gate.gateway, row.email_id, composing.ReplyRequest("Yes"), CONFIRMED, "bob")
         thread = order.draft.threading.thread_ref
         text = "---\ntype: email_reply\nstatus: approved\nthread_id: '{}'\nto: {}\n---\n"
         for somebody_else in ("carol@demo.example", "nobody"):

@@ -18,7 +18,7 @@ from postroom.service.views import SendView
 from postroom.store import Send, State
 from postroom.store.handles import unknown
 
-IN_HAND = "It is in the outbox and will be sent automatically; until then `cancel_send` stops it. why"
+IN_HAND = "It is in the outbox and will be sent automatically. Call cancel_send to stop it before. why"
 DECIDE = (
     "Do not send it again: a person must look at the outbox, outside this conversation, and decide what to do with it."
 )
@@ -167,7 +167,7 @@ async def test_what_leaves_later_says_when_and_how_to_stop_it(tmp_path, send_at,
         row = a_row(gate, State.HELD, not_before=1_800_000_000.0, send_at=send_at)
         assert said(await receipt(gate.gateway, row)) == (
             status,
-            f"It will be sent at 2027-01-15T08:00:00+00:00; cancel_send {row.send_id} stops it.",
+            f"It will be sent at 2027-01-15T08:00:00+00:00. Call cancel_send {row.send_id} to stop it.",
         )
 
 

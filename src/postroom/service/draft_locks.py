@@ -33,8 +33,8 @@ async def locks_among(gateway: Gateway, account: str, refs: Collection[str]) -> 
 
 def locked(send: Send, named: str) -> Conflict:
     return Conflict(
-        f"{named} is in the outbox as {send.send_id} ({send.state.value}) and is sent as it was then. To change, move "
-        "or delete it, stop it first with cancel_send.",
+        f"{named} is in the outbox as {send.send_id} ({send.state.value}) and is sent as it was then. Call "
+        "cancel_send first to change, move or delete it.",
         reason="draft_on_its_way",
         details={"send_id": send.send_id, "state": send.state.value},
     )

@@ -303,6 +303,9 @@ class VacationView:
     note: str = ""
 
 
+_TOLD = 5
+
+
 @dataclass(frozen=True, slots=True)
 class SendView:
     """What a send did. `sent` means that the provider accepted it, never that it was delivered."""
@@ -319,11 +322,19 @@ class SendView:
     preview: Preview | None = None
     approval: ApprovalView | None = None
     # For dialects that speak of them; never shown by the default one:
+    tool: str = ""
     message_ref: str = ""  # the provider's own ids
     thread_ref: str = ""
     at: str = ""  # when it got where it is
     findings: dict[str, str] = field(default_factory=dict)  # those of `warnings` that the gate found, by code
     error: ErrorView | None = None  # why the provider refused it, or has not taken it yet
+
+    @property
+    def refusals(self) -> str:
+        """Whom the provider refused and why, in one line; the first of many."""
+        told = [f"{address} ({reason.rstrip('.')})" for address, reason in self.refused.items()]
+        more = [f"{len(told) - _TOLD} more"] if len(told) > _TOLD else []
+        return ", ".join([*told[:_TOLD], *more])
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ class Rules:
             if taken is not None:
                 raise Conflict(
                     f"Account {rule.account} already has a rule of that name ({taken['rule_id']}). Choose another "
-                    "name, or delete that rule first with delete_rule.",
+                    "name. Call delete_rule first to use this one again.",
                     reason="already_exists",
                     details={"field": "rule_yaml", "path": "name", "rule_id": taken["rule_id"]},
                 )

@@ -153,4 +153,11 @@ _NINTH = (
     "ALTER TABLE operations ADD COLUMN undoer TEXT",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
+_TENTH = (
+    # The arguments of the call that asked for it, so that the same call is known again when what it names is gone.
+    "ALTER TABLE outbox ADD COLUMN call_sha256 TEXT NOT NULL DEFAULT ''",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    *(_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH, _TENTH),
+)

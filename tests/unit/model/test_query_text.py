@@ -57,6 +57,14 @@ def parsed(text: str) -> Node | None:
         ("NOT a", Not(A)),
         ("a -b", And((A, Not(B)))),
         ("-(a b)", Not(And((A, B)))),
+        ("{a b}", Or((A, B))),
+        ("{a}", A),
+        ("{a OR b c}", Or((A, B, C))),
+        ("c -{a (b d)}", And((C, Not(Or((A, And((B, D)))))))),
+        ("from:{anna bob}", Or((Correspondent("from", "anna"), Correspondent("from", "bob")))),
+        ("label:Inbox", In("inbox")),
+        ("-label:unread", Not(Is("unread"))),
+        ('label:"inbox"', Label("inbox")),
         ("a-b", Text("a-b")),
         ("a OR b", Or((A, B))),
         ("a OR b OR c", Or((A, B, C))),
@@ -152,6 +160,10 @@ def test_a_colon_does_not_make_an_operator(word: str) -> None:
         ('from:"anna', "quotation mark"),
         ("(a", r"missing \)"),
         ("a)", r"no \("),
+        ("{a", r"missing \}"),
+        ("{a)", r"missing \}"),
+        ("{}", "need a search term"),
+        ("a}", r"no \{"),
         ("()", "need a search term"),
         ("OR", "need a search term"),
         ("OR a", "need a search term"),
@@ -258,6 +270,8 @@ trees: st.SearchStrategy[Node] = st.recursive(
 @given(trees)
 @example(In(":"))
 @example(Label("//x"))
+@example(Label("Inbox"))
+@example(Text("{x", phrase=True))
 @example(Correspondent("from", "-(a OR b)*"))
 @example(Text("from:x", phrase=True))
 def test_a_query_written_out_is_read_back_the_same(node: Node) -> None:
@@ -270,7 +284,7 @@ def test_everything_is_written_as_nothing() -> None:
     assert to_text(Query()) == ""
 
 
-@given(st.text(st.sampled_from('ab:"()-* OR\\ANDfromsubject'), max_size=60))
+@given(st.text(st.sampled_from('ab:"(){}-* OR\\ANDfromsubject'), max_size=60))
 def test_any_text_is_read_or_refused_and_what_is_read_can_be_written(text: str) -> None:
     try:
         query = parse_query(text, now=NOW)

@@ -51,8 +51,8 @@ def test_a_name_is_taken_in_any_case_of_letters_within_its_account(store: Store)
         store.rules.save(replace(RULE, name="BILLS"))
 
     assert taken.value.message == (
-        f"Account work already has a rule of that name ({rule.rule_id}). Choose another name, or delete that rule "
-        "first with delete_rule."
+        f"Account work already has a rule of that name ({rule.rule_id}). Choose another name. Call "
+        "delete_rule first to use this one again."
     )
     assert taken.value.reason == "already_exists"
     assert taken.value.details == {"field": "rule_yaml", "path": "name", "rule_id": rule.rule_id}

@@ -16,6 +16,7 @@ RELEASED = [
     "3034095de5f2769f",
     "e6a10916a4890054",
     "6e44fcba0ea9e97a",
+    "9eb77b3b8d4122dd",
 ]
 
 

@@ -51,9 +51,12 @@ def as_postroom_error(error: BaseException, tool: str) -> PostroomError:
 
 def advise_within(error: PostroomError, registered: Container[str]) -> PostroomError:
     """Errors advise in the default dialect's terms: advice to call a tool that is absent here is left out."""
-    kept = _ADVICE.sub(lambda advice: advice[0] if advice[1] in registered else "", error.message).strip()
-    error.message = kept or error.message
+    error.message = advice_within(error.message, registered) or error.message
     return error
+
+
+def advice_within(text: str, registered: Container[str] = ()) -> str:
+    return _ADVICE.sub(lambda advice: advice[0] if advice[1] in registered else "", text).strip()
 
 
 def refuse_unknown_tool(name: str, registered: Iterable[str], known: Mapping[str, str]) -> NotFound:
@@ -138,8 +141,10 @@ def _invalid_arguments(error: ValidationError, tool: str) -> InvalidRequest:
     """Pydantic's messages without the values, which may be message content; the arms of a union are alternatives."""
     problems: dict[str, str] = {}
     for problem in error.errors(include_url=False, include_context=False, include_input=False):
-        name = str(problem["loc"][0]) if problem["loc"] else "arguments"
-        problems[name] = f"{problems[name]}, or: {problem['msg']}" if name in problems else problem["msg"]
+        name, said = str(problem["loc"][0]) if problem["loc"] else "arguments", problem["msg"]
+        if problem["type"] == "extra_forbidden":
+            said = f"Unknown name {str(problem['loc'][-1])[:60]}"
+        problems[name] = f"{problems[name]}, or: {said}" if name in problems else said
     listed = "; ".join(f"{name}: {message}" for name, message in problems.items())
     return InvalidRequest(
         f"Invalid arguments for {tool}: {listed}. Correct them and call again.",

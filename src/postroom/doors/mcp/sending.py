@@ -3,7 +3,8 @@ the same for all, in every dialect."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -14,6 +15,7 @@ from mcp_types import CallToolResult
 
 from postroom.doors.mcp import asking
 from postroom.doors.mcp.toolbox import Toolset
+from postroom.model.errors import NotFound
 from postroom.service.gateway import Gateway
 
 if TYPE_CHECKING:
@@ -35,15 +37,24 @@ class SendingTools:
 
     def tool(self, title: str) -> Callable[[Writer], Writer]:
         def declare(write: Writer) -> Writer:
+            async def written(gateway: Gateway, arguments: dict[str, Any]) -> Order | SendView:
+                try:
+                    return await write(gateway, **arguments)
+                except NotFound:
+                    earlier = await _sent_before(gateway, write.__name__, arguments)
+                    if earlier is None:
+                        raise
+                    return earlier
+
             async def ask(gateway: Gateway, ctx: Context[Gateway, Any], **arguments: Any) -> asking.Question | None:
                 from postroom.service.sending import send
                 from postroom.service.views import SendView
 
-                order = await write(gateway, **arguments)
+                order = await written(gateway, arguments)
                 _written.set((arguments, order))
                 if isinstance(order, SendView):
                     return None
-                question = await send.question(gateway, _with_person(order, ctx, None))
+                question = await send.question(gateway, _called(order, arguments, ctx, None))
                 if question is not None and order.draft_ref:  # it may change while the person decides
                     _written.set(None)
                 return question
@@ -55,10 +66,10 @@ class SendingTools:
                 from postroom.service.sending import send
                 from postroom.service.views import SendView
 
-                order = _taken(arguments) or await write(gateway, **arguments)
+                order = _taken(arguments) or await written(gateway, arguments)
                 if isinstance(order, SendView):  # a repeated call, already answered
                     return self.worded(order, None)
-                return self.worded(await send.send(gateway, _with_person(order, ctx, answer)), order)
+                return self.worded(await send.send(gateway, _called(order, arguments, ctx, answer)), order)
 
             del tool.__annotations__["return"]  # an Order is only imported when one is written
             self.toolset.tool(title, returns=self.returns, destructive=True, open_world=True, asks=ask)(tool)
@@ -74,8 +85,27 @@ def _taken(arguments: dict[str, Any]) -> Order | SendView | None:
     return written[1] if written is not None and written[0] == arguments else None
 
 
-def _with_person(order: Order, ctx: Context[Gateway, Any], answer: asking.Answer | None) -> Order:
+def _called(
+    order: Order, arguments: Mapping[str, Any], ctx: Context[Gateway, Any], answer: asking.Answer | None
+) -> Order:
+    """With the person in front of the client, and what the call was."""
     from postroom.service.sending.order import Answered
 
     said = Answered(answer.verdict, answer.send_id) if answer is not None else None
-    return replace(order, wishes=replace(order.wishes, can_elicit=asking.can_ask(ctx), answer=said))
+    call = _digest(arguments)
+    return replace(order, wishes=replace(order.wishes, can_elicit=asking.can_ask(ctx), answer=said, call_sha256=call))
+
+
+async def _sent_before(gateway: Gateway, tool: str, arguments: Mapping[str, Any]) -> SendView | None:
+    from postroom.service.sending import send
+
+    key = arguments.get("idempotency_key") if arguments.get("confirm") else ""
+    return await send.sent_by(gateway, tool, key, _digest(arguments)) if key else None
+
+
+def _digest(arguments: Mapping[str, Any]) -> str:
+    """Of a call with a key: no other is ever looked for."""
+    if not arguments.get("idempotency_key"):
+        return ""
+    given = {name: value for name, value in arguments.items() if name != "confirm"}
+    return hashlib.sha256(repr(sorted(given.items())).encode()).hexdigest()

@@ -28,10 +28,21 @@ from postroom.model.query.values import read_moment, read_size, read_span
 from postroom.model.words import words
 
 GROUPED = ("from", "to", "cc", "subject", "in", "label", "filename")  # those that accept parentheses: from:(a OR b)
-OPERATORS = (*GROUPED, "has", "is", "after", "before", "older_than", "newer_than", "larger", "smaller")
+OPERATORS = (
+    *(*GROUPED, "has", "is", "after", "newer", "before", "older", "older_than", "newer_than", "larger", "smaller"),
+)
+# What is no label here and one in Gmail's own language, which many know.
+_AS_IN_GMAIL: dict[str, Leaf] = {
+    "inbox": In("inbox"),
+    "sent": In("sent"),
+    "trash": In("trash"),
+    "spam": In("junk"),
+    "starred": Is("starred"),
+    "unread": Is("unread"),
+}
 
 _FLAGS = get_args(Flag)
-_BARE = re.compile(r'[^\s()"*]+\Z')
+_BARE = re.compile(r'[^\s(){}"*]+\Z')
 _NO_OPERATOR = (":", "//")  # what follows the colon of std::string and http://
 _READ_AS_MORE = re.compile(r"-|(?:OR|AND|NOT)\Z|[^\W\d][\w-]*:(?!//|:)")
 
@@ -59,14 +70,14 @@ def field_leaf(operator: str, token: Token, now: datetime, zone: tzinfo | None) 
         case "in":
             return None if value.casefold() == "anywhere" else In(value)
         case "label":
-            return Label(value)
+            return (_AS_IN_GMAIL.get(value.casefold()) if token.kind == "word" else None) or Label(value)
         case "has":
             return _attachment(value)
         case "is":
             return Is(_flag(value))
-        case "after":
+        case "after" | "newer":
             return After(read_moment(operator, value, zone))
-        case "before":
+        case "before" | "older":
             return Before(read_moment(operator, value, zone))
         case "newer_than":
             return After(read_span(operator, value, now, zone))
@@ -97,7 +108,7 @@ def leaf_text(leaf: Leaf) -> str:  # noqa: C901 - one arm per leaf
         case In(folder):
             return f"in:{_written(folder)}"
         case Label(name):
-            return f"label:{_written(name)}"
+            return f"label:{_quoted(name) if name.casefold() in _AS_IN_GMAIL else _written(name)}"
         case HasAttachment():
             return "has:attachment"
         case Is(flag):

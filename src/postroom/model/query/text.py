@@ -1,6 +1,6 @@
 """The query language, parsed into the tree of `model.query.tree` and written back.
 
-    words  "a phrase"  prefix*  -not  (a OR b)  from:anna  subject:(spring offer)  after:2026-01-31  larger:5M
+    words  "a phrase"  prefix*  -not  (a OR b)  {a b}  from:anna  subject:(spring offer)  after:2026-01-31  larger:5M
 
 Adjacent terms must all match. OR joins only its two neighbours and binds tighter than that, as in Gmail:
 ``invoice from:anna OR from:bob`` finds an invoice from either. Operators may be written in any case, OR, AND and
@@ -18,7 +18,7 @@ from postroom.model.query.tree import And, Node, Not, Or, Query
 
 MAX_LENGTH, MAX_DEPTH = 1000, 20
 
-_STARTS_OPERAND: tuple[Kind, ...] = ("word", "phrase", "field", "open", "NOT")
+_STARTS_OPERAND: tuple[Kind, ...] = ("word", "phrase", "field", "open", "open_any", "NOT")
 
 
 def parse_query(text: str, *, now: datetime, zone: tzinfo | None = UTC) -> Query:
@@ -53,6 +53,8 @@ class _Reader:
         node = self._all_of("", 0)
         if self._at("close"):
             raise refusal("A ) has no ( before it. Remove it, or put parentheses around the part you mean.")
+        if self._at("close_any"):
+            raise refusal("A } has no { before it. Remove it, or put braces around the alternatives.")
         return node
 
     def _all_of(self, operator: str, depth: int) -> Node | None:
@@ -68,8 +70,7 @@ class _Reader:
         while self._at("OR"):
             self._take()
             nodes.append(self._operand(operator, depth))
-        known = [node for node in nodes if node is not None]
-        return _joined(Or, known) if len(known) == len(nodes) else None
+        return _either(nodes)
 
     def _operand(self, operator: str, depth: int) -> Node | None:
         if not self._at(*_STARTS_OPERAND):
@@ -79,8 +80,8 @@ class _Reader:
         token = self._take()
         if token.kind == "NOT":
             return self._negated(operator, depth)
-        if token.kind == "open":
-            return self._group(operator, depth)
+        if token.kind in ("open", "open_any"):
+            return self._group(token, operator, depth)
         if token.kind == "field":
             return self._field(token.text.lower(), operator, depth)
         return field_leaf(operator, token, self._now, self._zone) if operator else text_leaf(token)
@@ -91,24 +92,35 @@ class _Reader:
             raise refusal("-in:anywhere would exclude every message. Remove it.")
         return Not(node)
 
-    def _group(self, operator: str, depth: int) -> Node | None:
+    def _group(self, opening: Token, operator: str, depth: int) -> Node | None:
+        if opening.kind == "open_any":
+            return self._alternatives(operator, depth)
         node = self._all_of(operator, depth + 1)
         if not self._at("close"):
             raise refusal("A ( is never closed. Add the missing ).")
         self._take()
         return node
 
+    def _alternatives(self, operator: str, depth: int) -> Node | None:
+        nodes = [self._any_of(operator, depth + 1)]
+        while self._at(*_STARTS_OPERAND):
+            nodes.append(self._any_of(operator, depth + 1))
+        if not self._at("close_any"):
+            raise refusal("A { is never closed. Add the missing }.")
+        self._take()
+        return _either(nodes)
+
     def _field(self, operator: str, outer: str, depth: int) -> Node | None:
         if outer:
             raise refusal(f"{operator}: cannot be used inside {outer}:( ). Close the parenthesis first.")
         token = self._take()
-        if token.kind != "open":
+        if token.kind not in ("open", "open_any"):
             leaf = field_leaf(operator, token, self._now, self._zone)
             self.anywhere = self.anywhere or leaf is None
             return leaf
         if operator in OPERATORS and operator not in GROUPED:
             raise refusal(f"{operator}: takes a single value, without parentheses.")
-        return self._group(operator, depth)
+        return self._group(token, operator, depth)
 
     def _at(self, *kinds: Kind) -> bool:
         return self._position < len(self._tokens) and self._tokens[self._position].kind in kinds
@@ -116,6 +128,12 @@ class _Reader:
     def _take(self) -> Token:
         self._position += 1
         return self._tokens[self._position - 1]
+
+
+def _either(nodes: Sequence[Node | None]) -> Node | None:
+    """With an alternative that is no condition there is none."""
+    known = [node for node in nodes if node is not None]
+    return _joined(Or, known) if len(known) == len(nodes) else None
 
 
 def _joined(kind: type[And] | type[Or], nodes: Sequence[Node]) -> Node | None:

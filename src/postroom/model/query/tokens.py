@@ -1,4 +1,4 @@
-"""A query's text split into tokens: words, phrases, operators, parentheses."""
+"""A query's text split into tokens: words, phrases, operators, parentheses, braces."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Literal
 from postroom.model.address import refuse_line_breaks
 from postroom.model.errors import InvalidRequest
 
-Kind = Literal["word", "phrase", "field", "open", "close", "OR", "AND", "NOT"]
+Kind = Literal["word", "phrase", "field", "open", "close", "open_any", "close_any", "OR", "AND", "NOT"]
 
 _KEYWORDS: dict[str, Kind] = {"OR": "OR", "AND": "AND", "NOT": "NOT"}
+_BRACKETS: dict[str, Kind] = {"(": "open", ")": "close", "{": "open_any", "}": "close_any"}
 _PHRASE = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_WORD = re.compile(r'[^ ()"]+')
+_WORD = re.compile(r'[^ (){}"]+')
 _FIELD = re.compile(r"([^\W\d][\w-]*):(?!//|:)")  # not http://..., not std::string; 12:30 begins with a digit
 
 
@@ -46,10 +47,8 @@ def refusal(message: str) -> InvalidRequest:
 
 def _next(text: str, position: int) -> tuple[list[Token], int]:
     match text[position]:
-        case "(":
-            return [Token("open", "(")], position + 1
-        case ")":
-            return [Token("close", ")")], position + 1
+        case "(" | ")" | "{" | "}" as bracket:
+            return [Token(_BRACKETS[bracket], bracket)], position + 1
         case "-":
             return [_negation(text, position)], position + 1
         case '"':
@@ -60,7 +59,7 @@ def _next(text: str, position: int) -> tuple[list[Token], int]:
 
 
 def _negation(text: str, position: int) -> Token:
-    if text[position + 1 : position + 2] in ("", " ", ")"):
+    if text[position + 1 : position + 2] in ("", " ", ")", "}"):
         raise refusal('A lone "-" has no meaning. Remove it, or write -word to exclude a word.')
     return Token("NOT", "-")
 
@@ -81,7 +80,7 @@ def _word_tokens(word: str, following: str) -> Iterator[Token]:
     value = word[field.end() :]
     if value:
         yield Token("word", value)
-    elif following not in ('"', "("):
+    elif following not in ('"', "(", "{"):
         raise refusal(
             f"{field[0]} has no value. Write an operator without a space after it, as in from:anna; "
             f'to search for the words themselves, put them in quotes, as in "{field[0]} anna".'

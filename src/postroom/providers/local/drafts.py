@@ -73,7 +73,8 @@ def draft_envelope(connection: sqlite3.Connection, ref: str) -> Envelope:
         )
     if find_folder(list_folders(connection), envelope.folder).role is not Role.DRAFTS:
         raise NotFound(
-            "This draft was moved out of Drafts. Move it back first, or call list_drafts.", reason="not_a_draft"
+            "This draft was moved out of Drafts. Move it back first. Call list_drafts to see what is there.",
+            reason="not_a_draft",
         )
     return envelope
 

@@ -1,7 +1,8 @@
 """The provider's own ids. Each is an opaque text: it is compared and handed on as it came, never taken apart.
 
-An id does not say whose it is, so it is kept for whom it was shown. Where an account is named, the id must be one of
-its; where none is, it is the default account's, as in every call without one, unless it was only shown for another.
+An id does not say whose it is, and two accounts may use the same ones (IMAP's), so it is kept for whom it was shown.
+Where an account is named, the id must not be one that was only shown for others; where none is, it is the default
+account's: a dialect that names none shows no other's, and an id that a move has voided there may be valid elsewhere.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 
 from postroom.model.draft import SavedDraft
-from postroom.model.errors import InvalidRequest, NotFound, PostroomError
+from postroom.model.errors import NotFound, PostroomError
 from postroom.model.ids import Kind
 from postroom.service.gateway import Gateway
 from postroom.service.ids.handles import FEW
@@ -70,16 +71,9 @@ def _checked(gateway: Gateway, shown: str, owners: Sequence[str], account: str |
     if not shown or len(shown) > MAX_CHARS or any(unicodedata.category(char) in ("Cc", "Cs") for char in shown):
         raise _invalid(shown)
     wanted = gateway.accounts.named(account).name
-    if not owners or wanted in owners:
-        return Handle(wanted, shown)
-    if len(owners) == 1:
+    if owners and wanted not in owners:
         gateway.accounts.require(owners[0], account, shown)
-        return Handle(owners[0], shown)
-    raise InvalidRequest(
-        f"The id belongs to one of the accounts {', '.join(owners)}. Specify the account.",
-        reason="wrong_account",
-        details={"field": "account", "id": shown},
-    )
+    return Handle(wanted, shown)
 
 
 def _invalid(shown: str) -> NotFound:

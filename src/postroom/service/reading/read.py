@@ -97,12 +97,13 @@ async def get_thread(
     *,
     account: str | None = None,
     limit: int = 20,
+    body_format: str = "markdown",
     max_chars: int = 2000,
 ) -> ThreadView:
     """The newest `limit` messages of a thread, oldest first. A message's id stands for its thread."""
     if not 1 <= limit <= MAX_THREAD:
         raise InvalidRequest(f"limit must be between 1 and {MAX_THREAD}.", details={"field": "limit"})
-    reading = Reading(max_chars=max_chars)
+    reading = Reading(body_format, max_chars=max_chars)
     opened, thread_ref = await _locate_thread(gateway, thread_id, account)
     try:
         envelopes, messages = await open_thread(opened, thread_ref, limit)
@@ -311,7 +312,7 @@ def _facts(account: Account, message: Message, about_text: tuple[str, ...]) -> S
 def _too_many(attachments: int) -> tuple[str, ...]:
     if attachments <= MAX_SHOWN:
         return ()
-    return (f"It has {attachments} attachments; {MAX_SHOWN} are shown here, list_attachments lists all.",)
+    return (f"It has {attachments} attachments; {MAX_SHOWN} are shown here. Call list_attachments to see all.",)
 
 
 def attachment_uri(account: str, email_id: str, attachment_id: str) -> str:

@@ -19,8 +19,8 @@ _OPERATORS = {
 }
 
 _NOT_YET = (
-    "Its schedule starts after its first run by request: safety.dry_run_required is on. Call run_rule_plan, show the "
-    "plan to the user, then run_rule."
+    "Its schedule starts after its first run by request: safety.dry_run_required is on. Call run_rule with a plan of "
+    "run_rule_plan that the user has seen."
 )
 
 

@@ -33,8 +33,8 @@ _SHOW = (
     "ten minutes."
 )
 _SENT_BEFORE = (
-    "Nothing was sent: exactly this message has been sent before; see list_outbox. If the user really wants to send it "
-    "twice, call with confirm=false first, then confirm."
+    "Nothing was sent: exactly this message has been sent before. Call list_outbox to see it. If the user really wants "
+    "to send it twice, call with confirm=false first, then confirm."
 )
 _CHANGED = (
     "The message was changed while the person was being asked about it. Nothing was sent; repeat the call to ask about "

@@ -21,10 +21,10 @@ from postroom.service.views import Preview
 WHOLE = 2_000  # characters of a body that are shown whole; of a longer one, this much: the beginning and the end
 MOST_HOSTS = 20
 _BEGINNING = WHOLE * 2 // 3
-_DIFFERENT = "The text and HTML versions do not have the same words. Most recipients are shown the HTML version."
-_HIDDEN = "The HTML version contains {pieces} of text that recipients would not see; its source shows all of it."
-_RESTYLED = "The HTML version has styles or fields that can show recipients other words than these; look at its source."
-_BY_PROVIDER = {
+DIFFERENT = "The text and HTML versions do not have the same words. Most recipients are shown the HTML version."
+HIDDEN = "The HTML version contains {pieces} of text that recipients would not see; its source shows all of it."
+RESTYLED = "The HTML version has styles or fields that can show recipients other words than these; look at its source."
+BY_PROVIDER = {
     "send": "The provider composes this message itself, from this text.",
     "reply": "The provider composes this reply itself, with the original message below this text.",
     "reply_all": "The provider composes this reply itself: it adds everyone listed above, and puts the original "
@@ -97,7 +97,7 @@ def letter_of(order: Order) -> Letter:
         original=_original(draft.forwarded) if draft.forwarded is not None else None,
         files=_files(draft, attaches_original=order.native is None),
         hosts=hosts(draft.text, draft.html),
-        notes=(*notes, *order.notes, *((_BY_PROVIDER[order.native.kind],) if order.native else ())),
+        notes=(*notes, *order.notes, *((BY_PROVIDER[order.native.kind],) if order.native else ())),
         text=visible_text(draft.text),
         html=visible_text(draft.html),
         reading=reading,
@@ -136,7 +136,7 @@ def facts(letter: Letter) -> list[tuple[str, tuple[str, ...]]]:
 def preview_of(order: Order) -> Preview:
     letter = letter_of(order)
     body, ending = excerpt(letter.text or letter.reading)
-    html_body, html_ending = excerpt(letter.reading) if letter.text and _DIFFERENT in letter.notes else ("", "")
+    html_body, html_ending = excerpt(letter.reading) if letter.text and DIFFERENT in letter.notes else ("", "")
     original = letter.original
     subject, sender = (original.subject, original.sender) if original else letter.answers
     return Preview(
@@ -232,11 +232,11 @@ def _reading(draft: Draft) -> tuple[str, tuple[str, ...]]:
     body = Body(html=draft.html)
     shown = render(Body(html=marked_html(draft.html)), fmt="markdown", keep_quoted=True)
     hidden = shown.hidden_removed
-    notes = [_HIDDEN.format(pieces="1 piece" if hidden == 1 else f"{hidden} pieces")] if hidden else []
+    notes = [HIDDEN.format(pieces="1 piece" if hidden == 1 else f"{hidden} pieces")] if hidden else []
     if draft.text and _words(draft.text) != _words(render(body, fmt="words", keep_quoted=True).text):
-        notes.insert(0, _DIFFERENT)
+        notes.insert(0, DIFFERENT)
     if may_show_other_words(draft.html):
-        notes.append(_RESTYLED)
+        notes.append(RESTYLED)
     return visible_reading(shown.text) or "⟨no text⟩", tuple(notes)
 
 

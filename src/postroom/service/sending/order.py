@@ -43,6 +43,7 @@ class Wishes:
     actor: str = "agent"
     native: bool = False  # let the provider compose it by its own action, where it has one that can express all of this
     key_seconds: float | None = None  # how long the key of a finished send is kept; None: as long as usual
+    call_sha256: str = ""  # see `send.sent_by`
 
 
 @dataclass(slots=True)
@@ -98,6 +99,7 @@ class Order:
             subject=self.draft.subject,
             native=self.native is not None,
             key_seconds=self.wishes.key_seconds,
+            call_sha256=self.wishes.call_sha256,
         )
 
 

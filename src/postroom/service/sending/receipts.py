@@ -56,7 +56,7 @@ _REQUEST_UNCLEAR = (
     "unknown",
     "It is not known whether the list's server received the request to unsubscribe. Do not make it again: " + _DECIDE,
 )
-_IN_HAND = ("held", "It is in the outbox and will be sent automatically; until then `cancel_send` stops it. {reason}")
+_IN_HAND = ("held", "It is in the outbox and will be sent automatically. Call cancel_send to stop it before. {reason}")
 _REFUSED = ("rejected", "The person who was asked refused it; nothing was sent. Ask them what to change.")
 _SAID_SENT = ("sent", "A person confirmed that it was sent.")
 # What may have been sent is never reported as not sent.
@@ -83,12 +83,13 @@ async def receipt(
     status, words = _said(send, outcome)
     if send.state is State.HELD:
         status = "scheduled" if send.send_at else "held"
-        words = f"It will be sent at {_when(gateway, send.not_before)}; cancel_send {send.send_id} stops it."
+        words = f"It will be sent at {_when(gateway, send.not_before)}. Call cancel_send {send.send_id} to stop it."
     recipients = counted_recipients(len(outcome.get("accepted", ())))
     told = words.format(recipients=recipients, reason=outcome.get("reason", ""), send_id=send.send_id)
     return SendView(
         status=status,
         account=send.account,
+        tool=send.tool,
         message=told.strip(),
         send_id=send.send_id,
         message_id=send.message_id,

@@ -93,6 +93,14 @@ async def question(gateway: Gateway, order: Order) -> gate.Question | None:
     return await gate.question(gateway, order)
 
 
+async def sent_by(gateway: Gateway, tool: str, key: str, call_sha256: str) -> SendView | None:
+    """What the same call, by its key and arguments, has sent before. For where it cannot be written once more, because
+    what it answers or forwards is gone: then its content cannot be compared."""
+    held = await gateway.in_thread(gateway.store.keys.held_by_call, tool, key, call_sha256)
+    visible = [send for send in held if gateway.accounts.may_see(send.account)]
+    return await already(gateway, visible[0]) if visible else None
+
+
 async def lasting(gateway: Gateway, account: Account, email_id: str, ref: str) -> str:
     """The message's handle: it stays valid until the send is finished, wherever the message is moved meanwhile."""
     return (await gateway.ids.handles_of(gateway, account.name, {email_id: ref}))[0]

@@ -119,7 +119,7 @@ async def reply_to(gateway: Gateway, account: Account, original: Message, reques
     chosen = reply.author_and_others if request.to_author else reply.reply_recipients
     to, cc = chosen(original.envelope, own, request.reply_all)
     if not to:
-        raise InvalidRequest("The original has no address to reply to. Use create_draft with a recipient instead.")
+        raise InvalidRequest("The original has no address to reply to. Call create_draft with a recipient instead.")
     if len(to) > MAX_RECIPIENTS or len(cc) > MAX_RECIPIENTS:
         raise InvalidRequest(
             f"The original has {len(to) + len(cc)} people to reply to; at most {MAX_RECIPIENTS} are allowed. Reply "

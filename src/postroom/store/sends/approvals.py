@@ -133,7 +133,7 @@ class Approvals:
         if waiting >= MAX_PENDING:
             raise RateLimited(
                 f"{waiting} messages of this account are already waiting for approval; no more can be added. "
-                "Nothing was sent. Ask the user to approve or reject some, or stop some with cancel_send.",
+                "Nothing was sent. Ask the user to approve or reject some. Call cancel_send to stop some.",
                 details={"waiting": waiting},
             )
 

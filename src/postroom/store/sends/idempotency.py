@@ -44,6 +44,14 @@ class Keys:
         with self._database.read() as connection:
             return self._held(connection, account, tool, key)
 
+    def held_by_call(self, tool: str, key: str, call_sha256: str) -> list[Send]:
+        """The sends, one for each account at most, that this key stands for and that a call with these arguments asked
+        for."""
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT * FROM keys WHERE tool = ? AND key = ?", (tool, key)).fetchall()
+            held = [self._holder(connection, row) for row in rows]
+        return [send for send in held if send is not None and send.call_sha256 == call_sha256]
+
     def judge(
         self, connection: sqlite3.Connection, account: str, tool: str, key: str, content_sha256: str
     ) -> Send | None:

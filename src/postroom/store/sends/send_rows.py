@@ -44,6 +44,7 @@ class NewSend:
     answers_ref: str = ""  # the handle or the Message-ID of the message it answers or forwards
     native: bool = False
     key_seconds: float | None = None  # how long its key is kept once it is finished; None: the store's own time
+    call_sha256: str = ""  # of the arguments of the call that asked for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ class Send:
     staged_ref: str
     native: bool
     key_seconds: float | None
+    call_sha256: str
 
     @property
     def may_have_left(self) -> bool:
@@ -119,13 +121,13 @@ def insert(connection: sqlite3.Connection, send_id: str, new: NewSend, *, owner:
     connection.execute(
         "INSERT INTO outbox (send_id, account, tool, kind, state, content_sha256, sender, recipients, message_id,"
         " thread_ref, draft_ref, save_to_sent, idempotency_key, not_before, send_at, answers_ref, subject, native,"
-        " key_seconds, wake_at, attempt, approval_id, owner, created_at, updated_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?)",
+        " key_seconds, call_sha256, wake_at, attempt, approval_id, owner, created_at, updated_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?)",
         (
             *(send_id, new.account, new.tool, new.kind, State.PREPARED, new.content_sha256, new.sender),
             *(json.dumps(new.recipients), new.message_id, new.thread_ref, new.draft_ref, new.save_to_sent),
             *(new.idempotency_key, new.not_before, new.send_at, new.answers_ref, new.subject, new.native),
-            *(new.key_seconds, owner, at, at),
+            *(new.key_seconds, new.call_sha256, owner, at, at),
         ),
     )
     connection.execute("INSERT INTO outbox_raw (send_id, raw) VALUES (?, ?)", (send_id, new.raw))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from dataclasses import fields, replace
+from typing import Any, TypedDict, get_type_hints
 
 import pytest
 
-from postroom.doors.mcp.dialects.postroom import shapes
+from postroom.doors.mcp.dialects.postroom import send_results, shapes
 from postroom.doors.mcp.schema import output_schema
 from postroom.service import views
 
@@ -26,7 +27,7 @@ PAIRS: list[Shape] = [
     (shapes.Written, views.WriteView, set(), set()),
     (shapes.Undone, views.UndoView, set(), {"done"}),
     (shapes.Draft, views.DraftView, set(), set()),
-    (shapes.Sent, views.SendView, set(), {"message_ref", "thread_ref", "at", "findings"}),
+    (shapes.Sent, views.SendView, set(), {"tool", "message_ref", "thread_ref", "at", "findings"}),
     (shapes.OutboxRow, views.OutboxRow, set(), set()),
     (shapes.OutboxPage, views.OutboxPage, set(), set()),
 ]
@@ -41,6 +42,13 @@ def test_a_shape_is_its_view(shape: type, view: type, more: set[str], fewer: set
     assert set(shown) - set(made) == more
     assert set(made) - set(shown) == fewer
     assert {key: shown[key] for key in made if key in shown} == {key: made[key] for key in made if key in shown}
+
+
+def test_the_result_of_a_send_has_what_its_shape_names_and_nothing_else() -> None:
+    whole = views.SendView(**{field.name: "x" for field in fields(views.SendView)} | {"refused": {}, "preview": None})
+    structured = send_results.sent(replace(whole, refused={"a@b.example": "550"})).structured_content
+    assert structured is not None
+    assert set(structured) == set(get_type_hints(shapes.Sent)) - {"preview"}
 
 
 def _properties(properties: Any) -> Any:

@@ -175,10 +175,17 @@ def _answer(view: DraftView) -> CallToolResult:
     structured: Draft = {
         "uid": int(view.draft_id),
         "subject": view.subject,
-        "to": ", ".join(view.to),
+        "to": ", ".join(map(_as_given, view.to)),
         "date": view.date,
     }
     return results.answer(structured, json.dumps(structured, ensure_ascii=False))
+
+
+def _as_given(shown: str) -> str:
+    """As `to` of another call takes it: a comma in a name separates addresses unless the name is in quotes."""
+    name, bracket, email = shown.rpartition(" <")
+    has_separator = any(separator in name for separator in ",;")
+    return f'"{name.replace(chr(34), "")}"{bracket}{email}' if has_separator else shown
 
 
 async def _listed(gateway: Gateway, folder: str, query: str, limit: int, offset: int) -> CallToolResult:

@@ -141,7 +141,8 @@ def _sent(what: str, view: SendView, tool: str) -> CallToolResult:
         return _text(f"{what} sent successfully. Message ID: {message} Thread ID: {thread}", notices=view.warnings)
     if view.status in ("held", "scheduled"):
         return _text(_NOT_SENT_YET)
-    return _text(f"{_FAILED[tool]}: {view.message}", is_error=True)
+    refused = f" Refused: {view.refusals}." if view.refused else ""
+    return _text(f"{_FAILED[tool]}: {view.message}{refused}", is_error=True)
 
 
 def _listed(query: str, page: EmailPage) -> str:

@@ -9,6 +9,7 @@ from mcp_types import CallToolResult
 from postroom.doors.mcp.dialects.graph.preview import PreviewShape, preview_lines, preview_shape
 from postroom.doors.mcp.dialects.graph.refusals import refused
 from postroom.doors.mcp.dialects.postroom.results import answer
+from postroom.doors.mcp.failures import advice_within
 
 if TYPE_CHECKING:
     from postroom.service.sending.order import Order
@@ -70,7 +71,7 @@ class Sent(TypedDict):
 
 
 def worded(view: SendView, order: Order | None) -> CallToolResult:
-    tool = order.tool if order is not None else "send_email"
+    tool = order.tool if order is not None else view.tool
     if view.status == "preview" and view.preview is not None:
         return _preview(view, tool, is_repeat=order is not None and order.wishes.confirm)
     error = refused(view, len(order.raw) if order is not None else 0)
@@ -87,7 +88,7 @@ def worded(view: SendView, order: Order | None) -> CallToolResult:
 def _preview(view: SendView, tool: str, *, is_repeat: bool) -> CallToolResult:
     """Not an error. A stricter gate may answer a confirmed call with a preview: then its own words say why."""
     assert view.preview is not None
-    message = view.message if is_repeat else _NOT_SENT_YET
+    message = advice_within(view.message) if is_repeat else _NOT_SENT_YET
     structured = {"status": "preview", "message": message, "preview": preview_shape(view.preview, tool)}
     return _answer(structured, _findings(view, tool), preview_lines(view.preview, tool))
 

@@ -70,7 +70,7 @@ IdempotencyKey = Annotated[
     str,
     Field(description="Empfohlen: eindeutiger Schlüssel; derselbe Aufruf mit demselben Schlüssel sendet nur einmal"),
 ]
-Confirm = Annotated[bool, Field(description="false: nur Vorschau. true: tatsächlich senden")]
+Confirm = Annotated[bool, Field(strict=True, description="false: nur Vorschau. true: tatsächlich senden")]
 
 MessageId = Annotated[str, Field(min_length=1, description="ID der E-Mail aus list_emails oder search_emails")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from mcp_types import CallToolResult, TextContent
@@ -32,6 +33,11 @@ _NAMES = {
 }
 _SENDING = ("send_email", "reply_email", "forward_email")
 _QUEUED = "Die E-Mail liegt im Postausgang und wird automatisch gesendet. Nicht erneut senden."
+
+_IN_PROGRESS = (
+    "Eine E-Mail mit diesem idempotency_key wird gerade gesendet. Keinen anderen Schlüssel wählen, sondern denselben "
+    "Aufruf in einigen Sekunden wiederholen."
+)
 
 
 def failure(error: PostroomError, tool: str) -> CallToolResult:
@@ -93,6 +99,12 @@ def _sentence(error: PostroomError, name: str, scope: str) -> str:
     if error.reason == "attachment_too_large" and "size" in error.details:
         size = error.details["size"] / 2**20
         return f"Die E-Mail ist mit {size:.1f} MB zu groß für den Anbieter. Text kürzen oder kleinere Anhänge senden."
+    if error.reason == "send_limit":
+        minutes = math.ceil((error.retry_after or 0) / 60)
+        limit = f"Das Sendelimit von {error.details['limit']} E-Mails pro Stunde ist erreicht"
+        return f"{limit}. Es wurde nichts gesendet; der nächste Versand ist in {minutes} Minuten möglich."
+    if error.reason == "idempotency_key_in_progress":
+        return _IN_PROGRESS
     if error.reason == "idempotency_key_reused":
         return "Dieser idempotency_key wurde für eine andere E-Mail verwendet. Für eine neue E-Mail einen neuen wählen."
     return error.message

@@ -14,6 +14,20 @@ _TITLES = {
     "forward_email": "Vorschau: E-Mail weiterleiten",
 }
 
+_BY_PROVIDER = {
+    "send": "Der Anbieter setzt diese E-Mail aus diesem Text selbst zusammen.",
+    "reply": "Der Anbieter setzt diese Antwort selbst zusammen, mit dem Original unter diesem Text.",
+    "reply_all": "Der Anbieter setzt diese Antwort selbst zusammen: Sie geht an alle oben Genannten, das "
+    "Original steht unter diesem Text.",
+    "forward": "Der Anbieter leitet das Original mit seinen Anhängen selbst weiter, unter diesem Text.",
+}
+_DIFFERENT = "Text- und HTML-Fassung haben nicht denselben Wortlaut. Die meisten Empfänger sehen die HTML-Fassung."
+_HIDDEN = "Die HTML-Fassung enthält Text, den Empfänger nicht sehen würden; im Quelltext steht alles."
+_RESTYLED = (
+    "Die HTML-Fassung enthält Formatierungen oder Felder, die Empfängern anderen Text zeigen können; im Quelltext "
+    "nachsehen."
+)
+
 Original = TypedDict("Original", {"subject": str, "from": str, "hasAttachments": NotRequired[bool]})
 
 
@@ -48,7 +62,7 @@ def preview_shape(preview: Preview, tool: str) -> PreviewShape:
     if preview.attachments:
         shape["attachments"] = list(preview.attachments)
     if preview.notes:
-        shape["notes"] = list(preview.notes)
+        shape["notes"] = list(map(_note, preview.notes))
     if preview.original_subject or preview.original_sender:
         shape["original"] = {"subject": preview.original_subject, "from": preview.original_sender}
         if tool == "forward_email":
@@ -67,10 +81,19 @@ def preview_lines(preview: Preview, tool: str) -> list[str]:
         ("Anhänge", ", ".join(preview.attachments) if tool != "forward_email" else ""),
         ("Links führen zu", ", ".join(preview.link_hosts)),
         ("Gesendete Elemente", "" if preview.copy_in_sent else "keine Kopie"),
-        ("Hinweis", " ".join(preview.notes)),
+        ("Hinweis", " ".join(map(_note, preview.notes))),
     ]
     shown = [f"{name}: {value}" for name, value in rows if value]
     return [_TITLES[tool], *_original(preview, tool), *shown, *_body(preview)]
+
+
+def _note(note: str) -> str:
+    from postroom.service.sending import letter
+
+    if note.startswith(letter.HIDDEN.partition("{")[0]):
+        return _HIDDEN
+    ours = {letter.BY_PROVIDER[kind]: text for kind, text in _BY_PROVIDER.items()}
+    return {**ours, letter.DIFFERENT: _DIFFERENT, letter.RESTYLED: _RESTYLED}.get(note, note)
 
 
 def beginning(text: str) -> str:

@@ -28,10 +28,12 @@ def refused(view: SendView, size: int) -> PostroomError | None:
         return _not_taken_yet(view)
     if view.status != "rejected":
         return None
+    refused = f"Der Anbieter lehnt Empfänger ab: {view.refusals}. " if view.refused else ""
+    if view.error is None and view.refused:
+        return InvalidRequest(f"{refused}{_NOTHING_SENT}", reason="invalid_address")
     if view.error is None:
-        kind = InvalidRequest if view.refused else PermissionDenied
-        return kind(view.message, reason="invalid_address" if view.refused else "policy_denied")
-    return _by_code(view.error, size)
+        return PermissionDenied(view.message, reason="policy_denied")
+    return _by_code(view.error, size, refused)
 
 
 def _not_taken_yet(view: SendView) -> PostroomError | None:
@@ -46,8 +48,8 @@ def _not_taken_yet(view: SendView) -> PostroomError | None:
     return None
 
 
-def _by_code(error: ErrorView, size: int) -> PostroomError:
-    message = f"{error.message} {_NOTHING_SENT}"
+def _by_code(error: ErrorView, size: int, refused: str) -> PostroomError:
+    message = f"{refused}{error.message} {_NOTHING_SENT}"
     if error.code == PermissionDenied.code:
         return PermissionDenied(message, details={**error.details, "requiredScope": SEND_SCOPE})
     if error.code == NotFound.code:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult, TextContent
 
+from postroom.doors.mcp.failures import advice_within
 from postroom.model.errors import (
     AuthRequired,
     Conflict,
@@ -43,7 +44,7 @@ def failure(error: PostroomError, _tool: str = "") -> CallToolResult:
 
 def item_error(error: ErrorView) -> dict[str, Any]:
     """Of one message among several."""
-    return error_model(error.code, error.message, error.details, error.retry_after)
+    return error_model(error.code, advice_within(error.message), error.details, error.retry_after)
 
 
 def error_model(

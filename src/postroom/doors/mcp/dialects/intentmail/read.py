@@ -65,7 +65,8 @@ async def get_thread(
     """Fetch conversation thread with all messages"""
     from postroom.service.reading import read
 
-    return results.thread(await read.get_thread(gateway, thread_id, limit=limit, max_chars=20_000), limit)
+    view = await read.get_thread(gateway, thread_id, limit=limit, body_format="text", max_chars=20_000)
+    return results.thread(view, limit)
 
 
 @toolset.tool("Get capabilities", returns=shapes.Capabilities, read_only=True, idempotent=True)

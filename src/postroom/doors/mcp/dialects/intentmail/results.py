@@ -10,6 +10,7 @@ from pydantic_core import to_json
 from postroom.doors.mcp.dialects.intentmail import shapes
 from postroom.doors.mcp.dialects.intentmail.failures import as_error, item_error
 from postroom.doors.mcp.dialects.postroom.results import answer
+from postroom.doors.mcp.failures import advice_within
 
 if TYPE_CHECKING:
     from postroom.model.capabilities import Capabilities
@@ -93,6 +94,12 @@ def thread(view: ThreadView, limit: int) -> CallToolResult:
     return told(structured)
 
 
+def _warnings(email: OpenEmail) -> list[str]:
+    left_out = f"{email.quoted_folded} characters of quoted earlier mail are left out here; get_message shows them."
+    said = (*email.facts.warnings, *email.defects, *([left_out] if email.quoted_folded else ()))
+    return list(map(advice_within, said))
+
+
 def _message(email: OpenEmail, files: dict[str, SavedFile]) -> shapes.Message:
     shown: dict[str, Any] = {
         **summary(email.row),
@@ -102,7 +109,7 @@ def _message(email: OpenEmail, files: dict[str, SavedFile]) -> shapes.Message:
         "body_text": email.body,
         "is_truncated": email.truncated,
         "attachments": [_attachment(view, files.get(view.attachment_id)) for view in email.attachments],
-        "warnings": [*email.facts.warnings, *email.defects],
+        "warnings": _warnings(email),
     }
     return cast("shapes.Message", shown)
 

@@ -8,6 +8,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from postroom.doors.mcp.dialects.intentmail import results, shapes
+from postroom.doors.mcp.failures import advice_within
 from postroom.doors.mcp.toolbox import Toolset
 from postroom.service.gateway import Gateway
 
@@ -74,7 +75,7 @@ def _rule(view: RuleView) -> shapes.Rule:
         },
         "rule_yaml": view.rule_yaml,
         "created": view.created,
-        "notices": list(view.notices),
+        "notices": list(map(advice_within, view.notices)),
     }
 
 
@@ -95,7 +96,7 @@ def _plan(view: PlanView) -> shapes.DryRunPlan:
             "offset": 0,
             "has_more": view.has_more or view.matched > len(listed),
         },
-        "notices": list(view.notices),
+        "notices": list(map(advice_within, view.notices)),
     }
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp_types import CallToolResult
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from postroom.doors.mcp.dialects.intentmail import results, shapes
 from postroom.doors.mcp.dialects.intentmail.failures import as_error
+from postroom.doors.mcp.failures import advice_within
 from postroom.doors.mcp.sending import SendingTools
 from postroom.doors.mcp.toolbox import Toolset
 from postroom.model.errors import InvalidRequest, PermissionDenied
@@ -25,6 +26,8 @@ _NOT_YET = "Not sent yet. Ask the user whether to send exactly this; if so, repe
 class Attachment(BaseModel):
     """A file with its content, or the path of one in a folder allowed for attachments."""
 
+    model_config = ConfigDict(extra="forbid")
+
     filename: str = ""
     content_type: str = ""
     content_base64: str | None = None
@@ -33,10 +36,12 @@ class Attachment(BaseModel):
 
 def _worded(view: SendView, _: Order | None) -> CallToolResult:
     if view.status == "rejected":
+        why = f"{view.message} Refused: {view.refusals}." if view.refused else view.message
         if view.error is not None:
-            raise as_error(view.error, view.message)
-        raise (InvalidRequest if view.refused else PermissionDenied)(view.message)
-    message = _NOT_YET if view.status == "preview" else view.approval.how if view.approval else view.message
+            raise as_error(view.error, why)
+        raise (InvalidRequest if view.refused else PermissionDenied)(why)
+    said = view.approval.how if view.approval else advice_within(view.message)
+    message = _NOT_YET if view.status == "preview" else said
     known: dict[str, Any] = {
         "message_id": view.message_ref or view.message_id,
         "thread_id": view.thread_ref,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from postroom.doors.mcp.dialects.mailapi import wording
 from postroom.doors.mcp.sending import SendingTools
@@ -19,6 +19,8 @@ _sending = SendingTools(sending, None, lambda view, _: wording.sent(view)).tool
 
 
 class SentFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
     filename: str
     content_base64: str
 

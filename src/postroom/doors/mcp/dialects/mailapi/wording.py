@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, TextContent
 
+from postroom.doors.mcp.failures import advice_within
 from postroom.model.errors import (
     AuthRequired,
     Conflict,
@@ -111,14 +112,15 @@ def sent(view: SendView) -> CallToolResult:
     if view.status in ("sent", "already_executed"):
         return said(f"Email sent successfully. Message ID: {view.message_ref or view.message_id}")
     if view.status == "rejected":
-        raise ProviderError(view.message)
+        raise ProviderError(f"{view.message} Refused: {view.refusals}." if view.refused else view.message)
+    message = advice_within(view.message)
     if view.status == "unknown":
-        return said(f"It is not known whether the email was sent. {view.message}")
+        return said(f"It is not known whether the email was sent. {message}")
     if view.status == "preview":
         return said("Email not sent yet. Ask the user whether to send exactly this; if so, repeat the same call.")
     if view.status == "dev_mode":
-        return said(view.message)
-    return said(f"Email not sent yet. {view.approval.how if view.approval else view.message}")
+        return said(message)
+    return said(f"Email not sent yet. {view.approval.how if view.approval else message}")
 
 
 def changed(view: WriteView, done: str) -> CallToolResult:
@@ -135,7 +137,7 @@ def all_changed(view: WriteView, done: str) -> CallToolResult:
     lines = [f"{view.succeeded} of {len(view.results)} email(s) {done}."]
     for item in view.results:
         if item.error is not None:
-            lines.append(f"Failed: {item.email_id}: {item.error.message}")
+            lines.append(f"Failed: {item.email_id}: {advice_within(item.error.message)}")
         elif item.new_email_id:
             lines.append(f"ID {item.email_id} is now {item.new_email_id}")
     return said("\n".join(lines))

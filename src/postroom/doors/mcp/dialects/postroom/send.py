@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 toolset = Toolset("send")
 
-Confirm = Annotated[bool, Field(description="false: preview only. true: send what was previewed")]
+Confirm = Annotated[bool, Field(strict=True, description="false: preview only. true: send what was previewed")]
 Key = Annotated[str, Field(description="Calls with the same key send only once")]
 SendAt = Annotated[str, Field(description="Send time, ISO 8601 with offset")]
 RequireApproval = Annotated[bool, Field(description="Require a person's approval")]
