@@ -262,7 +262,7 @@ class FolderSync(Protocol):
     def ref_of(self, folder_ref: str, epoch: str, number: int) -> str: ...
 
     async def identify(self, folder_ref: str, epoch: str, numbers: Sequence[int]) -> list[Identified]:
-        """Those that are still there, in any order."""
+        """Those that are still there, in any order. NotFound where the folder is gone, or `epoch` is over."""
 
     async def search_rest(self, query: Query, rest: Sequence[Rest], *, wanted: int) -> Hits:
         """As `search`, in these parts of folders alone. CursorExpired where an epoch is over."""
@@ -270,7 +270,7 @@ class FolderSync(Protocol):
     def bulk(
         self, folder_ref: str, epoch: str, numbers: Sequence[int], *, max_bytes: int
     ) -> AsyncGenerator[list[BulkMail], None]:
-        """The first `max_bytes` of each that is there, in order, in bounded batches; nothing where `epoch` is over."""
+        """The first `max_bytes` of each that is there, in order, in bounded batches. NotFound as by `identify`."""
 
     def announced(self, *, max_bytes: int) -> AsyncGenerator[Announced, None]:
         """As `Watcher.changes`, with the new messages themselves where these are few. 0 bytes: never with them."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 
 from postroom.model.changes import FolderChanges, FolderState, Identified, Marks
-from postroom.model.errors import PostroomError
+from postroom.model.errors import NotFound, PostroomError
 from postroom.model.folder import Role
 from postroom.sync import changing, identity, places, refusals
 from postroom.sync.access import Access
@@ -67,6 +67,7 @@ class ByFolder:
         self._first: Turn | None = None  # of an empty mirror
         self._refused: set[int] = set()  # numbers of the folders that could not be read in this round
         self._unfillable: set[int] = set()  # the same in a fill: another run tries again
+        self._lost: set[int] = set()  # that are gone since this fill began, or numbered anew, or away for a moment
 
     async def round(self) -> bool:
         """Everything as the server has it now, as far as it is filled. True if something may have changed. The first
@@ -165,9 +166,10 @@ class ByFolder:
         note_answer(connection, asked_at)
         changing.remove(connection, one.gone, self._clock(), seen_at=one.place.as_of)
         changing.set_marks(connection, one.marked)
+        is_of_it = one.state.epoch == one.changes.epoch  # otherwise another had its name when it was listed
         connection.execute(
             "UPDATE mirrored_folder SET epoch = ?, cursor = ?, as_of = ? WHERE number = ?",
-            (one.changes.epoch, one.state.cursor, asked_at, one.place.number),
+            (one.changes.epoch, one.state.cursor if is_of_it else "", asked_at, one.place.number),
         )
         if one.place.number not in self._unfillable:
             refusals.forget(connection, one.place.number)
@@ -194,6 +196,7 @@ class ByFolder:
         """All folders that are not filled, in turns: a first page of each, the inbox first, then the rest. `after` is
         called after every block."""
         written = anyio.Event()
+        self._lost.clear()
 
         async def note_written() -> None:
             if after is not None:
@@ -201,7 +204,10 @@ class ByFolder:
             written.set()
 
         async def skip(turn: Turn, error: PostroomError) -> None:
-            await self._note_refusal(turn.place, error, self._unfillable)
+            if isinstance(error, NotFound):
+                self._lost.add(turn.place.number)
+            else:
+                await self._note_refusal(turn.place, error, self._unfillable)
             written.set()  # the others need not wait for it
 
         await self._arriving.take(self._turns(written), note_written, skip)
@@ -225,7 +231,7 @@ class ByFolder:
             if not unfinished:
                 return
             for remaining in unfinished:
-                if remaining.place.number in self._unfillable:
+                if remaining.place.number in self._unfillable | self._lost:
                     remaining.numbers.clear()
                 else:
                     yield remaining.turn(_TURN)
