@@ -96,9 +96,10 @@ class ByFolder:
                 await self._unless_refused(
                     one.place, self._arriving.take_new(one.place, one.changes.epoch, one.new), self._refused
                 )
+        leaving = {ref for one in looked for ref in one.gone}
         for one in looked:  # after all that is new, so that a message that was moved is there before it is missed
             if one.place.number not in self._refused:
-                await self._access.write(self._settle, one, asked_at)
+                await self._access.write(self._settle, one, asked_at, leaving)
         self._first = _first_page(looked) if only_newest else None
         unchanged = [place for place in mirrored if place not in changed and place.low is not None]
         await self._access.write(self._conclude, unchanged, asked_at)
@@ -162,9 +163,9 @@ class ByFolder:
         changing.set_marks(connection, marked)
         one.new = [number for number in one.new if number not in adopted]
 
-    def _settle(self, connection: sqlite3.Connection, one: _Looked, asked_at: float) -> None:
+    def _settle(self, connection: sqlite3.Connection, one: _Looked, asked_at: float, leaving: Collection[str]) -> None:
         note_answer(connection, asked_at)
-        changing.remove(connection, one.gone, self._clock(), seen_at=one.place.as_of)
+        changing.remove(connection, one.gone, self._clock(), seen_at=one.place.as_of, leaving=leaving)
         changing.set_marks(connection, one.marked)
         is_of_it = one.state.epoch == one.changes.epoch  # otherwise another had its name when it was listed
         connection.execute(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
@@ -20,6 +20,8 @@ from postroom.model.message import Envelope, Message
 
 BY_SERVER = "id "
 KEPT_SECONDS = 30 * 24 * 3600.0  # how long a message that disappeared may reappear
+
+_ALIKE = 10  # among more than these, nobody looks for one
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +112,15 @@ def find_again(
                 found(connection, former[0], ref)
 
 
-def appeared_since(connection: sqlite3.Connection, former: Former, since: float) -> str:
-    """The ref of the one message with that content that was first seen since then; empty if there is none or several.
+def appeared_since(connection: sqlite3.Connection, former: Former, since: float, leaving: Collection[str] = ()) -> str:
+    """The ref of the one message with that content that was first seen since then, and is not `leaving` again; empty if
+    there is none or several.
 
     One that was there before is a copy, not where this message went.
     """
     rows = connection.execute(
-        "SELECT ref FROM mirrored WHERE identity != '' AND identity = ? AND ref != ? AND added_at >= ? LIMIT 2",
-        (former.identity, former.ref, since),
+        "SELECT ref FROM mirrored WHERE identity != '' AND identity = ? AND ref != ? AND added_at >= ? LIMIT ?",
+        (former.identity, former.ref, since, _ALIKE),
     )
-    found = [ref for (ref,) in rows]
+    found = [ref for (ref,) in rows if ref not in leaving]
     return found[0] if len(found) == 1 else ""
