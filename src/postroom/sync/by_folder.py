@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
@@ -18,7 +18,7 @@ import anyio
 from postroom.model.changes import FolderChanges, FolderState, Identified, Marks
 from postroom.model.errors import NotFound, PostroomError
 from postroom.model.folder import Role
-from postroom.sync import changing, identity, places, refusals
+from postroom.sync import changing, identity, places, refusals, replacing
 from postroom.sync.access import Access
 from postroom.sync.arriving import Arriving, Turn
 from postroom.sync.places import Place
@@ -119,6 +119,30 @@ class ByFolder:
             if only_newest
             else self._mailbox.folder_changes(place.ref, state.epoch, since)
         )
+        looked = await self._compare(place, state, answer)
+        if looked is None or looked.is_new or await self._adds_up(looked):
+            return looked
+        return await self._look_at_all(place, state)
+
+    async def _adds_up(self, looked: _Looked) -> bool:
+        """Whether what the server reports explains what it says that it has."""
+        place, state, changes = looked.place, looked.state, looked.changes
+        if changes.present is None and state.folder.total is not None:
+            known = await self._access.read(_count, place)
+            if known - len(looked.gone) > state.folder.total:
+                return False
+        return self._mailbox.explains(changes, place.cursor, state.cursor)
+
+    async def _look_at_all(self, place: Place, state: FolderState) -> _Looked | None:
+        """Where the server does not know what happened since the last time."""
+        evidence = await self._unless_refused(place, self._mailbox.evidence(place.ref, place.epoch), self._refused)
+        if evidence is None:
+            return None
+        await self._access.write(replacing.drop_others, place.number, evidence, self._clock())
+        since = replace(place.since, cursor="")
+        return await self._compare(place, state, self._mailbox.folder_changes(place.ref, state.epoch, since))
+
+    async def _compare(self, place: Place, state: FolderState, answer: Awaitable[FolderChanges]) -> _Looked | None:
         changes = await self._unless_refused(place, answer, self._refused)
         if changes is None:
             return None
@@ -344,6 +368,11 @@ def _unfilled(connection: sqlite3.Connection) -> list[Place]:
         if not (place.is_filled or place.is_left_out or place.is_gone or place.low is None)
     ]
     return sorted(found, key=_in_order)
+
+
+def _count(connection: sqlite3.Connection, place: Place) -> int:
+    (count,) = connection.execute("SELECT total FROM folder WHERE id = ?", (place.number,)).fetchone()
+    return int(count)
 
 
 def _numbers(connection: sqlite3.Connection, place: Place) -> set[int]:

@@ -56,7 +56,9 @@ def add(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float)
     new = [arrival for ref, arrival in by_ref.items() if ref not in there]
     writing.add_records(connection, [arrival.record for arrival in new])
     _add_rows(connection, new, now)
-    identity.find_again(connection, [(one.identity, one.record.ref) for one in new], note_renamed)
+    appeared = [(one.identity, one.record.ref) for one in new]
+    identity.set_aside_others(connection, appeared, note_renamed)
+    identity.find_again(connection, appeared, note_renamed)
     return [arrival.record.ref for arrival in new]
 
 

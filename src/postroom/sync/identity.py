@@ -19,6 +19,7 @@ from postroom.model.changes import BulkMail
 from postroom.model.message import Envelope, Message
 
 BY_SERVER = "id "
+REPLACED = " (another message has its id)"  # behind a ref that means another message now
 KEPT_SECONDS = 30 * 24 * 3600.0  # how long a message that disappeared may reappear
 
 _ALIKE = 10  # among more than these, nobody looks for one
@@ -110,6 +111,32 @@ def find_again(
             connection.execute("DELETE FROM former WHERE ref = ?", former)
             if former[0] != ref:
                 found(connection, former[0], ref)
+
+
+def set_aside_others(
+    connection: sqlite3.Connection,
+    appeared: Iterable[tuple[str, str]],
+    renamed: Callable[[sqlite3.Connection, str, str], None],
+) -> None:
+    """Of messages that disappeared, those in whose place there is one with another content: no handle of theirs leads
+    there. `renamed` is called with the ref of each and one that no message has."""
+    if connection.execute("SELECT 1 FROM former LIMIT 1").fetchone() is None:
+        return
+    for own, ref in appeared:
+        row = connection.execute("SELECT identity FROM former WHERE ref = ?", (ref,)).fetchone()
+        if row is not None and is_another(row[0], own):
+            connection.execute("UPDATE OR REPLACE former SET ref = ? WHERE ref = ?", (ref + REPLACED, ref))
+            renamed(connection, ref, ref + REPLACED)
+
+
+def is_another(identity: str, other: str) -> bool:
+    """Whether these are of two messages. Identities of different kinds tell nothing about each other."""
+    return identity != other and _kind(identity) == _kind(other)
+
+
+def _kind(identity: str) -> tuple[str, int]:
+    words = identity.split(" ")
+    return words[0], len(words)
 
 
 def appeared_since(connection: sqlite3.Connection, former: Former, since: float, leaving: Collection[str] = ()) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 
-from postroom.model.changes import FolderChanges, FolderState, Identified, Marks
+from postroom.model.changes import Evidence, FolderChanges, FolderState, Identified, Marks
 from postroom.providers.imap.flavours.criteria import dated
 from postroom.providers.imap.mail.convert import read_flags
 from postroom.providers.imap.mail.refs import MailRef
@@ -68,6 +68,15 @@ def _refreshed(session: Session, folder: str, epoch: str) -> Opened:
     if folder == KEPT_OPEN and str((opened := session.open(folder)).validity) == epoch:
         return opened
     return session.reopen(folder)
+
+
+def evidence(session: Session, folder: str, epoch: str) -> dict[int, Evidence]:
+    open_at(session, folder, epoch)
+    items, _ = session.fetch_range("1:*", "UID RFC822.SIZE INTERNALDATE")
+    return {
+        uid: Evidence(wire.number(item.get("RFC822.SIZE")), wire.read_internal_date(item.get("INTERNALDATE")))
+        for uid, item in items.items()
+    }
 
 
 def _marks(items: dict[int, wire.Item]) -> dict[int, Marks | None]:
