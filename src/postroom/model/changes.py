@@ -61,6 +61,14 @@ class FolderChanges:
     present: Sequence[int] | None = None
 
 
+class Evidence(NamedTuple):
+    """What a server tells at once of all messages, and what differs if one has the number of another. It may only
+    estimate `size`."""
+
+    size: int
+    arrived: datetime | None
+
+
 @dataclass(frozen=True, slots=True)
 class Identified:
     """What a server tells of whether a message is one that was seen before, in another place. `identity` is its id of

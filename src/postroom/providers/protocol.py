@@ -16,7 +16,17 @@ from typing import Protocol, runtime_checkable
 
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
-from postroom.model.changes import Announced, BulkMail, ChangePage, FolderChanges, FolderState, Hits, Identified, Rest
+from postroom.model.changes import (
+    Announced,
+    BulkMail,
+    ChangePage,
+    Evidence,
+    FolderChanges,
+    FolderState,
+    Hits,
+    Identified,
+    Rest,
+)
 from postroom.model.draft import Identity, SavedDraft
 from postroom.model.folder import Folder, RenamedFolder
 from postroom.model.message import Envelope, Message, Page
@@ -260,10 +270,17 @@ class FolderSync(Protocol):
         """What changed since that state, or more. Without one, or in another epoch than the last reported, only which
         are `present` of those that arrived since `oldest`, or some more. NotFound when it is gone."""
 
+    def explains(self, changes: FolderChanges, before: str, now: str) -> bool:
+        """Whether these may be all that happened between two cursors of a folder. Otherwise the server has lost its
+        memory, or was set back: what it reports is not to be relied on, and a number may mean another message."""
+
+    async def evidence(self, folder_ref: str, epoch: str) -> Mapping[int, Evidence]:
+        """Of every message there, by number. NotFound as by `identify`."""
+
     def ref_of(self, folder_ref: str, epoch: str, number: int) -> str: ...
 
     async def identify(self, folder_ref: str, epoch: str, numbers: Sequence[int]) -> list[Identified]:
-        """Those that are still there, in any order."""
+        """Those that are still there, in any order. NotFound where the folder is gone, or `epoch` is over."""
 
     async def search_rest(self, query: Query, rest: Sequence[Rest], *, wanted: int) -> Hits:
         """As `search`, in these parts of folders alone. CursorExpired where an epoch is over."""
@@ -271,7 +288,7 @@ class FolderSync(Protocol):
     def bulk(
         self, folder_ref: str, epoch: str, numbers: Sequence[int], *, max_bytes: int
     ) -> AsyncGenerator[list[BulkMail], None]:
-        """The first `max_bytes` of each that is there, in order, in bounded batches; nothing where `epoch` is over."""
+        """The first `max_bytes` of each that is there, in order, in bounded batches. NotFound as by `identify`."""
 
     def announced(self, *, max_bytes: int) -> AsyncGenerator[Announced, None]:
         """As `Watcher.changes`, with the new messages themselves where these are few. 0 bytes: never with them."""

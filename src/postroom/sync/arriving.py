@@ -191,18 +191,26 @@ class Arriving:
         return 0 if turn.is_urgent else len(turn.numbers) + turn.below
 
     async def _headers(self, turn: Turn) -> AsyncGenerator[tuple[Begun | list[Arrival], int], None]:
-        place, mailbox = turn.place, cast("Mailbox", self._mailbox)
+        place = turn.place
         for start in range(0, len(turn.numbers), _HEADERS):
             numbers = turn.numbers[start : start + _HEADERS]
-            refs = [self._mailbox.ref_of(place.ref, turn.epoch, number) for number in numbers]
+            found = await self._envelopes(turn, numbers)
             told = {one.number: one for one in await self._mailbox.identify(place.ref, turn.epoch, numbers)}
-            found = zip(numbers, await mailbox.envelopes(refs), strict=True)
+            there = [number for number, one in told.items() if one.marks is not None]
+            if missing := [number for number in there if number not in found]:  # the folder was away for a moment
+                found |= await self._envelopes(turn, missing)
             arrivals = [
-                Arrival(headers_only(envelope), _identity(envelope, told.get(number)), place.number, number)
-                for number, envelope in found
-                if envelope
+                Arrival(headers_only(found[number]), _identity(found[number], told.get(number)), place.number, number)
+                for number in numbers
+                if number in found
             ]
             yield arrivals, numbers[-1]
+
+    async def _envelopes(self, turn: Turn, numbers: Sequence[int]) -> dict[int, Envelope]:
+        """Those that are there. None where the folder is not."""
+        refs = [self._mailbox.ref_of(turn.place.ref, turn.epoch, number) for number in numbers]
+        found = zip(numbers, await cast("Mailbox", self._mailbox).envelopes(refs), strict=True)
+        return {number: envelope for number, envelope in found if envelope is not None}
 
     async def _write(
         self, batches: MemoryObjectReceiveStream[_Batch], room: _Room, after: Callable[[], Awaitable[None]] | None

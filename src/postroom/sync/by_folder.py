@@ -10,15 +10,15 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
 from postroom.model.changes import FolderChanges, FolderState, Identified, Marks
-from postroom.model.errors import PostroomError
+from postroom.model.errors import NotFound, PostroomError
 from postroom.model.folder import Role
-from postroom.sync import changing, identity, places, refusals
+from postroom.sync import changing, identity, places, refusals, replacing
 from postroom.sync.access import Access
 from postroom.sync.arriving import Arriving, Turn
 from postroom.sync.places import Place
@@ -67,6 +67,7 @@ class ByFolder:
         self._first: Turn | None = None  # of an empty mirror
         self._refused: set[int] = set()  # numbers of the folders that could not be read in this round
         self._unfillable: set[int] = set()  # the same in a fill: another run tries again
+        self._lost: set[int] = set()  # that are gone since this fill began, or numbered anew, or away for a moment
 
     async def round(self) -> bool:
         """Everything as the server has it now, as far as it is filled. True if something may have changed. The first
@@ -95,9 +96,10 @@ class ByFolder:
                 await self._unless_refused(
                     one.place, self._arriving.take_new(one.place, one.changes.epoch, one.new), self._refused
                 )
+        leaving = {ref for one in looked for ref in one.gone}
         for one in looked:  # after all that is new, so that a message that was moved is there before it is missed
             if one.place.number not in self._refused:
-                await self._access.write(self._settle, one, asked_at)
+                await self._access.write(self._settle, one, asked_at, leaving)
         self._first = _first_page(looked) if only_newest else None
         unchanged = [place for place in mirrored if place not in changed and place.low is not None]
         await self._access.write(self._conclude, unchanged, asked_at)
@@ -117,6 +119,30 @@ class ByFolder:
             if only_newest
             else self._mailbox.folder_changes(place.ref, state.epoch, since)
         )
+        looked = await self._compare(place, state, answer)
+        if looked is None or looked.is_new or await self._adds_up(looked):
+            return looked
+        return await self._look_at_all(place, state)
+
+    async def _adds_up(self, looked: _Looked) -> bool:
+        """Whether what the server reports explains what it says that it has."""
+        place, state, changes = looked.place, looked.state, looked.changes
+        if changes.present is None and state.folder.total is not None:
+            known = await self._access.read(_count, place)
+            if known - len(looked.gone) > state.folder.total:
+                return False
+        return self._mailbox.explains(changes, place.cursor, state.cursor)
+
+    async def _look_at_all(self, place: Place, state: FolderState) -> _Looked | None:
+        """Where the server does not know what happened since the last time."""
+        evidence = await self._unless_refused(place, self._mailbox.evidence(place.ref, place.epoch), self._refused)
+        if evidence is None:
+            return None
+        await self._access.write(replacing.drop_others, place.number, evidence, self._clock())
+        since = replace(place.since, cursor="")
+        return await self._compare(place, state, self._mailbox.folder_changes(place.ref, state.epoch, since))
+
+    async def _compare(self, place: Place, state: FolderState, answer: Awaitable[FolderChanges]) -> _Looked | None:
         changes = await self._unless_refused(place, answer, self._refused)
         if changes is None:
             return None
@@ -161,13 +187,14 @@ class ByFolder:
         changing.set_marks(connection, marked)
         one.new = [number for number in one.new if number not in adopted]
 
-    def _settle(self, connection: sqlite3.Connection, one: _Looked, asked_at: float) -> None:
+    def _settle(self, connection: sqlite3.Connection, one: _Looked, asked_at: float, leaving: Collection[str]) -> None:
         note_answer(connection, asked_at)
-        changing.remove(connection, one.gone, self._clock(), seen_at=one.place.as_of)
+        changing.remove(connection, one.gone, self._clock(), seen_at=one.place.as_of, leaving=leaving)
         changing.set_marks(connection, one.marked)
+        is_of_it = one.state.epoch == one.changes.epoch  # otherwise another had its name when it was listed
         connection.execute(
             "UPDATE mirrored_folder SET epoch = ?, cursor = ?, as_of = ? WHERE number = ?",
-            (one.changes.epoch, one.state.cursor, asked_at, one.place.number),
+            (one.changes.epoch, one.state.cursor if is_of_it else "", asked_at, one.place.number),
         )
         if one.place.number not in self._unfillable:
             refusals.forget(connection, one.place.number)
@@ -194,6 +221,7 @@ class ByFolder:
         """All folders that are not filled, in turns: a first page of each, the inbox first, then the rest. `after` is
         called after every block."""
         written = anyio.Event()
+        self._lost.clear()
 
         async def note_written() -> None:
             if after is not None:
@@ -201,7 +229,10 @@ class ByFolder:
             written.set()
 
         async def skip(turn: Turn, error: PostroomError) -> None:
-            await self._note_refusal(turn.place, error, self._unfillable)
+            if isinstance(error, NotFound):
+                self._lost.add(turn.place.number)
+            else:
+                await self._note_refusal(turn.place, error, self._unfillable)
             written.set()  # the others need not wait for it
 
         await self._arriving.take(self._turns(written), note_written, skip)
@@ -225,7 +256,7 @@ class ByFolder:
             if not unfinished:
                 return
             for remaining in unfinished:
-                if remaining.place.number in self._unfillable:
+                if remaining.place.number in self._unfillable | self._lost:
                     remaining.numbers.clear()
                 else:
                     yield remaining.turn(_TURN)
@@ -337,6 +368,11 @@ def _unfilled(connection: sqlite3.Connection) -> list[Place]:
         if not (place.is_filled or place.is_left_out or place.is_gone or place.low is None)
     ]
     return sorted(found, key=_in_order)
+
+
+def _count(connection: sqlite3.Connection, place: Place) -> int:
+    (count,) = connection.execute("SELECT total FROM folder WHERE id = ?", (place.number,)).fetchone()
+    return int(count)
 
 
 def _numbers(connection: sqlite3.Connection, place: Place) -> set[int]:

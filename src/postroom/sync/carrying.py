@@ -51,6 +51,7 @@ def is_open(connection: sqlite3.Connection) -> bool:
 
 def settle(connection: sqlite3.Connection, now: float) -> None:
     """Once everything is there again. The others are remembered like messages that disappeared."""
+    _set_aside_others(connection)
     rows = connection.execute(
         "SELECT ref, identity FROM carried WHERE identity != '' AND NOT EXISTS"
         " (SELECT 1 FROM mirrored WHERE mirrored.ref = carried.ref) ORDER BY ref"
@@ -66,6 +67,17 @@ def settle(connection: sqlite3.Connection, now: float) -> None:
             left.append(former)
     identity.remember(connection, left, now)
     connection.execute("DELETE FROM carried")
+
+
+def _set_aside_others(connection: sqlite3.Connection) -> None:
+    """Those in whose place there is another message now."""
+    rows = connection.execute(
+        "SELECT ref, carried.identity, mirrored.identity FROM carried JOIN mirrored USING (ref) ORDER BY ref"
+    ).fetchall()
+    for ref, was, now in rows:
+        if identity.is_another(was, now):
+            connection.execute("UPDATE carried SET ref = ? WHERE ref = ?", (ref + identity.REPLACED, ref))
+            note_renamed(connection, ref, ref + identity.REPLACED)
 
 
 def _moved_to(connection: sqlite3.Connection, former: Former) -> str:

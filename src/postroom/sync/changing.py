@@ -6,7 +6,7 @@ The process that synchronizes uses these, and so does whoever changed something 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from postroom.index import placing, state, writing
@@ -56,7 +56,9 @@ def add(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float)
     new = [arrival for ref, arrival in by_ref.items() if ref not in there]
     writing.add_records(connection, [arrival.record for arrival in new])
     _add_rows(connection, new, now)
-    identity.find_again(connection, [(one.identity, one.record.ref) for one in new], note_renamed)
+    appeared = [(one.identity, one.record.ref) for one in new]
+    identity.set_aside_others(connection, appeared, note_renamed)
+    identity.find_again(connection, appeared, note_renamed)
     return [arrival.record.ref for arrival in new]
 
 
@@ -96,14 +98,22 @@ def known(connection: sqlite3.Connection, refs: Iterable[str]) -> set[str]:
     return found
 
 
-def remove(connection: sqlite3.Connection, refs: Sequence[str], now: float, *, seen_at: float | None = None) -> None:
+def remove(
+    connection: sqlite3.Connection,
+    refs: Sequence[str],
+    now: float,
+    *,
+    seen_at: float | None = None,
+    leaving: Collection[str] = (),
+) -> None:
     """Unknown refs are skipped. A message that appeared elsewhere since `seen_at`, when these were last known to be
-    there, was moved: its handles follow. Of the others it is remembered what they were."""
+    there, was moved: its handles follow. Not to one of those that are `leaving`, which was on its way. Of the others it
+    is remembered what they were."""
     gone = identity.describe(connection, refs)
     left = []
     taken: set[str] = set()
     for former in gone:
-        new = identity.appeared_since(connection, former, seen_at) if seen_at is not None else ""
+        new = identity.appeared_since(connection, former, seen_at, leaving) if seen_at is not None else ""
         if new and new not in taken:
             taken.add(new)
             note_renamed(connection, former.ref, new)

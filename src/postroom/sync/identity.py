@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
@@ -19,7 +19,10 @@ from postroom.model.changes import BulkMail
 from postroom.model.message import Envelope, Message
 
 BY_SERVER = "id "
+REPLACED = " (another message has its id)"  # behind a ref that means another message now
 KEPT_SECONDS = 30 * 24 * 3600.0  # how long a message that disappeared may reappear
+
+_ALIKE = 10  # among more than these, nobody looks for one
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +113,41 @@ def find_again(
                 found(connection, former[0], ref)
 
 
-def appeared_since(connection: sqlite3.Connection, former: Former, since: float) -> str:
-    """The ref of the one message with that content that was first seen since then; empty if there is none or several.
+def set_aside_others(
+    connection: sqlite3.Connection,
+    appeared: Iterable[tuple[str, str]],
+    renamed: Callable[[sqlite3.Connection, str, str], None],
+) -> None:
+    """Of messages that disappeared, those in whose place there is one with another content: no handle of theirs leads
+    there. `renamed` is called with the ref of each and one that no message has."""
+    if connection.execute("SELECT 1 FROM former LIMIT 1").fetchone() is None:
+        return
+    for own, ref in appeared:
+        row = connection.execute("SELECT identity FROM former WHERE ref = ?", (ref,)).fetchone()
+        if row is not None and is_another(row[0], own):
+            connection.execute("UPDATE OR REPLACE former SET ref = ? WHERE ref = ?", (ref + REPLACED, ref))
+            renamed(connection, ref, ref + REPLACED)
+
+
+def is_another(identity: str, other: str) -> bool:
+    """Whether these are of two messages. Identities of different kinds tell nothing about each other."""
+    return identity != other and _kind(identity) == _kind(other)
+
+
+def _kind(identity: str) -> tuple[str, int]:
+    words = identity.split(" ")
+    return words[0], len(words)
+
+
+def appeared_since(connection: sqlite3.Connection, former: Former, since: float, leaving: Collection[str] = ()) -> str:
+    """The ref of the one message with that content that was first seen since then, and is not `leaving` again; empty if
+    there is none or several.
 
     One that was there before is a copy, not where this message went.
     """
     rows = connection.execute(
-        "SELECT ref FROM mirrored WHERE identity != '' AND identity = ? AND ref != ? AND added_at >= ? LIMIT 2",
-        (former.identity, former.ref, since),
+        "SELECT ref FROM mirrored WHERE identity != '' AND identity = ? AND ref != ? AND added_at >= ? LIMIT ?",
+        (former.identity, former.ref, since, _ALIKE),
     )
-    found = [ref for (ref,) in rows]
+    found = [ref for (ref,) in rows if ref not in leaving]
     return found[0] if len(found) == 1 else ""

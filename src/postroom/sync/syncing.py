@@ -244,7 +244,7 @@ class Syncing:
     async def _listen(self, mailbox: Watcher, send: MemoryObjectSendStream[None]) -> None:
         """A watch that fails is begun again; meanwhile the server is looked at from time to time."""
         while True:
-            with suppress(PostroomError):
+            with suppress(PostroomError), _defects_as_errors():
                 async with aclosing(self._news(mailbox)) as changes:
                     async for news in changes:
                         if isinstance(news, Announced) and news.mails:

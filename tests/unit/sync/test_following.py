@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
 import anyio
 import pytest
 from tests.peers.accounts import imap_account, letter, opened
 from tests.unit.sync.conftest import Mirrored
 
+from postroom.model.changes import Announced
+from postroom.providers.context import ProviderContext
+from postroom.providers.imap.provider import ImapMailbox
 from postroom.sync import syncing as following
 from postroom.sync.syncing import Syncing
 
@@ -66,3 +72,35 @@ async def test_a_mirror_that_is_followed_starts_over_soon_when_somebody_asks_for
                 await anyio.sleep(0.02)
         tasks.cancel_scope.cancel()
     assert (mirrored.mirror.path.stat().st_ino != before, len(mirrored.rows())) == (True, 1)
+
+
+async def test_a_watch_that_fails_as_nobody_thought_of_is_begun_again_and_ends_no_mirror(
+    mirrored: Mirrored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One process keeps the mirrors of all accounts."""
+
+    class Defective(ImapMailbox):
+        watches = 0
+
+        async def announced(self, *, max_bytes: int) -> AsyncGenerator[Announced, None]:
+            self.watches += 1
+            if self.watches < 3:
+                raise OverflowError("what the server says")
+            async with aclosing(super().announced(max_bytes=max_bytes)) as news:
+                async for one in news:
+                    yield one
+
+    monkeypatch.setattr(following, "POLL_SECONDS", 0.01)
+    account = imap_account(mirrored.dovecot, mirrored.user, mirror="full")
+    mailbox = Defective(account, ProviderContext(mirrored.mirror.path.parent))
+    try:
+        async with Syncing(mirrored.mirror, mailbox, account) as syncing, anyio.create_task_group() as tasks:
+            tasks.start_soon(syncing.follow)
+            with anyio.fail_after(30):
+                while mailbox.watches < 3:
+                    await anyio.sleep(0.02)
+                await anyio.to_thread.run_sync(_deliver, mirrored, "INBOX", 1)
+                await _until(mirrored, 1)
+            tasks.cancel_scope.cancel()
+    finally:
+        await mailbox.close()

@@ -11,7 +11,7 @@ from tests.peers.accounts import imap_account, letter, opened
 from tests.peers.lying_imap import MODERN, POOR, Lie, LyingImap, lying_imap
 from tests.unit.sync.lied_to import OPENING, about_it, moments, refs, subjects, synced, without_its_status
 
-from postroom.model.errors import ProviderError, ProviderUnavailable
+from postroom.model.errors import NotFound, ProviderError, ProviderUnavailable
 from postroom.model.query.tree import Query, Text
 from postroom.sync.contents import message_of
 from postroom.sync.lookup import Lookup
@@ -273,11 +273,13 @@ async def test_messages_of_a_folder_that_cannot_be_opened_for_a_moment_are_not_t
         assert len(await anext(mailbox.bulk("Sums", "7", [1], max_bytes=1_000))) == 1
 
 
-async def test_messages_of_a_folder_that_was_deleted_meanwhile_are_gone(liar: LyingImap) -> None:
+async def test_messages_of_a_folder_that_is_not_there_are_not_taken_for_gone(liar: LyingImap) -> None:
     liar.put(letter("sum1"), box=b"Sums")
     async with opened(imap_account(liar, mirror="full", timeout=5)) as mailbox:  # type: ignore[arg-type]
         await mailbox.folders()
         del liar.boxes[b"Sums"]
         liar.refuses = about_it(OPENING)
-        assert [batch async for batch in mailbox.bulk("Sums", "7", [1], max_bytes=1_000)] == []
-        assert await mailbox.identify("Sums", "7", [1]) == []
+        with pytest.raises(NotFound):
+            await anext(mailbox.bulk("Sums", "7", [1], max_bytes=1_000))
+        with pytest.raises(NotFound):
+            await mailbox.identify("Sums", "7", [1])

@@ -21,6 +21,7 @@ READING = frozenset(
         "newest",
         "folder_changes",
         "identify",
+        "evidence",
         "list_rules",
         "check_rules",
         "vacation",
@@ -68,5 +69,16 @@ WRITING = frozenset(
 
 # Not calls that return a result: passed through as they are.
 PLAIN = frozenset(
-    {"close", "changes", "announced", "bulk", "naming", "ref_of", "ref_after_rename", "native_kinds", "shared_mailbox"}
+    {
+        "close",
+        "changes",
+        "announced",
+        "bulk",
+        "explains",
+        "naming",
+        "ref_of",
+        "ref_after_rename",
+        "native_kinds",
+        "shared_mailbox",
+    }
 )

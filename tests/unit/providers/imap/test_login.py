@@ -136,3 +136,23 @@ async def test_a_server_that_hangs_up_during_the_login_without_a_reason_has_not_
     with lying_imap(capability=capability, hangs_up=hangs_up) as liar, pytest.raises(error):
         async with opened(imap_account(liar)):  # type: ignore[arg-type]
             pass
+
+
+@pytest.mark.parametrize("lines", [[], [b"* CAPABILITY IMAP2 STARTTLS"]], ids=["nothing", "another version"])
+async def test_a_server_that_does_not_say_that_it_speaks_imap_is_a_clear_error(lines: list[bytes]) -> None:
+    with (
+        lying_imap(lie=lambda command, told: lines if command == "CAPABILITY" else told) as liar,
+        pytest.raises(ProviderError, match="does not speak IMAP"),
+    ):
+        async with opened(imap_account(liar)):  # type: ignore[arg-type]
+            pass
+
+
+async def test_a_server_that_does_not_say_what_it_can_do_after_login_is_a_clear_error() -> None:
+    with lying_imap() as liar:
+        liar.lie = lambda command, told: (
+            [] if "LOGIN" in " ".join(liar.heard[:-1]) and command == "CAPABILITY" else told
+        )
+        with pytest.raises(ProviderError, match="cannot be understood"):
+            async with opened(imap_account(liar)):  # type: ignore[arg-type]
+                pass

@@ -37,7 +37,8 @@ class Session(Connection):
         self._prefix: str | None = None
         self._enabled: set[str] = set()
         try:
-            self.capabilities = frozenset(name.decode("ascii", "replace") for name in self._client.capabilities())
+            names = self._ask(self._client.capabilities)
+            self.capabilities = frozenset(name.decode("ascii", "replace") for name in names)
             self._speech = agree(self._client)
             if account.mirror != "off":
                 self._prepare_for_bulk()

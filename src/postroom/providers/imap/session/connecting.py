@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from postroom.model.errors import AuthRequired, ProviderError
 from postroom.providers.imap.session import imapclient_internals as internals
 from postroom.providers.imap.session.auth import Credentials, prove_identity, tls_context, waited_for
-from postroom.providers.imap.session.failures import refused
+from postroom.providers.imap.session.failures import NOT_IMAP, refused
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
@@ -21,13 +21,18 @@ def connect(account: ImapAccount) -> Any:
 
     internals.allow_long_lines()
     context = None if account.security == "none" else tls_context(account)
-    client = imapclient.IMAPClient(
-        account.host,
-        account.port,
-        ssl=account.security == "tls",
-        ssl_context=context,
-        timeout=float(account.timeout),
-    )
+    try:
+        client = imapclient.IMAPClient(
+            account.host,
+            account.port,
+            ssl=account.security == "tls",
+            ssl_context=context,
+            timeout=float(account.timeout),
+        )
+    except imaplib.IMAP4.abort:
+        raise
+    except imaplib.IMAP4.error:  # it does not say what it can do, or not that it is IMAP4rev1
+        raise ProviderError(NOT_IMAP) from None
     internals.keep_quiet(client)
     # IMAPClient sends the end of a command's line by itself, which would wait 40 ms for the server to confirm the rest.
     client.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

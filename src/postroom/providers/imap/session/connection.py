@@ -113,7 +113,7 @@ class Connection:
             raise
         except imaplib.IMAP4.error as error:
             raise refused(error) from None
-        except (ValueError, LookupError):  # a number that is none, an answer that lacks a part
+        except (ValueError, LookupError, AttributeError):  # a number that is none, an answer that lacks a part, or all
             raise ProviderError("The mail server's answer cannot be understood.", details={"is_read": False}) from None
         except (OverflowError, MemoryError):  # a literal that is said to be larger than any memory: no way past it
             raise imaplib.IMAP4.abort("a literal of an impossible size") from None

@@ -25,6 +25,8 @@ from postroom.model.errors import (
 # Errors that end a connection; `abort` is imaplib's error for a broken dialogue.
 CONNECTION_LOST = (imaplib.IMAP4.abort, OSError, EOFError)
 
+NOT_IMAP = "The server at that address does not speak IMAP. Check host and port."
+
 _CODE = re.compile(r"\[([A-Z][A-Z0-9-]*)")
 # Gmail and older Dovecots refuse a login for too many connections without a response code.
 _TOO_MANY = re.compile(r"(too many|maximum number of)\b[\w ]*\b(connections|sessions)", re.IGNORECASE)
@@ -128,7 +130,7 @@ def _what_to_look_at(error: Exception) -> str:
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
         return "The mail server does not use TLS on that port. Check port and security: 993 is tls, 143 starttls."
     if isinstance(error, imaplib.IMAP4.abort) and "unexpected response" in str(error):
-        return "The server at that address does not speak IMAP. Check host and port."
+        return NOT_IMAP
     return "The mail server cannot be reached or closed the connection. Try again later."
 
 

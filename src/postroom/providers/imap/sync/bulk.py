@@ -17,7 +17,7 @@ from postroom.providers.imap.session import wire
 from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.pool import Pool
 from postroom.providers.imap.sync.apart import Asking
-from postroom.providers.imap.sync.changes import identity_item, identity_of, is_at, marks_of, uids_in
+from postroom.providers.imap.sync.changes import identity_item, identity_of, marks_of, open_at, uids_in
 
 _MEASURED = 2_000  # messages whose sizes are asked for at once
 _BATCH, _BATCH_BYTES = 250, 4 * 1024 * 1024
@@ -69,15 +69,15 @@ async def bulk(
 
 def _measure(session: Session, folder: str, epoch: str, uids: Sequence[int]) -> list[Measured]:
     """In the order of `uids`, without those that are gone or marked as deleted."""
-    if not is_at(session, folder, epoch):
-        return []
+    open_at(session, folder, epoch)
     items = session.fetch(uids, measure_items(session))
     return [mail for uid in uids if (item := items.get(uid)) is not None and (mail := measured(uid, item)) is not None]
 
 
 def _unmeasured(session: Session, folder: str, epoch: str, uid: int) -> list[Measured]:
     """A message of which the server tells no more than its flags."""
-    item = session.fetch([uid], "UID FLAGS").get(uid) if is_at(session, folder, epoch) else None
+    open_at(session, folder, epoch)
+    item = session.fetch([uid], "UID FLAGS").get(uid)
     marks = marks_of(item) if item is not None else None
     return [Measured(uid, 0, None, "", marks)] if marks is not None else []
 
@@ -112,8 +112,7 @@ def _batches(found: Sequence[Measured], max_bytes: int) -> Iterator[list[Measure
 def _fetch(
     session: Session, folder: str, name: str, epoch: str, batch: Sequence[Measured], max_bytes: int
 ) -> list[BulkMail]:
-    if not is_at(session, folder, epoch):
-        return []
+    open_at(session, folder, epoch)
     items = _bodies(session, folder, [mail.uid for mail in batch], max_bytes)
     there = [(mail, items[mail.uid], str(MailRef(folder, int(epoch), mail.uid))) for mail in batch if mail.uid in items]
     return [received(mail, item, ref, name, max_bytes) for mail, item, ref in there]
@@ -144,7 +143,8 @@ def _hands_out_any(session: Session, folder: str, uids: Sequence[int]) -> bool:
 
 
 def _hands_out_others(session: Session, folder: str, epoch: str, uids: Sequence[int]) -> bool:
-    return is_at(session, folder, epoch) and _hands_out_another(session, folder, uids)
+    open_at(session, folder, epoch)
+    return _hands_out_another(session, folder, uids)
 
 
 def _hands_out_another(session: Session, folder: str, uids: Sequence[int]) -> bool:

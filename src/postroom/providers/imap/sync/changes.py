@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 
-from postroom.model.changes import FolderChanges, FolderState, Identified, Marks
-from postroom.model.errors import NotFound
+from postroom.model.changes import Evidence, FolderChanges, FolderState, Identified, Marks
 from postroom.providers.imap.flavours.criteria import dated
 from postroom.providers.imap.mail.convert import read_flags
 from postroom.providers.imap.mail.refs import MailRef
 from postroom.providers.imap.session import wire
 from postroom.providers.imap.session.client import Keys, Session
-from postroom.providers.imap.session.failures import about
+from postroom.providers.imap.session.failures import about, unknown_folder
 from postroom.providers.imap.session.opened import Opened
 from postroom.providers.imap.sync.states import KEPT_OPEN, read_modseq
 from postroom.providers.keywords import labels_of
@@ -71,6 +70,15 @@ def _refreshed(session: Session, folder: str, epoch: str) -> Opened:
     return session.reopen(folder)
 
 
+def evidence(session: Session, folder: str, epoch: str) -> dict[int, Evidence]:
+    open_at(session, folder, epoch)
+    items, _ = session.fetch_range("1:*", "UID RFC822.SIZE INTERNALDATE")
+    return {
+        uid: Evidence(wire.number(item.get("RFC822.SIZE")), wire.read_internal_date(item.get("INTERNALDATE")))
+        for uid, item in items.items()
+    }
+
+
 def _marks(items: dict[int, wire.Item]) -> dict[int, Marks | None]:
     return {uid: marks_of(item) for uid, item in items.items() if "FLAGS" in item}
 
@@ -98,8 +106,7 @@ def _read(written: tuple[bytes, ...]) -> Marks | None:
 
 
 def identify(session: Session, folder: str, epoch: str, uids: list[int]) -> list[Identified]:
-    if not is_at(session, folder, epoch):
-        return []
+    open_at(session, folder, epoch)
     items = session.fetch(uids, f"{_IDENTITY} {identity_item(session)}".rstrip())
     return [
         Identified(
@@ -113,12 +120,11 @@ def identify(session: Session, folder: str, epoch: str, uids: list[int]) -> list
     ]
 
 
-def is_at(session: Session, folder: str, epoch: str) -> bool:
-    """The folder open. False where its epoch is over, or it is gone."""
-    try:
-        return str(session.at(folder).validity) == epoch
-    except NotFound:
-        return False
+def open_at(session: Session, folder: str, epoch: str) -> None:
+    """The folder open. NotFound where it is gone, or its epoch is over. That says nothing about its messages: it may
+    have been renamed, and another have its name, for a moment."""
+    if str(session.at(folder).validity) != epoch:
+        raise unknown_folder()
 
 
 def identity_item(session: Session) -> str:

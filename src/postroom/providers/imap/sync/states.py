@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from postroom.model.changes import FolderState
+from postroom.model.changes import FolderChanges, FolderState
 from postroom.model.errors import Unsupported
 from postroom.model.folder import Folder
 from postroom.providers.imap.flavours.flavour import flavour_of
@@ -16,6 +16,7 @@ from postroom.providers.imap.session.detecting import PROVIDER
 from postroom.providers.imap.session.failures import unless_refused
 
 KEPT_OPEN = "INBOX"
+_NOTHING = 0, 0, 0
 _COUNTS = ("MESSAGES", "UNSEEN", "UIDNEXT", "UIDVALIDITY")
 
 
@@ -33,8 +34,23 @@ class Cursor:
 
 def read_modseq(cursor: str) -> int:
     """0 where it has none, or was not written here."""
-    last = cursor.rpartition("/")[2]
-    return int(last) if last.isascii() and last.isdigit() else 0
+    return _read(cursor)[-1]
+
+
+def explains(changes: FolderChanges, before: str, now: str) -> bool:
+    """Dovecot counts from 1 again when its index files were removed or repaired, and from where it was when a mailbox
+    is restored from a backup, all under the same UIDVALIDITY."""
+    (next_uid, messages, modseq), (next_uid_now, messages_now, modseq_now) = _read(before), _read(now)
+    new = {uid for uids in (changes.marks, changes.present or ()) for uid in uids if uid >= next_uid}
+    return not modseq or (next_uid <= next_uid_now and modseq <= modseq_now and messages_now <= messages + len(new))
+
+
+def _read(cursor: str) -> tuple[int, int, int]:
+    parts = cursor.split("/")
+    if len(parts) != len(_NOTHING) or not all(part.isascii() and part.isdigit() for part in parts):
+        return _NOTHING
+    next_uid, messages, modseq = map(int, parts)
+    return next_uid, messages, modseq
 
 
 def folder_states(session: Session) -> list[FolderState]:

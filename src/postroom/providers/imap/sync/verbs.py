@@ -6,11 +6,11 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from postroom.model.changes import BulkMail, FolderChanges, FolderState, Identified
+from postroom.model.changes import BulkMail, Evidence, FolderChanges, FolderState, Identified
 from postroom.providers.imap.mail.refs import MailRef
 from postroom.providers.imap.sync import states
 from postroom.providers.imap.sync.bulk import bulk
-from postroom.providers.imap.sync.changes import folder_changes, identify, newest
+from postroom.providers.imap.sync.changes import evidence, folder_changes, identify, newest
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -35,6 +35,12 @@ class SyncVerbs:
         self, folder_ref: str, epoch: str, since: FolderState | None, oldest: datetime | None = None
     ) -> FolderChanges:
         return await self._pool.run(folder_ref, folder_changes, folder_ref, epoch, since, oldest)
+
+    def explains(self, changes: FolderChanges, before: str, now: str) -> bool:
+        return states.explains(changes, before, now)
+
+    async def evidence(self, folder_ref: str, epoch: str) -> dict[int, Evidence]:
+        return await self._pool.run(folder_ref, evidence, folder_ref, epoch)
 
     def ref_of(self, folder_ref: str, epoch: str, number: int) -> str:
         return str(MailRef(folder_ref, int(epoch), number))
